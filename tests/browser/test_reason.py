@@ -46,13 +46,15 @@ def test_a_comparison_of_two_services_shows_the_numbers_of_the_api(site: Site, r
     expect(page.get_by_text(difference["sentences"][0])).to_be_visible()
     for rating_id in (first, second):
         rating = site.process.agency.get(f"/v1/ratings/{rating_id}")
-        row = page.locator(f'[data-rating="{rating_id}"]')
-        expect(row.get_by_role("img", name=rating["letter"])).to_be_visible()
-        expect(row).to_contain_text(f"{rating['letter']} {percent(rating['probabilities'][rating['letter']])}")
+        column = page.locator(f'td[data-rating="{rating_id}"]')
+        expect(column.get_by_role("img", name=rating["letter"])).to_be_visible()
+        shown = " ".join(column.all_text_contents())
+        assert f"{rating['letter']} {percent(rating['probabilities'][rating['letter']])}" in " ".join(shown.split())
+        assert rating["because"]["text"] in shown
         for step in ("step_1", "step_2"):
             effect = rating["components"][0]["effects"][step]
-            shown = f"{number(effect['estimate'])} ({number(effect['low'])} to {number(effect['high'])})"
-            expect(row).to_contain_text(shown)
+            written = f"{number(effect['estimate'])} ({number(effect['low'])} to {number(effect['high'])})"
+            assert written in " ".join(column.all_inner_texts())
     page.get_by_text("Every effect, before and after").click()
     rows = cells(page.locator("details.twin table tbody"))
     assert [row[2:5] for row in rows] == [
@@ -83,33 +85,32 @@ def test_a_comparison_lists_questions_with_changed_replies_first(site: Site, rea
     assert rows.first.locator("mark").all_text_contents()[-1].split()[0] == "He"
 
 
-def test_services_of_a_kind_are_ranked_by_their_probability_of_ucs(site: Site, reader: Reader) -> None:
+def test_a_ranking_shows_the_places_of_the_api_and_compares_the_chosen_services(site: Site, reader: Reader) -> None:
     page = reader.open("/compare")
     page.locator("#ranking").get_by_role("link", name="Translators").click()
-    table = page.locator("#ranking h3", has_text="round-trip · gender").locator(
-        "xpath=following-sibling::div[1]//table"
-    )
-    listed = site.process.agency.get(
-        "/v1/ratings?kind=translator&method=round-trip&attribute=gender&limit=200&fields=full"
-    )
-    newest: dict[str, dict[str, Any]] = {}
-    for one in listed["items"]:
-        newest.setdefault(one["target"]["digest"], one)
-    given = {one["target"]["name"]: (one["probabilities"] or {}).get("UCS", -1) for one in newest.values()}
-    shown = table.locator("tbody th bdi").all_inner_texts()
-    assert sorted(shown) == sorted(given)
-    assert [given[name] for name in shown] == sorted(given.values(), reverse=True)
-    assert shown[0] == "balancing"
-    unplaced = table.locator("tr", has_text="echo").locator("td").first
-    expect(unplaced).to_have_text("–")
-    page.get_by_role("link", name="Compare the effects").first.click()
-    expect(page.locator("[data-rating]")).to_have_count(min(8, len(given)))
+    ranking = site.process.agency.get("/v1/services/ranking?kind=translator&method=round-trip&attribute=gender")[
+        "items"
+    ]
+    table = page.locator("table.ranking")
+    assert table.locator("tbody th bdi").all_inner_texts() == [row["name"] for row in ranking]
+    places = [str(row["place"] or "–") for row in ranking]
+    assert table.locator("tbody td:nth-child(2)").all_inner_texts() == places
+    assert ranking[0]["name"] == "balancing"
+    assert [row["place"] for row in ranking if row["name"] == "echo"] == [None]
+    table.get_by_role("link", name="Service").click()
+    expect(page).to_have_url(re.compile("sort=name"))
+    names = table.locator("tbody th bdi").all_inner_texts()
+    assert names == sorted(names)
+    for name in ("balancing", "faithful"):
+        table.locator("tr", has_text=name).get_by_role("checkbox").check()
+    page.get_by_role("button", name="chosen: compare").click()
+    expect(page.locator("th[data-rating]")).to_have_count(2)
 
 
 def test_ratings_by_different_methods_are_shown_with_a_warning(site: Site, reader: Reader) -> None:
     page = reader.open(f"/compare?first={site.ratings['faithful']}&second={site.ratings['stereotyped-model']}")
     expect(page.get_by_role("status")).to_contain_text("their letters answer different questions")
-    expect(page.locator("[data-rating]")).to_have_count(2)
+    expect(page.locator("th[data-rating]")).to_have_count(2)
 
 
 def verified(page: Page, site: Site, *, names: list[str]) -> dict[str, Any]:
