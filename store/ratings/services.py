@@ -13,13 +13,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
 
 from sqlalchemy import (
-    ColumnCollection,
     ColumnElement,
     Connection,
     Subquery,
@@ -121,8 +118,9 @@ def history(c: Connection, service: Service) -> list[ServiceRating]:
     For each method and attribute, only those of the first class of requesters count.
     """
     first = func.min(requester_class).over(partition_by=(rated.method, rated.attribute))
-    ranked = select(rated.rating_id, requester_class.label("rank"), first.label("first")).where(*service.conditions)
-    rows = _read(c, ranked.subquery(), lambda row: row.rank == row.first)
+    classes = select(rated.rating_id, requester_class.label("rank"), first.label("first")).where(*service.conditions)
+    ranked = classes.subquery()
+    rows = _read(c, ranked, ranked.c.rank == ranked.c.first)
     return sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)
 
 
@@ -155,19 +153,18 @@ def newest(c: Connection, tenant: str | None, *, kind: str, method: str, attribu
         select(rated.rating_id, position.label("position"))
         .outerjoin_from(service_ratings, owners, owners.c.host == rated.host)
         .where(rated.kind == kind, rated.method == method, rated.attribute == attribute, counts, *_listed(tenant))
+        .subquery()
     )
-    return [row for row in _read(c, ranked.subquery(), lambda row: row.position == 1) if row.withdrawn_at is None]
+    return [row for row in _read(c, ranked, ranked.c.position == 1) if row.withdrawn_at is None]
 
 
-def _read(
-    c: Connection, ranked: Subquery, counts: Callable[[ColumnCollection[str, Any]], ColumnElement[bool]]
-) -> list[ServiceRating]:
+def _read(c: Connection, ranked: Subquery, counts: ColumnElement[bool]) -> list[ServiceRating]:
     """Read the ratings of a subquery that count."""
     query = (
         select(*COLUMNS, type_coerce(ratings.c.target, Text).label("target_json"))
         .join(service_ratings, rated.rating_id == ratings.c.id)
         .join(ranked, ranked.c.rating_id == ratings.c.id)
-        .where(counts(ranked.c))
+        .where(counts)
     )
     return all_rows(c, query, ServiceRating)
 

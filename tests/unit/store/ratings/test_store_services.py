@@ -139,7 +139,7 @@ def test_the_migration_fills_in_old_rows_and_skips_a_row_that_it_cannot_read(dat
         c.execute(text("DELETE FROM service_ratings"))
         c.execute(text("UPDATE ratings SET document = :bytes WHERE id = :id"), {"bytes": b"xx", "id": bad})
         with Operations.context(MigrationContext.configure(c)):
-            import_module("migrations.versions.0016_services")._fill_in()
+            import_module("migrations.versions.0017_services")._fill_in()
         rows = {row.rating_id: row for row in c.execute(text("SELECT * FROM service_ratings"))}
     (row,) = before
     assert [part for part in rows[good] if part != rows[good].key_figures] == list(row[:-1])

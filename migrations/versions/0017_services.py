@@ -10,8 +10,8 @@ from alembic import op
 
 from migrations.columns import optional, required
 
-revision = "0016"
-down_revision = "0015"
+revision = "0017"
+down_revision = "0016"
 
 COPIED = (
     "rating_id, method, attribute, tenant, visibility, description, host, address, created_at, withdrawn_at, masked"
