@@ -9,7 +9,8 @@ from dataclasses import asdict
 from assay.document import RatingDocument
 from assay.errors import AssayError
 from assay.model import Look
-from reports.because import because, deciding_effect
+from assay.rating.document import deciding_effect
+from reports.because import because
 from reports.cases import APART, Case, CaseIndex, CaseIndexBuilder, CaseReader, Deciding
 from reports.methods import report_of
 from service.cases.schemas import CaseOrderQuery, CaseQuery, CaseTextView, CaseView
