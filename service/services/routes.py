@@ -15,8 +15,8 @@ from service.http.openapi.responses import fails, returns
 from service.http.problems import base_url, not_found
 from service.jobs.ledger import csv_lines, inert
 from service.ratings.service import FRESH_S
+from service.services.ranking import RankedService, ranked, resorted, series_of
 from service.services.schemas import RankedServiceView, RankingQuery, RankingView, RatedServiceView
-from service.services.service import RankedService, ranked, resorted, series_of
 from store.core.clock import read_clock
 from store.core.database import Connection
 from store.ratings import services

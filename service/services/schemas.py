@@ -10,7 +10,7 @@ from pydantic import Field
 from service.http.openapi.common_schemas import Instant, KindName, LetterName, QueryModel, ResponseModel, Visibility
 from service.http.rows import MAX_ROWS
 from service.ratings.schemas import StandingView
-from service.services.service import KeyEffect, RankedService, Series, Sort, key_effect, model_of, name_of
+from service.services.ranking import KeyEffect, RankedService, Series, Sort, key_effect, model_of, name_of
 from store.ratings.services import Question, ServiceRating
 from store.ratings.standing import Standing
 

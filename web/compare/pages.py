@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from assay.document import NO_EFFECT, ComponentDocument, RatingDocument
 from assay.methods import rating_of
-from service.services.service import in_limits
+from service.services.ranking import in_limits
 from web.compare.sentences import joined_by_question
 from web.frame import Api, Pages, Refused, Visit, segment
 from web.frame.rendering import KINDS

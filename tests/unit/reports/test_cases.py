@@ -10,7 +10,7 @@ import pytest
 
 from assay.experiment import Session, generator
 from assay.model import Failure, Observation, Probe, Reply, Score
-from reports.because import deciding_effect
+from assay.rating.document import deciding_effect
 from reports.cases import KINDS, CaseIndex, CaseIndexBuilder
 from reports.reading import RatingView
 from tests.support.reports import document_of, read
