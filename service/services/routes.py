@@ -128,11 +128,11 @@ async def get_service_feed(request: Request, service: ServiceDependency, service
 
 async def _service(service: Service, name: str) -> RatedServiceView:
     def read(c: Connection) -> RatedServiceView:
-        found = services.find(c, name)
-        series = [] if found is None else list(series_of(services.history(c, found)))
+        rated_service = services.find(c, name)
+        series = [] if rated_service is None else list(series_of(services.history(c, rated_service)))
         if not series:
             raise not_found("service", name)
-        standing = standings(c, [row for one in series for row in one.ratings])
+        standing = standings(c, [row for method_series in series for row in method_series.ratings])
         return RatedServiceView.of(series, standing, read_clock(c))
 
     return await service.database.read(read)

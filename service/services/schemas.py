@@ -163,7 +163,7 @@ class RatedServiceView(ResponseModel):
     @classmethod
     def of(cls, series: Sequence[Series], standings: Mapping[str, Standing], now: int) -> Self:
         """Build the view of a service with at least one rating."""
-        newest = max((one.ratings[0] for one in series), key=lambda row: row.created_at)
+        newest = max((method_series.ratings[0] for method_series in series), key=lambda row: row.created_at)
         target = newest.target
         return cls(
             service=name_of(newest, for_address=standings[newest.id].for_address),
@@ -171,12 +171,12 @@ class RatedServiceView(ResponseModel):
             **{name: target.get(name) for name in ("name", "kind", "protocol", "url", "digest")},
             series=[
                 SeriesView.from_row(
-                    one,
+                    method_series,
                     ratings=[
                         ServiceRatingView.of(row, standings[row.id], now=now, before=before)
-                        for row, before in zip(one.ratings, [*one.ratings[1:], None], strict=True)
+                        for row, before in zip(method_series.ratings, [*method_series.ratings[1:], None], strict=True)
                     ],
                 )
-                for one in series
+                for method_series in series
             ],
         )
