@@ -87,7 +87,7 @@ MESSAGES: Mapping[str, str] = {
         "effect, since the answers are few for how much they vary."
     ),
     "biased-within-a-stratum": (
-        "{where:where}the service is not even within [{name:value}|a part of the content]"
+        "{where:where}the service treats the values differently within [{name:value}|a part of the content]"
         "[ (an estimated effect of {effect:effect})][, with a probability of {probability:chance}]."
     ),
     "follows-a-part-of-the-content": (

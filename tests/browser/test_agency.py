@@ -191,10 +191,10 @@ def test_settings_show_the_limits_and_a_host_can_be_claimed_checked_and_given_up
     ).to_be_visible()
     host = site.services.url("").split("/")[2]
     page.get_by_label("Host").fill(f"https://{host}/x")
-    page.get_by_role("button", name="It is mine").click()
+    page.get_by_role("button", name="Claim this service").click()
     expect(page.get_by_role("alert")).to_contain_text("this is an address, not a host")
     page.get_by_label("Host").fill(host)
-    page.get_by_role("button", name="It is mine").click()
+    page.get_by_role("button", name="Claim this service").click()
     (domain,) = site.process.agency.get("/v1/domains")["items"]
     assert domain["host"] == host
     expect(page.get_by_text(domain["challenge"]["token"])).to_be_visible()

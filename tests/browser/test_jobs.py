@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -108,9 +109,11 @@ def follow(browser: Browser, agency: Agency, job_id: str, faults: Mapping[int, C
         page.goto(f"{agency.url}/jobs/{job_id}")
         page.evaluate("() => { window.same = true }")
         seen: list[int] = []
+        titles: set[str] = set()
         until = time.monotonic() + 120
         while time.monotonic() < until and page.get_by_role("link", name="See the rating").count() == 0:
             seen.append(int(page.locator("[data-count=asked]").inner_text().replace(",", "")))
+            titles.add(page.title())
             if left and seen[-1] >= left[0]:
                 faults[left.pop(0)]()
             page.wait_for_timeout(100)
@@ -119,6 +122,8 @@ def follow(browser: Browser, agency: Agency, job_id: str, faults: Mapping[int, C
         assert left == []
         assert page.evaluate("() => window.same") is True
         assert seen == sorted(seen)
+        assert sum(re.match(r"\d+ % · ", title) is not None for title in titles) > 1  # a tab in the background counts
+        assert page.title().startswith("Done · "), page.title()
         assert job["status"] == "succeeded"
         assert page.locator("[data-count=asked]").inner_text() == str(job["asked"])
         meter = page.get_by_role("progressbar")

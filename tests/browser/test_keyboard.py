@@ -29,7 +29,7 @@ def test_a_service_can_be_rated_with_the_keyboard_alone(reader: Reader, keys: Ke
     keys.skip()
     keys.enter(page.get_by_role("button", name="Translator"))
     keys.skip()
-    speaks = page.get_by_label("How it speaks")
+    speaks = page.get_by_label("Protocol")
     keys.to(speaks)
     before = speaks.input_value()
     keys.press("ArrowDown")  # the form of its settings replaces the previous one

@@ -96,7 +96,7 @@ async def now(visit: Visit) -> Response:
 
 async def _rendered(visit: Visit) -> Live:
     answer = await visit.api.ask("GET", f"/v1/jobs/{visit.path('job_id')}")
-    html = await asyncio.to_thread(render, "jobs/now.html", await _shown(visit, answer.document))
+    html = await asyncio.to_thread(render, "jobs/live.html", await _shown(visit, answer.document))
     return Live(answer.headers["etag"], gzip.compress(html.encode("utf-8", "backslashreplace"), 5))
 
 
@@ -122,12 +122,20 @@ async def _shown(visit: Visit, job: Json) -> JsonObject:
         "parts": progress["parts"],
         "newest": [exchange_of(observation) for observation in progress["newest"]],
         "running": job["status"] in ("queued", "running"),
+        "percent": _percent(job),
         "pace": _pace(job),
         "problem": None if job["error"] is None else kind_named(job["error"]["code"]),
         "stages": STAGES,
         "statuses": STATUSES,
         "kinds": KINDS,
     }
+
+
+def _percent(job: Json) -> int | None:
+    """Return the share of the questions that are answered, for the title of the page; ``None`` if the job has ended."""
+    if job["status"] != "running" or not job["expected"]:
+        return None
+    return round(100 * float(job["asked"]) / max(job["expected"], job["asked"]))
 
 
 def _pace(job: Json) -> float | None:

@@ -20,7 +20,7 @@ SHOWN = 5
 """Number of problems that are shown; the others are folded."""
 
 ACTS = {
-    "job-failed": "Mend",
+    "job-failed": "Fix",
     "no-worker": "Jobs",
     "biased": "Read why",
     "inconclusive": "Why",

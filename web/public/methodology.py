@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import pairwise
 
-from markupsafe import Markup, escape
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 from starlette.responses import Response
 
 from web.frame import Pages, Visit, segment
@@ -16,6 +17,11 @@ pages = Pages(public=True)
 
 CONTEXT = 2
 """Equal lines that are shown around a change."""
+
+SECTION = "h3"
+"""Tag of the headings of sections, below the title."""
+
+_MARKDOWN = MarkdownIt("commonmark", {"html": False})
 
 
 @pages.get("/methodology")
@@ -55,13 +61,15 @@ async def _version(visit: Visit, name: str) -> Response:
     listing = await visit.api.get("/v1/methodology")
     document = await visit.api.get(f"/v1/methodology/{name}")
     versions = [version["version"] for version in listing["items"]]
+    text, sections = render_markdown(document["text"])
     older = versions[versions.index(document["version"]) + 1 :]
     return visit.page(
         "public/methodology.html",
         versions=listing["items"],
         shown=document,
         previous=older[0] if older else None,
-        text=render_markdown(document["text"]),
+        text=text,
+        sections=sections,
     )
 
 
@@ -86,55 +94,19 @@ def changed_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
                 yield from (Line("+", text) for text in new[new_from:new_to])
 
 
-_ITEM = re.compile(r"(-|\d+\.) +")
-_CODE = re.compile(r"`([^`]+)`")
-_STRONG = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
-_EMPHASIS = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*]+?)(?<=\S)\*(?![\w*])")
+def render_markdown(text: str) -> tuple[Markup, list[tuple[str, str]]]:
+    """Return a document as HTML, and the anchors and titles of its sections.
 
-
-def render_markdown(text: str) -> Markup:
-    """Return a document as HTML; its title becomes a heading of the second level."""
-    return Markup("\n").join(_block(lines) for lines in _blocks(text))
-
-
-def _blocks(text: str) -> Iterator[list[str]]:
-    """Split a document at blank lines and after headings; list items that follow each other are one block."""
-    block: list[str] = []
-    for line in [*text.splitlines(), ""]:
-        starts = line.startswith("#") or (block and block[0].startswith("#"))
-        begins_list = bool(_ITEM.match(line)) and bool(block) and not _ITEM.match(block[0])
-        if block and (not line.strip() or starts or begins_list):
-            yield block
-            block = []
-        if line.strip():
-            block.append(line)
-
-
-def _block(lines: list[str]) -> Markup:
-    if lines[0].startswith("#"):
-        marks, _, title = lines[0].partition(" ")
-        return Markup("<h{0}>{1}</h{0}>").format(min(len(marks) + 1, 6), _inline(title))
-    if not _ITEM.match(lines[0]):
-        return Markup("<p>{}</p>").format(_inline(" ".join(lines)))
-    items: list[str] = []
-    for line in lines:
-        if match := _ITEM.match(line):
-            items.append(line[match.end() :])
-        else:
-            items[-1] += f" {line.strip()}"
-    name = "ul" if lines[0].startswith("-") else "ol"
-    return Markup("<{0}>{1}</{0}>").format(
-        name, Markup("").join(Markup("<li>{}</li>").format(_inline(i)) for i in items)
-    )
-
-
-def _inline(text: str) -> Markup:
-    parts = _CODE.split(text)  # every second part is code
-    return Markup("").join(
-        Markup("<code>{}</code>").format(part) if number % 2 else _stressed(part) for number, part in enumerate(parts)
-    )
-
-
-def _stressed(text: str) -> Markup:
-    escaped = _STRONG.sub(r"<strong>\1</strong>", str(escape(text)))
-    return Markup(_EMPHASIS.sub(r"<em>\1</em>", escaped))  # noqa: S704  nothing but the two tags is added to escaped text
+    The title becomes a heading of the second level. HTML in the text is shown as text.
+    """
+    tokens = _MARKDOWN.parse(text)
+    sections: list[tuple[str, str]] = []
+    for token, following in pairwise([*tokens, *tokens[-1:]]):
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{int(token.tag[1:]) + 1}"
+        if token.type == "heading_open" and token.tag == SECTION:
+            anchor = f"s-{len(sections)}"
+            token.attrSet("id", anchor)
+            sections.append((anchor, following.content.replace("`", "")))
+    html = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
+    return Markup(html), sections  # noqa: S704  the parser escapes HTML

@@ -121,7 +121,7 @@ def _band(rating: Rating, component: Component) -> PageFigure | None:
     verdict = rating.view.verdict if alone else component.verdict
     rated = rating.rated if alone else rating.rated.components[component.number - 1]
     nowhere = rated.probabilities.get("unlocated", 0.0)
-    missing = f"What is missing of it, {chance(nowhere)}, is unlocated: {UNLOCATED}." if nowhere >= LEAST else ""
+    missing = f"For the missing {chance(nowhere)}, {UNLOCATED}." if nowhere >= LEAST else ""
     return _both(
         "How the letter was reached" if alone else f"How the letter of {component.title} was reached",
         "The band is as thick as the probability. A diamond is the effect of a step, the line its interval, "
@@ -205,8 +205,7 @@ def _tolerances(rating: Rating, component: Component) -> PageFigure | None:
     letter = next(iter(leaning), None)
     return _both(
         f"{letter} leads at every tolerance" if len(leaning) == 1 else "The tolerance decides which letter leads",
-        "The probability of each letter if another tolerance had been declared. A gap at the end is unlocated: "
-        f"{UNLOCATED}.",
+        f"The probability of each letter if another tolerance had been declared. In the gap at the end, {UNLOCATED}.",
         "other",
         lambda key, width: figures.tolerances_bars(component, rating.view.document.delta, key, width),
     )

@@ -1,6 +1,6 @@
-"""Tests of the lines that differ between two versions of the methodology."""
+"""Tests of the text of the methodology as a page, and of the lines that differ between two versions."""
 
-from web.public.methodology import CONTEXT, changed_lines
+from web.public.methodology import CONTEXT, changed_lines, render_markdown
 
 
 def test_changed_lines_are_marked_and_shown_with_equal_lines_around_them():
@@ -17,3 +17,12 @@ def test_distant_changes_are_separated_by_an_ellipsis_and_equal_texts_have_no_li
     new = ["first", *old[1:-1], "last"]
     assert [line.text for line in changed_lines(old, new) if line.sign == "…"] == [""]
     assert list(changed_lines(old, old)) == []
+
+
+def test_sections_of_the_methodology_have_anchors_and_html_in_it_stays_text():
+    html, sections = render_markdown("# Rules\n\n## 1. The `scale`\n\n<b>Bold</b> and **strong**.\n\n## 2. Symbols\n")
+    assert sections == [("s-0", "1. The scale"), ("s-1", "2. Symbols")]
+    assert '<h3 id="s-0">1. The <code>scale</code></h3>' in html
+    assert html.startswith("<h2>Rules</h2>")
+    assert "&lt;b&gt;Bold&lt;/b&gt; and <strong>strong</strong>" in html
+    assert '<h3 id="s-1">2. Symbols</h3>' in html

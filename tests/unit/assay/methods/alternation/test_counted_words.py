@@ -265,7 +265,7 @@ SENTENCES: Mapping[str, Check] = {
         found["size"],
         beyond(counted, lambda differences: root(differences) ** 2) ** 0.5 / pstdev(counted.first.values()),
     ),
-    r"is not even within “.*” \(an estimated effect of [\d.]+\)": stated_limits,
+    r"treats the values differently within “.*” \(an estimated effect of [\d.]+\)": stated_limits,
     r"(?i)the evidence is not enough to declare a letter": stated_limits,
     r"(?i)what the output does change with the attribute goes with one": stated_limits,
 }
