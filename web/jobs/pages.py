@@ -135,7 +135,7 @@ def _percent(job: Json) -> int | None:
     """Return the share of the questions that are answered, for the title of the page; ``None`` if the job has ended."""
     if job["status"] != "running" or not job["expected"]:
         return None
-    return round(100 * float(job["asked"]) / max(job["expected"], job["asked"]))
+    return int(100 * job["asked"] / max(job["expected"], job["asked"]))
 
 
 def _pace(job: Json) -> float | None:
