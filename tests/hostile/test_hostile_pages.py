@@ -355,7 +355,9 @@ def test_the_pages_lead_to_every_page(agency: Agency) -> None:
 
 
 NOT_LINKED = {"/{path:path}", "/sign-in/oidc", "/sign-in/oidc/callback", "/suites/{suite_id}/audits/{name}"}
-"""The page of missing resources, the pages of an agency with accounts, and files of suites of recorded decisions."""
+NOT_LINKED |= {"/new/{draft_id}/{step}"}
+"""The page of missing resources, the pages of an agency with accounts, files of suites of recorded decisions, and steps
+of the wizard, to which its own form redirects."""
 
 
 @pytest.mark.slow
