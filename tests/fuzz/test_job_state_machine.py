@@ -28,7 +28,7 @@ from store.jobs import tables as job_tables
 from store.jobs.job import Job
 from store.jobs.leases import Claim
 from store.ratings.tables import ratings as rating_rows
-from store.ratings.tables import unsigned_ratings
+from store.ratings.tables import service_ratings, unsigned_ratings
 from store.security import keys
 from store.targets.tables import targets as target_rows
 from store.webhooks.tables import outbox as notice_rows
@@ -545,7 +545,14 @@ class JobsOfATenant(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Empty the database for the next run."""
         with self.place.hand.database.write() as c:
-            for table in (job_tables.jobs, unsigned_ratings, rating_rows, target_rows, job_tables.idempotency):
+            for table in (
+                job_tables.jobs,
+                unsigned_ratings,
+                service_ratings,
+                rating_rows,
+                target_rows,
+                job_tables.idempotency,
+            ):
                 c.execute(delete(table))
 
 
