@@ -276,8 +276,8 @@ def test_the_host_that_a_request_names_is_in_no_answer(agency: Agency) -> None:
 def rating_files(agency: Agency, visibility: str) -> list[str]:
     """Return the addresses of everything that the API offers about a rating."""
     with httpx.Client(
-        base_url=agency.url, headers={"Authorization": f"Bearer {agency.key}"}, trust_env=False
-    ) as client:
+        base_url=agency.url, headers={"Authorization": f"Bearer {agency.key}"}, trust_env=False, timeout=60
+    ) as client:  # the first request for the document of the API builds it
         ratings = client.get("/v1/ratings", params={"mine": True}).json()["items"]
         rating = next(one["id"] for one in ratings if one["visibility"] == visibility)
         paths = client.get("/openapi.json").json()["paths"]
