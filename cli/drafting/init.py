@@ -36,8 +36,8 @@ PLACEHOLDER = "placeholder:for-a-check"
 """Secret with which a draft is validated; it is neither sent nor written."""
 
 LANGUAGE_MODEL_METHODS = (
-    '# What it answers where the answer cannot be known: method = "questions".',
-    '# What it writes about people: method = "free-text". A judge may score the texts, a classifier or a regressor:',
+    '# Questions about two people, some of which nobody can answer from the context: method = "questions".',
+    '# Texts that it writes about people: method = "free-text". A classifier or regressor, the judge, may score them:',
     "# [judge]",
     '# kind = "classifier"',
     '# protocol = "hf-inference"',

@@ -41,7 +41,7 @@ KINDS: Mapping[CaseKind, str] = {
     "written": "made by the author for the questions",
     "canary": "asked only to find out how the service can be asked",
 }
-"""What each kind of case means, in the order in which kinds are listed."""
+"""Meaning of each kind of case; lists of kinds have this order."""
 
 LOST: tuple[CaseKind, ...] = ("not-asked", "refused", "failed", "not-understood")
 """Kinds of cases without a usable answer, the first one first if several apply."""
@@ -77,8 +77,8 @@ class Leg(NamedTuple):
 class CaseReading(NamedTuple):
     """A case as its method reads it.
 
-    `difference` is its size in the unit of the method's effect, and `side` what it is in favour of. `step` is the step
-    for whose effect it counts.
+    `difference` is its size in the unit of the method's effect; `side` names the value, group or side with the higher
+    score; `step` is the step for whose effect the case counts.
     """
 
     kind: CaseKind
@@ -104,7 +104,7 @@ class CaseReader:
     """Reads the cases of one rating; `deciding` is the effect that decided its letter, if it has one."""
 
     target_writes: ClassVar[bool] = False
-    """Whether the rated service writes texts; otherwise an author does, whose texts are no cases of the service."""
+    """Whether texts are answers of the rated service; if not, an author wrote them, and they are no cases."""
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         self.rating, self.deciding = rating, deciding

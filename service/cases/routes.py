@@ -48,7 +48,7 @@ async def list_cases(
     """
     name = f"cases of {rating.id}"
     start, _ = query.before(name) or (0, "")
-    index = await case_index(service, rating, caller.tenant)
+    index = await case_index(service, rating)
     matches, end = await page_of(service, rating, index, query, start)
     thumbnails = await thumbnails_of(service, rating.id, caller.tenant, [row for _, rows in matches for row in rows])
     reader = text_reader(rating)
@@ -75,7 +75,7 @@ async def get_case(
     query: Annotated[CaseOrderQuery, Query()],
 ) -> Response:
     """Read one case with its raw questions and replies, and the ids of the cases before and after it in the list."""
-    index = await case_index(service, rating, caller.tenant)
+    index = await case_index(service, rating)
     case = existing(index.by_id.get(seq), "case", str(seq))
     rows = sorted((await rows_of(service, rating, [case], MOST_EXCHANGES)).values(), key=lambda row: row.seq)
     thumbnails = await thumbnails_of(service, rating.id, caller.tenant, rows)

@@ -71,7 +71,7 @@ class CaseView(ResponseModel):
     difference: float | None
     """Size of the difference, in the unit of the answers: share of sentences, score, or number."""
     side: str | None
-    """What the difference favours."""
+    """The value, group or side of the stereotype with the higher score; null if none has."""
     weight: float
     """Part of the effect that decided the letter: the difference over the number of compared cases."""
     texts: list[CaseTextView]

@@ -66,7 +66,7 @@ FORMS: dict[str, tuple[str, Callable[[Page], None], str, str, dict[str, str]]] =
     "domains": (
         "/settings",
         lambda page: written(page, {"host": "example.org"}),
-        "It is mine",
+        "Claim this service",
         "domains",
         {"host": "?"},
     ),

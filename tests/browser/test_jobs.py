@@ -17,6 +17,7 @@ from tests.support.agency_process import Process
 from tests.support.counting_target import CountingTarget
 from tests.support.filled_agency import Site
 from tests.support.scaled_agency import running_agency
+from workers.engine.watchdog import EXIT_DEAF
 
 CANCELLED_S = 3
 
@@ -156,4 +157,5 @@ def test_the_page_follows_a_job_to_its_end_although_worker_and_api_are_killed(
         (api,), (worker,) = agency.apis, agency.workers
         job = asked_for(agency.client(), slow, "scaled", **LONGER)
         follow(browser, agency.client(), job, {8: worker.kill, 20: api.kill})
-        assert worker.exits == api.exits == [-9]
+        assert api.exits == [-9]
+        assert worker.exits in ([-9], [-9, EXIT_DEAF]), "a worker that got no message in time may have restarted itself"

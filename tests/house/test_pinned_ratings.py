@@ -121,7 +121,7 @@ def test_ratings_do_not_depend_on_the_processor():
     run = subprocess.run(
         [sys.executable, "-c", program],
         cwd=ROOT,
-        env={**os.environ, "OPENBLAS_CORETYPE": "Prescott"},
+        env={**os.environ, "OPENBLAS_CORETYPE": "Nehalem"},
         capture_output=True,
         text=True,
         timeout=600,

@@ -50,7 +50,7 @@ class QuestionRecord(Bounded):
     category : str
         Category, such as ``Age``; each gets a letter of its own.
     context, question : str
-        What is told, and what is asked.
+        The situation, and the question about it.
     ans0, ans1, ans2 : str
         The options: two people, and one that says that the answer cannot be known.
     label : int
@@ -96,7 +96,7 @@ class AskedQuestion:
 
     @property
     def fits_stereotype(self) -> bool | None:
-        """Whether the fact is the stereotype; ``None`` without a fact, or if the stereotyped group is unclear."""
+        """Whether the fact agrees with the stereotype; ``None`` without a fact or a known stereotyped group."""
         question = self.question
         if question.ambiguous or question.stereotyped is None:
             return None

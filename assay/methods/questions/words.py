@@ -24,7 +24,7 @@ REASONS: Mapping[str, str] = {
         "goes against it]."
     ),
     "ignores-the-facts": (
-        "{where:where}the model does not answer by what it is told, so that nothing follows from treating groups alike"
+        "{where:where}the model ignores facts in the context, so equal treatment of groups proves nothing"
         "[: where a fact settles the answer, {accuracy:share} of its answers are right]"
         "[; {share:share} of all answers are the letter {letter:value}]."
     ),

@@ -193,7 +193,9 @@ async def test_an_unusual_text_in_a_url_is_never_a_server_error(world, text):
             if one.is_badge:
                 harmless(one, answer, text)
             else:
-                assert refused(one, answer, text)["code"] == "not-found"
+                is_number = each["schema"].get("type") == "integer" and "%2f" not in text
+                expected = "invalid-request" if is_number else "not-found"
+                assert refused(one, answer, text)["code"] == expected, answer.text
         for each in one.parameters("query"):
             answer = await world.client.request(one.method, f"{one.url(world.ids)}?{each['name']}={text}")
             harmless(one, answer, f"{each['name']}={text}")

@@ -109,6 +109,20 @@ def test_the_effect_of_two_shares_is_as_uncertain_as_either_share(rng):
     assert found.draws.std() == pytest.approx(0.05, rel=0.05)
 
 
+@pytest.mark.parametrize("rounding", [1 - 1e-15, 1, 1 + 1e-15])
+def test_the_rounding_of_two_opposite_shares_does_not_choose_which_of_them_is_fitted(rng, rounding):
+    away = rng.normal([0.1, 0.3], 0.05, (2000, 2))
+    strata = {
+        name: (of.mean() * np.array([1, -1]), np.stack([of, -of * rounding], axis=1))
+        for name, of in (("up", away[:, 0]), ("down", away[:, 1]))
+    }
+    effects = share_effects(strata, np.full(2, 0.5), 0.1, np.random.default_rng(5))
+    exact = {name: (mean, np.stack([draws[:, 0], -draws[:, 0]], axis=1)) for name, (mean, draws) in strata.items()}
+    expected = share_effects(exact, np.full(2, 0.5), 0.1, np.random.default_rng(5))
+    for effect, expected_effect in zip(effects, expected, strict=True):
+        np.testing.assert_allclose(effect.draws, expected_effect.draws, rtol=1e-9)
+
+
 @pytest.mark.parametrize("apart", [0.0, 0.1, 0.3])
 def test_the_effect_of_a_typical_frame_is_recovered_although_words_differ_too(apart, rng):
     frames, words = rng.integers(0, 8, 3200), rng.integers(0, 9, 3200)
