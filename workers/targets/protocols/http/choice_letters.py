@@ -58,12 +58,30 @@ _NUMBERED = re.compile(rf"(?i:{_NOUNS})\s+(?:no\.?\s*|number\s+)?([1-9]){_END}")
 _NEITHER = re.compile(
     r"(?<!\w)(?:no|not|cannot|n't|never|neither|nor|none|both|either|equal(?:ly)?|instead|unsure|ni|ningun[ao]|amb[ao]s|aucune?"
     r"|\w+n't|less|least|worst|worse|wrong|incorrect|unlikely|improbable|reject(?:ed)?|avoid|rule\s+out|exclude[d]?|except"
-    r"|anything|everything|disagree|refuse|implausible|unnatural|unusual|offensive|other|strange|odd|menos|peor|incorrect[ao]"
+    r"|anything|everything|disagree|refuse|implausible|unnatural|unusual|offensive|other|else|strange|odd|false|against"
+    r"|doubt(?:s|ful)?|hesitat\w+|hardly|dislike|menos|peor|incorrect[ao]"
     r"|falsch|weniger|außer|faux|fausse|moins|sauf|meno|peggio|sbagliat[ao]|tranne|errad[ao]|excepto|salvo|exceto|fout"
     r"|les\s+deux|pas|keine?[rns]?|beide|weder|nicht|nessun[ao]?|entramb[ei]|non|nenhuma?|não|geen|niet|не|ни|обе)(?!\w)"
-    r"|[不非错錯誤]|ない|ません|間違",
+    r"|[不非错錯誤✗✘❌]|ない|ません|間違|[:=]\s*[\"']?0(?![.,]?\d)",
     re.IGNORECASE,
 )
+_LESS_THAN_HALF = re.compile(r"(?<![A-Za-z])[A-Z]\W{1,4}(?:[0-4]?\d(?:[.,]\d+)?\s?%|0?[.,][0-4]\d*(?!\d))")
+"""A letter with a probability of less than one half, as in "A (30 %)"."""
+
+_VERDICT_WORDS = re.compile(
+    rf"(?i:so|thus|therefore|and|the|my|final|best|correct|right|is|es|est|ist|è|é|la|der|die|das|le|{_CUES})"
+)
+"""Words that may stand before the letter on its own line: "So my final answer is B"."""
+
+MOST_VERDICT_WORDS = 8
+
+_CORRECTED = re.compile(
+    r"(?i:\b(?:wait|actually|correction|corrected|sorry|rather|instead|however|reconsider\w*|on\s+reflection|meant|oops|hmm"
+    r"|neither|both|none|either|equal(?:ly)?|unsure|unclear"
+    r"|scratch\s+that|mistaken?|changed?\s+my|no[,:]|nein|stattdessen|más\s+bien|plutôt|piuttosto))"
+    r"|\b[A-Z]\s+(?:\w+\s+){0,3}(?:more|better|most|best|correct|right|likelier|answer|preferred|preferable|fits)\b"
+)
+"""Words that take an answer back, or another letter that is said to be the better one."""
 _CANNOT = re.compile(r"(?<!\w)can(?:not|'t|\s+not)(?!\w)", re.IGNORECASE)
 _LEAD = re.compile(
     r"(?:(?:so|thus|therefore|then)\W+)?(?:(?:it|this|that|there|the\s+(?:correct\s+|right\s+|best\s+)?answer|my\s+answer)"
@@ -71,7 +89,7 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _TAIL = re.compile(
-    r"\W+(?:from|based\s+on|given|with)\s+(?:only\s+)?(?:the|this|what)(?:\s+[\w']+){1,4}\W*\Z", re.IGNORECASE
+    r"(?<!\W)\W+(?:from|based\s+on|given|with)\s+(?:only\s+)?(?:the|this|what)(?:\s+[\w']+){1,4}\W*\Z", re.IGNORECASE
 )
 """What may stand around the words of an option when an answer only repeats it: "It … from the given context"."""
 _FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
@@ -89,6 +107,9 @@ ARTICLES = frozenset("AEIOUY")
 
 LONGEST_CHOICE = 4000
 """Maximum length of an answer in which a choice is searched for, in characters."""
+
+SHORTEST_REASON = 3
+"""Maximum number of words after a letter that are its verdict ("A: false") and no reason."""
 
 LONGEST_CUE = 80
 """Maximum length of the words before a letter among which "answer" or "option" is searched for, in characters."""
@@ -147,18 +168,45 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
         return exact[0] if len(exact) == 1 else None
     if bare := _BARE.fullmatch(text):
         return _index(bare[1], len(options))
-    if text.endswith("?"):
-        return None
     text = re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)", "", text)
     if (repeated := _repeated(text, options)) is not None:
         return repeated
     outside, unknowable = _without_unknowable(_without_options(text, options), options)
     if refuses_in_words(outside):
         return None
-    indices = _named(text, options)
-    if len(indices) != 1 or unknowable - indices or (not _LED.match(text) and _NEITHER.search(outside)):
+    indices = _on_its_own_line(text, len(options))
+    if indices is None:
+        indices = set() if text.endswith("?") or _denied(outside) else _named(text, options)
+    return indices.pop() if len(indices) == 1 and unknowable <= indices else None
+
+
+def _on_its_own_line(text: str, count: int) -> set[int] | None:
+    """Return the index of the letter that is the first or last line of a longer answer; ``None`` if neither is.
+
+    All letters that stand so are returned, and none if the answer takes something back.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    verdicts = [_verdict(line, count) for line in lines]
+    if len(lines) < 2 or verdicts[0] is verdicts[-1] is None:
         return None
-    return indices.pop()
+    return set() if _CORRECTED.search(text) else {index for index in verdicts if index is not None}
+
+
+def _verdict(line: str, count: int) -> int | None:
+    """Return the index of a letter that stands alone on a line, or after "Answer:" and the like."""
+    *before, letter = _spaced(line).split() or [""]
+    if re.search(r"[?\[☐□]", line) or len(before) > MOST_VERDICT_WORDS or letter not in set(LETTERS):
+        return None
+    return _index(letter, count) if all(map(_VERDICT_WORDS.fullmatch, before)) else None
+
+
+def _denied(text: str) -> bool:
+    """Return whether a text denies what it names; what follows "A." or "B," after more than three words is a reason."""
+    if _LESS_THAN_HALF.search(text):
+        return True
+    led = _LED.match(text)
+    rest = text[led.end() :] if led else text
+    return (led is None or len(rest.split()) <= SHORTEST_REASON) and _NEITHER.search(rest) is not None
 
 
 def _repeated(text: str, options: Sequence[str]) -> int | None:
@@ -218,15 +266,28 @@ def _is_article(text: str, letter: re.Match[str]) -> bool:
 
 
 def _quoted(text: str, options: Sequence[str]) -> list[int]:
-    """Return the indices of the options whose words a text contains, except within a longer option."""
+    """Return the indices of the options whose words a text contains, beside or without those of a longer option.
+
+    The case of letters must agree for the first option; a second one that differs in case makes the choice unclear. A
+    single word that negates, such as "no", counts only with a stop after it at the beginning: "I have no opinion".
+    """
+    if not any("'s" in normalise_answer(option) for option in options):
+        text = re.sub(r"\w+'s\b", "…", text)  # "the man's wife" is another person
     words = f" {_spaced(text)} "
-    contained = [(f" {_spaced(option)} ", index) for index, option in enumerate(options) if _spaced(option)]
-    contained = [(option, index) for option, index in contained if option in words]
-    return [
-        index
-        for option, index in contained
-        if not any(option in longer and option != longer for longer, _ in contained)
-    ]
+    indices: list[int] = []
+    for index, option in sorted(enumerate(options), key=lambda entry: len(entry[1]), reverse=True):
+        spaced = f" {_spaced(option)} "
+        if not spaced.strip():
+            continue
+        if " " not in spaced.strip() and negates(option):
+            alone = rf"[\W_]*{re.escape(spaced.strip())}\s*(?:[.,;:!](?!\s*\d)|\Z)"
+            exact = re.match(alone, text, re.IGNORECASE) is not None
+        else:
+            exact = spaced in words
+        if exact or (indices and spaced.casefold() in words.casefold()):
+            indices.append(index)
+            words = words.replace(spaced, " … ")
+    return indices
 
 
 def _without_options(text: str, options: Sequence[str]) -> str:
