@@ -6,24 +6,25 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from assay.document import NO_EFFECT, HiddenDocument, JsonObject
 from assay.model import MODEL_SETTINGS
 from assay.rating.document import DecidingEffect
 from reports.because import phrase
 from reports.methods import installed_reports
-from store.ratings.services import ServiceRating
+from store.ratings.services import NewestRating, ServiceRating
 
 BEST_FIRST = ("UCS", "DSBS", "BS")
 
 Sort = Literal["place", "name", "effect", "questions", "rated_at"]
 
 
-@dataclass(frozen=True)
-class KeyEffect:
-    """The effect that decided a letter: its interval, and the largest size that counts as no effect."""
+class KeyEffect(NamedTuple):
+    """The effect that decided a letter: its interval, and the largest size that counts as no effect.
+
+    `sizes` are its size and its interval without their signs, in units of the limit.
+    """
 
     figures: JsonObject
     method: str
@@ -31,6 +32,7 @@ class KeyEffect:
     low: float
     high: float
     limit: float
+    sizes: tuple[float, float, float]
 
     @property
     def name(self) -> str:
@@ -43,29 +45,23 @@ class KeyEffect:
         report = installed_reports().get(self.method)
         return str(name) if report is None else phrase(effect, report)
 
-    @cached_property
-    def sizes(self) -> tuple[float, float, float]:
-        """The effect's size and its interval without their signs, in units of the limit."""
-        return in_limits(self.estimate, self.low, self.high, self.limit)
-
 
 def in_limits(estimate: float, low: float, high: float, limit: float) -> tuple[float, float, float]:
     """Return the size of an effect and the ends of its interval without their signs, in units of its limit."""
-    ends = sorted((abs(low), abs(high)))
-    return abs(estimate) / limit, 0.0 if low <= 0 <= high else ends[0] / limit, ends[1] / limit
+    near, far = sorted((abs(low), abs(high)))
+    return abs(estimate) / limit, 0.0 if low <= 0 <= high else near / limit, far / limit
 
 
-@dataclass(frozen=True)
-class RankedService:
+class RankedService(NamedTuple):
     """The newest rating of a service with its place; ``None`` for services without a declared, valid letter."""
 
-    rating: ServiceRating
+    rating: NewestRating
     place: int | None
     effect: KeyEffect | None
     expired: bool
 
 
-def ranked(rows: Sequence[ServiceRating], now: int) -> list[RankedService]:
+def ranked(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
     """Rank services by declared letter, and within a letter by the size of the deciding effect against its limit.
 
     The place of a service is one more than the number of services that are certainly better: those with a better
@@ -95,7 +91,7 @@ def resorted(ranking: Sequence[RankedService], sort: Sort) -> list[RankedService
         case "place":
             return list(ranking)
         case "name":
-            return sorted(ranking, key=lambda service: str(service.rating.target["name"]).casefold())
+            return sorted(ranking, key=lambda service: (service.rating.name or "").casefold())
         case "effect":
             return sorted(ranking, key=lambda service: service.effect.sizes[0] if service.effect else float("inf"))
         case "questions":
@@ -104,7 +100,7 @@ def resorted(ranking: Sequence[RankedService], sort: Sort) -> list[RankedService
             return sorted(ranking, key=lambda service: -service.rating.created_at)
 
 
-def _counts(row: ServiceRating, now: int) -> bool:
+def _counts(row: NewestRating, now: int) -> bool:
     return row.declared and row.letter in BEST_FIRST and row.expires_at > now
 
 
@@ -118,15 +114,16 @@ def _by_place(service: RankedService) -> tuple[float, int, float, int]:
     )
 
 
-def key_effect(row: ServiceRating) -> KeyEffect | None:
+def key_effect(row: NewestRating | ServiceRating) -> KeyEffect | None:
     """Return the deciding effect of a rating; ``None`` if nothing was measured, or its limit is 0."""
     figures = row.key_figures or {}
     estimate, limit = figures.get("estimate"), figures.get("limit")
     if estimate is None or not limit:
         return None
     low, high = figures.get("low"), figures.get("high")
-    ends = (estimate, estimate) if low is None or high is None else (low, high)
-    return KeyEffect(figures, row.method, estimate, *ends, limit)
+    if low is None or high is None:
+        low = high = estimate
+    return KeyEffect(figures, row.method, estimate, low, high, limit, in_limits(estimate, low, high, limit))
 
 
 def model_of(row: ServiceRating) -> str | None:

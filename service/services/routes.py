@@ -9,18 +9,17 @@ from xml.etree import ElementTree as ET
 from fastapi import APIRouter, Query, Request, Response
 
 from service.container import Service, ServiceDependency
-from service.http.authentication import DOWNLOAD, Caller, PublicReader
+from service.http.authentication import DOWNLOAD, PublicReader
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import fails, returns
 from service.http.problems import base_url, not_found
 from service.jobs.ledger import csv_lines, inert
 from service.ratings.service import FRESH_S
-from service.services.ranking import RankedService, ranked, resorted, series_of
+from service.services.ranking import ranked, resorted, series_of
 from service.services.schemas import RankedServiceView, RankingQuery, RankingView, RatedServiceView
 from store.core.clock import read_clock
 from store.core.database import Connection
 from store.ratings import services
-from store.ratings.services import Question
 from store.ratings.standing import standings
 
 router = APIRouter(prefix="/v1/services", tags=["registry"], route_class=StrictRoute)
@@ -47,11 +46,10 @@ async def rank_services(
     Declared letters come first, then the deciding effect against its limit; services whose intervals overlap share a
     place. Without a method or attribute, the question with the most services is taken.
     """
-    questions, query, ranking, now = await _ranking(service, caller, query)
-    page = resorted(ranking, query.sort)[query.start : query.start + query.limit]
-    items = await _views(service, page, now)
+    rows = slice(query.start, query.start + query.limit)
+    ranking = await service.database.read(_ranking, caller.tenant, query, rows)
     headers = {"Cache-Control": "private, no-cache" if caller.tenant else CACHED, "Vary": "Authorization"}
-    return json_response(RankingView.of(query, questions, len(ranking), items), headers=headers)
+    return json_response(ranking, headers=headers)
 
 
 @router.get("/ranking.csv", response_class=Response, dependencies=DOWNLOAD, responses=returns({}, "text/csv"))
@@ -59,36 +57,29 @@ async def download_ranking(
     service: ServiceDependency, caller: PublicReader, query: Annotated[RankingQuery, Query()]
 ) -> Response:
     """Download a whole ranking as CSV; `start` and `limit` are ignored."""
-    _, query, ranking, now = await _ranking(service, caller, query)
-    table = await asyncio.to_thread(_table, await _views(service, resorted(ranking, query.sort), now))
+    ranking = await service.database.read(_ranking, caller.tenant, query, slice(None))
+    table = await asyncio.to_thread(_table, ranking.items)
     headers = {"Content-Disposition": 'attachment; filename="ranking.csv"', "Vary": "Authorization"}
     headers["Cache-Control"] = "private, no-cache" if caller.tenant else CACHED
     return Response(table, media_type="text/csv; charset=utf-8", headers=headers)
 
 
-async def _ranking(
-    service: Service, caller: Caller, query: RankingQuery
-) -> tuple[list[Question], RankingQuery, list[RankedService], int]:
-    """Return the questions, the query with its method and attribute, the whole ranking, and the time."""
-
-    def read(c: Connection) -> tuple[list[Question], RankingQuery, list[RankedService], int]:
-        now, questions = read_clock(c), services.questions(c, caller.tenant, query.kind)
-        same = {name: value for name in ("method", "attribute") if (value := getattr(query, name)) is not None}
-        for question in questions:
-            if all(getattr(question, name) == value for name, value in same.items()):
-                same = {"method": question.method, "attribute": question.attribute}
-                break
-        else:
-            return questions, query, [], now
-        rows = services.newest(c, caller.tenant, kind=query.kind, **same)
-        return questions, query.model_copy(update=same), ranked(rows, now), now
-
-    return await service.database.read(read)
-
-
-async def _views(service: Service, page: list[RankedService], now: int) -> list[RankedServiceView]:
-    standing = await service.database.read(standings, [row.rating for row in page])
-    return [RankedServiceView.of(row, standing[row.rating.id], now) for row in page]
+def _ranking(c: Connection, tenant: str | None, query: RankingQuery, rows: slice) -> RankingView:
+    """Return some rows of a ranking; only they are read whole."""
+    now, questions = read_clock(c), services.questions(c, tenant, query.kind)
+    same = {name: value for name in ("method", "attribute") if (value := getattr(query, name)) is not None}
+    for question in questions:
+        if all(getattr(question, name) == value for name, value in same.items()):
+            same = {"method": question.method, "attribute": question.attribute}
+            break
+    else:
+        return RankingView.of(query, questions, 0, [])
+    ranking = ranked(services.newest(c, tenant, kind=query.kind, **same), now)
+    page = resorted(ranking, query.sort)[rows]
+    read = services.read(c, [row.rating.id for row in page])
+    standing = standings(c, read.values())
+    views = [RankedServiceView.of(row.place, read[row.rating.id], standing[row.rating.id], now) for row in page]
+    return RankingView.of(query.model_copy(update=same), questions, len(ranking), views)
 
 
 def _table(views: list[RankedServiceView]) -> str:

@@ -10,7 +10,7 @@ from pydantic import Field
 from service.http.openapi.common_schemas import Instant, KindName, LetterName, QueryModel, ResponseModel, Visibility
 from service.http.rows import MAX_ROWS
 from service.ratings.schemas import StandingView
-from service.services.ranking import KeyEffect, RankedService, Series, Sort, key_effect, model_of, name_of
+from service.services.ranking import KeyEffect, Series, Sort, key_effect, model_of, name_of
 from store.ratings.services import Question, ServiceRating
 from store.ratings.standing import Standing
 
@@ -92,11 +92,10 @@ class RankedServiceView(ResponseModel):
     rating: ServiceRatingView
 
     @classmethod
-    def of(cls, ranked: RankedService, standing: Standing, now: int) -> Self:
+    def of(cls, place: int | None, row: ServiceRating, standing: Standing, now: int) -> Self:
         """Build the view of a row."""
-        row = ranked.rating
         return cls(
-            place=ranked.place,
+            place=place,
             service=name_of(row, for_address=standing.for_address),
             name=row.target["name"],
             model=model_of(row),

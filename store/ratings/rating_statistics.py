@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 
 from store.core.clock import now_ms
-from store.core.rows import all_rows, equal, json_part
+from store.core.rows import all_rows, equal
 from store.ratings import standing
-from store.ratings.ratings import NEWEST_FIRST, StoredRating
-from store.ratings.tables import ratings
+from store.ratings.ratings import StoredRating
+from store.ratings.tables import ratings, service_ratings
 from store.targets.domains import current_owners
 
 INCONCLUSIVE = "inconclusive"
@@ -42,31 +42,32 @@ def distribution(
     at this address (`store.ratings.standing`). The list is sorted by kind, attribute, method and letter, and has no
     zeros.
     """
-    same = (json_part(ratings.c.target, "digest"), ratings.c.method, ratings.c.attribute)
-    owners = current_owners()
-    requester = standing.rank(owners.c.tenant)
-    position = func.row_number().over(partition_by=same, order_by=(requester, *NEWEST_FIRST))
-    at_address = (func.coalesce(ratings.c.address, same[0]), ratings.c.method, ratings.c.attribute)
-    of_kind = json_part(ratings.c.target, "kind")
-    letter = case((and_(ratings.c.declared, ratings.c.letter.is_not(None)), ratings.c.letter), else_=INCONCLUSIVE)
-    counting = (
+    rated, owners = service_ratings.c, current_owners()
+    requester = standing.rank(owners.c.tenant, service_ratings)
+    newest_first = (requester, rated.created_at.desc(), rated.rating_id.desc())
+    position = func.row_number().over(
+        partition_by=(rated.service, rated.method, rated.attribute), order_by=newest_first
+    )
+    letter = case((and_(rated.declared, rated.letter.is_not(None)), rated.letter), else_=INCONCLUSIVE)
+    address = func.coalesce(rated.address, rated.service)
+    numbered = (
         select(
-            *(of_kind.label("kind"), ratings.c.attribute, ratings.c.method, letter.label("letter")),
-            *(position.label("place"), requester.label("requester")),
-            func.min(requester).over(partition_by=at_address).label("first_requester"),
+            *(rated.kind, rated.attribute, rated.method, letter.label("letter"), address.label("address")),
+            *(position.label("position"), requester.label("requester")),
         )
-        .outerjoin_from(ratings, owners, owners.c.host == ratings.c.host)
-        .where(_public(), ratings.c.expires_at > now_ms())
-        .where(or_(ratings.c.address.is_(None), standing.stands(owners.c.tenant)))
-        .where(*equal(ratings, attribute=attribute, method=method), *([] if kind is None else [of_kind == kind]))
-        .where(*standing.of_model(model))
-        .subquery()
+        .outerjoin_from(service_ratings, owners, owners.c.host == rated.host)
+        .where(rated.visibility == "public", rated.withdrawn_at.is_(None), rated.expires_at > now_ms())
+        .where(or_(rated.address.is_(None), standing.stands(owners.c.tenant, service_ratings)))
+        .where(*equal(service_ratings, attribute=attribute, method=method, kind=kind))
     )
-    group = (counting.c.kind, counting.c.attribute, counting.c.method, counting.c.letter)
-    query = select(*group, func.count()).where(
-        counting.c.place == 1, counting.c.requester == counting.c.first_requester
-    )
-    query = query.group_by(*group).order_by(*group)
+    if model is not None:
+        numbered = numbered.join(ratings, ratings.c.id == rated.rating_id).where(*standing.of_model(model))
+    row = numbered.subquery().c
+    first_requester = func.min(row.requester).over(partition_by=(row.address, row.method, row.attribute))
+    group = (row.kind, row.attribute, row.method, row.letter)
+    newest = select(*group, row.requester, first_requester.label("first")).where(row.position == 1).subquery().c
+    counted = (newest.kind, newest.attribute, newest.method, newest.letter)
+    query = select(*counted, func.count()).where(newest.requester == newest.first).group_by(*counted).order_by(*counted)
     return [LetterCount(*row) for row in c.execute(query)]
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from secrets import token_hex
 from typing import Any, Literal, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, insert, or_, select
 
 from assay.canonical import rating_digest
 from assay.document import JsonObject, RatingDocument, RequesterDocument, as_json
@@ -19,7 +19,7 @@ from assay.methods import rating_of
 from assay.rating.document import key_figures
 from store.core.clock import iso, read_clock
 from store.core.columns import new_id
-from store.core.rows import about_target, all_rows, equal, json_part, one_row, page_of
+from store.core.rows import about_target, all_rows, equal, one_row, page_of
 from store.ratings.standing import Description, Requester, Whose, of_address, of_model, rated_model, requester_of
 from store.ratings.tables import ratings, service_ratings, unsigned_ratings
 from store.targets.domains import canonical_address, owners
@@ -188,8 +188,9 @@ def _add_to_service(c: Connection, stored: StoredRating, figures: JsonObject) ->
     if (service := service_key(stored.target)) is None:
         return
     same = ("method", "attribute", "tenant", "visibility", "description", "host", "address", "created_at")
-    values = {name: getattr(stored, name) for name in same}
-    values |= {"kind": stored.target.get("kind") or "", "masked": stored.unmasked is not None}
+    values = {name: getattr(stored, name) for name in (*same, "letter", "declared", "expires_at")}
+    values |= {name: stored.target.get(name) or "" for name in ("kind", "name")}
+    values["masked"] = stored.unmasked is not None
     c.execute(insert(service_ratings).values(rating_id=stored.id, service=service, key_figures=figures, **values))
 
 
@@ -274,12 +275,21 @@ def _page(
 
 def newest_of_targets(c: Connection, tenant: str, limit: int) -> list[Summary]:
     """List the tenant's newest rating of each target (by its digest), newest first, without withdrawn ones."""
-    rank = func.row_number().over(partition_by=json_part(ratings.c.target, "digest"), order_by=NEWEST_FIRST)
-    ranked = (
-        select(ratings.c.id, rank.label("rank")).where(ratings.c.tenant == tenant, *_in_state("standing")).subquery()
+    row, newer = service_ratings.c, service_ratings.alias().c
+    # read from the newest rating on, so that the limit ends the query
+    is_newer = or_(
+        newer.created_at > row.created_at, and_(newer.created_at == row.created_at, newer.rating_id > row.rating_id)
     )
-    columns = [ratings.c[field.name] for field in fields(Summary)]
-    query = select(*columns).join(ranked, ranked.c.id == ratings.c.id).where(ranked.c.rank == 1)
+    same = (
+        newer.service == row.service,
+        newer.tenant == tenant,
+        newer.withdrawn_at.is_(None),
+        newer.created_at >= row.created_at,
+    )
+    query = select(*(ratings.c[field.name] for field in fields(Summary)))
+    query = query.join_from(ratings, service_ratings, row.rating_id == ratings.c.id).where(
+        ratings.c.tenant == tenant, row.withdrawn_at.is_(None), ~exists().where(*same, is_newer)
+    )
     return all_rows(c, query.order_by(*NEWEST_FIRST).limit(limit), Summary)
 
 

@@ -11,23 +11,20 @@ rating to show an older, better one.
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
+from typing import NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Subquery,
-    Text,
     and_,
     case,
     func,
     not_,
     or_,
     select,
-    type_coerce,
 )
 
 from assay.document import JsonObject
@@ -49,15 +46,15 @@ SLUG = re.compile(rf"(?:[a-z0-9-]{{0,60}}-)?([0-9a-f]{{{KEY_DIGITS}}})")
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceRating:
-    """What rankings show of a rating. Times are milliseconds since 1970.
+    """What the pages of services show of a rating. Times are milliseconds since 1970.
 
     `key_figures` are the numbers by which services are ranked (`assay.rating.document.key_figures`); ``None`` if they
-    could not be read. `target_json` is parsed when it is used, because a ranking shows few of its rows.
+    could not be read.
     """
 
     id: str
     tenant: str
-    target_json: str
+    target: JsonObject
     method: str
     attribute: str
     letter: str | None
@@ -73,20 +70,26 @@ class ServiceRating:
     withdrawn_at: int | None
     key_figures: JsonObject | None
 
-    @cached_property
-    def target(self) -> JsonObject:
-        """The descriptor of the rated service."""
-        return dict(json.loads(self.target_json))
+
+class NewestRating(NamedTuple):
+    """The columns of a rating by which services are ranked; a tuple, because thousands of rows are read at once."""
+
+    id: str
+    name: str | None
+    method: str
+    letter: str | None
+    declared: bool
+    created_at: int
+    expires_at: int
+    key_figures: JsonObject | None
 
 
 OWN = ("service", "address", "host", "description", "withdrawn_at", "key_figures")
 """Columns that are read from the small table; in `ratings`, some of them lie behind the documents."""
 
-COLUMNS = [
-    (service_ratings if field.name in OWN else ratings).c[field.name]
-    for field in fields(ServiceRating)
-    if field.name != "target_json"
-]
+COLUMNS = [(service_ratings if field.name in OWN else ratings).c[field.name] for field in fields(ServiceRating)]
+
+READ = select(*COLUMNS).join_from(ratings, service_ratings, rated.rating_id == ratings.c.id)
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,8 @@ def history(c: Connection, service: Service) -> list[ServiceRating]:
     first = func.min(requester_class).over(partition_by=(rated.method, rated.attribute))
     classes = select(rated.rating_id, requester_class.label("rank"), first.label("first")).where(*service.conditions)
     ranked = classes.subquery()
-    rows = _read(c, ranked, ranked.c.rank == ranked.c.first)
+    query = READ.join(ranked, ranked.c.rating_id == ratings.c.id).where(ranked.c.rank == ranked.c.first)
+    rows = all_rows(c, query, ServiceRating)
     return sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)
 
 
@@ -141,8 +145,11 @@ def questions(c: Connection, tenant: str | None, kind: str) -> list[Question]:
     return [Question(*row) for row in c.execute(query.group_by(*series).order_by(count.desc(), *series))]
 
 
-def newest(c: Connection, tenant: str | None, *, kind: str, method: str, attribute: str) -> list[ServiceRating]:
-    """Return the newest rating of each service of a kind, of those that `tenant` may list, in one query."""
+def newest(c: Connection, tenant: str | None, *, kind: str, method: str, attribute: str) -> list[NewestRating]:
+    """Return the newest rating of each service of a kind, of those that `tenant` may list, in one query.
+
+    `read` returns the rows to show.
+    """
     owners = current_owners()
     requester = standing.rank(owners.c.tenant, service_ratings)
     whose = case((rated.address.is_(None), rated.tenant), else_="")
@@ -155,18 +162,16 @@ def newest(c: Connection, tenant: str | None, *, kind: str, method: str, attribu
         .where(rated.kind == kind, rated.method == method, rated.attribute == attribute, counts, *_listed(tenant))
         .subquery()
     )
-    return [row for row in _read(c, ranked, ranked.c.position == 1) if row.withdrawn_at is None]
+    columns = (rated.rating_id, *(rated[name] for name in NewestRating._fields[1:]))
+    query = select(*columns).join(ranked, ranked.c.rating_id == rated.rating_id)
+    rows = c.execute(query.where(ranked.c.position == 1, rated.withdrawn_at.is_(None)))
+    return [NewestRating._make(row) for row in rows]
 
 
-def _read(c: Connection, ranked: Subquery, counts: ColumnElement[bool]) -> list[ServiceRating]:
-    """Read the ratings of a subquery that count."""
-    query = (
-        select(*COLUMNS, type_coerce(ratings.c.target, Text).label("target_json"))
-        .join(service_ratings, rated.rating_id == ratings.c.id)
-        .join(ranked, ranked.c.rating_id == ratings.c.id)
-        .where(counts)
-    )
-    return all_rows(c, query, ServiceRating)
+def read(c: Connection, ids: Sequence[str]) -> dict[str, ServiceRating]:
+    """Read ratings by their ids; some drivers take no more than 32,766 in one query."""
+    queries = [READ.where(ratings.c.id.in_(ids[start : start + 1000])) for start in range(0, len(ids), 1000)]
+    return {row.id: row for query in queries for row in all_rows(c, query, ServiceRating)}
 
 
 def _stands_for_address() -> ColumnElement[bool]:

@@ -67,8 +67,15 @@ service_ratings = Table(
     Column("masked", Boolean, nullable=False),
     # numbers of the document; NULL if they could not be read
     Column("key_figures", Json),
+    *optional(AnyText, "letter", "name"),
+    Column("declared", Boolean),
+    Column("expires_at", BigInteger),
     Index(None, "service", "created_at"),
-    Index(None, "kind", "method", "attribute"),
+    # holds everything that the count of services reads
+    Index(
+        "ix_service_ratings_ranked",
+        *("kind", "method", "attribute", "service", "tenant", "visibility", "masked", "withdrawn_at"),
+    ),
 )
 
 unsigned_ratings = Table(

@@ -22,7 +22,7 @@ pages = Pages(open_to_visitors=True)
 MOST = 8
 """Maximum number of ratings that are compared at once."""
 
-ROWS = 100
+ROWS = 50
 """Number of services on a page of a ranking."""
 
 RANKED_BY = ("method", "attribute", "sort")
@@ -45,11 +45,14 @@ async def compare(visit: Visit) -> Response:
     ratings = [rating_of(document) for document in documents]
     sizes = {str(document["id"]): size for document in documents if (size := _size(document.get("because")))}
     same = {"method": ratings[0].method, "attribute": ratings[0].attribute} if ratings else {}
-    matches = await search(visit.api, visit.query("q"), **same)
+    kind = visit.query("kind") if not ratings and visit.query("kind") in KINDS else ""
+    matches: list[dict[str, Any]] = []
+    following = None
+    if visit.query("q") or not kind:
+        matches, following = await search(visit.api, visit.query("q"), cursor=visit.query("cursor"), **same)
     changes: dict[str, Any] = {"difference": None, "refused": None, "joined": [], "words": None, "cut": False}
     if len(ratings) == 2:
         changes |= await _changes(visit.api, *ratings)
-    kind = visit.query("kind") if not ratings and visit.query("kind") in KINDS else ""
     page = max(whole_number(visit.query("page")) or 1, 1)
     return visit.page(
         "compare/compare.html",
@@ -58,6 +61,7 @@ async def compare(visit: Visit) -> Response:
         deciding=deciding,
         ids=ids,
         found=[match for match in matches if match["id"] not in ids],
+        following=visit.older(following),
         full=len(ids) == MOST,
         kinds=KINDS,
         kind=kind,
@@ -152,14 +156,17 @@ SHOWN = 30
 _ID = re.compile(r"rat_[0-9A-Za-z]+")
 
 
-async def search(api: Api, q: str, **filters: str | None) -> list[dict[str, Any]]:
-    """Find the newest ratings by the service's name or address, or one rating by its id or a URL with its id."""
+async def search(api: Api, q: str, **filters: str | None) -> tuple[list[dict[str, Any]], str | None]:
+    """Find the newest ratings by the service's name or address, or one rating by its id or a URL with its id.
+
+    The second value is the cursor of the next page.
+    """
     if pasted := _ID.search(q):
         try:
-            return [await api.get(f"/v1/ratings/{pasted[0]}")]
+            return [await api.get(f"/v1/ratings/{pasted[0]}")], None
         except Refused as refused:
             if refused.status != 404:
                 raise
-            return []
-    ratings: list[dict[str, Any]] = (await api.get("/v1/ratings", q=q.strip(), limit=SHOWN, **filters))["items"]
-    return ratings
+            return [], None
+    page = await api.get("/v1/ratings", q=q.strip(), limit=SHOWN, **filters)
+    return page["items"], page["next_cursor"]

@@ -100,8 +100,9 @@ class Visit:
         """Return the address of the next page of a list, with the filters of this one; empty without a cursor."""
         if not cursor:
             return ""
-        parameters = {name: value for name, value in self.request.query_params.items() if value}
-        return f"{self.url_path}?{urlencode({**parameters, 'cursor': cursor})}"
+        query = self.request.query_params.multi_items()
+        parameters = [(name, value) for name, value in query if value and name != "cursor"]
+        return f"{self.url_path}?{urlencode([*parameters, ('cursor', cursor)])}"
 
     @property
     def partial(self) -> bool:

@@ -95,6 +95,7 @@ async def test_the_newest_rating_of_a_service_counts_and_an_expired_one_has_no_p
     assert (row["rating"]["id"], row["place"]) == (new, 1)
     with worker.database.write() as c:
         c.execute(text("UPDATE ratings SET expires_at = 1"))
+        c.execute(text("UPDATE service_ratings SET expires_at = 1"))
     (row,) = (await ranking(agency))["items"]
     assert (row["place"], row["rating"]["expired"]) == (None, True)
 
