@@ -8,6 +8,7 @@ from datetime import date
 
 from assay.explain import listed
 from reports import tables
+from reports.plain import visible
 from reports.reading import Component, RatingView, ReplyDocument, facts_of
 from reports.view import ReasonView, Table, Withdrawal
 
@@ -18,8 +19,8 @@ VERIFY = (
         "(RFC 9162, section 2.1); one changed character gives another digest."
     ),
     (
-        "Run the experiment again from its specification and seed on the recorded answers, without asking the service "
-        "anything: `assay.experiment.replay` does, and must arrive at the same letter, numbers and digest."
+        "Download the export of the rating and run `assay verify export.jsonl --replay`: it repeats the rating on the "
+        "recorded answers, asks the service nothing, and must arrive at the same letter, numbers and digest."
     ),
     "Compare the methodology digest with that of the published methodology document of the same version.",
 )
@@ -39,14 +40,14 @@ REPLY = "Reply of the owner"
 
 def reply_sentence(reply: ReplyDocument) -> str:
     """Return the sentence that says who wrote the reply, and that it is not part of the rating."""
-    date_phrase = f" on {_day(reply.created_at)}" if reply.created_at else ""
+    date_phrase = f" on {day(reply.created_at)}" if reply.created_at else ""
     author = f"whoever runs {reply.host or 'unknown'}"
     return f"Written{date_phrase} by {author}. It is shown beside the rating and alters nothing of it."
 
 
 def answer_sentence(reply: ReplyDocument) -> str:
     """Return the sentence that says who wrote the answer to the reply."""
-    date_phrase = f" on {_day(reply.answer.created_at)}" if reply.answer.created_at else ""
+    date_phrase = f" on {day(reply.answer.created_at)}" if reply.answer.created_at else ""
     author = "the operator of the agency" if reply.answer.by == "operator" else "whoever requested the rating"
     return f"Answered{date_phrase} by {author}."
 
@@ -56,32 +57,59 @@ def warning(rating: RatingView) -> str | None:
     if rating.withdrawal is not None:
         return _withdrawn(rating.withdrawal)
     if rating.circumstances.expired:
-        date_phrase = f" on {_day(rating.document.expires_at)}" if rating.document.expires_at else ""
+        date_phrase = f" on {day(rating.document.expires_at)}" if rating.document.expires_at else ""
         return f"This rating expired{date_phrase}. It says how the service was then."
     return None
 
 
 def _withdrawn(withdrawal: Withdrawal) -> str:
-    date_phrase = f" on {_day(withdrawal.at)}" if withdrawal.at else ""
+    date_phrase = f" on {day(withdrawal.at)}" if withdrawal.at else ""
     reason = f" Reason: {withdrawal.reason}" if withdrawal.reason else ""
     return f"This rating was withdrawn{date_phrase}. Do not rely on it.{reason}"
+
+
+def commands(rating: RatingView) -> list[str]:
+    """Return the commands that verify a rating; those that download its evidence only if its address is known."""
+    agency = (rating.circumstances.address or "").removesuffix(f"/{rating.document.id}").rpartition("/")[0]
+    files = (f"v1/ratings/{rating.document.id}/export.jsonl", ".well-known/jwks.json") if agency else ()
+    return [*(f"curl -O {agency}/{file}" for file in files), "assay verify export.jsonl --keys jwks.json --replay"]
+
+
+def service_facts(rating: RatingView) -> list[tuple[str, str]]:
+    """Return the address and the protocol of the service, as far as they are known."""
+    service = rating.document.target
+    facts = (("Service address", service.url), ("Protocol", service.protocol))
+    return [(name, visible(text)) for name, text in facts if text]
+
+
+def limits(rating: RatingView) -> list[tuple[str, str]]:
+    """Return the limits up to which an effect counts as none, each with the effects that it is for."""
+    titles: dict[str, dict[str, None]] = {}
+    for component in rating.components:
+        for effect in component.effects:
+            if effect.tolerance is not None:
+                titles.setdefault(tables.decimal(effect.tolerance), {})[effect.title] = None
+    sizes = [(f"Limit {size}", _few([*names])) for size, names in titles.items()]
+    return (
+        [("Tolerance", tables.decimal(rating.document.delta)), *sizes] if rating.document.delta is not None else sizes
+    )
 
 
 def subject(rating: RatingView) -> str:
     """Return the attribute, method and day of the rating in a line."""
     document = rating.document
-    day = None if document.rated_at is None else _day(document.rated_at)
-    facts = (("for", document.attribute), ("by", document.method), ("on", day))
+    rated_on = None if document.rated_at is None else day(document.rated_at)
+    facts = (("for", document.attribute), ("by", document.method), ("on", rated_on))
     return " ".join(["Rated", *(f"{preposition} {fact}" for preposition, fact in facts if fact)])
 
 
-def _day(timestamp: str) -> str:
+def day(timestamp: str) -> str:
     """Write the day of an ISO 8601 time for people; any other text stays as it is."""
     try:
-        day = date.fromisoformat(timestamp[:10])
+        written = date.fromisoformat(timestamp[:10])
     except ValueError:
         return timestamp
-    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+    return f"{written.day} {MONTHS[written.month - 1]} {written.year}"
 
 
 def reasons(rating: RatingView) -> list[ReasonView]:

@@ -133,6 +133,8 @@ class Circumstances:
     standing: StandingDocument = StandingDocument()
     expired: bool = False
     thumbnails: Mapping[str, str] = field(default_factory=dict)
+    address: str | None = None
+    """Address of the rating's page."""
 
 
 # ---------------------------------------------------------------------------- a rating

@@ -277,6 +277,11 @@ class Verdict:
         return [(self.probabilities or {}).get(letter) for letter in (Letter.BS, Letter.DSBS, Letter.UCS)]
 
     @property
+    def certainty(self) -> float | None:
+        """Probability of the letter; ``None`` without a letter or probabilities."""
+        return None if self.letter is None or self.probabilities is None else self.probabilities[self.letter]
+
+    @property
     def headline(self) -> str:
         """The verdict in one line."""
         return headline(self.letter, self.declared, self.codes)

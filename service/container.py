@@ -32,7 +32,7 @@ class Service(HttpParts):
     event_stream: EventStream
     statuses: StatusCache
     progress: SwrCache[tuple[str, str], Any]
-    reports: SwrCache[tuple[str, str], Response]
+    reports: SwrCache[tuple[str, str, str], Response]
     queue_state: SwrCache[str, QueueState]
     case_indexes: SwrCache[str, CaseIndex]
     embeds: SwrCache[tuple[str | None, ...], Answer]

@@ -42,9 +42,13 @@ class Figure:
 
 
 @cache
-def stylesheet() -> str:
-    """Read the style sheet that every figure needs."""
-    return files("reports.figures").joinpath("figure.css").read_text(encoding="utf-8")
+def stylesheet(own: str = "") -> str:
+    """Return the style sheet of a page: figures, the look that reports and the site share, `own` rules, and print."""
+    figure, look, on_paper = (
+        files("reports.figures").joinpath(f"{name}.css").read_text(encoding="utf-8")
+        for name in ("figure", "look", "print")
+    )
+    return f"{figure}{look}{own}{on_paper}"
 
 
 def draw(

@@ -26,7 +26,7 @@ from service.http.idempotency import Repeat, Repeatable, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.common_schemas import QueryModel
 from service.http.openapi.responses import ETAG, RATED, TAGGED, fails, returns
-from service.http.problems import Problem, existing, not_found
+from service.http.problems import Problem, base_url, existing, not_found
 from service.http.rows import Lists, Page, PageQuery, in_path, lists_of
 from service.jobs.ledger import ledger_csv, ledger_parquet
 from service.jobs.schemas import ObservationView
@@ -329,7 +329,9 @@ async def _report(
     request: Request, service: Service, rating: StoredRating, name: str, thumbnails: Mapping[str, str] | None = None
 ) -> Response:
     notes, expired = await _annotations(service, rating), service.clock() * 1000 >= rating.expires_at
-    headers, document = _headers(rating, notes, expired=expired), notes.added_to(rating.shown) | {"expired": expired}
+    address = f"{base_url(request)}/{'ratings' if rating.visibility == 'private' else 'r'}/{rating.id}"
+    headers, document = _headers(rating, notes, expired=expired), notes.added_to(rating.shown)
+    document |= {"expired": expired, "address": address}
     if thumbnails:  # not for shared caches: pictures of a private corpus are shown only to the owner of the corpus
         document |= {"thumbnails": thumbnails}
         version = digest_of(sorted(thumbnails))[-12:]
@@ -342,7 +344,7 @@ async def _report(
             return await asyncio.to_thread(summary, document, headers)
         return await asyncio.to_thread(report, name, document, headers)
 
-    rendered = await service.reports.get((name, headers["ETag"]), render)
+    rendered = await service.reports.get((name, headers["ETag"], address), render)
     return Response(rendered.body, headers=rendered.headers)  # a copy, because each answer gets its own headers
 
 

@@ -44,7 +44,7 @@ def asset_named(name: str) -> Asset | None:
         return None
     content = file.read_bytes()
     if ending == "css":
-        content = stylesheet().encode() + content  # figures need their own style sheet; both define the same tokens
+        content = stylesheet(content.decode()).encode()
         content = re.sub(rb"url\(([\w.-]+)\)", lambda match: f"url({address_of(match[1].decode())})".encode(), content)
     return Asset(content, None if ending == "woff2" else gzip.compress(content, mtime=0), MEDIA_TYPES[ending])
 

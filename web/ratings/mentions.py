@@ -44,7 +44,7 @@ async def both_mentions(visit: Visit, rating: Rating) -> list[MentionRow]:
         other = _cases(document := await visit.api.get(f"/v1/ratings/{segment(row['id'])}"))
         if other is not None and other[0] == cases[0] and other[1] != cases[1]:
             pair = [_row(cases[1], rating.rated), _row(other[1], rating_of(document))]
-            return sorted(pair, key=lambda shown: list(MENTIONS.values()).index(shown.mention))
+            return sorted(pair, key=lambda row: list(MENTIONS.values()).index(row.mention))
     return []
 
 
@@ -59,6 +59,6 @@ def _row(mention: str, rated: RatingDocument) -> MentionRow:
     for part in rated.components:
         effects.append((part.name or "", part.effects.get("step_1") or EffectDocument()))
         impact = getattr(part, "disparate_impact", None)
-        known = [row.ratio for row in (impact.ratios if impact else ()) if row.ratio.estimate is not None]
-        ratios += [(part.name or "", min(known, key=lambda ratio: ratio.estimate))] if known else []
+        measured = [row.ratio for row in (impact.ratios if impact else ()) if row.ratio.estimate is not None]
+        ratios += [(part.name or "", min(measured, key=lambda ratio: ratio.estimate))] if measured else []
     return MentionRow(MENTIONS[mention], rated, effects, ratios)

@@ -111,14 +111,6 @@ class Rating:
         phrase = headline(letter, declared=False)
         return f"{phrase[:1].upper()}{phrase[1:]}: the evidence is not sure enough"
 
-    @property
-    def certainty(self) -> float | None:
-        """Probability of the rating's letter."""
-        verdict = self.view.verdict
-        return (
-            None if verdict.letter is None or verdict.probabilities is None else verdict.probabilities[verdict.letter]
-        )
-
 
 def _quoted(text: str) -> str:
     spaced = text.replace("%", "%25").replace(" ", "%20")  # `quote` is fast if nothing is left to escape

@@ -27,8 +27,10 @@ from reports.reading import read
 
 __all__ = ["render", "render_summary", "thumbnails_wanted"]
 
-OPEN = 3
-"""Maximum number of components that are shown open; the deciding components come first."""
+OPEN = 2
+"""Maximum number of components that are shown open, and printed in full; the deciding components come first."""
+
+CLOSED = tag("p", "Parts that are closed on the screen are not printed: open them before.", class_="printed")
 
 
 def render_summary(document: Json) -> str:
@@ -51,7 +53,10 @@ def render(document: Json) -> str:
         "reply": (outline.REPLY, reply_section(rating)),
         "reached": ("How the letter was reached", reached_section(rating)),
         "overview": ("Every part at a glance", overview_section(rating)),
-        "parts": ("Part by part" if len(parts) > 1 else "In detail", join(*parts)),
+        "parts": (
+            "Part by part" if len(parts) > 1 else "In detail",
+            join(*parts, CLOSED if len(parts) > len(opened) else None),
+        ),
         "published": ("Published rules", published_section(rating)),
         "provenance": ("Provenance", provenance_section(rating)),
         "verify": ("How to verify", verify_section()),

@@ -25,8 +25,7 @@ HEAD = 70
 @cache
 def page_style() -> str:
     """Return the styles of figures and page, as one sheet."""
-    page_css = files("reports.formats.html").joinpath("page.css").read_text(encoding="utf-8")
-    return f"{stylesheet()}{page_css}"
+    return stylesheet(files("reports.formats.html").joinpath("page.css").read_text(encoding="utf-8"))
 
 
 def page(title: str, *content: Content, skip: str = "Skip to the rating") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from assay.explain import chance
 from reports import outline, tables
 from reports.figures import (
     Figure,
@@ -35,22 +36,47 @@ FEW_FACTS = 16
 
 
 def heading_section(rating: RatingView) -> Markup:
-    """Write the stamp, the name of the service and the rating in one line."""
+    """Write the stamp, the name of the service, the rating in one line and why, and where the rating is."""
     verdict = rating.verdict
     kind = verdict.letter.value if verdict.letter else "none"
+    sentences = (
+        None if rating.because is None else tag("p", foreign(rating.because.text)),
+        tag("p", rating.in_words[0], class_="muted"),
+        tag("p", foreign(outline.subject(rating)), ". ", rating.request or None, class_="muted s"),
+    )
+    words = tag(
+        "div",
+        tag("h1", foreign(rating.target)),
+        tag("p", verdict.headline, class_="verdict"),
+        *sentences,
+        _strip(rating),
+    )
     return tag(
         "header",
         tag("p", "Assay", tag("span", "independent bias rating"), class_="house"),
         _warning(rating),
-        tag("div", stamp(rating, "stamp").svg, class_="stamp"),
-        tag(
-            "div",
-            tag("h1", foreign(rating.target)),
-            tag("p", verdict.headline, class_=f"headline {kind}"),
-            tag("p", foreign(outline.subject(rating)), class_="subject"),
-            tag("p", rating.request, class_="subject") if rating.request else None,
-            class_="said",
-        ),
+        tag("div", tag("div", stamp(rating, "stamp").svg), words, class_=f"hero {kind}"),
+    )
+
+
+def _strip(rating: RatingView) -> Markup:
+    """Write the certainty, the methodology and the end of the rating, its id and its address."""
+    certainty, expires_at = rating.verdict.certainty, rating.document.expires_at
+    facts = (
+        ("certainty", "–" if certainty is None else chance(certainty)),
+        ("valid until", outline.day(expires_at) if expires_at else None),
+        ("methodology", rating.document.methodology.version),
+        ("rating", rating.document.id),
+        ("address", rating.circumstances.address),
+    )
+    return tag("div", *(tag("span", name, " ", tag("b", text)) for name, text in facts if text), class_="strip")
+
+
+def _in_full(number: int, noun: str) -> str:
+    return (
+        f"{number} more {noun} is in the full report."
+        if number == 1
+        else f"{number} more {noun}s are in the full report."
     )
 
 
@@ -61,15 +87,13 @@ def _warning(rating: RatingView) -> Markup | None:
 
 def meaning_section(rating: RatingView, maximum: int | None = None) -> Markup:
     """Write the paragraph for readers who know no statistics, and all reasons, or the first `maximum` and a count."""
-    meaning, *sentences = rating.in_words
+    sentences = rating.in_words[1:]
     entries = outline.reasons(rating)
     omitted = 0 if maximum is None else max(0, len(entries) - maximum)
     return join(
-        None if rating.because is None else tag("p", foreign(rating.because.text), class_="lede"),
-        tag("p", meaning),
         tag("p", foreign(" ".join(sentences))),
         reasons(entries[:maximum]),
-        paragraphs(f"{omitted} more reasons are in the full report." if omitted else None),
+        paragraphs(_in_full(omitted, "reason") if omitted else None),
     )
 
 
@@ -125,13 +149,14 @@ def published_section(rating: RatingView) -> Markup | None:
 def summary_sections(rating: RatingView) -> list[Markup]:
     """Write the sections of the one-page summary, with the numbers of omitted reasons and parts."""
     parts = [f"{component.title}: {component.verdict.headline}" for component in rating.components]
-    omitted = [f"{len(parts) - MOST_PARTS} more parts are in the full report."] if len(parts) > MOST_PARTS else []
+    omitted = [_in_full(len(parts) - MOST_PARTS, "part")] if len(parts) > MOST_PARTS else []
     bare = [
         tag("figure", tag("figcaption", drawing.title), drawing.svg)
         for drawing in _of_the_letter(rating).values()
         if drawing
     ]
     record = [(name, value) for name, value in rating.provenance.items() if name in RECORD]
+    record += [*outline.service_facts(rating), *outline.limits(rating)]
     sections = {
         "What it means": meaning_section(rating, MOST_REASONS),
         "How the letter was reached": join(
@@ -141,6 +166,7 @@ def summary_sections(rating: RatingView) -> list[Markup]:
         if len(parts) > 1
         else None,
         "Record": tag("dl", *((tag("dt", name), tag("dd", foreign(value))) for name, value in record)),
+        "How to verify": tag("pre", "\n".join(outline.commands(rating))),
     }
     return [tag("section", tag("h2", title), content) for title, content in sections.items() if content]
 

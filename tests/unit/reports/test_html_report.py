@@ -140,7 +140,7 @@ def test_every_component_and_every_reason_is_on_the_page(page, any_sample):
         assert reason["text"].partition(" About ")[0] in text
     parts = [attributes for name, attributes in page.tags if name == "details" and attributes.get("class") == "part"]
     assert len(parts) == len(any_sample.get("components", []))
-    assert sum("open" in each for each in parts) <= 3
+    assert sum("open" in each for each in parts) <= 2
 
 
 def test_only_the_components_that_decide_the_letter_are_expanded(sample):
@@ -148,7 +148,7 @@ def test_only_the_components_that_decide_the_letter_are_expanded(sample):
     page = Page(render("html", document))
     parts = [attributes for name, attributes in page.tags if attributes.get("class") == "part"]
     opened = [document["components"][place]["name"] for place, each in enumerate(parts) if "open" in each]
-    assert opened == document["aggregation"]["deciding"][:3]
+    assert opened == document["aggregation"]["deciding"][:2]
 
 
 def test_every_figure_has_a_table_with_the_numbers_of_the_document(sample):

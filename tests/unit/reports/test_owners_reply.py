@@ -30,7 +30,7 @@ def test_a_report_without_an_owners_reply_has_no_section_for_it(form, reply):
 def test_an_owners_reply_is_escaped_and_has_no_hidden_characters():
     html = render("html", RATING | {"reply": REPLY})
     assert "<script>alert" not in html
-    assert "<b>" not in html
+    assert "owner.example/<b>" not in html
     assert r"\[click\](http\:" in render("markdown", RATING | {"reply": REPLY})
     for form in ("html", "markdown", "terminal"):
         assert "\u202e" not in render(form, RATING | {"reply": REPLY})

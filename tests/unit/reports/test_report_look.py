@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html as html_module
 import re
 from collections import Counter
 from xml.etree import ElementTree as ET
@@ -9,6 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from assay.catalog.shipped import specifications
+from assay.explain import chance
 from assay.methods import METHODS
 from reports import charts, figures
 from reports.formats import html
@@ -116,11 +118,12 @@ def test_letters_that_were_not_reached_are_drawn_as_faint_outlines(sample):
     assert {tuple(each) for each in classes(tree) if "quiet" in each} == {("UCS", "quiet"), ("DSBS", "quiet")}
 
 
-def test_the_version_on_the_stamp_is_labelled_methodology(sample):
-    stamp = drawings(render("html", sample("BS eraser")))[0]
-    texts = [each.text for each in stamp.iter() if each.tag.endswith("}text")]
-    assert texts[texts.index("methodology") + 1] == "1.0.0"
-    assert "method" not in texts
+def test_the_head_of_a_report_names_certainty_methodology_id_and_address(sample):
+    document = sample("BS eraser") | {"address": "https://assay.test/r/rat_1"}
+    head = text_of(re.search(r"<header>.*?</header>", render("html", document), flags=re.DOTALL)[0])
+    certainty = chance(document["probabilities"]["BS"])
+    for fact in (f"certainty {certainty}", "methodology 1.0.0", f"rating {document['id']}", document["address"]):
+        assert fact in html_module.unescape(head)
 
 
 def test_the_report_counts_questions_and_does_not_mention_calls(sample):
@@ -215,6 +218,19 @@ def test_the_summary_of_a_report_is_short_and_states_the_letter(any_sample):
     assert len(text_of(page)) < 4500
     letter = any_sample.get("letter")
     assert letter is None or letter in text_of(page)
+
+
+def test_the_summary_names_the_service_its_protocol_the_limits_and_the_commands_that_verify_it(sample):
+    document = sample("BS eraser") | {"address": "https://assay.test/r/rat_1", "id": "rat_1"}
+    document["target"] = document["target"] | {"url": "https://translator.test/a", "protocol": "libretranslate"}
+    summary = text_of(html.render_summary(document))
+    assert "Service address https://translator.test/a" in summary
+    assert "Protocol libretranslate" in summary
+    assert f"Tolerance {document['delta']:.3f}" in summary
+    assert f"Limit {document['components'][0]['tolerances']['step_1']:.3f} Step 1: balanced input" in summary
+    assert "curl -O https://assay.test/v1/ratings/rat_1/export.jsonl" in summary
+    assert "assay verify export.jsonl --keys jwks.json --replay" in summary
+    assert "curl" not in html.render_summary(document | {"address": None})
 
 
 def test_the_summary_counts_the_components_that_it_omits(sample):

@@ -93,15 +93,12 @@ def test_a_letter_has_the_same_colour_in_a_figure_as_on_a_badge():
     assert {letter: light[letter] for letter in badge.COLOURS} == badge.COLOURS
 
 
-def test_figures_and_web_pages_have_the_same_colours():
-    pages = files("web").joinpath("static", "style.css").read_text(encoding="utf-8")
-    for scheme, block in zip(
-        ("light", "dark"), re.findall(r":root\{(.*?)\n\s*\}", pages, flags=re.DOTALL), strict=True
-    ):
-        tokens = dict(re.findall(r"--(\w+):(#[0-9a-f]{6})", block))
-        shared = _schemes()[scheme].keys() & tokens.keys()
-        assert {"UCS", "DSBS", "BS", "paper", "ink", "rule", "zone"} <= shared
-        assert {name: _schemes()[scheme][name] for name in shared} == {name: tokens[name] for name in shared}
+def test_figures_reports_and_web_pages_have_the_same_colours_and_type():
+    shared = set(re.findall(r"(--[\w-]+): ", figures.stylesheet()))
+    assert {"--UCS", "--DSBS", "--BS", "--paper", "--ink", "--serif", "--t-l"} <= shared
+    for package, path in (("web", "static/style.css"), ("reports.formats.html", "page.css")):
+        own = set(re.findall(r"(--[\w-]+) ?:", files(package).joinpath(path).read_text(encoding="utf-8")))
+        assert not own & shared, path
 
 
 @pytest.mark.parametrize(("name", "said"), [("BS eraser", 3), ("UCS balancer", 2), ("undeclared", 0)])
