@@ -70,6 +70,29 @@ def test_letter_probability_and_date_agree_with_the_badge_the_api_and_the_report
         assert f"certainty <b>{certainty}</b>" in report
 
 
+def test_public_pages_of_a_rating_describe_it_with_the_sentence_of_the_api_and_private_ones_share_nothing(site):
+    rating, because = site.ratings["always-he"], document_of(site, "always-he")["because"]["text"]
+    for end in ("", "/history"):
+        page = fetched(site, f"/r/{rating}{end}")
+        assert metadata_of(page) == {
+            "description": because,
+            "og:type": "article",
+            "og:site_name": "Assay",
+            "og:url": f"{site.url}/r/{rating}{end}",
+            "og:title": "always-he: Biased",
+            "og:description": because,
+        }
+    assert metadata_of(fetched(site, f"/ratings/{rating}")) == {"description": because}
+    unmeasured = metadata_of(fetched(site, f"/r/{site.ratings['echo']}"))
+    assert unmeasured["description"] == unmeasured["og:description"] != ""
+
+
+def metadata_of(page):
+    """Return the description and the OpenGraph properties of a page."""
+    tags = re.findall(r'<meta (?:name|property)="(description|og:\w+)" content="(.*?)">', page)
+    return {name: html.unescape(content) for name, content in tags}
+
+
 def test_steps_not_reached_inconclusive_letters_and_unmeasured_services_look_different(site, leaning, reader):
     page = reader.open(f"/ratings/{leaning}")
     assert "inconclusive" in page.locator("svg.stamp").get_attribute("aria-label")

@@ -53,8 +53,10 @@ def crawled(reader: Reader) -> dict[str, list[str]]:
         answer = reader.page.goto(f"{reader.url}{address}")
         assert answer is not None
         headings = reader.page.locator("h1").count()
-        if answer.status != 200 or headings != 1:
-            reader.complaints.append(f"{address} answered {answer.status}, with {headings} main headings")
+        described = reader.page.locator('meta[name="description"][content]:not([content=""])').count()
+        if (answer.status, headings, described) != (200, 1, 1):
+            faults = f"{answer.status}, with {headings} main headings and {described} descriptions"
+            reader.complaints.append(f"{address} answered {faults}")
         links = reader.page.eval_on_selector_all("a[href]", "all => all.map(one => one.getAttribute('href'))")
         for link in links:
             found = urldefrag(urljoin(f"{reader.url}{address}", link)).url
