@@ -21,12 +21,15 @@ pages = Pages()
 
 SHOWN = 50
 
+BOXES = 24
+"""Number of services that the form of a suite shows at once, besides the chosen ones; a filter shows the others."""
+
 
 @pages.get("/suites")
 async def suites(visit: Visit) -> Response:
     """List suites with their progress, newest first."""
     listing = await visit.api.get("/v1/suites", limit=SHOWN, cursor=visit.query("cursor"))
-    return visit.page("suites/suites.html", suites=listing["items"], older=visit.older(listing["next_cursor"]))
+    return visit.page("suites/suites.html", suites=listing["items"], older=visit.older(listing))
 
 
 @pages.get("/suites/new")
@@ -39,12 +42,23 @@ async def new_suite(visit: Visit) -> Response:
             plan = await visit.api.post("/v1/suites/plan", await _request(visit.api, form))
         except Refused as refused:
             problem = refused.problem
+    chosen = {name: form.getlist(name) for name in ("service", "method", "attribute")}
+    services, text = await choices(visit.api), form.get("q", "").strip().casefold()
+    matching = [
+        service
+        for service in services
+        if text in f"{service.name} {service.kind} {service.address}".casefold()
+        and service.value not in chosen["service"]
+    ]
     return visit.page(
         "suites/new.html",
-        services=await choices(visit.api),
+        # chosen services stay, whatever the filter is
+        services=[*(service for service in services if service.value in chosen["service"]), *matching[:BOXES]],
+        total=len(services),
+        filter=form.get("q", ""),
         methods=(await visit.api.get("/v1/methods"))["items"],
         attributes=(await visit.api.get("/v1/attributes"))["items"],
-        chosen={name: form.getlist(name) for name in ("service", "method", "attribute")},
+        chosen=chosen,
         languages=form.get("languages", ""),
         plan=plan,
         problem=problem,
@@ -60,17 +74,20 @@ async def request_suite(visit: Visit) -> Response:
 
 @pages.get("/suites/{suite_id}")
 async def suite(visit: Visit) -> Response:
-    """Show a suite as a matrix for each service."""
+    """Show a suite as a matrix of services and of methods with their attributes."""
     document = await visit.api.get(f"/v1/suites/{visit.path('suite_id')}")
     only_service = {**{name: document[name] for name in ("target", "worst", "columns", "rows")}, "rank": None}
     services = document["services"] or [only_service]
-    cells = [
-        cell for profile in services for row in profile["rows"] if row["method"] == AUDITED for cell in row["cells"]
-    ]
-    audited = [cell for cell in cells if cell and cell["status"] != "omitted"]
+    for profile in services:
+        profile["by_column"] = {
+            (row["method"], row["attribute"]): [cell for cell in row["cells"] if cell] for row in profile["rows"]
+        }
+    columns = dict.fromkeys(column for profile in services for column in profile["by_column"])
+    cells = [(column[0], cell) for profile in services for column, row in profile["by_column"].items() for cell in row]
+    audited = [cell for method, cell in cells if method == AUDITED and cell["status"] != "omitted"]
     complete = audited and all(cell["status"] == "succeeded" for cell in audited)
     files = [(file.name, file.title) for file in AUDIT_FILES] if complete else []
-    return visit.page("suites/suite.html", suite=document, services=services, audit_files=files)
+    return visit.page("suites/suite.html", suite=document, services=services, columns=list(columns), audit_files=files)
 
 
 @pages.get("/suites/{suite_id}/report.html")
