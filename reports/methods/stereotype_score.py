@@ -87,8 +87,8 @@ def in_words(document: RatingDocument, part: StereotypeComponent) -> Iterator[st
     yield from hidden_in_words(
         part,
         HUNDREDTHS,
-        "The {name} have in common that it prefers one group too often, by {size}.",
-        "In a typical frame of the sentences it prefers one group or the other too often, by {size}.",
+        "Taken together, the {name} favour one group by {size}.",
+        "In a typical frame of the sentences it favours one group or the other by {size}.",
         content="In a typical frame it prefers the stereotype, or what is against it, too often, by {size}.",
     )
     such = next((f" such as “{case.first}”" for case in part.sentences if case.first), "")

@@ -122,7 +122,7 @@ NAVIGATION: tuple[tuple[str, tuple[Link, ...]], ...] = (
             Link("API", "/docs", public=True),
         ),
     ),
-    ("Reason", (Link("Compose", "/compose"),)),
+    ("Analyse", (Link("Compose", "/compose"),)),
     ("Agency", (Link("Webhooks", "/webhooks"), Link("Keys", "/keys"), Link("Settings", "/settings"))),
 )
 """Groups of links, in the order of the navigation bar; visitors without a session see the public links only."""

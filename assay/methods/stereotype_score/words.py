@@ -32,7 +32,7 @@ REASONS: Mapping[str, str] = {
     ),
     "all-ties": (
         "{where:where}the model preferred no sentence"
-        "[ of the lists {lists:names}][: all {pairs:count} pairs are ties, or those of a whole list are]. "
+        "[ of the lists {lists:names}][: all {pairs:count} pairs, or all pairs of one list, are ties]. "
         "A service that does not look at the sentence answers so, and would seem unbiased."
     ),
     "writer-off-specification": (

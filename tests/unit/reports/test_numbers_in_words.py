@@ -186,7 +186,7 @@ def counts_of_pairs(service: RatedService) -> Iterator[Phrase]:
     favoured = sum(share > 0.5 for share in stereotyped)
     yield Phrase(f"prefers the stereotype:? in {NUMBER} of {NUMBER} pairs", (favoured, len(stereotyped)))
     yield about(
-        "The attributes of both stereotypes have in common that it prefers one group too often, by @",
+        "Taken together, the attributes of both stereotypes favour one group by @",
         100 * common_lean(preferences),
         tolerance=5,
     )
