@@ -184,7 +184,7 @@ def transitions(component: Component) -> Table:
         rows.append((f"sent {sent}", *(count(row.get(value, 0)) for value in values), count(total)))
         heat.append((None, *(row.get(value, 0) / total if total else None for value in values), None))
     title = "What was sent, and what came back (sentences)"
-    return Table(title, ("", *(f"back as {value}" for value in values), "all"), tuple(rows), tuple(heat))
+    return Table(title, ("sent", *(f"back as {value}" for value in values), "all"), tuple(rows), tuple(heat))
 
 
 def rates(component: Component) -> Table:

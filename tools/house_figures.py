@@ -31,13 +31,13 @@ COPIED = "cli/gate.py"
 GENERATED = frozenset({"client.py", "documents.py", "operations.py"})
 
 LIMITS: Mapping[str, float] = {
-    "modules in the largest folder": 17,
+    "modules in the largest folder": 18,
     "modules with one importer outside their folder, %": 15,
     "layers inside assay": 6,
     "import circles": 0,
     "files passed by a plain POST": 38,
     "files passed by a round-trip job": 76,
-    "lines of hand-written Python": 107_240,
+    "lines of hand-written Python": 107_430,
     "median lines of a module": 120,
     "90th percentile of lines": 300,
     "longest module": 500,

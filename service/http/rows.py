@@ -77,12 +77,14 @@ class Page(Generic[Row]):
 
     rows: Sequence[Row]
     next_key: Key | None
+    total: int | None = None
+    """Number of rows of the whole list, if it is known."""
 
     @classmethod
     def of(cls, rows: Sequence[Row], limit: int, key: Callable[[Row], Key] = newest_first) -> Page[Row]:
         """Return a page of `rows`, which were read with ``limit + 1``, or fewer if they are large (`Rows.cut`)."""
         more = len(rows) > limit or getattr(rows, "cut", False)
-        return cls(rows[:limit], key(rows[:limit][-1]) if more else None)
+        return cls(rows[:limit], key(rows[:limit][-1]) if more else None, getattr(rows, "total", None))
 
 
 def make_cursor(key: Key, list_name: str, filters: Json) -> str:
@@ -120,7 +122,7 @@ class ListReader:
             cursor = make_cursor(page.next_key, list_name, query.filters())
             address = self.request.url.include_query_params(cursor=cursor)
             headers["Link"] = f'<{base_url(self.request)}{address.path}?{address.query}>; rel="next"'
-        return json_response({"items": items, "next_cursor": cursor, **facts}, headers=headers)
+        return json_response({"items": items, "next_cursor": cursor, "total": page.total, **facts}, headers=headers)
 
     async def page(
         self,

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -35,6 +36,7 @@ from service.ratings.schemas import (
     ComparisonView,
     DifferenceQuery,
     RatingDifferenceView,
+    RatingList,
     RatingQuery,
     RatingSummary,
     RatingView,
@@ -61,6 +63,7 @@ from store.core.database import Connection
 from store.corpora import images
 from store.jobs import observations
 from store.ratings import ratings, registry
+from store.ratings.names import similar_names
 from store.ratings.ratings import StoredRating
 from store.ratings.standing import standings
 
@@ -75,7 +78,7 @@ def download(media_type: str, headers: Json | None = None) -> JsonObject:
     return {"response_class": Response, "dependencies": DOWNLOAD, "responses": responses}
 
 
-@router.get("", **lists_of(RatingSummary, "One page of ratings, newest first."))
+@router.get("", response_model=RatingList)
 async def list_ratings(
     lists: Lists, service: ServiceDependency, caller: PublicReader, query: Annotated[RatingQuery, Query()]
 ) -> Response:
@@ -85,7 +88,11 @@ async def list_ratings(
         short = Page.of(await service.database.read(ratings.summaries, caller.tenant, **filters), query.limit)
         standing = await service.database.read(standings, short.rows)
         rows = [RatingSummary.of(row, standing[row.id]) for row in short.rows]
-        return lists.response(query, "ratings", short, rows)
+        similar = []
+        if query.q and not rows and query.cursor is None:
+            near = partial(similar_names, mine=query.mine, kind=query.kind)
+            similar = await service.database.read(near, caller.tenant, query.q)
+        return lists.response(query, "ratings", short, rows, similar=similar)
     page = Page.of(await service.database.read(ratings.page, caller.tenant, **filters), query.limit)
     notes = await service.database.read(read_annotations, page.rows, service.methodologies.next)
     items = [listed(notes[rating.id].added_to(rating.seen_by(caller.tenant).shown)) for rating in page.rows]

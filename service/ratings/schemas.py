@@ -12,6 +12,7 @@ from service.http.openapi.common_schemas import (
     Instant,
     KindName,
     LetterName,
+    ListModel,
     QueryModel,
     RequestModel,
     ResponseModel,
@@ -223,6 +224,13 @@ class RatingSummary(ResponseModel):
             requester=requester_document(row.requester, row.host_proved, row.description),
             standing=vars(standing),
         )
+
+
+class RatingList(ListModel[RatingSummary]):
+    """One page of ratings, newest first."""
+
+    similar: Annotated[list[str], Field(default_factory=list)]
+    """Names of services that resemble `q`, if no rating matches it."""
 
 
 class RatingQuery(PageQuery):

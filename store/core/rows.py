@@ -9,7 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Executable, Select, String, Table, and_, literal_column, or_
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Executable,
+    Select,
+    String,
+    Table,
+    and_,
+    func,
+    literal_column,
+    or_,
+    select,
+)
 from sqlalchemy.engine import RowMapping
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
@@ -38,10 +50,18 @@ ROWS_A_QUERY = 16
 """Rows of a page that are read at a time, because some drivers hold all rows of a query in memory."""
 
 
+MOST_COUNTED = 100_000
+"""Length up to which the rows of a list are counted."""
+
+
 class Rows(list[T]):
-    """Rows of a page; `cut` is true if more rows may follow although the page has fewer than requested."""
+    """Rows of a page; `cut` is true if more rows may follow although the page has fewer than requested.
+
+    `total` is the number of rows of the whole list; ``None`` if it is larger than `MOST_COUNTED`, or not known.
+    """
 
     cut = False
+    total: int | None = None
 
 
 def bounded(rows: Iterable[RowMapping], build: Callable[[RowMapping], T]) -> Rows[T]:
@@ -74,8 +94,17 @@ def weight(value: object) -> int:
 def page_of(
     c: Connection, query: Select[Any], table: Table, build: Callable[..., T], before: tuple[int, str] | None, limit: int
 ) -> Rows[T]:
-    """Return a page of a table's rows, newest first; see `newest_first`. Large rows make it shorter."""
-    return bounded(_page_rows(c, query, table, before, limit), lambda row: build(**row))
+    """Return a page of a table's rows, newest first; see `newest_first`. Large rows make it shorter.
+
+    The rows of the list are counted if they do not fit on the page.
+    """
+    rows = bounded(_page_rows(c, query, table, before, limit), lambda row: build(**row))
+    rows.total = len(rows)
+    if before is not None or rows.cut or len(rows) >= limit:
+        counted = query.with_only_columns(table.c.id, maintain_column_froms=True).limit(MOST_COUNTED + 1).subquery()
+        total = c.execute(select(func.count()).select_from(counted)).scalar_one()
+        rows.total = total if total <= MOST_COUNTED else None
+    return rows
 
 
 def _page_rows(

@@ -27,7 +27,20 @@ HIDDEN = """() => {
 @pytest.fixture(scope="module")
 def paths(site: Site) -> list[str]:
     rating = site.ratings["stereotyped-model"]
-    pages = ("/", "/overview", "/new", "/own-words", "/compose", "/corpora", "/services", "/jobs", "/registry", "/log")
+    pages = (
+        "/",
+        "/overview",
+        "/new",
+        "/own-words",
+        "/compose",
+        "/corpora",
+        "/services",
+        "/jobs",
+        "/registry",
+        "/log",
+        "/audits",
+    )
+    pages += (f"/s/{site.ratings['faithful']}", "/compare?kind=translator")
     return [*pages, f"/ratings/{rating}", f"/ratings/{rating}/evidence", f"/compare?first={site.ratings['faithful']}"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 
@@ -21,6 +22,7 @@ LISTS = (
     "uploads",
     "domains",
     "specifications",
+    "schedules",
 )
 STUDY = {"first": "men", "second": "women", "first_terms": "science, physics", "second_terms": "poetry, dance"}
 WORDS = {"title": "Men and science", "attribute": "gender", "pairs": "man, woman", "neutral": "tea, rain", **STUDY}
@@ -54,6 +56,12 @@ def key(page: Page) -> None:
     written(page, {"name": "importer"})
 
 
+def saved(site: Site, name: str) -> str:
+    """Save a service that does not answer, and return its id."""
+    target = {"name": name, "kind": "translator", "protocol": "libretranslate", "base_url": "http://127.0.0.1:9"}
+    return str(site.process.agency.post("/v1/targets", target)["id"])
+
+
 FORMS: dict[str, tuple[str, Callable[[Page], None], str, str, dict[str, str]]] = {
     "keys": ("/keys", key, "Make the key", "keys", {"name": ""}),
     "webhooks": (
@@ -83,6 +91,13 @@ FORMS: dict[str, tuple[str, Callable[[Page], None], str, str, dict[str, str]]] =
         "Store",
         "specifications",
         {"title": "Men and science", "pairs": "man"},
+    ),
+    "schedules": (
+        "/schedules/new",
+        lambda page: written(page, {"name": "Weekly"}),
+        "Make the schedule",
+        "schedules",
+        {"name": "x" * 500},
     ),
     "own words": (
         "/own-words",
@@ -137,6 +152,87 @@ def test_a_secret_is_shown_once_and_a_reload_makes_no_second_one(reader: Reader,
     page.go_forward()
     assert secret not in page.content()
     assert rows(site) == before
+
+
+KEPT = {
+    "service": ("/services/{target}/edit", {"name": "Ours", "base_url": "nowhere"}, "Save"),
+    "reply": ("/ratings/{rating}/reply", {"text": "We have replaced it.", "link": "nowhere"}, "Reply"),
+    "upload": ("/uploads", {"name": "people"}, "Send"),
+    "schedule of a rating": ("/schedules/new?rating={rating}&every=month", {"name": "x" * 500}, "Make the schedule"),
+}
+"""Forms of something that exists: address, fields that are refused, button."""
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_refused_input_is_kept_over_a_reload_and_going_back(name: str, reader: Reader, site: Site) -> None:
+    address, wrong, button = KEPT[name]
+    page = reader.open(address.format(target=saved(site, name), rating=site.ratings["faithful"]))
+    before, opened = rows(site), page.url
+    written(page, wrong)
+    press(page, button)
+    for _ in range(2):
+        expect(page.locator("[role=alert], .errors, .wrong").first).to_be_visible()
+        for field, text in wrong.items():
+            expect(page.locator(f"main [name='{field}']").last).to_have_value(text)
+        page.reload()
+    page.go_back()
+    assert page.url == opened
+    assert rows(site) == before
+    reader.complaints.clear()
+
+
+def test_choices_of_a_suite_are_kept_over_a_filter_a_reload_and_going_back(reader: Reader, site: Site) -> None:
+    saved(site, "silent")
+    page, before = reader.open("/suites/new"), rows(site)
+    page.get_by_role("checkbox", name=re.compile("^silent")).check()
+    page.locator("summary").filter(has_text="Methods").click()
+    page.get_by_role("checkbox", name=re.compile("^round-trip")).check()
+    page.get_by_label("Languages").fill("es")
+    press(page, "Plan it")
+    planned = page.url
+    for act in (page.reload, page.go_back, page.go_forward):
+        act()
+    assert page.url == planned
+    for name in ("silent", "round-trip"):
+        expect(page.get_by_role("checkbox", name=re.compile(f"^{name}"))).to_be_checked()
+    expect(page.get_by_label("Languages")).to_have_value("es")
+    page.get_by_role("button", name=re.compile("^Ask .* questions$")).click()
+    page.wait_for_url(re.compile("/suites/sui_"))
+    site.process.agency.post(f"/v1/suites/{page.url.rpartition('/')[2]}/cancel", {})
+    after = rows(site)
+    page.reload()
+    page.go_back()
+    assert page.url == planned
+    page.go_forward()
+    assert rows(site) == after
+    assert after["suites"] == before["suites"] + 1
+
+
+def test_a_chain_is_kept_over_a_reload_and_going_back(reader: Reader, site: Site) -> None:
+    chain = "&".join(f"rating={site.ratings[name]}" for name in ("faithful", "echo"))
+    page, before = reader.open(f"/compose?{chain}"), rows(site)
+    press(page, "Infer the letter")
+    composed = page.url
+    page.reload()
+    page.go_back()
+    assert page.locator(".chain li").count() == 2
+    page.go_forward()
+    assert page.url == composed
+    assert rows(site) == before + Counter(compositions=1)
+
+
+def test_a_reload_makes_no_second_secret_of_a_webhook(reader: Reader, site: Site) -> None:
+    hook = site.process.agency.post("/v1/webhooks", {"url": "http://127.0.0.1:9/hook"})["id"]
+    page = reader.open(f"/webhooks/{hook}")
+    page.locator("summary").filter(has_text="New secret").click()
+    press(page, "Make a new secret")
+    secret = page.locator("[data-secret]").inner_text()
+    assert secret not in page.url
+    page.reload()
+    assert secret not in page.content()
+    page.go_back()
+    page.go_forward()
+    assert secret not in page.content()
 
 
 def test_every_step_of_the_wizard_can_be_reloaded_and_left_by_the_back_button(reader: Reader, site: Site) -> None:

@@ -172,7 +172,8 @@ def fill(url: str, key: str, service: str, silent: str) -> list[str]:
         chain = post("/v1/compositions", {"chain": [{"rating": first}, {"rating": second}]})["id"]
         post("/v1/domains", {"host": host_of(service)})
     return [
-        f"/ratings/{first}", f"/r/{first}", f"/ratings/{second}",
+        f"/ratings/{first}", f"/r/{first}", f"/ratings/{second}", f"/s/{first}", f"/v1/services/{first}/feed.atom",
+        "/audits", f"/audits/{upload['id']}", "/compare?kind=translator&sort=name&start=1", f"/ratings/{first}/history",
         f"/jobs/{running}", f"/jobs/{jobs[0]['id']}", f"/services/{saved}", f"/services/{first}",
         f"/services/{unclaimed}",
         f"/services/{saved}/edit", "/specifications/own/edit", f"/corpora/{corpus}", f"/corpora/{pictures}/add",

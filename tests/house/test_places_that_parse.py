@@ -127,7 +127,6 @@ BOUNDS = {
     "store/formats/xlsx_parts.py Workbook.__init__": f"{CHILD}; parts of at most MOST_UNPACKED_BYTES",
     "store/formats/xlsx_parts.py new_parser": f"{CHILD}; as a stream, without document types",
     "store/ratings/experiment_json.py parse_method": BODY,
-    "store/ratings/services.py ServiceRating.target": OWN,
     "store/security/outside_key.py is_signature": "keys that the operator chose",
     "store/security/outside_key.py SigningProgram._signature": OPERATOR,
     "store/security/outside_key.py _private_key": OPERATOR,

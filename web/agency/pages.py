@@ -37,7 +37,7 @@ async def webhooks(visit: Visit) -> Response:
     return visit.page(
         "agency/webhooks.html",
         webhooks=listing["items"],
-        older=visit.older(listing["next_cursor"]),
+        older=visit.older(listing),
         events=EVENTS,
         wrong={error["pointer"]: error["detail"] for error in errors},
     )
@@ -76,7 +76,7 @@ async def webhook(visit: Visit) -> Response:
         # read after the deliveries, so that no page shows an endpoint as enabled beside the failure that disabled it
         webhook=await visit.api.get(address),
         deliveries=sent["items"],
-        older=visit.older(sent["next_cursor"]),
+        older=visit.older(sent),
         state=state,
         events=EVENTS,
     )
@@ -138,7 +138,7 @@ async def keys(visit: Visit) -> Response:
     return visit.page(
         "agency/keys.html",
         keys=listing["items"],
-        older=visit.older(listing["next_cursor"]),
+        older=visit.older(listing),
         scopes=SCOPES,
         lives=LIVES,
         own=visit.caller.key_id,

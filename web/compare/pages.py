@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from assay.document import NO_EFFECT, ComponentDocument, RatingDocument
+from assay.document import NO_EFFECT, ComponentDocument, Json, RatingDocument
 from assay.methods import rating_of
 from service.services.ranking import in_limits
 from web.compare.sentences import joined_by_question
@@ -47,9 +47,9 @@ async def compare(visit: Visit) -> Response:
     same = {"method": ratings[0].method, "attribute": ratings[0].attribute} if ratings else {}
     kind = visit.query("kind") if not ratings and visit.query("kind") in KINDS else ""
     matches: list[dict[str, Any]] = []
-    following = None
+    listing: Json = {}
     if visit.query("q") or not kind:
-        matches, following = await search(visit.api, visit.query("q"), cursor=visit.query("cursor"), **same)
+        matches, listing = await search(visit.api, visit.query("q"), cursor=visit.query("cursor"), **same)
     changes: dict[str, Any] = {"difference": None, "refused": None, "joined": [], "words": None, "cut": False}
     if len(ratings) == 2:
         changes |= await _changes(visit.api, *ratings)
@@ -61,7 +61,7 @@ async def compare(visit: Visit) -> Response:
         deciding=deciding,
         ids=ids,
         found=[match for match in matches if match["id"] not in ids],
-        following=visit.older(following),
+        following=visit.older(listing),
         full=len(ids) == MOST,
         kinds=KINDS,
         kind=kind,
@@ -156,17 +156,17 @@ SHOWN = 30
 _ID = re.compile(r"rat_[0-9A-Za-z]+")
 
 
-async def search(api: Api, q: str, **filters: str | None) -> tuple[list[dict[str, Any]], str | None]:
+async def search(api: Api, q: str, **filters: str | None) -> tuple[list[dict[str, Any]], Json]:
     """Find the newest ratings by the service's name or address, or one rating by its id or a URL with its id.
 
-    The second value is the cursor of the next page.
+    The second value is the page of the list, if it is one.
     """
     if pasted := _ID.search(q):
         try:
-            return [await api.get(f"/v1/ratings/{pasted[0]}")], None
+            return [await api.get(f"/v1/ratings/{pasted[0]}")], {}
         except Refused as refused:
             if refused.status != 404:
                 raise
-            return [], None
+            return [], {}
     page = await api.get("/v1/ratings", q=q.strip(), limit=SHOWN, **filters)
-    return page["items"], page["next_cursor"]
+    return page["items"], page

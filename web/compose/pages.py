@@ -33,17 +33,17 @@ async def compose(visit: Visit) -> Response:
     attributes = (await visit.api.get("/v1/attributes"))["items"]
     # ratings of one chain are for one attribute
     attribute = links[0]["attribute"] if links else visit.query("attribute")
-    found, more = await search(visit.api, visit.query("q"), attribute=attribute)
+    matches, listing = await search(visit.api, visit.query("q"), attribute=attribute)
     saved = await visit.api.get("/v1/compositions", limit=SAVED, cursor=visit.query("cursor"))
     return visit.page(
         "compose/compose.html",
         links=links,
         attributes=attributes,
         attribute=attribute,
-        found=found,
-        more=more,
+        found=matches,
+        more=listing.get("next_cursor"),
         saved=saved["items"],
-        older=visit.older(saved["next_cursor"]),
+        older=visit.older(saved),
     )
 
 

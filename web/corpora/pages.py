@@ -22,7 +22,7 @@ async def corpora(visit: Visit) -> Response:
     return visit.page(
         "corpora/list.html",
         corpora=page["items"],
-        cursor=page["next_cursor"],
+        older=visit.older(page),
         chosen=chosen,
         kinds=KINDS,
         specifications=words["items"],

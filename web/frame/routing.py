@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from fastapi import Request
 from starlette.datastructures import Headers
@@ -89,6 +89,8 @@ class Pages:
         def add(page: Page) -> Page:
             async def answer(request: Request) -> Response:
                 request.scope["route"] = route
+                if method == "GET" and not all(value for _, value in request.query_params.multi_items()):
+                    return _without_empty_fields(request)
                 visit: Visit | None = None
                 try:
                     if method == "POST":
@@ -115,6 +117,13 @@ class Pages:
             return page
 
         return add
+
+
+def _without_empty_fields(request: Request) -> Response:
+    """Redirect to the same address without the fields of a form that nobody filled in."""
+    filled = [(name, value) for name, value in request.query_params.multi_items() if value]
+    path = quote(request.scope["path"], safe="/")
+    return RedirectResponse(f"{path}?{urlencode(filled)}" if filled else path, 303)
 
 
 REFUSED = "refused"

@@ -16,6 +16,7 @@ from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from assay.document import Json
 from service.container import service_of
 from service.http.authentication import DEFAULT_CALLER, UNKNOWN_CALLER, Caller
 from service.http.problems import Problem, base_url, scope_missing
@@ -96,13 +97,13 @@ class Visit:
         """Return a parameter of the address."""
         return self.request.query_params.get(name, default)
 
-    def older(self, cursor: str | None) -> str:
-        """Return the address of the next page of a list, with the filters of this one; empty without a cursor."""
-        if not cursor:
-            return ""
+    def older(self, listing: Json) -> tuple[str, int | None]:
+        """Return the address of a list's next page with the filters of this one, or "", and the number of all rows."""
+        if not (cursor := listing.get("next_cursor")):
+            return "", None
         query = self.request.query_params.multi_items()
-        parameters = [(name, value) for name, value in query if value and name != "cursor"]
-        return f"{self.url_path}?{urlencode([*parameters, ('cursor', cursor)])}"
+        parameters = [(name, value) for name, value in query if value and name not in {"cursor", "start"}]
+        return f"{self.url_path}?{urlencode([*parameters, ('cursor', cursor)])}", listing.get("total")
 
     @property
     def partial(self) -> bool:

@@ -56,7 +56,7 @@ async def jobs(visit: Visit) -> Response:
     return visit.page(
         "jobs/list.html",
         jobs=page["items"],
-        following=page["next_cursor"],
+        older=visit.older(page),
         chosen=chosen,
         statuses=STATUSES,
         kinds=KINDS,

@@ -19,16 +19,11 @@ NEWEST = 8
 SHOWN = 5
 """Number of problems that are shown; the others are folded."""
 
-ACTS = {
-    "job-failed": "Fix",
-    "no-worker": "Jobs",
-    "biased": "Read why",
-    "inconclusive": "Why",
-    "not-measured": "Why",
-    "expired": "Renew",
-    "expires-soon": "Renew",
-}
-"""Label of the link beside each kind of problem."""
+ACTS = {"job-failed": "Fix", "no-worker": "Jobs", "expired": "Renew", "expires-soon": "Renew"}
+"""Label of the link beside each kind of problem that somebody can solve."""
+
+FINDINGS = {"biased": "Read why", "inconclusive": "Why", "not-measured": "Why"}
+"""Label of the link beside each kind of finding, which needs a reader only."""
 
 
 @pages.get("/overview")
@@ -42,7 +37,9 @@ async def overview(visit: Visit) -> Response:
         "overview/overview.html",
         wall=wall,
         newest=newest["items"],
-        acts=ACTS,
+        acts={**ACTS, **FINDINGS},
+        needs=[entry for entry in document["attention"] if entry["code"] in ACTS],
+        findings=[entry for entry in document["attention"] if entry["code"] in FINDINGS],
         shown=SHOWN,
         **await _queue(visit, document),
     )

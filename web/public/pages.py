@@ -42,8 +42,9 @@ async def registry(visit: Visit) -> Response:
     return visit.page(
         "public/registry.html",
         ratings=listing["items"],
+        similar=listing["similar"],
         chosen=chosen,
-        following=visit.older(listing["next_cursor"]),
+        following=visit.older(listing),
         kinds=KINDS,
         methods=[method["name"] for method in (await visit.api.get("/v1/methods"))["items"]],
         attributes=(await visit.api.get("/v1/attributes"))["items"],
@@ -105,7 +106,7 @@ async def log(visit: Visit) -> Response:
         head=head,
         rating=rating,
         entries=listing["items"][::-1],
-        older=None if rating or before <= ROWS else f"/log?before={before - ROWS}",
+        older=("" if rating or before <= ROWS else f"/log?before={before - ROWS}", head["size"]),
         **await _consistency(visit),
     )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from starlette.responses import Response
 
-from assay.document import Json
+from assay.document import Json, JsonObject
 from assay.explain import Vocabulary
 from assay.methods import method_of
 from reports import outline
@@ -83,7 +84,7 @@ async def evidence(visit: Visit) -> Response:
         address=partial(address_of, rating.base, filters),
         kinds=KINDS,
         apart=APART,
-        next=visit.older(page["next_cursor"]),
+        next=visit.older(page),
     )
 
 
@@ -97,7 +98,31 @@ async def history(visit: Visit) -> Response:
         await visit.api.get(f"/v1/ratings/{before['id']}/difference", **{"with": after["id"]})
         for after, before in list(pairwise(comparable))[:MOST_STEPS]
     ]
-    return render_page(visit, rating, "history", changes=changes)
+    return render_page(visit, rating, "history", changes=changes, line=line_of_effects(rating, changes))
+
+
+def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
+    """Return the effects of the part that decided, for each of several ratings, with the scales to draw them on."""
+    because, parts = rating.document.get("because"), {part.name: part for part in rating.rated.components}
+    name = because["component"] if because else next(iter(parts), "")
+    rows: dict[str, JsonObject] = {}
+    for change in changes:
+        for side in ("after", "before"):
+            row = rows.setdefault(change[side]["id"], {**change[side], "effects": {}, "since": None})
+            effects = (effect for effect in change["effects"] if effect["component"] == name and _drawn(effect[side]))
+            row["effects"] |= {effect["name"]: effect[side] for effect in effects}
+        rows[change["after"]["id"]]["since"] = change
+    ends: dict[str, list[float]] = {}
+    for row in rows.values():
+        for effect_name, effect in row["effects"].items():
+            ends.setdefault(effect_name, [0.0]).extend((effect["low"], effect["high"]))
+    scales = {effect_name: (min(values) - 0.02, max(values) + 0.02) for effect_name, values in ends.items()}
+    limits = dict(parts[name].tolerances) if name in parts else {}
+    return {"part": name, "ratings": list(rows.values()), "scales": scales, "limits": limits}
+
+
+def _drawn(effect: Json | None) -> bool:
+    return effect is not None and None not in (effect["estimate"], effect["low"], effect["high"])
 
 
 def _series(rating: Json) -> tuple[object, ...]:
@@ -199,5 +224,5 @@ async def ratings(visit: Visit) -> Response:
         mine=mine,
         filtered=mine or any(filters.values()),
         methods=sorted(method["name"] for method in methods["items"]),
-        next=visit.older(page["next_cursor"]),
+        next=visit.older(page),
     )

@@ -27,15 +27,16 @@ async def schedules(visit: Visit) -> Response:
         "schedules/schedules.html",
         schedules=listing["items"],
         names={target["id"]: target["name"] for target in (await visit.api.get("/v1/targets", limit=MOST))["items"]},
-        older=visit.older(listing["next_cursor"]),
+        older=visit.older(listing),
         in_words=in_words,
     )
 
 
 @pages.get("/schedules/new")
 async def new_schedule(visit: Visit) -> Response:
-    """Show the form of a new schedule; `rating` names a rating to repeat."""
-    texts = visit.typed or {name: visit.query(name) for name in ("rating", "service")}
+    """Show the form of a new schedule; `rating` names a rating to repeat, and the address may fill other fields."""
+    names = ("rating", "service", "attribute", "method", "every")
+    texts = visit.typed or {name: visit.query(name) for name in names if visit.query(name)}
     rating = await visit.api.get(f"/v1/ratings/{segment(texts['rating'])}") if texts.get("rating") else None
     return visit.page(
         "schedules/new.html",

@@ -12,6 +12,7 @@ from assay.document import Json, JsonObject
 from store.targets.domains import host_of
 from web.frame import Pages, Refused, Visit, segment
 from web.frame.rendering import KINDS
+from web.frame.visit import whole_number
 from web.services.service import Service, lines, read_matrix, read_service
 from web.wizard.answers import Answers, by_name, described
 from web.wizard.catalog import LIMITS
@@ -19,29 +20,44 @@ from web.wizard.schema_form import Field, settings_fields, text_of, written
 
 pages = Pages()
 
-ROWS = 200
+ROWS, READ = 50, 200
+"""Number of services on a page, and of saved ones that are read at once."""
+
+
+MOST_RATED = 200
+"""Number of services that the overview of the API has at most."""
 
 
 @pages.get("/services")
 async def services(visit: Visit) -> Response:
     """List saved services, and those that were rated without being saved, each with its newest letter."""
-    chosen = {name: visit.query(name) for name in ("q", "kind") if visit.query(name)}
-    saved = await visit.api.get("/v1/targets", **chosen, cursor=visit.query("cursor"), limit=ROWS)
+    chosen = {name: visit.query(name) for name in ("q", "kind", "cursor") if visit.query(name)}
+    saved = await visit.api.get("/v1/targets", **chosen, limit=READ)
     rated = (await visit.api.get("/v1/overview"))["targets"]
     newest = {row["target"]["digest"]: row for row in rated}
-    saved_digests = {target["digest"] for target in saved["items"]}
+    digests = {target["digest"] for target in saved["items"]}
+    rows = [(target, newest.get(target["digest"])) for target in saved["items"]]
     complete = not saved["next_cursor"] and not visit.query("cursor")
+    if complete:
+        unsaved = (row for row in rated if row["target"]["digest"] not in digests)
+        rows += [(None, row) for row in unsaved if _is_about(row["target"], chosen)]
+    start = whole_number(visit.query("start")) or 0
+    older = visit.older(saved)
+    if start + ROWS < len(rows):
+        # the overview has at most MOST_RATED services, and then nobody knows their number
+        total = len(rows) if complete and len(rated) < MOST_RATED else None
+        older = (f"/services?{urlencode({**chosen, 'start': start + ROWS})}", total)
+    similar = []
+    if chosen.get("q") and not rows:
+        similar = (await visit.api.get("/v1/ratings", q=chosen["q"], mine=True, limit=1))["similar"]
     return visit.page(
         "services/services.html",
-        saved=[(target, newest.get(target["digest"])) for target in saved["items"]],
-        others=[
-            row for row in rated if _is_about(row["target"], chosen) and row["target"]["digest"] not in saved_digests
-        ]
-        if complete
-        else None,
+        similar=similar,
+        rows=rows[start : start + ROWS],
+        complete=complete,
         chosen=chosen,
         kinds=KINDS,
-        following=visit.older(saved["next_cursor"]),
+        older=older,
     )
 
 
@@ -56,7 +72,7 @@ def _is_about(target: JsonObject, chosen: dict[str, str]) -> bool:
 async def service(visit: Visit) -> Response:
     """Show a service: its newest letters, its history, its schedules and its badges."""
     rated_service = await read_service(visit, visit.path("id"))
-    schedules = (await visit.api.get("/v1/schedules", limit=ROWS))["items"]
+    schedules = (await visit.api.get("/v1/schedules", limit=READ))["items"]
     return visit.page(
         "services/service.html",
         service=rated_service,
@@ -89,7 +105,7 @@ async def domain_of(visit: Visit, rated_service: Service) -> JsonObject:
     """Return the host of a service, and the caller's claim of the host, if any."""
     address = rated_service.target["base_url"]
     host = host_of(address) if address else None
-    claimed = (await visit.api.get("/v1/domains", limit=ROWS))["items"] if host else []
+    claimed = (await visit.api.get("/v1/domains", limit=READ))["items"] if host else []
     return {"host": host, "domain": next((claim for claim in claimed if claim["host"] == host), None)}
 
 

@@ -18,7 +18,7 @@ async def specifications(visit: Visit) -> Response:
     """List the caller's own specifications and the shipped ones."""
     kind, cursor = visit.query("kind"), visit.query("cursor")
     page = await visit.api.get("/v1/specifications", kind=kind, cursor=cursor, limit=LISTED)
-    context = {"specifications": page["items"], "cursor": page["next_cursor"], "kind": kind, "kinds": KINDS}
+    context = {"specifications": page["items"], "older": visit.older(page), "kind": kind, "kinds": KINDS}
     return visit.page("specifications/list.html", **context)
 
 

@@ -16,7 +16,7 @@ PURPOSES = {"table": "Table of people and predictions", "embedding": "Word vecto
 async def uploads(visit: Visit) -> Response:
     """List the uploads, with a form for a new one."""
     page = await visit.api.get("/v1/uploads", cursor=visit.query("cursor"), limit=100)
-    return visit.page("uploads/list.html", uploads=page["items"], cursor=page["next_cursor"], purposes=PURPOSES)
+    return visit.page("uploads/list.html", uploads=page["items"], older=visit.older(page), purposes=PURPOSES)
 
 
 @pages.post("/uploads", "jobs:write", with_file=True, form_page=uploads)

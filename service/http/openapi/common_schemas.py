@@ -92,6 +92,8 @@ class ListModel(ResponseModel, Generic[Item]):
 
     items: list[Item]
     next_cursor: str | None
+    total: int | None = None
+    """Number of rows of the whole list; null if it has more than 100,000, or is not counted."""
 
 
 def check_url(url: str) -> str:
