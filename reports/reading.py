@@ -448,6 +448,8 @@ def _shown(value: object) -> str | None:
     if isinstance(value, Mapping):
         return _joined("; ", (f"{key}: {text}" for key, text in _lines(value)), len(value))
     if isinstance(value, list | tuple):
+        if len(value) > FEW and all(type(element) in {int, float} for element in value):
+            return f"{len(value):,} numbers"
         return _joined(", ", (text for element in value if (text := _shown(element)) is not None), len(value))
     return None if value is None else visible(str(value)) or None
 
