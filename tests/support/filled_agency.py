@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.model import Kind
-from cli.demo.demo_services import SETTINGS, SPOKEN
+from cli.demo.demo_services import SETTINGS, SPOKEN, Case, answerers, recorded, writers
 from demo.server import DemoServer
 from tests.support.agency_process import Process
 
@@ -44,6 +44,11 @@ class Site:
         request = {"target": target, "experiment": experiment, "visibility": "public", "seed": 7}
         self.jobs[name] = self.process.agency.post("/v1/jobs", request)["id"]
 
+    def rate_case(self, case: Case) -> None:
+        """Request the public rating of a case of the demonstration."""
+        request = case.request | {"visibility": "public"}
+        self.jobs[case.name] = self.process.agency.post("/v1/jobs", request)["id"]
+
     def wait(self) -> None:
         """Wait until all jobs have ended."""
         for name, job_id in self.jobs.items():
@@ -54,16 +59,18 @@ class Site:
 
 @contextmanager
 def filled_agency(services: DemoServer, data: Path) -> Iterator[Site]:
-    """Start an agency; rate four translators, a language model and a classifier; all ratings are public."""
+    """Start an agency with public ratings of translators, language models, a classifier and recorded decisions."""
     process = Process(data)
     try:
-        found = Site(process, services)
+        site = Site(process, services)
         for name in TRANSLATORS:
-            found.rate(name, Kind.TRANSLATOR, "libretranslate", "round-trip")
+            site.rate(name, Kind.TRANSLATOR, "libretranslate", "round-trip")
         for name, (kind, method) in PREDICTED.items():
-            found.rate(name, kind, SPOKEN[kind], method)
-        found.wait()
-        yield found
+            site.rate(name, kind, SPOKEN[kind], method)
+        for cases in (writers(services), answerers(services), recorded(process.agency.upload_table)):
+            site.rate_case(next(cases))
+        site.wait()
+        yield site
     finally:
         process.stop()
 
