@@ -83,7 +83,7 @@ class Told:
         rest = " ".join(written.split())
         for one in sorted((one for one in self.texts if len(one) > 1 and one in rest), key=len, reverse=True):
             rest = re.sub(rf"(?<!\w){re.escape(one)}(?!\w)", " ", rest)
-            return re.sub(rf"(https?://)?[\w.]+\.(com|org)\b\S*|https?://127\S*|\b({NAMES})\b", " ", rest)
+        return re.sub(rf"(https?://)?[\w.]+\.(com|org)\b\S*|https?://127\S*|\b({NAMES})\b", " ", rest)
 
 
 def untranslated(text: str, told: Told) -> Iterable[str]:
