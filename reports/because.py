@@ -65,7 +65,7 @@ def _sentences(
     report: MethodReport,
     case: tuple[str, str] | None,
 ) -> Iterator[str]:
-    unit = (report.unit or _effect_size)(rating, part, deciding.hidden)
+    unit = unit_of(rating, part, deciding, report)
     size = unit.of(abs(deciding.effect.estimate or 0.0), deciding.effect.low, deciding.effect.high)
     limit = f"up to {unit.of(deciding.limit)} counts as none"
     where = phrase(deciding, report)
@@ -82,6 +82,13 @@ def _sentences(
         yield f"“{case[0]}” came back as “{case[1].removesuffix('.')}”."
     if rating.declared and (remark := report.remark(part)) is not None:
         yield remark
+
+
+def unit_of(
+    rating: RatingDocument, part: ComponentDocument, deciding: DecidingEffect | None, report: MethodReport
+) -> Unit:
+    """Return the unit in which sentences and figures tell the size of an effect; an effect size where none is named."""
+    return (report.unit or _effect_size)(rating, part, None if deciding is None else deciding.hidden)
 
 
 def _counted(rating: RatingDocument, part: ComponentDocument, report: MethodReport) -> list[str]:

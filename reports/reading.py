@@ -30,11 +30,12 @@ from assay.document import (
 from assay.explain import Vocabulary, explain, request_in_words
 from assay.model import Letter, Reason
 from assay.rating.document import deciding_effect
-from reports.because import Because, because, phrase
+from reports.because import Because, because, phrase, unit_of
 from reports.in_words import paragraph, settle_in_words
 from reports.method_report import MethodReport
 from reports.methods import report_of
 from reports.plain import visible
+from reports.units import Unit
 from reports.view import (
     BALANCED,
     Effect,
@@ -298,6 +299,11 @@ class Component:
         if own is None or deciding is None or deciding.name == own.name:
             return own
         return _effect(deciding.name, phrase(deciding, self.report), deciding.effect, deciding.limit)
+
+    def unit(self, number: int) -> Unit:
+        """Return the unit of the effect that decides a step."""
+        deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)
+        return unit_of(self.rating, self.part, deciding, self.report)
 
     @cached_property
     def hidden(self) -> tuple[Effect, ...]:

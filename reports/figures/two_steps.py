@@ -11,6 +11,7 @@ from reports import tables
 from reports.figures.canvas import WIDTH, Figure, Width, box, clip, draw, hallmark, label, stroke
 from reports.markup import Markup, coordinate, tag
 from reports.reading import Component
+from reports.units import Unit
 from reports.view import NOT_MEASURED, Effect, Table, Verdict
 
 BAND = 44
@@ -29,12 +30,13 @@ Place = tuple[float, float]
 
 @dataclass(frozen=True)
 class Step:
-    """A step: its number, the name of its input, the effect that decides it, and whether the decision reached it."""
+    """A step: its number, the name of its input, the effect that decides it, its unit, and whether it was needed."""
 
     number: int
     input_name: str
     effect: Effect | None
-    reached: bool
+    unit: Unit
+    needed: bool
 
 
 def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "narrow") -> Figure | None:
@@ -46,7 +48,13 @@ def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "
         return None
     second = verdict.letter is not Letter.BS or not verdict.declared
     steps = tuple(
-        Step(number, _input_name(verdict, number, component), component.step(number), number == 1 or second)
+        Step(
+            number,
+            _input_name(verdict, number, component),
+            component.step(number),
+            component.unit(number),
+            number == 1 or second,
+        )
         for number in (1, 2)
     )
     shapes, across, height = (_wide if width == "wide" else _narrow)(verdict, steps, verdict.probabilities)
@@ -154,16 +162,7 @@ def _leaf(verdict: Verdict, letter: Letter, x: float, y: float, at: Place, ancho
     """Draw a letter and its probability; letters other than the rating's have a thin outline."""
     chosen = verdict.letter is letter
     share = chance((verdict.probabilities or {}).get(letter, 0.0))
-    more = (
-        ""
-        if chosen and verdict.declared
-        else ", not declared"
-        if chosen
-        else ", not reached"
-        if verdict.declared
-        else ""
-    )
-    text = share + more
+    text = f"{share}, not declared" if chosen and not verdict.declared else share
     struck, class_ = chosen and verdict.declared, f"{anchor} {'b' if chosen else 's'}".strip()
     return [
         hallmark(letter, x, y, LEAF, LEAF_HEIGHT, struck=struck, size=15, quiet=not chosen),
@@ -181,13 +180,21 @@ def _step(step: Step, x: float, y: float, w: float) -> Iterator[Markup]:
     if step.effect is None or step.effect.estimate is None:
         yield label(text_x, y + 70, NOT_MEASURED, "s")
         return
-    yield from _interval(step.effect, text_x, y + 42, inner)
+    yield from _interval(step.effect, step.unit, text_x, y + 42, inner)
     standing = tables.standing(step.effect)
-    yield label(text_x, y + 112, standing if step.reached else "not reached", "b" if step.reached else "s")
-    yield label(x + w - PAD, y + 112, tables.interval(step.effect), "e s")
+    yield label(text_x, y + 112, standing if step.needed else "step 1 decided", "b" if step.needed else "s")
+    yield label(x + w - PAD, y + 112, _size(step.effect, step.unit), "e s")
 
 
-def _interval(effect: Effect, x: float, y: float, w: float) -> Iterator[Markup]:
+def _size(effect: Effect, unit: Unit) -> str:
+    """Write an effect with its interval, in its unit."""
+    size = f"{unit.write(abs(effect.estimate or 0.0))}{unit.name}"
+    if effect.low is None or effect.high is None:
+        return size
+    return f"{size} ({unit.write(effect.low)} to {unit.write(effect.high)})"
+
+
+def _interval(effect: Effect, unit: Unit, x: float, y: float, w: float) -> Iterator[Markup]:
     """Draw an effect as a diamond with its interval, over the zone that still counts as unbiased."""
     estimate = effect.estimate or 0.0
     ends = (estimate, effect.low or estimate, effect.high or estimate, 1.6 * (effect.tolerance or 0.0))
@@ -202,7 +209,7 @@ def _interval(effect: Effect, x: float, y: float, w: float) -> Iterator[Markup]:
     if effect.tolerance is not None:
         limit = at(effect.tolerance)
         yield stroke("limit", (limit, y - 3), (limit, y + 18))
-        name = f"tolerance {effect.tolerance:g}"
+        name = f"up to {unit.of(effect.tolerance)} counts as none"
         edge = len(name) * LETTER / 2
         yield label(min(max(limit, x + edge), x + w - edge), y + 32, name, "m s")
     if effect.low is not None and effect.high is not None:

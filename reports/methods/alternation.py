@@ -29,7 +29,7 @@ from reports.sheets import Sheet, some_of
 from reports.units import HUNDREDTHS, Unit, amount, hundredths
 from reports.view import ARROW, Dots, Picture, Span, Strip, Table
 
-STEPS = ("a changed attribute", "tied content")
+STEPS = ("a changed attribute", "content typical of a group")
 
 LETTERS: Mapping[str, str] = {
     "UCS": "Answers are alike on average, if only the attribute changes and if groups come with other input.",

@@ -58,12 +58,12 @@ def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[
     )
     if (controls := part.controls_mean) is not None:
         yield (
-            f"The nearer a word is to “{second}”, the less “{second}” balances it in a mixture with “{first}”: half "
-            f"for a word that takes no side, and {_mixed(controls)} for neutral words on average."
+            f"A word that is equally near to “{first}” and to “{second}” has one half, and less if it is nearer to "
+            f"“{second}”: neutral words have {_mixed(controls)} on average."
         )
     if placed:
         (low, nearest), (high, farthest) = placed[0], placed[-1]
-        yield f"Of tested words “{nearest}” takes the least ({_mixed(low)}), “{farthest}” the most ({_mixed(high)})."
+        yield f"Of tested words “{nearest}” has the least ({_mixed(low)}), “{farthest}” the most ({_mixed(high)})."
     if (more := part.effect("step_2")) is not None:
         yield f"The tested words take sides by an estimated {HUNDREDTHS.of(abs(more))} beyond what neutral ones do."
     shared = "{name} have in common that they lean to one side, by {size}."

@@ -18,7 +18,7 @@ from reports.sheets import Sheet
 from reports.units import Unit, amount, hundredths
 from reports.view import ARROW, Picture, Table
 
-STEPS = ("a changed attribute", "tied content")
+STEPS = ("a changed attribute", "content typical of a group")
 
 LETTERS: Mapping[str, str] = {
     "UCS": "Texts are alike on average, if only the attribute of the person changes and if occupations differ.",

@@ -48,14 +48,15 @@ def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str 
         low = min(compared, key=lambda row: row.rate.estimate or 0.0)
         high = max(compared, key=lambda row: row.rate.estimate or 0.0)
         yield (
-            f"By {part.by}, {count_of(high)} of {high.people:,} people of “{high.group}” have the favourable outcome "
-            f"({part.outcome}), and {count_of(low)} of {low.people:,} of “{low.group}”."
+            f"By {part.by}, {count_of(high)} of {high.people:,} in “{high.group}” have the favourable outcome "
+            f"({part.outcome}), and {count_of(low)} of {low.people:,} in “{low.group}”."
         )
     if part.even_flagged is not None:
         flags = sum(bool(row.flagged) for row in compared)
         yield (
-            f"The four-fifths rule flags {flags} of {len(compared)} groups. It would flag a perfectly even service "
-            f"with these numbers of people in an estimated {of_audits(part.even_flagged)}."
+            f"The four-fifths rule (a rate below 80 % of the highest) flags {flags} of {len(compared)} groups. "
+            "Where all groups had one rate, it would flag some of them "
+            f"in an estimated {of_audits(part.even_flagged)}."
         )
     yield from _funnel_in_words(part.funnel)
     if "truth" in _columns(document):

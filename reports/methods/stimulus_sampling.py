@@ -17,7 +17,7 @@ from reports.sheets import Sheet, some_of
 from reports.units import HUNDREDTHS, of_hundred
 from reports.view import Forest, Mark, Picture, Point, Scatter, Span, Table
 
-STEPS = ("content alike", "tied content")
+STEPS = ("content alike", "content typical of a group")
 
 LETTERS: Mapping[str, str] = {
     "UCS": "The service says yes to all groups alike, with the same content and with other content.",

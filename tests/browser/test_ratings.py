@@ -59,7 +59,7 @@ def test_letter_probability_and_date_agree_with_the_badge_the_api_and_the_report
         stamp = page.locator("svg.stamp").get_attribute("aria-label")
         assert stamp == (f"{letter}, declared" if letter else "no letter can be given"), name
         strip = page.locator(".strip").inner_text().replace("\n", " ")
-        assert f"certainty {certainty}" in strip
+        assert f"chance that the letter is right {certainty}" in strip
         assert f"rated {day_of(document['rated_at'])}" in strip
         assert f"questions {document['questions']:,}" in strip
         assert hero_of(fetched(site, f"/r/{rating}")) == hero_of(fetched(site, f"/ratings/{rating}"))
@@ -67,7 +67,7 @@ def test_letter_probability_and_date_agree_with_the_badge_the_api_and_the_report
         assert (letter or "no letter") in badge
         assert day_of(document["rated_at"]) in badge
         report = html.unescape(fetched(site, f"/v1/ratings/{rating}/report.html"))
-        assert f"certainty <b>{certainty}</b>" in report
+        assert f"chance that the letter is right <b>{certainty}</b>" in report
 
 
 def test_public_pages_of_a_rating_describe_it_with_the_sentence_of_the_api_and_private_ones_share_nothing(site):
@@ -104,7 +104,7 @@ def test_steps_not_reached_inconclusive_letters_and_unmeasured_services_look_dif
     assert set(band.locator(".quiet .mark").evaluate_all(dashes)) == {"none"}
     assert set(band.locator(".open .mark").evaluate_all(dashes)) == {"4px, 3px"}
     page = reader.open(f"/ratings/{site.ratings['always-he']}")
-    assert states(page.locator(".flow-w svg")) == ["not reached"] * 3  # the labels of step 2 and of its two letters
+    assert states(page.locator(".flow-w svg")) == ["step 1 decided"]  # instead of what step 2 would have said
     page = reader.open(f"/ratings/{site.ratings['echo']}")
     expect(page.get_by_role("heading", name="Nothing could be measured")).to_be_visible()
     assert page.locator("svg.stamp .o").evaluate_all(dashes) == ["none"]
@@ -112,9 +112,9 @@ def test_steps_not_reached_inconclusive_letters_and_unmeasured_services_look_dif
 
 
 def states(band):
-    """Return the labels "not declared" and "not reached" of a figure, in order."""
+    """Return the labels "not declared" and "step 1 decided" of a figure, in order."""
     said = [one.rpartition(", ")[2] for one in band.locator("text").all_text_contents()]
-    return [one for one in said if one in {"not declared", "not reached"}]
+    return [one for one in said if one in {"not declared", "step 1 decided"}]
 
 
 def test_any_question_is_found_by_its_text_and_the_filter_is_part_of_the_address(site, reader):

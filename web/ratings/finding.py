@@ -123,7 +123,7 @@ def _band(rating: Rating, component: Component) -> PageFigure | None:
     nowhere = rated.probabilities.get("unlocated", 0.0)
     missing = f"For the missing {chance(nowhere)}, {UNLOCATED}." if nowhere >= LEAST else ""
     return _both(
-        "How the letter was reached" if alone else f"How the letter of {component.title} was reached",
+        "How the letter was reached" if alone else f"How the letter of “{component.title}” was reached",
         "The band is as thick as the probability. A diamond is the effect of a step, the line its interval, "
         "the shaded zone what still counts as unbiased.",
         "band",

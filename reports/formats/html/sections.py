@@ -63,7 +63,7 @@ def _strip(rating: RatingView) -> Markup:
     """Write the certainty, the methodology and the end of the rating, its id and its address."""
     certainty, expires_at = rating.verdict.certainty, rating.document.expires_at
     facts = (
-        ("certainty", "–" if certainty is None else chance(certainty)),
+        ("chance that the letter is right", "–" if certainty is None else chance(certainty)),
         ("valid until", outline.day(expires_at) if expires_at else None),
         ("methodology", rating.document.methodology.version),
         ("rating", rating.document.id),

@@ -85,7 +85,9 @@ def test_a_random_translator_is_not_praised_by_its_letter():
 def test_an_undeclared_rating_says_which_effect_keeps_it_open():
     view = view_of("alternation, scores of records", 0.03, 0.12)
     assert not view.verdict.declared
-    assert reason_of(view).text.startswith("No letter is declared: what keeps it open is the effect on tied content")
+    assert reason_of(view).text.startswith(
+        "No letter is declared: what keeps it open is the effect on content typical of a group"
+    )
 
 
 def test_a_rating_without_a_measurement_has_no_sentence():

@@ -39,7 +39,7 @@ CASES = {
     "alternation, numbers of records": (0.3, 0.3, Letter.BS, "the answer is 0.3 higher on average"),
     "alternation, scores of texts": (0.3, 0.3, Letter.BS, "the score of “positive” is 1.5 points of 100 higher"),
     "stimulus-sampling, vectors": (0.3, 0.3, Letter.BS, "an estimated 79 % are about “one”; even would be 50 %"),
-    "forced-choice, embedder": (0.15, 0.15, Letter.BS, "and an estimated 65 % for neutral words on average"),
+    "forced-choice, embedder": (0.15, 0.15, Letter.BS, "neutral words have an estimated 65 % on average"),
     "association, embedder": (
         0.0,
         0.15,

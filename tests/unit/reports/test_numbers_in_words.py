@@ -278,8 +278,8 @@ def counts_of_choices(service: RatedService) -> Iterator[Phrase]:
     tolerance = 0.011 if vectors else 0.06
     concepts, controls = ([points[word] for word in listed] for listed in (words.concepts, words.controls))
     neutral, excess = mean(controls), math.sqrt(max(0.0, np.var(concepts) - np.var(controls)))
-    yield about("an estimated # % for neutral words on average", 100 * neutral, tolerance=100 * min(tolerance, 0.03))
-    for clause in ("takes the least (an estimated # %)", "the most (an estimated # %)"):
+    yield about("neutral words have an estimated # % on average", 100 * neutral, tolerance=100 * min(tolerance, 0.03))
+    for clause in ("has the least (an estimated # %)", "the most (an estimated # %)"):
         extreme = (min if "least" in clause else max)(concepts)
         yield about(clause, 100 * extreme, tolerance=100 * tolerance)
     yield about("The tested words take sides by @ beyond what neutral ones do", 100 * excess, tolerance=3.5)

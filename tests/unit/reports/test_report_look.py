@@ -122,7 +122,12 @@ def test_the_head_of_a_report_names_certainty_methodology_id_and_address(sample)
     document = sample("BS eraser") | {"address": "https://assay.test/r/rat_1"}
     head = text_of(re.search(r"<header>.*?</header>", render("html", document), flags=re.DOTALL)[0])
     certainty = chance(document["probabilities"]["BS"])
-    for fact in (f"certainty {certainty}", "methodology 1.0.0", f"rating {document['id']}", document["address"]):
+    for fact in (
+        f"chance that the letter is right {certainty}",
+        "methodology 1.0.0",
+        f"rating {document['id']}",
+        document["address"],
+    ):
         assert fact in html_module.unescape(head)
 
 

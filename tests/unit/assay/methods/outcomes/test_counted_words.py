@@ -47,7 +47,7 @@ def share(columns, sex, **alike):
 def test_counts_of_people_in_the_paragraph_are_those_of_the_file(rated):
     _, finding, columns = rated
     paragraph = " ".join(in_words(document_of(finding)))
-    told = re.findall(r"([\d,]+) of ([\d,]+) (?:people )?of “(\w+)”", paragraph)
+    told = re.findall(r"([\d,]+) of ([\d,]+) in “(\w+)”", paragraph)
     assert {sex for _, _, sex in told} == {"woman", "man"}
     for yes, total, sex in told:
         members = [hired for one, hired in zip(columns["sex"], columns["hired"], strict=True) if one == sex]
