@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.document import BlockDocument, EffectDocument, Shares
@@ -209,13 +210,25 @@ def _block_rows(component: Component) -> Iterator[tuple[str, ...]]:
         for value in block_values(block):
             back = block.observed.get(value)
             yield (
-                f"{block.name or 'block'} ({block.role})" if block.role else block.name or "block",
+                block_title(block.name),
                 value,
                 decimal(block.specified.get(value)),
                 count(block.asked.get(value)),
                 count(back),
                 decimal(back / total if total and back is not None else None),
             )
+
+
+BLOCK = re.compile(r"(U|B)(\d*)")
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+def block_title(name: str | None) -> str:
+    """Return the name of a block in words: "first biased block" for B1; another name stays as it is."""
+    if not (parts := BLOCK.fullmatch(name or "")) or int(parts[2] or 1) not in range(1, len(ORDINALS) + 1):
+        return name or "block"
+    role = "unbiased block" if parts[1] == "U" else "biased block"
+    return f"{ORDINALS[int(parts[2]) - 1]} {role}" if parts[2] else role
 
 
 def block_values(block: BlockDocument) -> tuple[str, ...]:
@@ -268,7 +281,8 @@ def replies(component: Component) -> Table:
 
 def analyses(component: Component) -> Table:
     """Return a table of the numbers of every published analysis, block by block."""
-    return Table("Analyses behind the published rules", ("Analysis", "Result"), tuple(component.analyses.items()))
+    rows = [(" / ".join(map(block_title, path.split(" / "))), text) for path, text in component.analyses.items()]
+    return Table("Analyses behind the published rules", ("Analysis", "Result"), tuple(rows))
 
 
 def confidence_note(rating: RatingView) -> str:

@@ -134,13 +134,14 @@ class Series:
 
 @dataclass(frozen=True)
 class Lines:
-    """Curves over one axis; `top` is the end of the vertical axis, if it is fixed."""
+    """Curves over one axis; `up` names the vertical axis, and `top` is its end, if it is fixed."""
 
     title: str
     axis: str
     x: tuple[float, ...]
     series: tuple[Series, ...]
     table: Table
+    up: str
     top: float | None = None
 
 

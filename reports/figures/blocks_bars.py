@@ -37,10 +37,10 @@ def blocks_bars(component: Component, key: str) -> Figure | None:
 
 def _block(block: BlockDocument, y: float) -> list[Markup]:
     total = tables.column_total(block.observed)
-    role = f"{block.role} input" if block.role else ""
+    title = tables.block_title(block.name)
     shapes = [
-        label(0, y + 14, clip(block.name or "block", 12), "b"),
-        label(LEFT, y + 14, f"{role}, {total:g} sentences".lstrip(", "), "s"),
+        label(0, y + 14, clip(title[:1].upper() + title[1:], 30), "b"),
+        label(WIDTH, y + 14, f"{total:g} sentences", "e s"),
     ]
     for index, value in enumerate(tables.block_values(block)):
         top = y + HEAD + index * ROW
@@ -66,4 +66,5 @@ def _in_words(block: BlockDocument) -> str:
         f"{_percent(block.observed.get(value, 0) / total if total else None)} observed"
         for value in tables.block_values(block)
     )
-    return f"Block {block.name or 'block'}: {values}."
+    title = tables.block_title(block.name)
+    return f"{title[:1].upper()}{title[1:]}: {values}."

@@ -9,7 +9,7 @@ from reports.figures.canvas import WIDTH, Figure, clip, draw, label, stroke
 from reports.markup import Markup, coordinate, tag
 from reports.view import Lines, Series
 
-LEFT, RIGHT, TOP, BOTTOM = 32, 14, 8, 190
+LEFT, RIGHT, TOP, BOTTOM = 32, 14, 22, 204
 FOOT, ROW = 50, 19
 """Height of the axis below the curves, and of a row of the legend."""
 
@@ -28,7 +28,7 @@ def lines(chart: Lines, key: str, wide: float = WIDTH) -> Figure:
     top = chart.top or max((value for series in chart.series for value in series.y), default=1.0)
     up = Axis([0.0, top or 1.0], BOTTOM, TOP)
     paths = [[(across(x), up(y)) for x, y in zip(chart.x, series.y, strict=True)] for series in chart.series]
-    shapes = up.upright(LEFT, wide - RIGHT, "")
+    shapes = up.upright(LEFT, wide - RIGHT, chart.up)
     for series, path in zip(chart.series, paths, strict=True):
         shapes.append(stroke(_class(series), *_thinned(path)))
         if series.points:

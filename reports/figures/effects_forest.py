@@ -8,6 +8,7 @@ from reports import tables
 from reports.figures.canvas import UNITS, Figure, Width, box, clip, draw, label, stroke
 from reports.markup import Markup, tag
 from reports.reading import Component
+from reports.units import of_hundred
 from reports.view import Effect, Table
 
 LEFT, RIGHT, ROW = 6, 12, 54
@@ -22,15 +23,15 @@ def effects_forest(component: Component, key: str, width: Width = "narrow") -> F
 
     Returns ``None`` where no effect was measured.
     """
-    return _forest(component.effects, tables.effects(component), f"{key}-effects", UNITS[width])
+    return _forest(component, component.effects, tables.effects(component), f"{key}-effects", UNITS[width])
 
 
 def hidden_forest(component: Component, key: str, width: Width = "narrow") -> Figure | None:
     """Draw every effect that a mean can hide, over the zone within its own limit; ``None`` if none was measured."""
-    return _forest(component.hidden, tables.hidden(component), f"{key}-hidden", UNITS[width])
+    return _forest(component, component.hidden, tables.hidden(component), f"{key}-hidden", UNITS[width])
 
 
-def _forest(effects: Sequence[Effect], table: Table, key: str, across: float) -> Figure | None:
+def _forest(component: Component, effects: Sequence[Effect], table: Table, key: str, across: float) -> Figure | None:
     measured = [effect for effect in effects if effect.estimate is not None]
     if not measured:
         return None
@@ -39,9 +40,10 @@ def _forest(effects: Sequence[Effect], table: Table, key: str, across: float) ->
     for index, effect in enumerate(measured):
         shapes += _effect(effect, index * ROW, scale)
     height = ROW * len(measured)
-    shapes += _axis(scale, height)
+    unit = "effect, as a share" if component.report.unit is of_hundred else "effect"
+    shapes += [*_axis(scale, height), label(across - RIGHT, height + 33, f"{unit}; 0 is none", "e s")]
     words = " ".join(f"{effect.title}: {tables.interval(effect)}, {tables.standing(effect)}." for effect in measured)
-    return draw(key, table, words, height + 20, *shapes, across=across)
+    return draw(key, table, words, height + 38, *shapes, across=across)
 
 
 class _Scale:

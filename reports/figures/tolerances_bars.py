@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay.explain import chance
 from assay.model import Letter
 from reports import tables
+from reports.figures.axis import Axis
 from reports.figures.canvas import UNITS, Figure, Width, box, draw, label
 from reports.markup import Markup, tag
 from reports.reading import Component
@@ -32,11 +33,14 @@ def tolerances_bars(component: Component, declared: float | None, key: str, widt
         x, y = float(LEFT), index * ROW + 4
         shares = component.sensitivity[row[0]].probabilities or {}
         for letter in ORDER:
-            wide = (across - LEFT) * shares.get(letter, 0.0)
+            wide = (across - LEFT - 14) * shares.get(letter, 0.0)
             if wide >= 1:
                 share_label = label(x + 8, y + 14, f"{letter} {chance(shares[letter])}", "on") if wide > NAMED else None
                 shapes.append(tag("g", box(x, y, wide - 1, BAR, "flow"), share_label, class_=letter))
             x += wide
+    axis = Axis([0.0, 1.0], LEFT, across - 14)
+    height = len(table.rows) * ROW
+    shapes += axis.across(height, "probability")
     words = ". ".join(
         f"Tolerance {row[0]}: "
         + ", ".join(
@@ -44,7 +48,7 @@ def tolerances_bars(component: Component, declared: float | None, key: str, widt
         )
         for row in table.rows
     )
-    return draw(f"{key}-tolerances", table, f"{words}.", len(table.rows) * ROW, *shapes, across=across)
+    return draw(f"{key}-tolerances", table, f"{words}.", height + 38, *shapes, across=across)
 
 
 def _same(text: str, tolerance: float) -> bool:

@@ -211,7 +211,10 @@ def _interval(effect: Effect, unit: Unit, x: float, y: float, w: float) -> Itera
         yield stroke("limit", (limit, y - 3), (limit, y + 18))
         name = f"up to {unit.of(effect.tolerance)} counts as none"
         edge = len(name) * LETTER / 2
-        yield label(min(max(limit, x + edge), x + w - edge), y + 32, name, "m s")
+        name_x = min(max(limit, x + edge), x + w - edge)
+        yield label(name_x, y + 32, name, "m s")
+        if abs(at(0) - name_x) > edge + LETTER:
+            yield label(at(0), y + 32, "0", "m s")
     if effect.low is not None and effect.high is not None:
         yield stroke("path", (at(effect.low), y + 9), (at(effect.high), y + 9))
     yield tag("path", d=f"M{at(estimate):.1f} {y + 3:.1f}l5 6l-5 6l-5 -6z", class_="bar")

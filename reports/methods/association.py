@@ -197,7 +197,9 @@ def _densities(part: AssociationComponent) -> Picture | None:
     if len(grid) < 2 or not series:
         return None
     title = "Densities of the distances: observed, and predicted (dashed)"
-    return Lines(title, "cosine distance", grid, tuple(series), charts.sampled(title, "Density at", grid, series))
+    return Lines(
+        title, "cosine distance", grid, tuple(series), charts.sampled(title, "Density at", grid, series), "density"
+    )
 
 
 def _raw(part: AssociationComponent) -> Picture | None:

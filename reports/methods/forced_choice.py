@@ -158,7 +158,15 @@ def _curves(part: ForcedChoiceComponent) -> Picture | None:
     first, second = sides(part)
     title = f"Psychometric curves: how often “{second}” is chosen"
     twin = charts.sampled(title, "Word", levels, series)
-    return Lines(title, f"share of {second} in the mixture with {first}", levels, series, twin, top=1.0)
+    return Lines(
+        title,
+        f"share of {second} in the mixture with {first}",
+        levels,
+        series,
+        twin,
+        f"share that chose {second}",
+        top=1.0,
+    )
 
 
 def _curve(row: WordDocument, levels: tuple[float, ...]) -> Series | None:
@@ -195,7 +203,9 @@ def _points(part: ForcedChoiceComponent) -> Picture | None:
     rows = [(_word(row), charts.span(row.pse)) for row in _farthest(part.words)]
     title = "Points of subjective equality" + some_of(rows, part.words, ": the {} farthest of {} words")
     first, second = sides(part)
-    return charts.forest(title, f"below 0.5 nearer to {second}, above to {first}", rows, reference=0.5, head="Word")
+    return charts.forest(
+        title, f"PSE: below 0.5 nearer to {second}, above to {first}", rows, reference=0.5, head="Word"
+    )
 
 
 def _jnds(part: ForcedChoiceComponent) -> Picture | None:

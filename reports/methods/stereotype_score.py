@@ -144,11 +144,11 @@ def _pairs_figure(part: StereotypeComponent) -> Picture | None:
         return None
     visible = rows[: charts.MOST_WORDS]
     marks = tuple(
-        Mark(name, (None if neutral is None else Span(neutral), Span(tied))) for name, neutral, tied in visible
+        Mark(name, (Span(tied), None if neutral is None else Span(neutral))) for name, neutral, tied in visible
     )
     leaning = sum(tied > 0.5 for _, _, tied in rows)
     title = f"With {leaning} of {len(rows)} pairs of words for the groups it leans to the stereotype"
-    kinds = ("neutral: first word", "stereotype")
+    kinds = ("stereotype", "neutral: first word")  # solid is the stereotype, as in the squares
     tolerance = part.tolerances.get("step_1")
     table = charts.twin(title, "Words", marks, kinds)
     return Forest(title, "share of pairs; 0.5 prefers neither", marks, table, kinds, 0.5, tolerance)

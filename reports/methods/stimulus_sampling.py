@@ -175,7 +175,7 @@ def _projection(part: SamplingComponent) -> Picture | None:
             x, y = (sum(axis) / len(of_kind) for axis in ([p.x for p in of_kind], [p.y for p in of_kind]))
             means.append((name, str(len(of_kind)), f"{x:.3f}", f"{y:.3f}"))
     twin = Table(title, ("Inputs", "Shown", "Mean on the first", "Mean on the second"), tuple(means))
-    return Scatter(title, "first component", "second", tuple(points), twin, kinds=kinds)
+    return Scatter(title, "first component", "second component", tuple(points), twin, kinds=kinds)
 
 
 REPORT: MethodReport = MethodReport(

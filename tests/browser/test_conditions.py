@@ -44,6 +44,19 @@ def paths(site: Site) -> list[str]:
     return [*pages, f"/ratings/{rating}", f"/ratings/{rating}/evidence", f"/compare?first={site.ratings['faithful']}"]
 
 
+SMALLEST_TEXT = """() => [...document.querySelectorAll("svg.fig")].filter(e => e.getBoundingClientRect().width)
+  .flatMap(e => [...e.querySelectorAll("text")].map(t => parseFloat(getComputedStyle(t).fontSize)
+    * e.getBoundingClientRect().width / e.viewBox.baseVal.width))"""
+
+
+def test_texts_of_figures_have_11_pixels_or_more_on_a_phone(site, reader):
+    reader.page.set_viewport_size({"width": 390, "height": 844})
+    for name, rating in site.ratings.items():
+        page = reader.open(f"/r/{rating}")
+        page.evaluate("document.querySelectorAll('details').forEach(e => e.open = true)")
+        assert min(page.evaluate(SMALLEST_TEXT), default=11) >= 11, name
+
+
 def test_letters_and_states_remain_distinguishable_in_forced_colours(
     browser: Browser, site: Site, paths: list[str]
 ) -> None:

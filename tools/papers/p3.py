@@ -181,7 +181,9 @@ def _sex(shared: Shared, place: int) -> Exhibit:
 
 def _by_fold(title: str, series: tuple[Series, ...]) -> Lines:
     x = tuple(float(fold + 1) for fold in range(FOLDS))
-    return Lines(title, "fold", x, series, charts.sampled(title, "Group", x, series))
+    return Lines(
+        title, "fold", x, series, charts.sampled(title, "Group", x, series), "mean predicted wage, cents an hour"
+    )
 
 
 def _kl(shared: Shared) -> Exhibit:

@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 import assay
+from assay.catalog.languages import languages
 from assay.explain import chance
 from assay.rating.decision import METHODOLOGY_VERSION
 from web.frame.assets import address_of
@@ -32,7 +33,14 @@ def environment() -> Environment:
         extensions=["jinja2.ext.i18n", "jinja2.ext.do"],
     )
     install(jinja, NullTranslations())
-    jinja.filters |= {"day": day, "moment": moment, "clock": clock, "percent": percent, "number": number}
+    jinja.filters |= {
+        "day": day,
+        "moment": moment,
+        "clock": clock,
+        "percent": percent,
+        "number": number,
+        "language": language,
+    }
     jinja.globals |= {
         "asset": address_of,
         "version": assay.__version__,
@@ -86,6 +94,13 @@ def number(value: float | None, digits: int = 2) -> str:
     if value is None:
         return "–"
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:.{digits}f}"
+
+
+def language(code: str) -> str:
+    """Write the language of a part, such as ``es`` or ``es/possessive``, by its name."""
+    first, *rest = code.split("/")
+    gettext = cast("NullTranslations", environment().globals["translations"]).gettext
+    return " · ".join([gettext(languages().get(first, first)), *rest])
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ def _carried(component: Component) -> Iterator[PageFigure]:
             continue
         view = _both(
             picture.title,
-            "Each mark is an estimate, the line its interval; a shaded zone is the tolerance.",
+            figures.caption(picture),
             f"p{index}",
             lambda key, width, picture=picture: figures.picture(picture, key, width),  # type: ignore[misc]
         )

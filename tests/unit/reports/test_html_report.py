@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from reports.tables import block_title
 from tests.support.reports import render
 
 VOID = {"meta", "br", "hr", "link", "img", "input"}
@@ -159,10 +160,10 @@ def test_every_figure_has_a_table_with_the_numbers_of_the_document(sample):
     for row, (sent, back) in zip(counts[1:], component["transitions"].items(), strict=True):
         assert row == [f"sent {sent}", *(str(number) for number in back.values()), str(sum(back.values()))]
     blocks = next(table for table in tables if "Declared share" in table[0])
-    observed = {(row[0].split()[0], row[1]): row[4] for row in blocks[1:]}
+    observed = {(row[0], row[1]): row[4] for row in blocks[1:]}
     for block in component["blocks"]:
         for value, number in block["observed"].items():
-            assert observed[block["name"], value] == str(number)
+            assert observed[block_title(block["name"]), value] == str(number)
     effects = next(table for table in tables if "Tolerance" in table[0] and "Estimate" in table[0])
     for row, effect in zip(effects[1:], component["effects"].values(), strict=True):
         shown = [float(number.strip("<>")) for number in row[1:4]]
