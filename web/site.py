@@ -14,6 +14,7 @@ from web.corpora.items import pages as corpus_items
 from web.corpora.pages import pages as corpora
 from web.frame.assets import ROUTE as ASSETS
 from web.frame.routing import NotFoundPage, Pages
+from web.guide.pages import pages as guide
 from web.jobs.pages import pages as jobs
 from web.overview.pages import pages as overview
 from web.own_words.pages import pages as own_words
@@ -49,6 +50,7 @@ AREAS: Sequence[Pages] = (
     own_words_testing,
     public,
     methodology,
+    guide,
     negotiated,
     services,
     compare,

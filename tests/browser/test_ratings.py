@@ -93,6 +93,20 @@ def metadata_of(page):
     return {name: html.unescape(content) for name, content in tags}
 
 
+def test_a_rating_leads_to_how_to_read_it_the_glossary_and_the_calibration(site, reader):
+    page = reader.open(f"/r/{site.ratings['always-he']}")
+    page.get_by_role("link", name="How to read a rating").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("How to read a rating")
+    expect(page.get_by_role("heading", name="The three letters")).to_be_visible()
+    expect(page.locator("table").first).to_contain_text("round-trip")
+    page.get_by_role("link", name="Glossary").first.click()
+    expect(page.locator("article")).to_contain_text("step 1")
+    page.go_back()
+    page.get_by_role("navigation", name="Guides").get_by_role("link", name="Calibration").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Calibration")
+    assert not [link for link in page.locator("article a").evaluate_all("all => all.map(a => a.href)") if ".md" in link]
+
+
 def test_steps_not_reached_inconclusive_letters_and_unmeasured_services_look_different(site, leaning, reader):
     page = reader.open(f"/ratings/{leaning}")
     assert "inconclusive" in page.locator("svg.stamp").get_attribute("aria-label")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from markupsafe import Markup
 from starlette.responses import Response
 
@@ -21,7 +23,8 @@ CONTEXT = 2
 SECTION = "h3"
 """Tag of the headings of sections, below the title."""
 
-_MARKDOWN = MarkdownIt("commonmark", {"html": False})
+_ALIGNED = re.compile(r' style="text-align:(\w+)"')
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
 @pages.get("/methodology")
@@ -94,19 +97,26 @@ def changed_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
                 yield from (Line("+", text) for text in new[new_from:new_to])
 
 
-def render_markdown(text: str) -> tuple[Markup, list[tuple[str, str]]]:
+def render_markdown(
+    text: str, edit_inline: Callable[[Sequence[Token]], None] | None = None
+) -> tuple[Markup, list[tuple[str, str]]]:
     """Return a document as HTML, and the anchors and titles of its sections.
 
-    The title becomes a heading of the second level. HTML in the text is shown as text.
+    The title becomes a heading of the second level. HTML in the text is shown as text. `edit_inline` changes the tokens
+    of a paragraph, such as its links.
     """
     tokens = _MARKDOWN.parse(text)
     sections: list[tuple[str, str]] = []
     for token, following in pairwise([*tokens, *tokens[-1:]]):
+        if edit_inline is not None and token.children:
+            edit_inline(token.children)
         if token.type in {"heading_open", "heading_close"}:
             token.tag = f"h{int(token.tag[1:]) + 1}"
         if token.type == "heading_open" and token.tag == SECTION:
             anchor = f"s-{len(sections)}"
             token.attrSet("id", anchor)
             sections.append((anchor, following.content.replace("`", "")))
-    html = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
+    html = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}).replace("<pre>", '<pre tabindex="0">')
+    html = _ALIGNED.sub(lambda style: ' class="num"' if style[1] == "right" else "", html)  # pages have no inline style
+    html = html.replace("<table>", '<div class="scroll" tabindex="0"><table>').replace("</table>", "</table></div>")
     return Markup(html), sections  # noqa: S704  the parser escapes HTML

@@ -1,0 +1,50 @@
+"""``/guide``: how to read a rating, the glossary and the calibration, rendered from the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import PurePosixPath
+
+from markdown_it.token import Token
+from markupsafe import Markup
+from starlette.responses import Response
+
+from service.http.problems import Problem
+from web.frame import Pages, Visit
+from web.public.methodology import render_markdown
+
+pages = Pages(public=True)
+
+GUIDES = {"how-to-read-a-rating": "How to read a rating", "glossary": "Glossary", "calibration": "Calibration"}
+"""Titles of the documents, by their names in addresses."""
+
+
+@pages.get("/guide/{name}")
+async def guide(visit: Visit) -> Response:
+    """Show a document of the documentation."""
+    name = visit.path("name")
+    if name not in GUIDES:
+        raise Problem("not-found", f"there is no guide {name[:100]}")
+    text, sections = _rendered(name)
+    return visit.page("guide/guide.html", name=name, guides=GUIDES, text=text, sections=sections)
+
+
+@cache
+def _rendered(name: str) -> tuple[Markup, list[tuple[str, str]]]:
+    return render_markdown(files("web.guide").joinpath(f"{name}.md").read_text(encoding="utf-8"), _link)
+
+
+def _link(tokens: Sequence[Token]) -> None:
+    """Point links to other documents at their pages; a document without a page becomes plain text."""
+    page = None
+    for token in tokens:
+        if token.type == "link_open":
+            page = str(token.attrGet("href"))
+            if not page.startswith("https:"):
+                path = PurePosixPath(page.partition("#")[0])
+                page = f"/guide/{path.stem}" if path.stem in GUIDES else "/methodology" if "methodology" in page else ""
+            token.attrs = {"href": page} if page else {}
+        if token.type in {"link_open", "link_close"} and not page:
+            token.tag = "span"
