@@ -106,10 +106,10 @@ def subject(rating: RatingView) -> str:
 def day(timestamp: str) -> str:
     """Write the day of an ISO 8601 time for people; any other text stays as it is."""
     try:
-        written = date.fromisoformat(timestamp[:10])
+        parsed = date.fromisoformat(timestamp[:10])
     except ValueError:
         return timestamp
-    return f"{written.day} {MONTHS[written.month - 1]} {written.year}"
+    return f"{parsed.day} {MONTHS[parsed.month - 1]} {parsed.year}"
 
 
 def reasons(rating: RatingView) -> list[ReasonView]:

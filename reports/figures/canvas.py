@@ -42,13 +42,13 @@ class Figure:
 
 
 @cache
-def stylesheet(own: str = "") -> str:
-    """Return the style sheet of a page: figures, the look that reports and the site share, `own` rules, and print."""
+def stylesheet(page_css: str = "") -> str:
+    """Return the style sheet of a page: figures, the look that reports and the site share, `page_css`, and print."""
     figure, look, on_paper = (
         files("reports.figures").joinpath(f"{name}.css").read_text(encoding="utf-8")
         for name in ("figure", "look", "print")
     )
-    return f"{figure}{look}{own}{on_paper}"
+    return f"{figure}{look}{page_css}{on_paper}"
 
 
 def draw(

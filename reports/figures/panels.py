@@ -21,8 +21,8 @@ def panels(chart: Panels, key: str, wide: float = WIDTH) -> Figure:
     across = Axis([*numbers, *([] if chart.marked is None else [chart.marked])], LEFT, wide - RIGHT)
     y, shapes = 0.0, list[Markup]()
     for panel in chart.panels:
-        drawn, y = _panel(panel, across, y, chart.marked, wide)
-        shapes += drawn
+        panel_shapes, y = _panel(panel, across, y, chart.marked, wide)
+        shapes += panel_shapes
     if chart.marked is not None:
         text = f"thin vertical line: the chosen threshold, {chart.marked:g}"
         shapes.append(label(LEFT, y + FOOT + 12, text, "s"))

@@ -98,9 +98,9 @@ def number(value: float | None, digits: int = 2) -> str:
 
 def language(code: str) -> str:
     """Write the language of a part, such as ``es`` or ``es/possessive``, by its name."""
-    first, *rest = code.split("/")
+    first, *parts = code.split("/")
     gettext = cast("NullTranslations", environment().globals["translations"]).gettext
-    return " · ".join([gettext(languages().get(first, first)), *rest])
+    return " · ".join([gettext(languages().get(first, first)), *parts])
 
 
 @dataclass(frozen=True)
