@@ -35,15 +35,15 @@ async def both_mentions(visit: Visit, rating: Rating) -> list[MentionRow]:
     cases = _cases(rating.document)
     if cases is None:
         return []
-    alike = [
+    candidates = [
         row
         for row in rating.others
         if row["id"] != rating.id and all(row[name] == rating.document[name] for name in ("method", "attribute"))
     ]
-    for row in alike[:MOST_READ]:
-        other = _cases(document := await visit.api.get(f"/v1/ratings/{segment(row['id'])}"))
-        if other is not None and other[0] == cases[0] and other[1] != cases[1]:
-            pair = [_row(cases[1], rating.rated), _row(other[1], rating_of(document))]
+    for row in candidates[:MOST_READ]:
+        other_cases = _cases(document := await visit.api.get(f"/v1/ratings/{segment(row['id'])}"))
+        if other_cases is not None and other_cases[0] == cases[0] and other_cases[1] != cases[1]:
+            pair = [_row(cases[1], rating.rated), _row(other_cases[1], rating_of(document))]
             return sorted(pair, key=lambda row: list(MENTIONS.values()).index(row.mention))
     return []
 
