@@ -31,8 +31,8 @@ def similar_names(
     text, row = q.strip().casefold(), service_ratings.c
     if not text or len(text) > LONGEST:
         return []
-    listed = row.tenant == tenant if mine else or_(row.tenant == tenant, row.visibility == "public")
-    query = select(row.name).where(listed, row.withdrawn_at.is_(None), row.name.is_not(None))
+    may_be_named = row.tenant == tenant if mine else or_(row.tenant == tenant, row.visibility == "public")
+    query = select(row.name).where(may_be_named, row.withdrawn_at.is_(None), row.name.is_not(None))
     names = c.execute(query.where(*equal(service_ratings, kind=kind)).distinct().limit(MOST_NAMES)).scalars()
     return close_words(text, names)
 

@@ -205,8 +205,8 @@ def _denied(text: str) -> bool:
     if _LESS_THAN_HALF.search(text):
         return True
     led = _LED.match(text)
-    rest = text[led.end() :] if led else text
-    return (led is None or len(rest.split()) <= SHORTEST_REASON) and _NEITHER.search(rest) is not None
+    verdict = text[led.end() :] if led else text
+    return (led is None or len(verdict.split()) <= SHORTEST_REASON) and _NEITHER.search(verdict) is not None
 
 
 def _repeated(text: str, options: Sequence[str]) -> int | None:
