@@ -22,7 +22,7 @@ STEPS = ("control words", "stereotypes")
 
 LETTERS: Mapping[str, str] = {
     "UCS": "Words for a group are about as near to other groups' stereotypes as to those of their own.",
-    "DSBS": "Words for a group are nearer to its stereotypes, or others': that lies in the model, whatever the input.",
+    "DSBS": "Neutral words take no side; words for a group are nearer to its stereotypes, or to others'.",
     "BS": "Words for one group are nearer than another's to neutral words, or to all stereotypes together.",
     "inconclusive": "It is not settled whether a group's words are nearer to its stereotypes, to all words, or none.",
 }

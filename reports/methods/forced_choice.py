@@ -21,7 +21,7 @@ STEPS = ("neutral control words", "concepts")
 
 LETTERS: Mapping[str, str] = {
     "UCS": "Neutral words take neither side, and the tested words lean no more than neutral ones do.",
-    "DSBS": "Neutral words take no side, the tested words do: it lies in the service, whatever the input.",
+    "DSBS": "Neutral words take no side; the tested words do.",
     "BS": "The service leans to one side, whatever the words are about.",
     "inconclusive": "It is not settled whether the service leans with all words, the tested ones only, or none.",
 }

@@ -37,7 +37,7 @@ STEPS = ("neutral pictures", "pictures of stereotypes")
 
 LETTERS: Mapping[str, str] = {
     "UCS": "On average the service gives neither label too often, to pictures of stereotypes or to neutral ones.",
-    "DSBS": "Pictures of stereotypes get one side's label: that lies in the service, whatever the input.",
+    "DSBS": "To neutral pictures the service takes no side; pictures of stereotypes get one side's label.",
     "BS": "The service favours one label, in what it gives or answers at all, and not because of a stereotype.",
     "inconclusive": "It is not settled whether the service favours one label always, only with stereotypes, or never.",
 }
