@@ -89,8 +89,12 @@ def addresses(browser, site) -> dict[str, list[str]]:
         reader.watch()
         found = crawled(reader)
         assert not reader.complaints
-        # ratings by every method, whose figures and tables differ
-        return found | {"/ratings/{rating_id}": [f"/ratings/{rating_id}" for rating_id in site.ratings.values()]}
+        # a rating by each method, because their figures and tables differ
+        methods = {
+            site.process.agency.get(f"/v1/ratings/{rating_id}")["method"]: rating_id
+            for rating_id in site.ratings.values()
+        }
+        return found | {"/ratings/{rating_id}": [f"/ratings/{rating_id}" for rating_id in methods.values()]}
 
 
 def test_every_page_is_reached_from_the_start_page_by_links(addresses):
