@@ -155,7 +155,7 @@ def test_any_question_is_found_by_its_text_and_the_filter_is_part_of_the_address
 def test_evidence_is_listed_in_pages_of_50_cases_with_links_to_the_next(site, reader):
     page = reader.open(f"/r/{site.ratings['stereotyped-model']}/evidence?order=recorded")
     first = page.locator(".cases > li").all_inner_texts()
-    page.get_by_role("link", name="Next rows").click()
+    page.get_by_role("link", name="More", exact=True).click()
     expect(page.locator(".cases > li").first).not_to_have_text(first[0])
     second = page.locator(".cases > li").all_inner_texts()
     assert len(first) == len(second) == 50

@@ -119,7 +119,7 @@ def test_a_rated_service_can_be_saved_and_rated_again(visitor, agency, services)
     assert rows.count() == len(history)
     assert f"{rows.count()} ratings" in page.locator("figcaption h2").inner_text()
     newest = agency.agency.get(f"/v1/ratings/{history[0]['id']}")
-    assert page.locator(".parts bdi").all_inner_texts() == [part["name"] for part in newest["components"]]
+    assert page.locator(".parts bdi").all_inner_texts() == [part["language_name"] for part in newest["components"]]
     answer = page.request.post(f"{visitor.url}/services/{saved['id']}/rate", form={"rating": newest["id"]})
     assert answer.status == 403, "a form without the token of the page"
     with page.expect_response(lambda got: got.request.method == "POST") as posted:

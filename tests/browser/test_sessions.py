@@ -93,7 +93,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Locked]:
 
 def test_signing_in_leads_to_the_requested_page(locked: Locked, context: BrowserContext) -> None:
     page = context.new_page()
-    page.goto(f"{locked.url}/keys?cursor=")
+    page.goto(f"{locked.url}/keys?limit=10")
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     page.get_by_label("API key").fill("assay_wrong")
     page.get_by_role("button", name="Sign in").click()
@@ -101,7 +101,7 @@ def test_signing_in_leads_to_the_requested_page(locked: Locked, context: Browser
     assert context.cookies() == []
     page.get_by_label("API key").fill(locked.admin)
     page.get_by_role("button", name="Sign in").click()
-    expect(page).to_have_url(f"{locked.url}/keys?cursor=")
+    expect(page).to_have_url(f"{locked.url}/keys?limit=10")
     expect(page.get_by_text("you are signed in with it")).to_be_visible()
     (cookie,) = context.cookies()
     shown = {name: cookie[name] for name in ("name", "path", "secure", "httpOnly", "sameSite", "expires", "domain")}
