@@ -96,11 +96,16 @@ def option_in(answer: str, options: Sequence[str]) -> str | None:
 
     The words of options are read as `label_in` reads them: "no" within a sentence is seldom the option of that name.
     """
+    text = normalise_answer(without_thoughts(answer))
+    after_letter = _LETTER.sub("", text, count=1)
+    if after_letter != text and (label := whole_label(_MARKUP.sub("", after_letter).strip(), options)) is not None:
+        answer = text.removesuffix(after_letter)  # the words are those of an option: "no" denies nothing
+    else:
+        label = label_in(after_letter, options)
     choice = letter_in(answer, ("",) * len(options))
     if choice is None:
         return label_in(answer, options)
-    written = label_in(_LETTER.sub("", normalise_answer(without_thoughts(answer)), count=1), options)
-    return options[choice] if written in {None, options[choice]} else None
+    return options[choice] if label in {None, options[choice]} else None
 
 
 def _word(label: str) -> re.Pattern[str]:
