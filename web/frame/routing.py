@@ -86,10 +86,13 @@ class Pages:
         with_file: bool = False,
         form_page: Page | None = None,
     ) -> Callable[[Page], Page]:
+        # what a provider of accounts sends to /sign-in is taken as it is
+        shortens = method == "GET" and not path.startswith("/sign-in")
+
         def add(page: Page) -> Page:
             async def answer(request: Request) -> Response:
                 request.scope["route"] = route
-                if method == "GET" and not all(value for _, value in request.query_params.multi_items()):
+                if shortens and not all(value for _, value in request.query_params.multi_items()):
                     return _without_empty_fields(request)
                 visit: Visit | None = None
                 try:
