@@ -150,9 +150,12 @@ def test_the_image_holds_every_package_and_runs_as_an_unprivileged_user():
     packages = tomllib.loads(read("pyproject.toml"))["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     copied = re.findall(r"^COPY (\w+) \./\w+$", written, re.MULTILINE)
     assert sorted(copied) == sorted(packages)
+    guide = [link.resolve().relative_to(ROOT).as_posix() for link in (ROOT / "web" / "guide").glob("*.md")]
+    assert guide, "pages of the guide are links to texts in docs"
     assert sorted(name.lstrip("!") for name in read(".dockerignore").split() if name.startswith("!")) == sorted(
-        [*packages, "pyproject.toml", "README.md", "LICENSE", *LOCKS]
+        [*packages, *guide, "pyproject.toml", "README.md", "LICENSE", *LOCKS]
     )
+    assert all(file in re.search(r"^COPY (docs/.*) \./docs/$", written, re.MULTILINE)[1].split() for file in guide)
     assert re.search(r"^USER [1-9]\d{3,}:[1-9]\d{3,}$", written, re.MULTILINE)
     assert ":latest" not in written + read("docker-compose.yml")
     assert "--require-hashes" in written

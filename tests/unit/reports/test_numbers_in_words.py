@@ -431,7 +431,8 @@ NO_RESULT = (
 
 OF_THE_MODEL = (
     r"leads with \d+ %|with a probability of \d+ %|About [\d,]+ more questions would probably settle it|"
-    rf"(how often a value is kept typically differs|comes back off balance|too often,) by {SIZE}|"
+    r"(how often a value is kept typically differs|comes back off balance|too often,|favours one group or the other) "
+    rf"by {SIZE}|"
     r"\(an estimated effect of [\d.]+|estimated excess agreement [\d.]+"
 )
 """Probabilities of the model, and effects that only its variances give; all of them are called so."""
