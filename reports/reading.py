@@ -61,6 +61,9 @@ HIDDEN = {
 }
 """Titles of the kinds of effects that a mean can hide."""
 
+MOST_NUMBERS = 12
+"""Maximum number of numbers that a line shows of a list: longer ones are columns of tables of counts."""
+
 FEW = 5
 """Number of entries that a line shows of a longer list, with the size of the list."""
 
@@ -454,7 +457,7 @@ def _shown(value: object) -> str | None:
     if isinstance(value, Mapping):
         return _joined("; ", (f"{key}: {text}" for key, text in _lines(value)), len(value))
     if isinstance(value, list | tuple):
-        if len(value) > FEW and all(type(element) in {int, float} for element in value):
+        if len(value) > MOST_NUMBERS and all(type(element) in {int, float} for element in value):
             return f"{len(value):,} numbers"
         return _joined(", ", (text for element in value if (text := _shown(element)) is not None), len(value))
     return None if value is None else visible(str(value)) or None

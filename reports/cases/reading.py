@@ -104,7 +104,7 @@ class CaseReader:
     """Reads the cases of one rating; `deciding` is the effect that decided its letter, if it has one."""
 
     target_writes: ClassVar[bool] = False
-    """Whether texts are answers of the rated service; if not, an author wrote them, and they are no cases."""
+    """Whether the rated service wrote the texts. If an author wrote them, they are not listed as cases."""
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         self.rating, self.deciding = rating, deciding

@@ -1,4 +1,4 @@
-"""How to read a figure, in words: only what the figure has."""
+"""Captions that explain the marks, lines and zones of a figure; a caption mentions only what its figure has."""
 
 from __future__ import annotations
 

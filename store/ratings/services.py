@@ -46,7 +46,7 @@ SLUG = re.compile(rf"(?:[a-z0-9-]{{0,60}}-)?([0-9a-f]{{{KEY_DIGITS}}})")
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceRating:
-    """What the pages of services show of a rating. Times are milliseconds since 1970.
+    """The facts about a rating that the pages of services show. Times are milliseconds since 1970.
 
     `key_figures` are the numbers by which services are ranked (`assay.rating.document.key_figures`); ``None`` if they
     could not be read.

@@ -51,6 +51,15 @@ def written(page: Page, fields: dict[str, str]) -> None:
         page.locator(f"main [name='{name}']").last.fill(text)
 
 
+def kept_over_a_reload(page: Page, fields: dict[str, str], error: str) -> None:
+    """Check that a refused form shows an error and what was typed, also after a reload."""
+    for _ in range(2):
+        expect(page.locator(error).first).to_be_visible()
+        for name, text in fields.items():
+            expect(page.locator(f"main [name='{name}']").last).to_have_value(text)
+        page.reload()
+
+
 def press(page: Page, name: str) -> None:
     """Press a button even if the browser would refuse the form, so that the agency refuses it."""
     page.evaluate("() => document.querySelectorAll('main form').forEach(form => form.noValidate = true)")
@@ -122,11 +131,7 @@ def test_a_reload_repeats_no_form_and_going_back_loses_nothing(name: str, reader
     page, before = reader.open(address), rows(site)
     written(page, wrong)
     press(page, button)
-    for _ in range(2):
-        expect(page.get_by_role("alert").first).to_be_visible()
-        for field, text in wrong.items():
-            expect(page.locator(f"main [name='{field}']").last).to_have_value(text)
-        page.reload()
+    kept_over_a_reload(page, wrong, "[role=alert]")
     assert rows(site) == before
     fill(page)
     press(page, button)
@@ -176,11 +181,7 @@ def test_refused_input_is_kept_over_a_reload_and_going_back(name: str, reader: R
     before, opened = rows(site), page.url
     written(page, wrong)
     press(page, button)
-    for _ in range(2):
-        expect(page.locator("[role=alert], .errors, .wrong").first).to_be_visible()
-        for field, text in wrong.items():
-            expect(page.locator(f"main [name='{field}']").last).to_have_value(text)
-        page.reload()
+    kept_over_a_reload(page, wrong, "[role=alert], .errors, .wrong")
     page.go_back()
     assert page.url == opened
     assert rows(site) == before

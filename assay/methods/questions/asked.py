@@ -96,7 +96,10 @@ class AskedQuestion:
 
     @property
     def fits_stereotype(self) -> bool | None:
-        """Whether the fact agrees with the stereotype; ``None`` without a fact or a known stereotyped group."""
+        """Whether the context states a fact that agrees with the stereotype.
+
+        ``None`` if the context states no fact, or if it is not known which group the stereotype is about.
+        """
         question = self.question
         if question.ambiguous or question.stereotyped is None:
             return None
