@@ -96,7 +96,7 @@ BOUNDS = {
     "web/frame/visit.py visit_of": HEADER,
     "web/jobs/pages.py now": OWN,
     "web/jobs/pages.py _pace": OWN,
-    "web/public/methodology.py render_markdown": OWN,
+    "web/frame/markdown.py render_markdown": OWN,
     "web/public/methodology.py changed_lines": f"{OWN}; rate of the address",
     "web/ratings/evidence.py _compared": "at most LONGEST_COMPARED words of two recorded texts",
     "web/ratings/rating.py rating_in_path": OWN,

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from service.http.problems import Problem
 from web.frame import Pages, Visit
-from web.public.methodology import render_markdown
+from web.frame.markdown import render_markdown
 
 pages = Pages(public=True)
 

@@ -38,7 +38,7 @@ async def overview(visit: Visit) -> Response:
         wall=wall,
         newest=newest["items"],
         acts={**ACTS, **FINDINGS},
-        needs=[entry for entry in document["attention"] if entry["code"] in ACTS],
+        needs=[entry for entry in document["attention"] if entry["code"] not in FINDINGS],
         findings=[entry for entry in document["attention"] if entry["code"] in FINDINGS],
         shown=SHOWN,
         **await _queue(visit, document),

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import pairwise
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-from markupsafe import Markup
 from starlette.responses import Response
 
 from web.frame import Pages, Visit, segment
+from web.frame.markdown import render_markdown
 
 pages = Pages(public=True)
 
 CONTEXT = 2
 """Equal lines that are shown around a change."""
-
-SECTION = "h3"
-"""Tag of the headings of sections, below the title."""
-
-_ALIGNED = re.compile(r' style="text-align:(\w+)"')
-_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
 @pages.get("/methodology")
@@ -95,28 +85,3 @@ def changed_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
             else:
                 yield from (Line("-", text) for text in old[old_from:old_to])
                 yield from (Line("+", text) for text in new[new_from:new_to])
-
-
-def render_markdown(
-    text: str, edit_inline: Callable[[Sequence[Token]], None] | None = None
-) -> tuple[Markup, list[tuple[str, str]]]:
-    """Return a document as HTML, and the anchors and titles of its sections.
-
-    The title becomes a heading of the second level. HTML in the text is shown as text. `edit_inline` changes the tokens
-    of a paragraph, such as its links.
-    """
-    tokens = _MARKDOWN.parse(text)
-    sections: list[tuple[str, str]] = []
-    for token, following in pairwise([*tokens, *tokens[-1:]]):
-        if edit_inline is not None and token.children:
-            edit_inline(token.children)
-        if token.type in {"heading_open", "heading_close"}:
-            token.tag = f"h{int(token.tag[1:]) + 1}"
-        if token.type == "heading_open" and token.tag == SECTION:
-            anchor = f"s-{len(sections)}"
-            token.attrSet("id", anchor)
-            sections.append((anchor, following.content.replace("`", "")))
-    html = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}).replace("<pre>", '<pre tabindex="0">')
-    html = _ALIGNED.sub(lambda style: ' class="num"' if style[1] == "right" else "", html)  # pages have no inline style
-    html = html.replace("<table>", '<div class="scroll" tabindex="0"><table>').replace("</table>", "</table></div>")
-    return Markup(html), sections  # noqa: S704  the parser escapes HTML

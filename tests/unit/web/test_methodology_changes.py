@@ -1,6 +1,7 @@
 """Tests of the text of the methodology as a page, and of the lines that differ between two versions."""
 
-from web.public.methodology import CONTEXT, changed_lines, render_markdown
+from web.frame.markdown import render_markdown
+from web.public.methodology import CONTEXT, changed_lines
 
 
 def test_changed_lines_are_marked_and_shown_with_equal_lines_around_them():
