@@ -77,7 +77,7 @@ def read(document: Json) -> RatingView:
     report = report_of(document)
     withdrawn = document.get("withdrawn")  # any value that is not empty counts as a withdrawal
     return RatingView(
-        read_rating(document, report.method.COMPONENT, visible),
+        read_rating(document, report.method.COMPONENT, visible, report.method.AGGREGATION),
         report,
         read_json(Circumstances, document, visible),
         read_json(Withdrawal, withdrawn, visible) if withdrawn else None,

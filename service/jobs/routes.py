@@ -120,6 +120,7 @@ class JobQuery(PageQuery):
     status: JobStatus | None = None
     target_url: Annotated[str | None, Field(max_length=2048, description="The target's address, exactly.")] = None
     kind: Annotated[JobKind | None, Field(description="Kind of job.")] = None
+    made: Annotated[str | None, Field(max_length=100, description="Id of the rating that the job made.")] = None
     q: Search = None
     fields: Fields = "summary"
 

@@ -236,6 +236,9 @@ class RatingList(ListModel[RatingSummary]):
 class RatingQuery(PageQuery):
     """Filters of the list of ratings."""
 
+    digest: Annotated[
+        str | None, Field(max_length=100, description="Digest of the service's description (`target.digest`).")
+    ] = None
     target_url: Annotated[str | None, Field(max_length=2048, description="The target's address, exactly.")] = None
     attribute: Annotated[str | None, Field(max_length=100)] = None
     method: Annotated[str | None, Field(max_length=100)] = None

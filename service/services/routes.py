@@ -99,8 +99,8 @@ def _table(views: list[RankedServiceView]) -> str:
 async def get_service(service: ServiceDependency, service_name: str) -> Response:
     """Read the public ratings of exactly one service (kind, protocol, address, settings), by method and attribute.
 
-    `service_name` is the name in a ranking, or the id of a public rating. Ratings that were withdrawn, or in which
-    counts of people are masked, are left out.
+    `service_name` is the name in a ranking, or the id of a public rating. At most the newest 100 ratings of each method
+    and attribute are listed. Ratings that were withdrawn, or in which counts of people are masked, are left out.
     """
     view = await _service(service, service_name)
     return json_response(view, headers={"Cache-Control": CACHED})

@@ -27,6 +27,7 @@ from store.jobs.observations import LedgerEntry
 from store.jobs.runs import cancel, fail, finish, finish_with, record, stage
 from store.jobs.submission import add, add_all, add_finished, existing_work, find, serialise
 from store.jobs.tables import jobs
+from store.ratings.tables import ratings
 
 
 def page(
@@ -36,14 +37,17 @@ def page(
     q: str | None = None,
     before: tuple[int, str] | None = None,
     limit: int,
+    made: str | None = None,
     **same: object,
 ) -> list[Job]:
     """List a tenant's jobs, newest first, starting after the row ``before = (created_at, id)``.
 
-    `q` is searched for in the target's name and address; `same` maps columns (``status``, ``target_url``, ``kind``) to
-    their required values, where ``None`` means any value.
+    `q` is searched for in the target's name and address; `made` is the id of the rating that the job made; `same` maps
+    columns (``status``, ``target_url``, ``kind``) to their required values, where ``None`` means any value.
     """
     query = select(jobs).where(*equal(jobs, tenant=tenant, **same), *about_target(jobs, q, None))
+    if made is not None:
+        query = query.where(jobs.c.id == select(ratings.c.job_id).where(ratings.c.id == made).scalar_subquery())
     return page_of(c, query, jobs, job_from, before, limit)
 
 

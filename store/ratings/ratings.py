@@ -197,7 +197,11 @@ def _add_to_service(c: Connection, stored: StoredRating, figures: JsonObject) ->
 def service_key(target: Mapping[str, Any]) -> str | None:
     """Return the key of a service: the first digits of the digest of its kind, protocol, address and settings."""
     digest = target.get("digest")
-    return str(digest).removeprefix("sha256:")[:KEY_DIGITS] if digest else None
+    return _key(str(digest)) if digest else None
+
+
+def _key(digest: str) -> str:
+    return digest.removeprefix("sha256:")[:KEY_DIGITS]
 
 
 def requester_document(
@@ -256,20 +260,24 @@ def _page(
     kind: str | None = None,
     q: str | None = None,
     mine: bool = False,
+    digest: str | None = None,
     before: tuple[int, str] | None = None,
     limit: int,
     **same: object,
 ) -> list[R]:
     """Read a page that starts after the row ``before = (created_at, id)``.
 
-    `q` is searched for in the target's name and address; `mine` leaves out ratings of other tenants; `same` maps
-    columns to their required values, where ``None`` means any value.
+    `q` is searched for in the target's name and address; `mine` leaves out ratings of other tenants; `digest` is that
+    of the service's description; `same` maps columns to their required values, where ``None`` means any value.
     """
     query = (
         select(*(ratings.c[field.name] for field in fields(build)))
         .where(ratings.c.tenant == tenant if mine else _listed(tenant), *_in_state(state))
         .where(*equal(ratings, **same), *about_target(ratings, q, kind))
     )
+    if digest is not None:
+        of_service = select(service_ratings.c.rating_id).where(service_ratings.c.service == _key(digest))
+        query = query.where(ratings.c.id.in_(of_service))
     return page_of(c, query, ratings, build, before, limit)
 
 

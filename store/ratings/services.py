@@ -37,6 +37,9 @@ from store.targets.domains import current_owners, owner_of
 
 rated = service_ratings.c
 
+MOST_OF_SERIES = 100
+"""Number of ratings of a service by one method for one attribute that its history lists."""
+
 requester_class = standing.rank(owner_of(rated.host), service_ratings)
 """Class of a rating's requester; the ratings of the lowest class count."""
 
@@ -118,12 +121,17 @@ def find(c: Connection, name: str) -> Service | None:
 def history(c: Connection, service: Service) -> list[ServiceRating]:
     """List the ratings of a service, newest first, with withdrawn ones.
 
-    For each method and attribute, only those of the first class of requesters count.
+    For each method and attribute, only those of the first class of requesters count, and the newest `MOST_OF_SERIES`.
     """
-    first = func.min(requester_class).over(partition_by=(rated.method, rated.attribute))
-    classes = select(rated.rating_id, requester_class.label("rank"), first.label("first")).where(*service.conditions)
-    ranked = classes.subquery()
-    query = READ.join(ranked, ranked.c.rating_id == ratings.c.id).where(ranked.c.rank == ranked.c.first)
+    series, newest_first = (rated.method, rated.attribute), (rated.created_at.desc(), rated.rating_id.desc())
+    first = func.min(requester_class).over(partition_by=series)
+    position = func.row_number().over(partition_by=(*series, requester_class), order_by=newest_first)
+    numbered = select(
+        rated.rating_id, requester_class.label("rank"), first.label("first"), position.label("position")
+    ).where(*service.conditions)
+    ranked = numbered.subquery()
+    query = READ.join(ranked, ranked.c.rating_id == ratings.c.id)
+    query = query.where(ranked.c.rank == ranked.c.first, ranked.c.position <= MOST_OF_SERIES)
     rows = all_rows(c, query, ServiceRating)
     return sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)
 

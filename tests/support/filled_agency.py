@@ -5,16 +5,25 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
+
+from sqlalchemy import delete, insert, select
 
 from assay.model import Kind
 from cli.demo.demo_services import SETTINGS, SPOKEN, Case, answerers, recorded, writers
 from demo.server import DemoServer
+from store.core.columns import new_id
+from store.core.database import Database
+from store.jobs.tables import jobs
+from store.ratings.ratings import NewRating, StoredRating, add
+from store.ratings.tables import ratings, unsigned_ratings
+from store.targets.tables import targets
 from tests.support.agency_process import Process
 
 TRANSLATORS = ("faithful", "always-he", "balancing", "echo")
+VALID_FOR_S = 90 * 86_400
 PREDICTED = {
     "stereotyped-model": (Kind.LANGUAGE_MODEL, "stereotype-score"),
     "group-sentiment": (Kind.CLASSIFIER, "alternation"),
@@ -84,3 +93,39 @@ def copied_agency(filled: Site, data: Path) -> Iterator[Site]:
         yield replace(filled, process=process)
     finally:
         process.stop()
+
+
+def fill(data: Path, services: int, ratings_each: int) -> None:
+    """Copy the ratings of a stopped agency to that many services under other addresses, with their jobs and targets."""
+    database = Database(f"sqlite:///{data / 'assay.db'}")
+    with database.write() as c:
+        stored = c.execute(select(ratings)).mappings().all()
+        jobs_by_id = {row["id"]: dict(row) for row in c.execute(select(jobs)).mappings()}
+        originals = [StoredRating(**{field.name: row[field.name] for field in fields(StoredRating)}) for row in stored]
+        for service in range(services):
+            original = originals[service % len(originals)]
+            described = replace(
+                original.rating.target,
+                name=f"Service {service}",
+                url=f"https://service-{service}.example.org/v1",
+                digest=f"sha256:{service:024x}{0:040x}",
+            )
+            target = {name: getattr(described, name) for name in ("name", "kind", "protocol")}
+            target |= {"id": new_id("tgt"), "tenant": original.tenant, "base_url": described.url, "settings": {}}
+            target |= {"limits": {}, "visibility": "public", "version": 1}
+            target |= {"created_at": original.created_at, "updated_at": original.created_at}
+            c.execute(insert(targets).values(target))
+            for _ in range(ratings_each):
+                job = jobs_by_id[original.job_id] | {"id": new_id("job"), "target_id": target["id"]}
+                new = NewRating(
+                    original.tenant,
+                    target["id"],
+                    replace(original.rating, target=described),
+                    original.request_digest,
+                    VALID_FOR_S,
+                    original.description or "default",
+                )
+                job["rating_id"] = add(c, new, job["id"]).id
+                c.execute(insert(jobs).values(job))
+        c.execute(delete(unsigned_ratings))
+    database.close()

@@ -158,11 +158,10 @@ async def provenance(visit: Visit) -> Response:
 
 async def _job(visit: Visit, rating: Rating) -> Any:
     """Return the job of the caller's own rating, for its number of calls."""
-    url = rating.rated.target.url
-    if not rating.mine or not url:
+    if not rating.mine:
         return None
-    jobs = await visit.api.get("/v1/jobs", target_url=url, kind="rating", limit=200)
-    return next((job for job in jobs["items"] if (job["rating"] or {}).get("id") == rating.id), None)
+    jobs = await visit.api.get("/v1/jobs", made=rating.id)
+    return next(iter(jobs["items"]), None)
 
 
 @pages.get(OWN + "/certificate")

@@ -9,9 +9,8 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from assay.document import Json, RatingDocument, ServiceDocument
+from assay.document import Json, RatingDocument
 from assay.explain import LETTERS, TOO_FEW_CODE, headline
-from assay.methods import rating_of
 from assay.model import Letter
 from reports.reading import RatingView, read
 from reports.regulators import AUDIT_FILES
@@ -41,8 +40,6 @@ class Rating:
     ----------
     document : mapping
         The document of the API.
-    rated : RatingDocument
-        The document as a type.
     view : RatingView
         The document, prepared for display.
     others : list of mapping
@@ -54,11 +51,15 @@ class Rating:
     """
 
     document: Json
-    rated: RatingDocument
     view: RatingView
     others: list[Json]
     mine: bool
     public: bool
+
+    @property
+    def rated(self) -> RatingDocument:
+        """The document as a type, without invisible characters."""
+        return self.view.document
 
     @property
     def id(self) -> str:
@@ -120,21 +121,22 @@ def _quoted(text: str) -> str:
 async def rating_in_path(visit: Visit) -> Rating:
     """Read the rating in the path of a page."""
     document = await visit.api.get(f"/v1/ratings/{visit.path('rating_id')}")
-    rating = rating_of(document)
-    others = await _others(visit, rating.target)
-    ends = datetime.fromisoformat(str(rating.expires_at)).timestamp()
-    expired = {"expired": service_of(visit.request).clock() >= ends}
-    mine = not visit.public and any(other_rating["id"] == rating.id for other_rating in others)
+    digest = document["target"]["digest"]
+    others = await _others(visit, digest)
+    ends = datetime.fromisoformat(document["expires_at"]).timestamp()
+    view = read({**document, "expired": service_of(visit.request).clock() >= ends})
+    mine = not visit.public and any(other_rating["id"] == document["id"] for other_rating in others)
     if not visit.public:
-        others = await _others(visit, rating.target, mine=False)
-    return Rating(document, rating, read({**document, **expired}), others, mine, visit.public)
+        others = await _others(visit, digest, mine=False)
+    return Rating(document, view, others, mine, visit.public)
 
 
-async def _others(visit: Visit, target: ServiceDocument, *, mine: bool = True) -> list[Json]:
-    """Read the ratings of the same service, by its name if it has no address (such as uploaded vectors)."""
-    by = {"target_url": target.url} if target.url else {"q": target.name}
-    page = await visit.api.get("/v1/ratings", **by, mine=mine and not visit.public, state="all", limit=MOST_LISTED)
-    return [row for row in page["items"] if row["target"]["digest"] == target.digest]
+async def _others(visit: Visit, digest: str | None, *, mine: bool = True) -> list[Json]:
+    """Read the ratings of the service whose description has this digest."""
+    filters = {"digest": digest or "none", "mine": mine and not visit.public, "state": "all"}
+    page = await visit.api.get("/v1/ratings", **filters, limit=MOST_LISTED)
+    items: list[Json] = page["items"]
+    return items
 
 
 def render_page(visit: Visit, rating: Rating, template: str, /, **values: Any) -> Response:

@@ -59,9 +59,8 @@ async def read_service(visit: Visit, service_id: str) -> Service:
         history = await visit.api.get(f"/v1/targets/{service_id}/history", limit=MOST_ENTRIES)
         return Service(service_id, saved, saved, history["items"], history["next_cursor"] is not None)
     rated = (await visit.api.get(f"/v1/ratings/{service_id}"))["target"]
-    filters = {"target_url": rated["url"]} if rated["url"] else {"q": rated["name"]}
-    history = await visit.api.get("/v1/ratings", mine=True, state="all", limit=200, **filters)
-    entries = [row for row in history["items"] if row["target"]["digest"] == rated["digest"]]
+    history = await visit.api.get("/v1/ratings", mine=True, state="all", limit=200, digest=rated["digest"] or "none")
+    entries = history["items"]
     if not entries:
         raise not_found("service", service_id)
     target = {**rated, "base_url": rated["url"], "settings": rated.get("settings", {})}

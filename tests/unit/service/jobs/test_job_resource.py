@@ -250,6 +250,9 @@ async def test_jobs_are_listed_by_status_and_target(client, request_body, worker
     found = (await client.get("/v1/jobs", params={"status": "succeeded", "target_url": "http://127.0.0.1:5000"})).json()
     assert [(job["id"], job["rating"]["letter"]) for job in found["items"]] == [(rated, "DSBS")]
     assert (await client.get("/v1/jobs", params={"target_url": "http://elsewhere"})).json()["items"] == []
+    for rating, expected in ((found["items"][0]["rating"]["id"], [rated]), ("rat_unknown", [])):
+        made = (await client.get("/v1/jobs", params={"made": rating})).json()["items"]
+        assert [job["id"] for job in made] == expected
 
 
 async def test_observations_are_paged_in_the_order_they_were_recorded(client, request_body, worker):

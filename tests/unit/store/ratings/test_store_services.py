@@ -66,6 +66,16 @@ def test_a_service_is_found_by_its_name_and_by_the_id_of_a_rating_with_the_same_
         assert ids_of(unknown) == []
 
 
+def test_a_history_lists_the_newest_ratings_of_each_method_up_to_a_limit(published, ids_of, monkeypatch):
+    monkeypatch.setattr(services, "MOST_OF_SERIES", 2)
+    other_method = published(**SHOWN, target=target(digest(1)), method="alternation")
+    made = []
+    for _ in range(3):
+        time.sleep(0.002)
+        made.append(published(**SHOWN, target=target(digest(1))))
+    assert ids_of(service_key(target(digest(1)))) == [made[2], made[1], other_method]
+
+
 @pytest.mark.parametrize("visibility", ["private", "unlisted"])
 def test_private_and_unlisted_ratings_are_never_those_of_a_service(published, ids_of, newest, visibility):
     hidden = published(tenant="default", visibility=visibility, target=target(digest(1)))
