@@ -18,6 +18,7 @@ from store.jobs.backlog import Queue
 from store.jobs.jobs import Job
 from store.ratings import ratings
 from store.ratings.ratings import Summary
+from store.ratings.services import count_by_kind
 from store.ratings.standing import Standing, standings
 
 router = APIRouter(prefix="/v1/overview", tags=["ratings"], route_class=StrictRoute)
@@ -62,6 +63,8 @@ class OverviewView(ResponseModel):
 
     targets: list[RatingSummary]
     """Your newest rating of each target, newest first, at most 200."""
+    services: dict[str, int]
+    """Number of services that you have rated, by kind."""
     attention: list[AttentionView]
     queue: QueueView
     workers: WorkersView
@@ -70,9 +73,10 @@ class OverviewView(ResponseModel):
 @router.get("", response_model=OverviewView)
 async def get_overview(service: ServiceDependency, caller: Reader) -> Response:
     """Read the newest letter of each of your targets, what needs attention, the queue and the workers."""
-    newest, standing, failed, queue = await service.database.read(_read, caller.tenant)
+    newest, standing, failed, queue, services = await service.database.read(_read, caller.tenant)
     view = OverviewView(
         targets=[RatingSummary.of(row, standing[row.id]) for row in newest],
+        services=services,
         attention=list(_attention(newest, failed, queue, service.clock() * 1000)),
         queue=QueueView(jobs=queue.mine, oldest_due_s=queue.oldest_due_s),
         workers=WorkersView(busy=queue.busy_workers),
@@ -80,10 +84,12 @@ async def get_overview(service: ServiceDependency, caller: Reader) -> Response:
     return json_response(view, headers={"Cache-Control": "private, no-cache"})
 
 
-def _read(c: Connection, tenant: str) -> tuple[Sequence[Summary], Mapping[str, Standing], Sequence[Job], Queue]:
+def _read(
+    c: Connection, tenant: str
+) -> tuple[Sequence[Summary], Mapping[str, Standing], Sequence[Job], Queue, dict[str, int]]:
     failed = jobs.page(c, tenant, status="failed", kind="rating", limit=MOST_FAILED)
     newest = ratings.newest_of_targets(c, tenant, MOST_TARGETS)
-    return newest, standings(c, newest), failed, jobs.queue_of(c, tenant)
+    return newest, standings(c, newest), failed, jobs.queue_of(c, tenant), count_by_kind(c, tenant)
 
 
 def _attention(

@@ -16,10 +16,10 @@ from service.http.json import Answer, StrictRoute, located, tagged, write_json
 from service.http.openapi.common_schemas import KindName
 from service.http.openapi.responses import CONFLICT, TAGGED, created, leads_to
 from service.http.problems import Problem, existing, removed
-from service.http.rows import Lists, PageQuery, Search, in_path, lists_of
+from service.http.rows import Lists, Page, PageQuery, Search, in_path, lists_of
 from service.jobs.routes import JOB_PLACED, Placing
 from service.jobs.service import probe_order
-from service.targets.schemas import TargetDescription, TargetView
+from service.targets.schemas import TargetDescription, TargetLine, TargetView
 from service.targets.service import (
     ResolvedTarget,
     check_target,
@@ -32,6 +32,7 @@ from service.targets.service import (
 )
 from store.core.columns import new_id
 from store.core.database import Connection
+from store.ratings.services import newest_letters
 from store.security.secrets import destination_of
 from store.targets import targets
 from store.targets.targets import NewTarget, StoredTarget
@@ -63,10 +64,21 @@ class TargetQuery(PageQuery):
     q: Search = None
 
 
-@router.get("", **lists_of(TargetView, "One page of targets, newest first."))
-async def list_targets(lists: Lists, caller: Reader, query: Annotated[TargetQuery, Query()]) -> Response:
-    """List your targets, newest first."""
-    return await lists.page(query, "targets", TargetView.of, targets.page, caller.tenant)
+@router.get("", **lists_of(TargetLine, "One page of targets, newest first."))
+async def list_targets(
+    lists: Lists, service: ServiceDependency, caller: Reader, query: Annotated[TargetQuery, Query()]
+) -> Response:
+    """List your targets, newest first, each with your newest rating of it."""
+    before = query.before("targets")
+
+    def read(c: Connection) -> tuple[Page[StoredTarget], list[TargetLine]]:
+        rows = targets.page(c, caller.tenant, **query.filters(), before=before, limit=query.limit + 1)
+        page = Page.of(rows, query.limit)
+        views = [TargetView.of(row) for row in page.rows]
+        letters = newest_letters(c, caller.tenant, [view.digest for view in views])
+        return page, [TargetLine.of_view(view, letters.get(view.digest)) for view in views]
+
+    return lists.response(query, "targets", *await service.database.read(read))
 
 
 FoundTarget = Annotated[StoredTarget, in_path("target", targets.find, Reader)]

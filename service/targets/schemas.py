@@ -8,7 +8,9 @@ from pydantic import Field, SecretStr
 
 from assay.canonical import described_digest
 from assay.document import JsonObject
-from service.http.openapi.common_schemas import Instant, KindName, RequestModel, ResponseModel, Url
+from service.http.openapi.common_schemas import Instant, KindName, LetterName, RequestModel, ResponseModel, Url
+from store.core.clock import iso
+from store.ratings.services import NewestLetter
 from store.targets.targets import StoredTarget
 
 
@@ -72,6 +74,37 @@ class TargetView(ResponseModel):
         return cls.from_row(
             row, base_url=row.base_url or None, secret_hint=hint(row.secret_last4), digest=described_digest(vars(row))
         )
+
+
+class NewestLetterView(ResponseModel):
+    """Your newest rating of a service."""
+
+    id: str
+    href: str
+    method: str
+    attribute: str
+    letter: LetterName | None
+    """The likeliest letter; null if nothing could be measured."""
+    declared: bool
+    """False if the letter is only the likeliest."""
+    rated_at: Instant
+
+    @classmethod
+    def of(cls, row: NewestLetter) -> Self:
+        """Build the view of a rating."""
+        return cls.from_row(row, href=f"/v1/ratings/{row.id}", rated_at=iso(row.created_at))
+
+
+class TargetLine(TargetView):
+    """A saved target with its newest letter."""
+
+    newest: NewestLetterView | None = None
+    """Your newest rating of exactly this description, without withdrawn ones; null if there is none."""
+
+    @classmethod
+    def of_view(cls, target: TargetView, newest: NewestLetter | None) -> Self:
+        """Build the line of a target."""
+        return cls(**target.model_dump(), newest=None if newest is None else NewestLetterView.of(newest))
 
 
 def hint(last4: str | None) -> str | None:

@@ -12,7 +12,7 @@ rating to show an older, better one.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -85,6 +85,17 @@ class NewestRating(NamedTuple):
     created_at: int
     expires_at: int
     key_figures: JsonObject | None
+
+
+class NewestLetter(NamedTuple):
+    """The newest letter of a service, for lists; `created_at` in milliseconds since 1970."""
+
+    id: str
+    method: str
+    attribute: str
+    letter: str | None
+    declared: bool
+    created_at: int
 
 
 OWN = ("service", "address", "host", "description", "withdrawn_at", "key_figures")
@@ -174,6 +185,27 @@ def newest(c: Connection, tenant: str | None, *, kind: str, method: str, attribu
     query = select(*columns).join(ranked, ranked.c.rating_id == rated.rating_id)
     rows = c.execute(query.where(ranked.c.position == 1, rated.withdrawn_at.is_(None)))
     return [NewestRating._make(row) for row in rows]
+
+
+def newest_letters(c: Connection, tenant: str, digests: Collection[str]) -> dict[str, NewestLetter]:
+    """Return the tenant's newest rating of each service, without withdrawn ones, by the digest of its description."""
+    keys = {digest.removeprefix("sha256:")[:KEY_DIGITS]: digest for digest in digests}
+    position = func.row_number().over(
+        partition_by=rated.service, order_by=(rated.created_at.desc(), rated.rating_id.desc())
+    )
+    columns = (rated.rating_id, *(rated[name] for name in NewestLetter._fields[1:]))
+    of_tenant = (rated.service.in_(keys), rated.tenant == tenant, rated.withdrawn_at.is_(None))
+    numbered = select(rated.service, *columns, position.label("position")).where(*of_tenant).subquery()
+    rows = c.execute(select(numbered).where(numbered.c.position == 1))
+    return {keys[service]: NewestLetter(*letter) for service, *letter, _ in rows}
+
+
+def count_by_kind(c: Connection, tenant: str) -> dict[str, int]:
+    """Count the services that a tenant has rated, by kind."""
+    count = func.count(rated.service.distinct())
+    mine = (rated.tenant == tenant, rated.withdrawn_at.is_(None))
+    rows = c.execute(select(rated.kind, count).where(*mine).group_by(rated.kind))
+    return {row[0]: row[1] for row in rows}
 
 
 def read(c: Connection, ids: Sequence[str]) -> dict[str, ServiceRating]:

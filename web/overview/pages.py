@@ -13,8 +13,8 @@ from web.frame.rendering import KINDS
 pages = Pages()
 
 COLUMNS = ("UCS", "DSBS", "BS", None)
-NEWEST = 8
-"""Number of ratings and of jobs that are shown."""
+NEWEST_RATINGS, NEWEST_JOBS = 5, 8
+"""Number of ratings and of running jobs that are shown."""
 
 SHOWN = 5
 """Number of problems that are shown; the others are folded."""
@@ -31,8 +31,8 @@ async def overview(visit: Visit) -> Response:
     """Show the newest letters, problems that need attention, and running jobs."""
     document = await visit.api.get("/v1/overview")
     # read again in full, because the ratings in the overview are summaries, which have no probabilities
-    newest = await visit.api.get("/v1/ratings", mine=True, limit=NEWEST, fields="full")
-    wall = list(_wall(document["targets"]))
+    newest = await visit.api.get("/v1/ratings", mine=True, limit=NEWEST_RATINGS, fields="full")
+    wall = list(_wall(document))
     return visit.page(
         "overview/overview.html",
         wall=wall,
@@ -52,19 +52,19 @@ async def running(visit: Visit) -> Response:
 
 
 async def _queue(visit: Visit, document: Json) -> JsonObject:
-    jobs = await visit.api.get("/v1/jobs", status="running", limit=NEWEST)
+    jobs = await visit.api.get("/v1/jobs", status="running", limit=NEWEST_JOBS)
     return {"overview": document, "queue": document["queue"]["jobs"], "running": jobs["items"]}
 
 
-def _wall(targets: Iterable[Json]) -> Iterable[tuple[str, str, int, list[list[Json]]]]:
+def _wall(overview: Json) -> Iterable[tuple[str, str, int, list[list[Json]]]]:
     """Return for each kind its name, its heading, its number of services, and their ratings by letter."""
-    rows = list(targets)
+    rows, services = overview["targets"], overview["services"]
     for kind, heading in KINDS.items():
         of_kind = [row for row in rows if row["target"]["kind"] == kind]
         if of_kind:
             yield (
                 kind,
                 heading,
-                len(of_kind),
+                services[kind],
                 [[row for row in of_kind if row["letter"] == letter] for letter in COLUMNS],
             )

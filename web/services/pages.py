@@ -33,12 +33,11 @@ async def services(visit: Visit) -> Response:
     """List saved services, and those that were rated without being saved, each with its newest letter."""
     chosen = {name: visit.query(name) for name in ("q", "kind", "cursor") if visit.query(name)}
     saved = await visit.api.get("/v1/targets", **chosen, limit=READ)
-    rated = (await visit.api.get("/v1/overview"))["targets"]
-    newest = {row["target"]["digest"]: row for row in rated}
-    digests = {target["digest"] for target in saved["items"]}
-    rows = [(target, newest.get(target["digest"])) for target in saved["items"]]
+    rows = [(target, target["newest"]) for target in saved["items"]]
     complete = not saved["next_cursor"] and not visit.query("cursor")
+    rated = (await visit.api.get("/v1/overview"))["targets"] if complete else []
     if complete:
+        digests = {target["digest"] for target in saved["items"]}
         unsaved = (row for row in rated if row["target"]["digest"] not in digests)
         rows += [(None, row) for row in unsaved if _is_about(row["target"], chosen)]
     start = whole_number(visit.query("start")) or 0

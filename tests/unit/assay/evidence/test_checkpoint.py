@@ -10,8 +10,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.evidence.checkpoint import BadCheckpoint, Checkpoint, key_hint, open_checkpoint
+from assay.evidence.checkpoint import BadCheckpoint, Checkpoint, key_hint
 from store.security.signing import is_signature
+from tests.support.checkpoints import open_checkpoint
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PUBLIC = KEY.public_key().public_bytes_raw()

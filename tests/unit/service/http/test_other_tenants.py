@@ -135,7 +135,7 @@ async def test_another_tenants_resource_under_the_path_of_an_own_resource_is_404
 
 
 # ---------------------------------------------------------------------------- ids in bodies and queries
-NAMING = {"id", "corpus", "specification", "upload", "rating", "target", "with", "image", "items_of", "remove"}
+NAMING = {"id", "corpus", "specification", "upload", "rating", "target", "with", "image", "items_of", "remove", "made"}
 """Names of text fields in bodies and queries that can name a resource."""
 
 PLAIN = {
@@ -300,6 +300,7 @@ CASES: dict[tuple[str, str], Any] = {
     ("writeSentences", "specification"): lambda ids: {"author": MODEL, "specification": ids["words"]},
     ("compareRatings", "?with"): lambda ids: {"with": ids["rating_id"]},
     ("differRatings", "?with"): lambda ids: {"with": ids["rating_id"]},
+    ("listJobs", "?made"): lambda ids: {"made": ids["rating_id"]},
     ("listCorpora", "?specification"): lambda ids: {"specification": ids["words"]},
 }  # fmt: skip
 """Bodies and queries that name a resource, by operation and field."""
@@ -386,7 +387,7 @@ async def test_another_tenants_resource_in_a_body_or_query_is_answered_like_a_mi
     absent = ids | nowhere({part: ids[part] for part in ids if part.endswith("_id")}) | {"words": "ages-of-none"}
     own = await ask(ids, mine, world.ids)
     answer, nothing = await ask(ids, theirs, other.ids), await ask(absent, theirs, other.ids)
-    if name == "listCorpora":
+    if name in {"listCorpora", "listJobs"}:
         assert (own.status_code, len(own.json()["items"])) == (200, 1)
         assert (answer.status_code, answer.json()["items"]) == (200, [])
     else:

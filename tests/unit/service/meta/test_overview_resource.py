@@ -34,6 +34,7 @@ def codes(shown):
 async def test_an_agency_without_ratings_has_an_empty_overview(client):
     shown = await overview(client)
     assert (shown["targets"], shown["attention"], shown["workers"]) == ([], [], {"busy": 0})
+    assert shown["services"] == {}
     assert shown["queue"] == {"jobs": {}, "oldest_due_s": None}
 
 
@@ -44,6 +45,15 @@ async def test_the_overview_shows_the_newest_letter_of_each_target(client, rated
     shown = await overview(client)
     assert [(one["id"], one["letter"]) for one in shown["targets"]] == [(other, "DSBS"), (newest, "UCS")]
     assert codes(shown) == []
+
+
+async def test_an_overview_counts_all_rated_services_and_lists_the_newest(client, rated, monkeypatch):
+    monkeypatch.setattr(overview_routes, "MOST_TARGETS", 2)
+    for seed, name in enumerate(("first", "second", "third", "third")):
+        await rated(name, seed=seed)
+    shown = await overview(client)
+    assert shown["services"] == {"translator": 3}
+    assert [row["target"]["name"] for row in shown["targets"]] == ["third", "second"]
 
 
 async def test_the_attention_list_links_biased_inconclusive_and_unmeasured_targets_and_failed_jobs(

@@ -8,8 +8,8 @@ import pytest
 
 from assay.canonical import canonical_json, rating_digest
 from assay.evidence import merkle
-from assay.evidence.checkpoint import open_checkpoint
 from store.security import signing
+from tests.support.checkpoints import open_checkpoint
 
 pytestmark = pytest.mark.anyio
 

@@ -13,10 +13,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from assay.evidence import merkle
-from assay.evidence.checkpoint import ED25519, Checkpoint, open_checkpoint
+from assay.evidence.checkpoint import ED25519, Checkpoint
 from assay.evidence.cosignature import COSIGNATURE, AddCheckpoint, VerifierKey, cosign
 from store.ratings import witnessing
 from store.security import signing
+from tests.support.checkpoints import open_checkpoint
 
 pytestmark = pytest.mark.anyio
 

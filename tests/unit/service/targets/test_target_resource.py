@@ -11,6 +11,7 @@ from store.core.errors import SecretMoved
 from store.jobs import jobs
 from store.security.secrets import Vault
 from store.targets import targets
+from tests.unit.service.conftest import rating_document
 
 pytestmark = pytest.mark.anyio
 
@@ -246,6 +247,22 @@ async def test_targets_are_paged(client):
     page = await client.get("/v1/targets", params={"limit": 2})
     rest = await client.get(page.links["next"]["url"])
     assert [one["id"] for one in page.json()["items"] + rest.json()["items"]] == made[::-1]
+
+
+async def test_the_list_of_targets_has_the_newest_letter_of_each(client, request_body, worker):
+    saved = [(await save(client, name=name, settings={"formality": name})).json() for name in ("more", "less")]
+    made = []
+    for seed, letter in enumerate(("BS", "UCS")):
+        job = (await client.post("/v1/jobs", json=request_body(seed=seed))).json()["id"]
+        described = rating_document()["target"] | {"digest": saved[0]["digest"]}
+        made.append(worker.rate(job, letter=letter, target=described))
+    listed = {row["name"]: row["newest"] for row in (await client.get("/v1/targets")).json()["items"]}
+    assert listed["less"] is None
+    assert (listed["more"]["id"], listed["more"]["letter"]) == (made[1], "UCS")
+    assert (await client.get(listed["more"]["href"])).json()["rated_at"] == listed["more"]["rated_at"]
+    await client.post(f"/v1/ratings/{made[1]}/withdraw", json={"reason": "a mistake"})
+    listed = {row["name"]: row["newest"] for row in (await client.get("/v1/targets")).json()["items"]}
+    assert (listed["more"]["id"], listed["more"]["letter"]) == (made[0], "BS")
 
 
 # ---------------------------------------------------------------------------- probes of unsaved targets

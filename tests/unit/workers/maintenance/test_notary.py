@@ -14,7 +14,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import select, update
 
-from assay.evidence.checkpoint import open_checkpoint, read_note
+from assay.evidence.checkpoint import read_note
 from assay.evidence.cosignature import COSIGNATURE, AddCheckpoint, VerifierKey, cosign
 from assay.evidence.dsse import opened, signer_of
 from assay.evidence.jwks import thumbprint
@@ -28,6 +28,7 @@ from store.ratings.tables import certificates as certificate_rows
 from store.ratings.tables import ratings, unsigned_ratings
 from store.security import signing
 from store.security.secrets import Vault
+from tests.support.checkpoints import open_checkpoint
 from tests.support.jobs import new_job
 from tests.support.new_ratings import new_rating
 from tests.support.signing import private_pem, public_pem, signing_program, stated_document
