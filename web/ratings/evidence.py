@@ -13,10 +13,10 @@ from assay.document import Json
 from assay.explain import Vocabulary
 from reports.cases.reading import question_text, value_text
 
-_TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
+_WORD = re.compile(r"\w+|[^\w\s]")
 
 LONGEST_COMPARED = 100
-"""Number of words, spaces and marks above which two texts are not compared: the time can grow with its square."""
+"""Number of words and marks above which two texts are not compared: the time can grow with its square."""
 
 
 class Piece(NamedTuple):
@@ -99,13 +99,21 @@ def pieces(text: str, looked_for: str, counterpart: str = "") -> Iterator[Piece]
 
 
 def _compared(text: str, counterpart: str) -> Iterator[tuple[str, bool]]:
-    words, other_words = _TOKEN.findall(text), _TOKEN.findall(counterpart)
+    words, other_words = list(_WORD.finditer(text)), _WORD.findall(counterpart)
     if not counterpart or max(len(words), len(other_words)) > LONGEST_COMPARED:
         yield text, False
         return
-    for tag, start, end, _, _ in SequenceMatcher(None, words, other_words, autojunk=False).get_opcodes():
-        if start < end:
-            yield "".join(words[start:end]), tag != "equal"
+    matcher = SequenceMatcher(None, [word[0] for word in words], other_words, autojunk=False)
+    written = 0
+    for tag, start, end, _, _ in matcher.get_opcodes():
+        if tag != "equal" and start < end:
+            first, last = words[start].start(), words[end - 1].end()
+            if written < first:
+                yield text[written:first], False
+            yield text[first:last], True
+            written = last
+    if written < len(text):
+        yield text[written:], False
 
 
 def address_of(base: str, filters: Mapping[str, str], **changed: object) -> str:

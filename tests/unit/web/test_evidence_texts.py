@@ -1,0 +1,36 @@
+"""How the evidence page splits the texts of a case: where they differ, and where they match the searched text."""
+
+import pytest
+
+from web.ratings.evidence import LONGEST_COMPARED, pieces
+
+
+def marked(text, looked_for="", counterpart=""):
+    parts = list(pieces(text, looked_for, counterpart))
+    assert "".join(part.text for part in parts) == text
+    return [part.text for part in parts if part.differs or part.matches]
+
+
+@pytest.mark.parametrize(
+    ("text", "counterpart", "differing"),
+    [
+        ("He is a nurse.", "She is a nurse.", ["He"]),
+        ("The doctor, she said.", "The doctor, he said.", ["she"]),
+        ("Una doctora  alta", "Un doctor  alto", ["Una doctora  alta"]),
+        ("He came, and he left.", "She came, and she left.", ["He", "he"]),
+        ("He is a nurse.", "He is a nurse.", []),
+        ("He is a nurse.", "", []),
+        ("", "She is a nurse.", []),
+    ],
+)
+def test_words_that_differ_from_the_counterpart_are_marked_without_spaces(text, counterpart, differing):
+    assert marked(text, counterpart=counterpart) == differing
+
+
+def test_the_searched_text_is_marked_in_any_case_instead_of_differences():
+    assert marked("He is a nurse, a Nurse.", "nurse", "She is a nurse.") == ["nurse", "Nurse"]
+
+
+def test_texts_of_too_many_words_are_not_compared():
+    words = ["word"] * (LONGEST_COMPARED + 1)
+    assert marked(" ".join(["he", *words]), counterpart=" ".join(["she", *words])) == []
