@@ -190,9 +190,8 @@ def newest(c: Connection, tenant: str | None, *, kind: str, method: str, attribu
 def newest_letters(c: Connection, tenant: str, digests: Collection[str]) -> dict[str, NewestLetter]:
     """Return the tenant's newest rating of each service, without withdrawn ones, by the digest of its description."""
     keys = {digest.removeprefix("sha256:")[:KEY_DIGITS]: digest for digest in digests}
-    position = func.row_number().over(
-        partition_by=rated.service, order_by=(rated.created_at.desc(), rated.rating_id.desc())
-    )
+    newest_first = (rated.created_at.desc(), rated.rating_id.desc())
+    position = func.row_number().over(partition_by=rated.service, order_by=newest_first)
     columns = (rated.rating_id, *(rated[name] for name in NewestLetter._fields[1:]))
     of_tenant = (rated.service.in_(keys), rated.tenant == tenant, rated.withdrawn_at.is_(None))
     numbered = select(rated.service, *columns, position.label("position")).where(*of_tenant).subquery()
@@ -204,8 +203,7 @@ def count_by_kind(c: Connection, tenant: str) -> dict[str, int]:
     """Count the services that a tenant has rated, by kind."""
     count = func.count(rated.service.distinct())
     mine = (rated.tenant == tenant, rated.withdrawn_at.is_(None))
-    rows = c.execute(select(rated.kind, count).where(*mine).group_by(rated.kind))
-    return {row[0]: row[1] for row in rows}
+    return {row[0]: row[1] for row in c.execute(select(rated.kind, count).where(*mine).group_by(rated.kind))}
 
 
 def read(c: Connection, ids: Sequence[str]) -> dict[str, ServiceRating]:

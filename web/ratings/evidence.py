@@ -95,7 +95,7 @@ def pieces(text: str, looked_for: str, counterpart: str = "") -> Iterator[Piece]
     if len(split) > 1:
         yield from (Piece(piece, matches=index % 2 == 1) for index, piece in enumerate(split) if piece)
         return
-    yield from (Piece(part, differs) for part, differs in _compared(text, counterpart))
+    yield from (Piece(part, differs) for part, differs in _compared(text, counterpart) if part)
 
 
 def _compared(text: str, counterpart: str) -> Iterator[tuple[str, bool]]:
@@ -108,12 +108,10 @@ def _compared(text: str, counterpart: str) -> Iterator[tuple[str, bool]]:
     for tag, start, end, _, _ in matcher.get_opcodes():
         if tag != "equal" and start < end:
             first, last = words[start].start(), words[end - 1].end()
-            if written < first:
-                yield text[written:first], False
+            yield text[written:first], False
             yield text[first:last], True
             written = last
-    if written < len(text):
-        yield text[written:], False
+    yield text[written:], False
 
 
 def address_of(base: str, filters: Mapping[str, str], **changed: object) -> str:

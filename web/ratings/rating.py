@@ -135,8 +135,7 @@ async def _others(visit: Visit, digest: str | None, *, mine: bool = True) -> lis
     """Read the ratings of the service whose description has this digest."""
     filters = {"digest": digest or "none", "mine": mine and not visit.public, "state": "all"}
     page = await visit.api.get("/v1/ratings", **filters, limit=MOST_LISTED)
-    items: list[Json] = page["items"]
-    return items
+    return list(page["items"])
 
 
 def render_page(visit: Visit, rating: Rating, template: str, /, **values: Any) -> Response:

@@ -36,10 +36,9 @@ async def services(visit: Visit) -> Response:
     rows = [(target, target["newest"]) for target in saved["items"]]
     complete = not saved["next_cursor"] and not visit.query("cursor")
     rated = (await visit.api.get("/v1/overview"))["targets"] if complete else []
-    if complete:
-        digests = {target["digest"] for target in saved["items"]}
-        unsaved = (row for row in rated if row["target"]["digest"] not in digests)
-        rows += [(None, row) for row in unsaved if _is_about(row["target"], chosen)]
+    digests = {target["digest"] for target in saved["items"]}
+    unsaved = (row for row in rated if row["target"]["digest"] not in digests)
+    rows += [(None, row) for row in unsaved if _is_about(row["target"], chosen)]
     start = whole_number(visit.query("start")) or 0
     older = visit.older(saved)
     if start + ROWS < len(rows):
