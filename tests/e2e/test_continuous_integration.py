@@ -14,7 +14,7 @@ from tests.support.markdown_blocks import ROOT, blocks
 
 PAGE = ROOT / "docs/continuous-integration.md"
 EXAMPLES = ROOT / "docs/examples"
-ACTION = ROOT / "deploy/github-action/action.yml"
+ACTION = ROOT / "action.yml"
 DESCRIPTION = """
 [target]
 name = "Ours"
@@ -83,8 +83,16 @@ def test_the_gitlab_job_passes_a_good_service_only(service, passes, described):
     assert (int(suite.get("failures")) == 0) == passes
 
 
-@pytest.mark.parametrize(("service", "code"), [("faithful", 0), ("always-he", 1)])
-def test_the_steps_of_the_github_action_rate_a_service_and_store_the_report(service, code, described):
+@pytest.mark.parametrize(
+    ("service", "code", "outputs"),
+    [
+        ("faithful", 0, ("DSBS", "true")),
+        ("always-he", 1, ("BS", "true")),
+        ("echo", 3, ("", "false")),
+        ("garbage", 69, None),
+    ],
+)
+def test_the_steps_of_the_github_action_rate_a_service_and_store_report_and_outputs(service, code, outputs, described):
     folder = described(service)
     action = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
     (rate,) = [step for step in action["runs"]["steps"] if step.get("name") == "Rate the service"]
@@ -94,18 +102,29 @@ def test_the_steps_of_the_github_action_rate_a_service_and_store_the_report(serv
         return re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda found: inputs[found[1]], written)
 
     environment = {name: given(value) for name, value in rate["env"].items()}
-    ended = run_program(["bash", "-e", "-c", rate["run"]], folder, GITHUB_ACTION_PATH=str(ACTION.parent), **environment)
+    environment |= {"GITHUB_ACTION_PATH": str(ACTION.parent), "GITHUB_OUTPUT": str(folder / "outputs")}
+    ended = run_program(["bash", "-e", "-c", rate["run"]], folder, **environment)
     assert ended.returncode == code, ended.stdout + ended.stderr
     (keep,) = [step["with"] for step in action["runs"]["steps"] if "upload-artifact" in step.get("uses", "")]
-    assert (folder / keep["path"]).is_file()
+    kept = keep["path"].split()
+    assert [(folder / name).is_file() for name in kept] == [outputs is not None] * 2
+    if outputs is None:
+        return
+    written = dict(line.split("=", 1) for line in (folder / "outputs").read_text(encoding="utf-8").splitlines())
+    assert set(written) == set(action["outputs"])
+    assert (written["letter"], written["declared"]) == outputs
+    assert [written["report"], written["rating-file"]] == kept
+    assert all(f"outputs.{name} }}}}" in output["value"] for name, output in action["outputs"].items())
+    verified = run_program(["assay", "verify", written["rating-file"]], folder)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
 
 
 def test_the_action_installs_assay_from_this_repository():
     action = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
     (install,) = [step["run"] for step in action["runs"]["steps"] if step.get("name") == "Install Assay"]
-    (written,) = re.findall(r'cd "\$GITHUB_ACTION_PATH/(.*?)"', install)
-    assert (ACTION.parent / written).resolve() == ROOT
+    assert 'cd "$GITHUB_ACTION_PATH"\n' in install
+    assert ACTION.parent == ROOT
     used = yaml.safe_load((EXAMPLES / "github-rate.yml").read_text(encoding="utf-8"))["jobs"]["rate"]["steps"][-1]
-    assert "deploy/github-action@" in used["uses"]
+    assert re.fullmatch(r"[\w-]+/assay@v\d+", used["uses"])
     assert set(used["with"]) <= set(action["inputs"])
     assert {name for name, one in action["inputs"].items() if one.get("required")} <= set(used["with"])

@@ -94,13 +94,14 @@ def test_every_foreign_image_can_be_fixed_by_its_digest_and_the_file_says_why_it
     assert "docker-image://python@sha256:" in read("Dockerfile")
 
 
-def test_the_action_installs_packages_by_their_hashes_and_says_how_its_actions_are_named():
-    action = read("deploy/github-action/action.yml")
+def test_the_action_installs_packages_by_their_hashes_and_names_other_actions_by_their_commits():
+    action = read("action.yml")
     installs = [line for line in action.splitlines() if "pip" in line and "install" in line]
     assert all("--require-hashes" in line or "--no-deps --no-index" in line for line in installs)
     assert {name for line in installs for name in LOCKS if name in line} == set(LOCKS)
-    by_version = [line for line in action.splitlines() if re.search(r"uses: .*@v", line)]
-    assert not by_version or "to fix them" in action.lower()
+    used = [line for line in action.splitlines() if "uses:" in line]
+    assert used
+    assert all(re.search(r"uses: [\w/-]+@[0-9a-f]{40}  # v[\d.]+$", line) for line in used)
 
 
 @pytest.mark.parametrize("service", ["migrate", "api", "worker"])
