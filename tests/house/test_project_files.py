@@ -56,7 +56,7 @@ def test_every_issue_form_has_a_label_and_an_identifier_for_each_field(path):
 
 
 def test_dependency_updates_look_into_existing_folders():
-    manifests = {"pip": "pyproject.toml", "docker": "Dockerfile", "npm": "package.json"}
+    manifests = {"pip": "pyproject.toml", "docker": "Dockerfile", "npm": "package.json", "github-actions": "action.yml"}
     updates = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text(encoding="utf-8"))["updates"]
     assert {update["package-ecosystem"] for update in updates} == set(manifests)
     for update in updates:
