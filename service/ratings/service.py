@@ -58,11 +58,9 @@ class Annotations:
         reply = None if self.reply is None else ReplyView.of(self.reply).model_dump()
         preview = {"version": self.next_version, "letter": self.next_letter}
         view = read(document)
-        because = None if view.because is None else asdict(view.because)
-        words = " ".join(view.in_words)
         summary = {
-            "in_words": words,
-            "because": because,
+            "in_words": " ".join(view.in_words),
+            "because": None if view.because is None else asdict(view.because),
             "questions": (document.get("counts") or {}).get("asked", document.get("calls")),
         }
         return {**document, "next_methodology": preview, "standing": vars(self.standing), "reply": reply, **summary}

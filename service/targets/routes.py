@@ -19,7 +19,7 @@ from service.http.problems import Problem, existing, removed
 from service.http.rows import Lists, Page, PageQuery, Search, in_path, lists_of
 from service.jobs.routes import JOB_PLACED, Placing
 from service.jobs.service import probe_order
-from service.targets.schemas import TargetDescription, TargetLine, TargetView
+from service.targets.schemas import NewestLetterView, TargetDescription, TargetLine, TargetView
 from service.targets.service import (
     ResolvedTarget,
     check_target,
@@ -76,7 +76,8 @@ async def list_targets(
         page = Page.of(rows, query.limit)
         views = [TargetView.of(row) for row in page.rows]
         letters = newest_letters(c, caller.tenant, [view.digest for view in views])
-        return page, [TargetLine.of_view(view, letters.get(view.digest)) for view in views]
+        newest = (NewestLetterView.of(letters.get(view.digest)) for view in views)
+        return page, [TargetLine(**vars(view), newest=letter) for view, letter in zip(views, newest, strict=True)]
 
     return lists.response(query, "targets", *await service.database.read(read))
 

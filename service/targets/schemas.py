@@ -90,9 +90,9 @@ class NewestLetterView(ResponseModel):
     rated_at: Instant
 
     @classmethod
-    def of(cls, row: NewestLetter) -> Self:
+    def of(cls, row: NewestLetter | None) -> Self | None:
         """Build the view of a rating."""
-        return cls.from_row(row, href=f"/v1/ratings/{row.id}", rated_at=iso(row.created_at))
+        return None if row is None else cls.from_row(row, href=f"/v1/ratings/{row.id}", rated_at=iso(row.created_at))
 
 
 class TargetLine(TargetView):
@@ -100,11 +100,6 @@ class TargetLine(TargetView):
 
     newest: NewestLetterView | None = None
     """Your newest rating of exactly this description, without withdrawn ones; null if there is none."""
-
-    @classmethod
-    def of_view(cls, target: TargetView, newest: NewestLetter | None) -> Self:
-        """Build the line of a target."""
-        return cls(**target.model_dump(), newest=None if newest is None else NewestLetterView.of(newest))
 
 
 def hint(last4: str | None) -> str | None:

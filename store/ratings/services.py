@@ -137,10 +137,8 @@ def history(c: Connection, service: Service) -> list[ServiceRating]:
     series, newest_first = (rated.method, rated.attribute), (rated.created_at.desc(), rated.rating_id.desc())
     first = func.min(requester_class).over(partition_by=series)
     position = func.row_number().over(partition_by=(*series, requester_class), order_by=newest_first)
-    numbered = select(
-        rated.rating_id, requester_class.label("rank"), first.label("first"), position.label("position")
-    ).where(*service.conditions)
-    ranked = numbered.subquery()
+    ranks = (requester_class.label("rank"), first.label("first"), position.label("position"))
+    ranked = select(rated.rating_id, *ranks).where(*service.conditions).subquery()
     query = READ.join(ranked, ranked.c.rating_id == ratings.c.id)
     query = query.where(ranked.c.rank == ranked.c.first, ranked.c.position <= MOST_OF_SERIES)
     rows = all_rows(c, query, ServiceRating)

@@ -189,7 +189,7 @@ def test_responses_are_503_with_retry_after_while_postgres_is_down(agency, post,
         assert status_of(port, "GET", "/livez")[0] == 200
     finally:
         agency.postgres.start()
-    batch.survived(chunk=5 * 20 + 4)
+    batch.survived()
 
 
 @contextmanager
@@ -247,7 +247,7 @@ def test_full_disk_loses_no_job_and_stores_no_partial_rating(agency, post, port)
             for table in ("observations", "ratings", "jobs"):
                 connection.execute(f"DROP TRIGGER full_disk ON {table}")
             connection.execute("DROP FUNCTION full_disk()")
-    batch.survived(chunk=5 * 20 + 4)
+    batch.survived()
 
 
 AHEAD = """

@@ -149,7 +149,7 @@ def test_no_job_is_lost_doubled_or_changed_in_a_long_run_under_faults(agency, pr
     batch.ids = [posted[number] for number in range(scale.jobs)]
 
     # up to five commits of 20 replies wait in memory while the ledger cannot be written
-    found = batch.survived(seconds=3600, chunk=5 * 20 + 4)
+    found = batch.survived(seconds=3600)
     minutes = (time.monotonic() - began) / 60
     with psycopg.connect(agency.database_url) as connection:
         assert connection.execute("SELECT count(*) FROM jobs").fetchone() == (scale.jobs,), "a post made two jobs"

@@ -13,7 +13,7 @@ from web.frame.rendering import KINDS
 pages = Pages()
 
 COLUMNS = ("UCS", "DSBS", "BS", None)
-NEWEST_RATINGS, NEWEST_JOBS = 5, 8
+NEWEST = 8
 """Number of ratings and of running jobs that are shown."""
 
 SHOWN = 5
@@ -30,13 +30,10 @@ FINDINGS = {"biased": "Read why", "inconclusive": "Why", "not-measured": "Why"}
 async def overview(visit: Visit) -> Response:
     """Show the newest letters, problems that need attention, and running jobs."""
     document = await visit.api.get("/v1/overview")
-    # read again in full, because the ratings in the overview are summaries, which have no probabilities
-    newest = await visit.api.get("/v1/ratings", mine=True, limit=NEWEST_RATINGS, fields="full")
-    wall = list(_wall(document))
     return visit.page(
         "overview/overview.html",
-        wall=wall,
-        newest=newest["items"],
+        wall=list(_wall(document)),
+        newest=document["targets"][:NEWEST],
         acts={**ACTS, **FINDINGS},
         needs=[entry for entry in document["attention"] if entry["code"] not in FINDINGS],
         findings=[entry for entry in document["attention"] if entry["code"] in FINDINGS],
@@ -52,7 +49,7 @@ async def running(visit: Visit) -> Response:
 
 
 async def _queue(visit: Visit, document: Json) -> JsonObject:
-    jobs = await visit.api.get("/v1/jobs", status="running", limit=NEWEST_JOBS)
+    jobs = await visit.api.get("/v1/jobs", status="running", limit=NEWEST)
     return {"overview": document, "queue": document["queue"]["jobs"], "running": jobs["items"]}
 
 
@@ -60,11 +57,8 @@ def _wall(overview: Json) -> Iterable[tuple[str, str, int, list[list[Json]]]]:
     """Return for each kind its name, its heading, its number of services, and their ratings by letter."""
     rows, services = overview["targets"], overview["services"]
     for kind, heading in KINDS.items():
-        of_kind = [row for row in rows if row["target"]["kind"] == kind]
-        if of_kind:
-            yield (
-                kind,
-                heading,
-                services[kind],
-                [[row for row in of_kind if row["letter"] == letter] for letter in COLUMNS],
-            )
+        cells = [
+            [row for row in rows if (row["target"]["kind"], row["letter"]) == (kind, letter)] for letter in COLUMNS
+        ]
+        if any(cells):
+            yield kind, heading, services[kind], cells

@@ -23,7 +23,6 @@ pages = Pages()
 ROWS, READ = 50, 200
 """Number of services on a page, and of saved ones that are read at once."""
 
-
 MOST_RATED = 200
 """Number of services that the overview of the API has at most."""
 
