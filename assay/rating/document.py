@@ -171,9 +171,8 @@ def deciding_part(rating: RatingDocument) -> tuple[ComponentDocument, DecidingEf
 
 
 def key_figures(rating: RatingDocument) -> JsonObject:
-    """Return the numbers of a rating for lists: questions, probabilities of letters, its deciding effect if any."""
+    """Return the numbers of a rating by which services are ranked: its questions, and its deciding effect if any."""
     figures: JsonObject = {"questions": (rating.counts or {}).get("asked", rating.calls)}
-    figures |= {"probabilities": rating.probabilities} if rating.probabilities else {}
     if rating.letter is None or (entry := deciding_part(rating)) is None:
         return figures
     deciding = entry[1]

@@ -7,7 +7,6 @@ from typing import Literal
 
 from fastapi import APIRouter, Response
 
-from assay.document import JsonObject
 from service.container import ServiceDependency
 from service.http.authentication import Reader
 from service.http.json import StrictRoute, json_response
@@ -59,16 +58,10 @@ class WorkersView(ResponseModel):
     """Workers that run a job now. Idle workers are unknown to the service and not counted."""
 
 
-class NewestRatingView(RatingSummary):
-    """The newest rating of a target, with its questions, probabilities of letters and deciding effect."""
-
-    key_figures: JsonObject | None
-
-
 class OverviewView(ResponseModel):
     """Overview of your ratings and jobs."""
 
-    targets: list[NewestRatingView]
+    targets: list[RatingSummary]
     """Your newest rating of each target, newest first, at most 200."""
     services: dict[str, int]
     """Number of services that you have rated, by kind."""
@@ -82,7 +75,7 @@ async def get_overview(service: ServiceDependency, caller: Reader) -> Response:
     """Read the newest letter of each of your targets, what needs attention, the queue and the workers."""
     newest, standing, failed, queue, services = await service.database.read(_read, caller.tenant)
     view = OverviewView(
-        targets=[NewestRatingView.of(row, standing[row.id]) for row in newest],
+        targets=[RatingSummary.of(row, standing[row.id]) for row in newest],
         services=services,
         attention=list(_attention(newest, failed, queue, service.clock() * 1000)),
         queue=QueueView(jobs=queue.mine, oldest_due_s=queue.oldest_due_s),

@@ -97,13 +97,6 @@ class Summary:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SummaryWithFigures(Summary):
-    """A summary with the numbers of the rating (`assay.rating.document.key_figures`), if they could be read."""
-
-    key_figures: JsonObject | None
-
-
-@dataclass(frozen=True, kw_only=True)
 class StoredRating(Summary):
     """A rating's row. `document` never changes; `shown` is its current form; `address` is in the form of look-ups.
 
@@ -288,7 +281,7 @@ def _page(
     return page_of(c, query, ratings, build, before, limit)
 
 
-def newest_of_targets(c: Connection, tenant: str, limit: int) -> list[SummaryWithFigures]:
+def newest_of_targets(c: Connection, tenant: str, limit: int) -> list[Summary]:
     """List the tenant's newest rating of each target (by its digest), newest first, without withdrawn ones."""
     row, newer = service_ratings.c, service_ratings.alias().c
     # read from the newest rating on, so that the limit ends the query
@@ -301,11 +294,11 @@ def newest_of_targets(c: Connection, tenant: str, limit: int) -> list[SummaryWit
         newer.withdrawn_at.is_(None),
         newer.created_at >= row.created_at,
     )
-    query = select(*(ratings.c[field.name] for field in fields(Summary)), row.key_figures)
+    query = select(*(ratings.c[field.name] for field in fields(Summary)))
     query = query.join_from(ratings, service_ratings, row.rating_id == ratings.c.id).where(
         ratings.c.tenant == tenant, row.withdrawn_at.is_(None), ~exists().where(*same, is_newer)
     )
-    return all_rows(c, query.order_by(*NEWEST_FIRST).limit(limit), SummaryWithFigures)
+    return all_rows(c, query.order_by(*NEWEST_FIRST).limit(limit), Summary)
 
 
 def latest(

@@ -30,10 +30,12 @@ FINDINGS = {"biased": "Read why", "inconclusive": "Why", "not-measured": "Why"}
 async def overview(visit: Visit) -> Response:
     """Show the newest letters, problems that need attention, and running jobs."""
     document = await visit.api.get("/v1/overview")
+    # read again in full, because the ratings in the overview are summaries, which have no probabilities
+    newest = await visit.api.get("/v1/ratings", mine=True, limit=NEWEST, fields="full")
     return visit.page(
         "overview/overview.html",
         wall=list(_wall(document)),
-        newest=document["targets"][:NEWEST],
+        newest=newest["items"],
         acts={**ACTS, **FINDINGS},
         needs=[entry for entry in document["attention"] if entry["code"] not in FINDINGS],
         findings=[entry for entry in document["attention"] if entry["code"] in FINDINGS],

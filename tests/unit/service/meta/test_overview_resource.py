@@ -45,10 +45,6 @@ async def test_the_overview_shows_the_newest_letter_of_each_target(client, rated
     shown = await overview(client)
     assert [(one["id"], one["letter"]) for one in shown["targets"]] == [(other, "DSBS"), (newest, "UCS")]
     assert codes(shown) == []
-    figures = shown["targets"][0]["key_figures"]
-    whole = (await client.get(f"/v1/ratings/{other}")).json()
-    assert (figures["questions"], figures["probabilities"]) == (whole["questions"], whole["probabilities"])
-    assert sum(figures["probabilities"].values()) == pytest.approx(1)
 
 
 async def test_an_overview_counts_all_rated_services_and_lists_the_newest(client, rated, monkeypatch):
