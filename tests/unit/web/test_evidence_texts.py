@@ -1,4 +1,4 @@
-"""How the evidence page splits the texts of a case: where they differ, and where they match the searched text."""
+"""Marks in the texts of a case on the evidence page: words that differ, and words that were searched for."""
 
 import pytest
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.ratings.service import MAX_LISTED, shorten
+from tests.unit.service.conftest import rating_document
 
 pytestmark = pytest.mark.anyio
 
@@ -115,6 +116,20 @@ async def test_a_summary_has_the_same_values_as_its_rating(client, worker, reque
     (short,) = (await client.get("/v1/ratings")).json()["items"]
     assert short.pop("methodology") == {"version": "1.3.0"}
     assert short == {name: whole[name] for name in short}
+
+
+async def test_ratings_are_listed_by_the_digest_of_one_service_among_others_at_its_address(
+    client, worker, request_body
+):
+    made = {}
+    for seed, digit in enumerate("1221"):
+        job = (await client.post("/v1/jobs", json=request_body(seed=seed))).json()
+        target = rating_document()["target"] | {"digest": f"sha256:{digit * 64}"}
+        made.setdefault(digit, []).insert(0, worker.rate(job["id"], target=target))
+    made["3"] = []
+    for digit, expected in made.items():
+        listed = (await client.get("/v1/ratings", params={"digest": f"sha256:{digit * 64}"})).json()
+        assert [row["id"] for row in listed["items"]] == expected
 
 
 @pytest.mark.parametrize(
