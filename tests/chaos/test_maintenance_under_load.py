@@ -24,6 +24,8 @@ from tests.support.reference_ratings import reference_ratings, without_run
 from tests.support.scaled_agency import SHORT, ScaledAgency, running_agency
 
 DELAY_S = 0.05
+PAUSE_S = 2.0
+"""Seconds between two posts: jobs are always running, and a slow restart does not bring a hundred of them."""
 FIRST_KEY, SECOND_KEY = SHORT["ASSAY_SECRET_KEY"], "another key that all processes share"
 SECRET = "sk-that-the-service-must-receive-{}"
 
@@ -63,7 +65,7 @@ class Load:
             request = asked_of(self._target, f"{self._name}-{seed}", seed)
             self.requests.append(request)
             self.ids.append(self._surely(request))
-            self._done.wait(0.5)
+            self._done.wait(PAUSE_S)
 
     def _surely(self, request: dict) -> str:
         """Post as a careful caller does, with an Idempotency-Key; use the other API process if one is restarting."""
