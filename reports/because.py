@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -15,11 +16,17 @@ from reports.units import Unit, amount
 
 PHRASES = {
     "stratum": "within “{}” alone",
+    "side": "where the content is “{}”",
+    "frame": "in the sentence “{}”",
+    "opponent": "against “{}”",
     "individual": "on a typical single case ({})",
     "loss": "in lost answers, most of “{}”",
     "content": "by content ({})",
 }
-"""How a sentence names each kind of hidden effect."""
+"""How a sentence names each kind of hidden effect, and strata of a family by the family's name."""
+
+FAMILY = re.compile(r"([\w-]+): (.+)", re.DOTALL)
+"""Name of a stratum whose family has a name, such as "side: caring"."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,8 @@ def _sentences(
 ) -> Iterator[str]:
     unit = unit_of(rating, part, deciding, report)
     size = unit.of(abs(deciding.effect.estimate or 0.0), deciding.effect.low, deciding.effect.high)
+    if report.unit is not None and not unit.name:
+        size += " in the unit of the answers"
     limit = f"up to {unit.of(deciding.limit)} counts as none"
     where = phrase(deciding, report)
     if len(rating.components) > 1 and part.name:
@@ -77,7 +86,7 @@ def _sentences(
         yield f"UCS because every effect lies within its limit; nearest to it is the effect {where}, {size}: {limit}."
     else:
         yield f"{rating.letter} because of the effect {where}: {size}, where {limit}."
-    yield from _counted(rating, part, report)
+    yield from _counted(rating, part, deciding, report)
     if case is not None:
         yield f"“{case[0]}” came back as “{case[1].removesuffix('.')}”."
     if rating.declared and (remark := report.remark(part)) is not None:
@@ -91,17 +100,30 @@ def unit_of(
     return (report.unit or _effect_size)(rating, part, None if deciding is None else deciding.hidden)
 
 
-def _counted(rating: RatingDocument, part: ComponentDocument, report: MethodReport) -> list[str]:
-    """Return the method's first two sentences about the counted answers."""
+def _counted(
+    rating: RatingDocument, part: ComponentDocument, deciding: DecidingEffect, report: MethodReport
+) -> list[str]:
+    """Return the counts behind the deciding effect, or else the method's first two sentences about the answers."""
+    if counted := [visible(sentence) for sentence in report.decided(rating, part, deciding)]:
+        return counted
     sentences = report.in_words(rating, replace(part, hidden=()))
-    return [visible(sentence) for sentence in sentences if sentence and not sentence.startswith(TESTED)][:2]
+    first = [visible(sentence) for sentence in sentences if sentence and not sentence.startswith(TESTED)][:2]
+    usual, limit = part.effect(f"step_{deciding.step}"), part.tolerances.get(f"step_{deciding.step}")
+    own = deciding.hidden is None and deciding.name != "content"
+    if first and not own and rating.letter is not Letter.UCS and limit is not None and abs(usual or 0.0) <= limit:
+        first[0] = f"Over all input this hardly shows: {first[0][:1].lower()}{first[0][1:]}"
+    return first
 
 
 def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
     """Name the input of an effect, as in "the effect on balanced input"."""
     hidden = deciding.hidden
     if hidden is not None:
-        return PHRASES.get(hidden.kind or "", "{}").format(visible(hidden.name or "unnamed"))
+        name = visible(hidden.name or "unnamed")
+        family = FAMILY.fullmatch(name) if hidden.kind == "stratum" else None
+        if family is not None:
+            return PHRASES.get(family[1], f"where “{family[1].replace('_', ' ')}” is “{{}}”").format(family[2])
+        return PHRASES.get(hidden.kind or "", "{}").format(name)
     return "by content" if deciding.name == "content" else f"on {report.steps[deciding.step - 1]}"
 
 

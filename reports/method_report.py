@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.document import HiddenDocument, RatingDocument
 from assay.experiment import Method
+from assay.rating.document import DecidingEffect
 from reports.cases import CaseReader
 from reports.units import Unit
 from reports.view import BALANCED, Picture, Steps, Table
@@ -57,5 +58,8 @@ class MethodReport:
     """Returns the unit of a step's effect, or of a hidden effect; ``None``: effects have no unit but their size."""
     remark: Callable[[Any], str | None] = field(default=lambda _: None)
     """Writes a sentence that guards a declared letter against a misreading; ``None`` where none is needed."""
+    decided: Callable[[RatingDocument, Any, DecidingEffect], Iterable[str]] = field(default=lambda *_: ())
+    """Writes the counts behind the effect that decided the letter; nothing where the first two sentences of `in_words`
+    are about it."""
     cases: type[CaseReader] = CaseReader
     """Reads the cases of the method's evidence."""

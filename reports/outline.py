@@ -112,11 +112,24 @@ def day(timestamp: str) -> str:
     return f"{parsed.day} {MONTHS[parsed.month - 1]} {parsed.year}"
 
 
+RULE_DIFFERS = "published-rule-differs"
+"""Code of the remarks that a published rule would have given another letter, which are no reasons of this letter."""
+
+
 def reasons(rating: RatingView) -> list[ReasonView]:
     """Return the reasons of the rating; a reason of several parts appears once and names all of them.
 
     A rating stores the reasons of its first deciding parts only; the others come from the parts.
     """
+    return [reason for reason in _reasons(rating) if reason.code != RULE_DIFFERS]
+
+
+def other_rules(rating: RatingView) -> list[ReasonView]:
+    """Return the remarks that a published rule would have given another letter."""
+    return [reason for reason in _reasons(rating) if reason.code == RULE_DIFFERS]
+
+
+def _reasons(rating: RatingView) -> list[ReasonView]:
     first: dict[str, str | None] = {}
     unique = [
         reason

@@ -245,6 +245,8 @@ class Squares:
     """Meaning of an empty square."""
     table: Table
     make_cases: Callable[[], tuple[tuple[str, tuple[Case, ...]], ...]] = tuple
+    step: int | None = None
+    """Step whose input the cases are."""
 
     @cached_property
     def cases(self) -> tuple[tuple[str, tuple[Case, ...]], ...]:

@@ -35,6 +35,9 @@ from assay.rating.decision import METHODOLOGY_DIGEST, deciding_components
 D = TypeVar("D", bound=Detail)
 
 
+SURELY = 0.99
+"""Probability of exceeding its limit from which an effect counts as beyond it."""
+
 UNBIASED_INPUT = frozenset({"stratum", "individual", "loss"})
 """Kinds of hidden effects on unbiased input, which are judged as step 1 is."""
 
@@ -152,11 +155,19 @@ def component_document(component: Component, vocabulary: Vocabulary) -> Componen
 def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingEffect | None:
     """Return the effect that decides for or against a letter; ``None`` if nothing was measured.
 
-    For BS these are the effects on unbiased input, for DSBS those on biased input, for UCS all.
+    For BS these are the effects on unbiased input, for DSBS those on biased input, for UCS all. Of several that are all
+    beyond their limits, the step's own effect decides, and then the largest relative to its limit.
     """
     steps = {Letter.BS: {1}, Letter.DSBS: {2}}.get(letter, {1, 2}) if letter is not None else {1, 2}
     candidates = [candidate for candidate in _effects(part) if candidate.step in steps]
-    return max(candidates, key=lambda candidate: (round(candidate.chance, 6), _of_limit(candidate)), default=None)
+    return max(candidates, key=_precedence, default=None)
+
+
+def _precedence(candidate: DecidingEffect) -> tuple[float, bool, float]:
+    """Return the key by which the deciding effect of a component is the largest."""
+    beyond = candidate.chance >= SURELY
+    chance = SURELY if beyond else round(candidate.chance, 6)
+    return chance, beyond and candidate.name == f"step_{candidate.step}", _of_limit(candidate)
 
 
 def deciding_part(rating: RatingDocument) -> tuple[ComponentDocument, DecidingEffect] | None:
@@ -167,7 +178,7 @@ def deciding_part(rating: RatingDocument) -> tuple[ComponentDocument, DecidingEf
         if part.letter is not None and (deciding := deciding_effect(part, part.letter)) is not None
     ]
     mine = [entry for entry in measured if entry[0].letter is rating.letter] or measured
-    return max(mine, key=lambda entry: (round(entry[1].chance, 6), _of_limit(entry[1])), default=None)
+    return max(mine, key=lambda entry: (min(round(entry[1].chance, 6), SURELY), _of_limit(entry[1])), default=None)
 
 
 def key_figures(rating: RatingDocument) -> JsonObject:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from textwrap import wrap
 
 from assay.explain import chance
 from assay.model import Letter
@@ -21,7 +22,7 @@ THIN = 1.2
 """Minimum thickness of the band, in user units."""
 
 LEAF, LEAF_HEIGHT = 92, 40
-BOX_WIDTH, BOX_HEIGHT, PAD = 246, 128, 16
+BOX_WIDTH, BOX_HEIGHT, PAD = 246, 156, 16
 LETTER = 6.3
 """Width of a character of the smaller texts."""
 
@@ -121,20 +122,22 @@ def _wide(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping[Lett
 
 
 def _narrow(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping[Letter, float]) -> Drawn:
-    first, second = 10.0, 216.0
+    first = 10.0
+    end = first + BOX_HEIGHT
+    second = end + 78
     below = second + BOX_HEIGHT
     bs, dsbs, ucs = (probabilities[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
     shapes = [
         _upright(100, 0, first, BAND, None),
-        _upright(282, first + BOX_HEIGHT, 156, bs, Letter.BS),
-        _upright(100, first + BOX_HEIGHT, second, dsbs + ucs, None),
-        label(130, 182, f"{chance(probabilities[Letter.DSBS] + probabilities[Letter.UCS])} go on", "s"),
+        _upright(282, end, end + 18, bs, Letter.BS),
+        _upright(100, end, second, dsbs + ucs, None),
+        label(130, end + 44, f"{chance(probabilities[Letter.DSBS] + probabilities[Letter.UCS])} go on", "s"),
         _upright(100, below, below + 20, dsbs, Letter.DSBS),
         _upright(282, below, below + 20, ucs, Letter.UCS),
         *_step(steps[0], 0, first, WIDTH),
         *_step(steps[1], 0, second, WIDTH),
     ]
-    tops = {Letter.BS: (236, 154.0), Letter.DSBS: (54, below + 18), Letter.UCS: (236, below + 18)}
+    tops = {Letter.BS: (236, end + 16), Letter.DSBS: (54, below + 18), Letter.UCS: (236, below + 18)}
     for letter, (x, y) in tops.items():
         shapes += _leaf(verdict, letter, x, y, (x + LEAF / 2, y + LEAF_HEIGHT + 15), "m")
     return shapes, WIDTH, below + 80
@@ -173,17 +176,19 @@ def _leaf(verdict: Verdict, letter: Letter, x: float, y: float, at: Place, ancho
 def _step(step: Step, x: float, y: float, w: float) -> Iterator[Markup]:
     """Draw the box of a step: its input, its interval, and whether the interval is within the tolerance."""
     text_x, inner = x + PAD, w - 2 * PAD
-    room = int((inner - 56) / LETTER)
+    first, *rest = wrap(step.input_name, int(inner / LETTER)) or [""]
     yield box(x, y, w, BOX_HEIGHT, "box", rx=8)
-    yield label(text_x, y + 26, f"Step {step.number}", "head")
-    yield label(text_x + 56, y + 26, clip(step.input_name, room), "s")
+    yield label(text_x, y + 24, f"Step {step.number}", "head")
+    yield label(text_x, y + 42, first, "s")
+    if rest:
+        yield label(text_x, y + 58, clip(" ".join(rest), int(inner / LETTER)), "s")
     if step.effect is None or step.effect.estimate is None:
-        yield label(text_x, y + 70, NOT_MEASURED, "s")
+        yield label(text_x, y + 98, NOT_MEASURED, "s")
         return
-    yield from _interval(step.effect, step.unit, text_x, y + 42, inner)
+    yield from _interval(step.effect, step.unit, text_x, y + 70, inner)
     standing = tables.standing(step.effect)
-    yield label(text_x, y + 112, standing if step.needed else "step 1 decided", "b" if step.needed else "s")
-    yield label(x + w - PAD, y + 112, _size(step.effect, step.unit), "e s")
+    yield label(text_x, y + 140, standing if step.needed else "step 1 decided", "b" if step.needed else "s")
+    yield label(x + w - PAD, y + 140, _size(step.effect, step.unit), "e s")
 
 
 def _size(effect: Effect, unit: Unit) -> str:

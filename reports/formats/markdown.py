@@ -42,6 +42,7 @@ def _parts(rating: RatingView) -> Iterator[str]:
         yield table(tables.overview(rating), titled=False)
         yield escape(outline.aggregation_sentence(rating) or "")
     yield from map(table, outline.rating_tables(rating))
+    yield _reasons(outline.other_rules(rating))
     for component in rating.components:
         yield from _component(component)
     yield "## Provenance"

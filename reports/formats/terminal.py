@@ -17,9 +17,6 @@ from reports.view import ReasonView, Table, Verdict
 COLUMNS = 88
 """Default width in columns."""
 
-RULE_DIFFERS = "published-rule-differs"
-"""Code of a reason that the short report leaves out, because the report has a table of the published rules."""
-
 IN_FULL = 3
 """Maximum number of components with all their tables; the others have only their headline and reasons."""
 
@@ -159,7 +156,7 @@ class _BriefPage(_Page):
         yield from self._stamp(rating)
         yield from self._text("" if rating.because is None else rating.because.text)
         yield from self._text(" ".join(rating.in_words))
-        yield from self._reasons(reason for reason in outline.reasons(rating) if reason.code != RULE_DIFFERS)
+        yield from self._reasons(outline.reasons(rating))
         yield from self._probabilities(rating)
         if len(rating.components) > 1:
             yield from self._table(tables.overview(rating), titled=False)

@@ -9,6 +9,7 @@ from assay.document import Absent, RatingDocument, Shares
 from assay.explain import listed
 from assay.methods.association.detail import AssociationComponent, ConnectionDocument, MeasureDocument, WeatDocument
 from assay.methods.association.method import Association
+from assay.rating.document import DecidingEffect
 from reports import cells, charts
 from reports.cases import WordCases
 from reports.in_words import hidden_in_words, tested
@@ -77,8 +78,7 @@ def in_words(document: RatingDocument, part: AssociationComponent) -> Iterator[s
             f"Words for a group are on average an estimated {associated:.2f} away from the stereotypes of that group "
             f"and {different:.2f} from those of other groups, where 0 is the same and 1 has nothing in common."
         )
-    if (controls := part.effect("step_1")) is not None:
-        yield f"Distances to neutral and human words differ between groups by an estimated {amount(controls)} at most."
+    yield from _controls(part)
     differ = "To {name} they differ by {size}."
     alike = {"words of all stereotypes": "To {name} they differ in the same direction by {size}."}
     yield from hidden_in_words(part, Unit(amount), differ, content=differ, strata=alike)
@@ -227,6 +227,20 @@ def _distances(distances: Shares) -> str:
 ALL_ASKED = Room(0, "", "words")
 """No further questions: the vector of a word is always the same."""
 
+
+def _controls(part: AssociationComponent) -> Iterator[str]:
+    if (controls := part.effect("step_1")) is not None:
+        yield f"Distances to neutral and human words differ between groups by an estimated {amount(controls)} at most."
+
+
+def decided(_: RatingDocument, part: AssociationComponent, deciding: DecidingEffect) -> Iterator[str]:
+    """Yield the difference of the distances to control words, if it decided the letter."""
+    if deciding.step == 1 and deciding.hidden is None:
+        yield from _controls(part)
+
+
+DISTANCE = Unit(amount, " in distance")
+
 REPORT: MethodReport = MethodReport(
     Association,
     STEPS,
@@ -237,6 +251,8 @@ REPORT: MethodReport = MethodReport(
     lambda *_: ALL_ASKED,
     title_of_words,
     lambda _: "Words",
+    unit=lambda *_: DISTANCE,
+    decided=decided,
     cases=WordCases,
 )
 """Report of association."""

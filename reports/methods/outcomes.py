@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 
-from assay.document import RatingDocument, read_json
+from assay.document import RatingDocument, ReasonDocument, read_json
+from assay.explain import listed
 from assay.methods.outcomes.detail import (
     FunnelDocument,
     GapDocument,
@@ -17,6 +18,8 @@ from assay.methods.outcomes.detail import (
 from assay.methods.outcomes.method import Outcomes
 from assay.methods.shared.outcome_tables.effects import FOUR_FIFTHS
 from assay.methods.shared.outcome_tables.rows import GroupOutcome
+from assay.model import Letter
+from assay.rating.document import DecidingEffect
 from reports import cells, charts
 from reports.method_report import MethodReport
 from reports.methods.outcome_tables import count_of, error_rates, of_audits, outcomes, tests
@@ -64,6 +67,33 @@ def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str 
             "Step 1 takes the recorded truth as it is: where yesterday's decisions shaped it, or were biased, step 1 "
             "cannot see that."
         )
+
+
+def decided(document: RatingDocument, part: OutcomesComponent, deciding: DecidingEffect) -> Iterator[str]:
+    """Yield the counts behind step 1: the favourable outcomes of the two groups that differ most among people alike."""
+    if deciding.step != 1 or document.letter is not Letter.BS:
+        return
+    reason = next((reason for reason in part.reasons if reason.code == "unequal-among-alike"), ReasonDocument())
+    counts = ALIKE.get(str(reason.facts.get("alike")))
+    rows = {row.group: row for row in part.groups}
+    compared = [rows[name] for name in (reason.facts.get("low"), reason.facts.get("high")) if name in rows]
+    matrices = [row.matrix for row in compared]
+    if counts is None or any(None in (matrix.get("tp"), matrix.get("fn"), matrix.get("fp")) for matrix in matrices):
+        yield from filter(None, (reason.text,))
+        return
+    truth, favourable, unfavourable = counts
+    clauses = [
+        f"{row.matrix[favourable]:,.0f} of {row.matrix[favourable] + row.matrix[unfavourable]:,.0f} in “{row.group}”"
+        for row in compared
+    ]
+    yield f"Of people who {truth}, {listed(clauses)} have the favourable outcome ({part.outcome})."
+
+
+ALIKE: Mapping[str, tuple[str, str, str]] = {
+    "all proved right": ("proved right", "tp", "fn"),
+    "all proved wrong": ("proved wrong", "fp", "tn"),
+}
+"""Cells of the matrix with the favourable and the other outcomes of people whose truth is the same."""
 
 
 def _funnel_in_words(funnel: FunnelDocument) -> Iterator[str]:
@@ -256,6 +286,6 @@ def _threshold_words(chart: ThresholdMap) -> str:
 
 
 REPORT: MethodReport = MethodReport(
-    Outcomes, STEPS, LETTERS, in_words, tables, figures, unit=of_hundred, counted=lambda _: "People"
+    Outcomes, STEPS, LETTERS, in_words, tables, figures, unit=of_hundred, counted=lambda _: "People", decided=decided
 )
 """Report of outcomes."""

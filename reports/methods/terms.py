@@ -141,7 +141,7 @@ def squares_figure(
     table_rows = tuple((name, f"{sum(shares):.4g}", str(len(shares))) for name, shares in ordered)
     counted = title.format(sum(share > 0.5 for _, _, share in scored_cases), len(scored_cases))
     twin = Table(counted, ("Term" if by == "term" else "List", sides[0].capitalize(), "Of"), table_rows)
-    return Squares(counted, tuple(ordered), *sides, twin, partial(_cases, part, scored_cases))
+    return Squares(counted, tuple(ordered), *sides, twin, partial(_cases, part, scored_cases), 1 if neutral else 2)
 
 
 def _cases(

@@ -16,6 +16,7 @@ from assay.methods.translation.hidden_effects import SIDES
 from assay.methods.translation.one_hop import OneHop
 from assay.methods.translation.round_trip import RoundTrip
 from assay.model import Letter
+from assay.rating.document import DecidingEffect
 from reports.cases import OneHopCases, RoundTripCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room
@@ -68,6 +69,15 @@ def _in_words(
     yield tested(document, part, f"short {source} sentences about occupations, {way[0]} {languages}{way[1]}")
 
 
+def decided(_: RatingDocument, part: ComponentDocument, deciding: DecidingEffect) -> Iterator[str]:
+    """Yield the counts behind an effect of content: how often the same value came back whatever was sent."""
+    if deciding.name == "content" and part.content.pairs:
+        yield (
+            f"Of {part.content.pairs:,} pairs of sentences about one occupation that were sent with different values, "
+            f"{part.content.equal or 0:,} came back with the same value."
+        )
+
+
 def remark(part: ComponentDocument) -> str | None:
     """Write that DSBS is no reproach to a faithful translator, or that UCS is no praise of one that is not."""
     total = sum(sum(outputs.values()) for outputs in part.transitions.values())
@@ -110,6 +120,7 @@ ROUND_TRIP = MethodReport(
     room=partial(_room, RoundTrip),
     counted=lambda _: "Texts",
     unit=of_hundred,
+    decided=decided,
     remark=remark,
     cases=RoundTripCases,
 )

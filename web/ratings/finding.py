@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from markupsafe import Markup
@@ -11,6 +11,7 @@ from markupsafe import Markup
 from assay.explain import chance
 from assay.methods.alternation.detail import AlternationComponent, ScaleDocument
 from assay.model import Letter
+from assay.rating.document import deciding_effect
 from reports import figures, outline, tables
 from reports.figures import Figure
 from reports.figures.canvas import Width
@@ -88,9 +89,9 @@ def part_of(rating: Rating, name: str, walk: str = "") -> Part | None:
     return Part(
         component,
         _band(rating, component),
-        tuple(_walks(rating, component, whole_number(walk) or 0)),
+        tuple(_walks(rating, component, whole_number(walk))),
         tuple(_carried(component)),
-        _hidden(component),
+        _hidden(rating, component),
         _tolerances(rating, component),
         tuple(outline.component_tables(component, outline.DRAWN | {"hidden", "sensitivity"})),
         rated.scales if isinstance(rated, AlternationComponent) else (),
@@ -132,9 +133,12 @@ def _band(rating: Rating, component: Component) -> PageFigure | None:
     )
 
 
-def _walks(rating: Rating, component: Component, read: int) -> Iterator[Walk]:
-    """Yield every set of squares; only the set with the number `read` is drawn."""
+def _walks(rating: Rating, component: Component, read: int | None) -> Iterator[Walk]:
+    """Yield every set of squares; only the set with the number `read` is drawn, or else that of the deciding step."""
     walked = [picture for picture in component.pictures if isinstance(picture, Squares)]
+    if read is None:
+        step = 1 if rating.view.verdict.letter is Letter.BS else 2
+        read = next((index for index, picture in enumerate(walked) if picture.step == step), 0)
     for index, picture in enumerate(walked):
         walking = picture.cases if index == min(read, len(walked) - 1) else ()
         groups = dict.fromkeys(case.group for _, cases in walking for case in cases)
@@ -178,14 +182,18 @@ def _kept(component: Component) -> str:
     return f"{unchanged:,.0f} of {sent:,.0f} sentences came back as they were sent" if sent else "No sentence came back"
 
 
-def _hidden(component: Component) -> PageFigure | None:
+def _hidden(rating: Rating, component: Component) -> PageFigure | None:
+    """Draw the hidden effects; the figure is open if one of them decided the letter."""
     measured = [effect for effect in component.hidden if effect.estimate is not None]
-    return _both(
+    deciding = deciding_effect(component.part, component.part.letter)
+    decided = component in rating.view.foremost and deciding is not None and deciding.hidden is not None
+    forest = _both(
         _hidden_heading(measured),
         "A mean can hide effects that go both ways. Each is held against its own limit, the shaded zone.",
         "hidden",
         lambda key, width: figures.hidden_forest(component, key, width),
     )
+    return replace(forest, folded=forest.folded and not decided) if forest is not None else None
 
 
 def _hidden_heading(measured: Sequence[Effect]) -> str:

@@ -54,7 +54,8 @@ async def finding(visit: Visit) -> Response:
     rating = await rating_in_path(visit)
     part = part_of(rating, visit.query("part"), visit.query("cases"))
     mentions = await both_mentions(visit, rating)
-    return render_page(visit, rating, "finding", part=part, reasons=outline.reasons(rating.view), mentions=mentions)
+    lists = {"reasons": outline.reasons(rating.view), "other_rules": outline.other_rules(rating.view)}
+    return render_page(visit, rating, "finding", part=part, mentions=mentions, **lists)
 
 
 @pages.get(OWN + "/evidence")

@@ -143,7 +143,8 @@ def published_section(rating: RatingView) -> Markup | None:
         "Assay computes the rules of the literature on the same evidence and shows them, "
         "but its own letter comes from the probabilities above."
     )
-    return join(tag("p", note), table(tables.published(rating.published, rating.verdict), caption=False))
+    published = table(tables.published(rating.published, rating.verdict), caption=False)
+    return join(tag("p", note), published, reasons(outline.other_rules(rating)))
 
 
 def summary_sections(rating: RatingView) -> list[Markup]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from assay.canonical import rating_digest
-from assay.document import EffectDocument, HiddenDocument
+from assay.document import ContentDocument, EffectDocument, HiddenDocument, ReasonDocument
 from assay.model import Letter
 from assay.rating.document import deciding_effect
+from reports import outline
 from reports.because import because
 from reports.figures import two_steps
 from reports.reading import RatingView
@@ -100,3 +102,75 @@ def test_a_rating_without_a_measurement_has_no_sentence():
 def test_a_digest_of_a_shown_rating_leaves_out_why_it_has_its_letter():
     document = {"letter": "BS", "id": "rat_1"}
     assert rating_digest(document | {"because": {"text": "BS because …"}}) == rating_digest(document)
+
+
+def with_part(view: RatingView, **changed: Any) -> RatingView:
+    """Change the only component of a rating."""
+    (part,) = view.document.components
+    return replace(view, document=replace(view.document, components=(replace(part, **changed),)))
+
+
+def test_of_several_effects_beyond_their_limits_the_steps_own_decides():
+    view = view_of("alternation, scores of records", 0.5, 0.5)
+    (part,) = view.document.components
+    larger = HiddenDocument("stratum", "hours: 40", EffectDocument(2.0, 1.99, 2.01, 0.95), 0.1)
+    decided = deciding_effect(replace(part, hidden=(larger,)), Letter.BS)
+    assert decided is not None
+    assert decided.name == "step_1"
+
+
+@pytest.mark.parametrize(
+    ("name", "phrase"),
+    [
+        ("side: caring", "where the content is “caring”"),
+        ("frame: {Person} feels {content}.", "in the sentence “{Person} feels {content}.”"),
+        ("opponent: an equal document", "against “an equal document”"),
+        ("weekly_hours: 40", "where “weekly hours” is “40”"),
+        ("occupations mostly of men", "within “occupations mostly of men” alone"),
+    ],
+)
+def test_a_stratum_is_named_in_words(name, phrase):
+    hidden = HiddenDocument("stratum", name, EffectDocument(0.9, 0.8, 0.99, 0.95), 0.1)
+    step_1 = EffectDocument(0.0, 0.0, 0.01, 0.95)
+    view = view_of("alternation, scores of records", 0.5, 0.5)
+    (part,) = view.document.components
+    reason = reason_of(with_part(view, hidden=(hidden,), effects={**part.effects, "step_1": step_1}))
+    assert reason.effect == phrase
+    # the counts of all input look even, so the sentence says that they are not what decided
+    assert "Over all input this hardly shows: with “" in reason.text
+
+
+def test_an_effect_of_content_is_counted_in_pairs_about_one_occupation():
+    view = view_of("round-trip, translator", 0.3, 0.3)
+    (part,) = view.document.components
+    content, step_1 = EffectDocument(0.5, 0.46, 0.53, 0.95), EffectDocument(0.04, 0.0, 0.09, 0.95)
+    changed = {**part.effects, "step_1": step_1, "content": content}
+    tolerances = {**part.tolerances, "content": 0.15}
+    view = with_part(view, hidden=(), effects=changed, tolerances=tolerances, content=ContentDocument(60, 58))
+    text = reason_of(view).text
+    assert "Of 60 pairs of sentences about one occupation" in text
+    assert "58 came back with the same value" in text
+    assert "sentences with “" not in text
+
+
+def test_the_step_figure_shows_the_whole_name_of_a_long_effect():
+    view = view_of("round-trip, translator", 0.3, 0.3)
+    (part,) = view.document.components
+    name = "words of all the stereotypes of both groups"
+    hidden = HiddenDocument("stratum", name, EffectDocument(0.9, 0.8, 0.99, 0.95), 0.1)
+    step_1 = EffectDocument(0.0, 0.0, 0.01, 0.95)
+    view = with_part(view, hidden=(hidden,), effects={**part.effects, "step_1": step_1, "content": None})
+    for width in ("narrow", "wide"):
+        figure = two_steps(view.verdict, view.components[0], "k", width)
+        assert figure is not None
+        assert "…" not in figure.svg
+        lines = re.findall(r"<text[^>]*>([^<]*)</text>", figure.svg)
+        assert f"within “{name}” alone" in " ".join(lines)
+
+
+def test_a_published_rule_is_no_reason():
+    view = view_of("round-trip, translator", 0.3, 0.3)
+    rule = ReasonDocument(outline.RULE_DIFFERS, "The published rule “kl” would have given UCS.")
+    view = replace(view, document=replace(view.document, reasons=(*view.document.reasons, rule)))
+    assert outline.RULE_DIFFERS not in {reason.code for reason in outline.reasons(view)}
+    assert outline.other_rules(view)[-1].code == outline.RULE_DIFFERS
