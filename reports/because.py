@@ -31,12 +31,14 @@ FAMILY = re.compile(r"([\w-]+): (.+)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Because:
-    """Why a rating has its letter: a sentence, and the effect that it is about with its limit.
+    """Why a rating has its letter: sentences, and the effect that they are about with its limit.
 
-    `component` names the measured part; `case` is the most telling case: a text as it was sent and as it came back.
+    `sentence` is the first sentence of `text`. `component` names the measured part; `case` is the most telling case: a
+    text as it was sent and as it came back.
     """
 
     text: str
+    sentence: str
     component: str
     effect: str
     estimate: float
@@ -53,8 +55,10 @@ def because(rating: RatingDocument, report: MethodReport) -> Because | None:
     part, deciding = entry
     estimate = deciding.effect.estimate or 0.0
     case = _telling_case(part) if rating.letter is Letter.BS else None
+    sentences = list(_sentences(rating, part, deciding, report, case))
     return Because(
-        " ".join(_sentences(rating, part, deciding, report, case)),
+        " ".join(sentences),
+        sentences[0],
         part.name or "",
         phrase(deciding, report),
         estimate,
@@ -109,8 +113,8 @@ def _counted(
     sentences = report.in_words(rating, replace(part, hidden=()))
     first = [visible(sentence) for sentence in sentences if sentence and not sentence.startswith(TESTED)][:2]
     usual, limit = part.effect(f"step_{deciding.step}"), part.tolerances.get(f"step_{deciding.step}")
-    own = deciding.hidden is None and deciding.name != "content"
-    if first and not own and rating.letter is not Letter.UCS and limit is not None and abs(usual or 0.0) <= limit:
+    of_step = deciding.hidden is None and deciding.name != "content"
+    if first and not of_step and rating.letter is not Letter.UCS and limit is not None and abs(usual or 0.0) <= limit:
         first[0] = f"Over all input this hardly shows: {first[0][:1].lower()}{first[0][1:]}"
     return first
 

@@ -36,7 +36,7 @@ LIMITS: Mapping[str, float] = {
     "layers inside assay": 6,
     "import circles": 0,
     "files passed by a plain POST": 38,
-    "files passed by a round-trip job": 76,
+    "files passed by a round-trip job": 83,
     "lines of hand-written Python": 107_709,
     "median lines of a module": 120,
     "90th percentile of lines": 300,

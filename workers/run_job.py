@@ -16,13 +16,15 @@ import structlog
 from opentelemetry import trace
 from structlog.contextvars import bound_contextvars
 
-from assay.document import NO_SERVICE, RatingDocument
+from assay.document import NO_SERVICE, RatingDocument, as_json
 from assay.experiment import Experiment, Session, generator
 from assay.explain import Vocabulary
 from assay.methods import AnyMethod
 from assay.model import AUTHORED, JUDGES, Ask, asks_of_second
 from assay.rating.decision import rate
 from assay.rating.document import commitment_document, rating_document
+from reports.because import because
+from reports.methods import report_of
 from store.jobs import jobs
 from store.jobs.fair_order import Share
 from store.jobs.jobs import Claim
@@ -225,6 +227,9 @@ def _store_rating(workplace: Workplace, claim: Claim, method: AnyMethod, rated: 
     """Store the rating, the author's sentences or images, the end of the job and its notices in one transaction."""
     job = claim.job
     material = authored.collect(workplace.database, job, method) if job.author is not None else ()
+    public = method.masked(rated)
+    readable = public or rated
+    reason = because(readable, report_of(as_json(readable)))
     rating = NewRating(
         tenant=job.tenant,
         target_id=job.target_id,
@@ -232,7 +237,8 @@ def _store_rating(workplace: Workplace, claim: Claim, method: AnyMethod, rated: 
         request_digest=job.request_digest,
         valid_for_s=workplace.settings.rating_valid_days * 86_400,
         description=description_of(job, method, calls=rated.calls or 0),
-        public=method.masked(rated),
+        public=public,
+        because=None if reason is None else reason.sentence,
     )
     with workplace.database.write() as connection:
         jobs.finish(connection, claim, rating)

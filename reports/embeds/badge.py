@@ -71,6 +71,8 @@ def render(view: PublicView) -> str:
     label_width = round(label.width + 2 * PAD)
     width = round(label_width + 2 * PAD + sum(piece.width for piece in pieces) + GAP * (len(pieces) - 1))
     title, description = f"Bias rating: {view.message}{by(view)}", describe(view)
+    if view.sentence is not None and view.state in {State.RATED, State.INCONCLUSIVE}:
+        title = f"{title}. {view.sentence}"
     drawing = tag(
         "svg",
         tag("title", title),
@@ -83,7 +85,7 @@ def render(view: PublicView) -> str:
         height=HEIGHT,
         viewBox=f"0 0 {width} {HEIGHT}",
         role="img",
-        aria_label=f"{title}. {description}",
+        aria_label=f"{title.removesuffix('.')}. {description}",
         font_family=FONT,
         font_size=SIZE,
     )

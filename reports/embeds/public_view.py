@@ -14,7 +14,9 @@ from urllib.parse import quote
 
 from assay.document import Json, JsonObject, RatingDocument, read_rating
 from assay.explain import TOO_FEW, TOO_FEW_CODE, letter_words, request_in_words
+from assay.methods import rating_of
 from assay.model import MODEL_SETTINGS, Letter
+from reports.because import because
 from reports.methods import report_of
 from reports.plain import visible
 
@@ -27,8 +29,19 @@ FACE = (
 
 def face(document: Json) -> JsonObject:
     """Return the fields of a document that embeds show, so that caches stay small; of reasons, only the codes."""
-    reasons = {"reasons": [{"code": code} for code in read_rating(document).reason_codes]}
-    return {field: document[field] for field in FACE if field in document} | reasons
+    facts = {
+        "reasons": [{"code": code} for code in read_rating(document).reason_codes],
+        "sentence": sentence_of(document),
+    }
+    return {field: document[field] for field in FACE if field in document} | facts
+
+
+def sentence_of(document: Json) -> str | None:
+    """Return the sentence that says why a rating has its letter; ``None`` if nothing was measured."""
+    if "sentence" in document:
+        return None if document["sentence"] is None else str(document["sentence"])
+    reason = because(rating_of(document), report_of(document))
+    return None if reason is None else reason.sentence
 
 
 class State(StrEnum):
@@ -68,6 +81,12 @@ class PublicView:
     def rating(self) -> RatingDocument:
         """The document as read; empty if there is none."""
         return read_rating(self.document or {}, text=visible)
+
+    @cached_property
+    def sentence(self) -> str | None:
+        """Sentence that says why the rating has its letter; ``None`` if nothing was measured."""
+        sentence = None if self.document is None else sentence_of(self.document)
+        return None if sentence is None else visible(sentence)
 
     # ------------------------------------------------------------------------ result
     @property

@@ -176,12 +176,12 @@ def _leaf(verdict: Verdict, letter: Letter, x: float, y: float, at: Place, ancho
 def _step(step: Step, x: float, y: float, w: float) -> Iterator[Markup]:
     """Draw the box of a step: its input, its interval, and whether the interval is within the tolerance."""
     text_x, inner = x + PAD, w - 2 * PAD
-    first, *rest = wrap(step.input_name, int(inner / LETTER)) or [""]
+    first_line, *further = wrap(step.input_name, int(inner / LETTER)) or [""]
     yield box(x, y, w, BOX_HEIGHT, "box", rx=8)
     yield label(text_x, y + 24, f"Step {step.number}", "head")
-    yield label(text_x, y + 42, first, "s")
-    if rest:
-        yield label(text_x, y + 58, clip(" ".join(rest), int(inner / LETTER)), "s")
+    yield label(text_x, y + 42, first_line, "s")
+    if further:
+        yield label(text_x, y + 58, clip(" ".join(further), int(inner / LETTER)), "s")
     if step.effect is None or step.effect.estimate is None:
         yield label(text_x, y + 98, NOT_MEASURED, "s")
         return

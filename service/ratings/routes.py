@@ -87,7 +87,8 @@ async def list_ratings(
     if query.fields == "summary":
         short = Page.of(await service.database.read(ratings.summaries, caller.tenant, **filters), query.limit)
         standing = await service.database.read(standings, short.rows)
-        rows = [RatingSummary.of(row, standing[row.id]) for row in short.rows]
+        sentences = await service.database.read(ratings.sentences, [row.id for row in short.rows])
+        rows = [RatingSummary.of(row, standing[row.id], sentences.get(row.id)) for row in short.rows]
         similar = []
         if query.q and not rows and query.cursor is None:
             near = partial(similar_names, mine=query.mine, kind=query.kind)

@@ -101,6 +101,8 @@ class BecauseView(ResponseModel):
 
     text: str
     """Sentences that say why, with the effect in the service's own unit."""
+    sentence: str
+    """The first of them."""
     component: str
     effect: str
     """Input on which the effect was measured, or the stratum, loss or single case that it is about."""
@@ -207,9 +209,11 @@ class RatingSummary(ResponseModel):
     requester: RequesterView | None
     """Null for ratings of versions that did not record it."""
     standing: StandingView
+    sentence: str | None = None
+    """Sentence that says why the rating has its letter; null if nothing was measured."""
 
     @classmethod
-    def of(cls, row: StoredRating | Summary, standing: Standing) -> Self:
+    def of(cls, row: StoredRating | Summary, standing: Standing, sentence: str | None = None) -> Self:
         """Build the view of a stored rating."""
         withdrawn = None
         if row.withdrawn_at is not None:
@@ -223,6 +227,7 @@ class RatingSummary(ResponseModel):
             withdrawn=withdrawn,
             requester=requester_document(row.requester, row.host_proved, row.description),
             standing=vars(standing),
+            sentence=sentence,
         )
 
 

@@ -55,6 +55,8 @@ class ServiceRatingView(ResponseModel):
     declared: bool
     expired: bool
     effect: KeyEffectView | None
+    sentence: str | None = None
+    """Sentence that says why the rating has its letter; null if nothing was measured."""
     questions: int | None
     rated_at: Instant
     expires_at: Instant
@@ -70,6 +72,7 @@ class ServiceRatingView(ResponseModel):
         return cls.from_row(
             row,
             effect=KeyEffectView.of(key_effect(row)),
+            sentence=(row.key_figures or {}).get("because"),
             expired=row.expires_at <= now,
             questions=(row.key_figures or {}).get("questions"),
             rated_at=row.created_at,

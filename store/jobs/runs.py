@@ -70,7 +70,7 @@ def finish(c: Connection, claim: Claim, rating: NewRating) -> str:
     facts = {"rating_id": stored.id, "letter": stored.letter, "declared": stored.declared}
     end(c, job, "succeeded", facts, stage="rated", rating_id=stored.id)
     notice = {"job_id": job.id, "kind": job.kind, "status": "succeeded", "target_url": stored.target_url, **facts}
-    announce(c, job.id, "job.succeeded", {**notice, "requester": stored.requested})
+    announce(c, job.id, "job.succeeded", {**notice, "because": rating.because, "requester": stored.requested})
     if stored.visibility != "private":
         publish_finished(c, stored)
     announce_change(c, stored, job.experiment)

@@ -47,6 +47,8 @@ class NewRating:
     valid_for_s: int
     description: Description
     public: RatingDocument | None = None
+    because: str | None = None
+    """Sentence that says why the rating has its letter, for lists and notices."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +181,7 @@ def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
     )
     c.execute(insert(ratings).values({field.name: getattr(stored, field.name) for field in fields(stored)}))
     c.execute(insert(unsigned_ratings).values(rating_id=rating_id, next_attempt_at=now))
-    _add_to_service(c, stored, key_figures(new.public or rating))
+    _add_to_service(c, stored, key_figures(new.public or rating) | ({"because": new.because} if new.because else {}))
     return stored
 
 
@@ -192,6 +194,13 @@ def _add_to_service(c: Connection, stored: StoredRating, figures: JsonObject) ->
     values |= {name: stored.target.get(name) or "" for name in ("kind", "name")}
     values["masked"] = stored.unmasked is not None
     c.execute(insert(service_ratings).values(rating_id=stored.id, service=service, key_figures=figures, **values))
+
+
+def sentences(c: Connection, ids: Collection[str]) -> dict[str, str]:
+    """Read the sentences that say why ratings have their letters, by the ratings' ids; some have none."""
+    row = service_ratings.c
+    rows = c.execute(select(row.rating_id, row.key_figures).where(row.rating_id.in_(ids)))
+    return {rating_id: figures["because"] for rating_id, figures in rows if (figures or {}).get("because")}
 
 
 def service_key(target: Mapping[str, Any]) -> str | None:

@@ -281,6 +281,14 @@ def the_callback_is_told_of_each_cell(receiver: Receiver, suite: Mapping[str, An
     told = eventually(lambda: len(found := receiver.kept("/callback", "job.succeeded")) == 2 and found, "two notices")
     assert {one.said["data"]["job_id"] for one in told} == {cell["job"] for cell in suite["rows"][0]["cells"]}
     assert {one.said["data"]["letter"] for one in told} == {"DSBS"}
+    whys = {row["id"]: row["sentence"] for row in reader.get("/v1/ratings").json()["items"]}
+    for one in told:
+        notice = one.said["data"]
+        assert notice["because"].startswith("DSBS because of the effect on one-sided input: ")
+        assert whys[notice["rating_id"]] == notice["because"]
+        because = reader.get(f"/v1/ratings/{notice['rating_id']}").json()["because"]
+        assert because["text"].startswith(because["sentence"])
+        assert because["sentence"] == notice["because"]
     jwks = reader.get("/.well-known/jwks.json").json()
     for one in told:
         assert signed_by_the_agency(one, jwks)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 from starlette.responses import Response
 
@@ -157,7 +156,7 @@ async def provenance(visit: Visit) -> Response:
     )
 
 
-async def _job(visit: Visit, rating: Rating) -> Any:
+async def _job(visit: Visit, rating: Rating) -> Json | None:
     """Return the job of the caller's own rating, for its number of calls."""
     if not rating.mine:
         return None

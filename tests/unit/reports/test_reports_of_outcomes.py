@@ -113,3 +113,24 @@ def test_a_process_of_which_every_count_is_masked_has_a_report_without_a_figure_
     assert "Steps of the process, by group" in page
     assert "share of those who reached the step" not in page
     assert "share of those who reached the step" in render(document)
+
+
+def test_why_a_letter_rests_on_people_alike_is_counted_among_people_alike():
+    rng = np.random.default_rng(5)
+    woman, proved = rng.random(8000) < 0.5, rng.random(8000) < 0.5
+    hired = rng.random(8000) < np.where(proved, np.where(woman, 0.5, 0.7), 0.2)
+    columns = {"sex": np.where(woman, "woman", "man"), "stayed": np.where(proved, "yes", "no")}
+    columns |= {"decision": np.where(hired, "yes", "no")}
+    method = Outcomes(
+        by=("sex",),
+        favourable="yes",
+        truth="stayed",
+        truth_favourable="yes",
+        table=counted({name: cells.tolist() for name, cells in columns.items()}),
+    )
+    view = read(document_of(run(method, never_asked, 0)))
+    assert view.because is not None
+    of_women = f"{(woman & proved & hired).sum():,} of {(woman & proved).sum():,} in “woman”"
+    of_men = f"{(~woman & proved & hired).sum():,} of {(~woman & proved).sum():,} in “man”"
+    assert f"Of people who proved right, {of_women} and {of_men} have the favourable outcome" in view.because.text
+    assert "four-fifths" not in view.because.text

@@ -71,9 +71,10 @@ def test_the_age_of_a_rating_is_written_as_today_or_days_ago(sample):
 def test_a_badge_has_a_description_for_screen_readers(sample):
     root = ET.fromstring(render(shown(sample("BS eraser"))))
     assert root.get("role") == "img"
-    assert root.findtext(f"{SVG}title") == "Bias rating: BS"
+    title = root.findtext(f"{SVG}title")
+    assert title.startswith("Bias rating: BS. BS because of the effect on balanced input: ")
     description = root.findtext(f"{SVG}desc")
-    assert root.get("aria-label") == f"Bias rating: BS. {description}"
+    assert root.get("aria-label") == f"{title} {description}"
     for said in (
         "Apertium eng-spa",
         "for gender bias",

@@ -115,6 +115,7 @@ async def test_a_summary_has_the_same_values_as_its_rating(client, worker, reque
     whole = (await client.get(f"/v1/ratings/{worker.rate(job['id'])}")).json()
     (short,) = (await client.get("/v1/ratings")).json()["items"]
     assert short.pop("methodology") == {"version": "1.3.0"}
+    short.pop("sentence")  # see tests/e2e/test_the_agency_story.py
     assert short == {name: whole[name] for name in short}
 
 
