@@ -41,7 +41,7 @@ from assay.methods.shared.profiles import (
     text_cases,
 )
 from assay.model import Classify, Component, Kind, Probe, Regress
-from assay.rating.component import EARLY, Tolerance, has_too_few, look_sizes
+from assay.rating.component import EARLY, Tolerance, is_settled, look_sizes
 from assay.references import NOTHING, Found, HeldBack, NamedRows, References
 from assay.statistics.hypothesis_tests.published import Aggregate
 
@@ -266,10 +266,7 @@ class Alternation(Bounded, Method):
                 answers, repeated_answers, interim_rng, 1.0 if last else EARLY, letter_only=not last
             )
             looks.append(ProfilesLook(size, {component.name: component.letter for component in components}))
-            if answers.unasked or all(
-                component.declared or (component.letter is None and not has_too_few(component))
-                for component in components
-            ):
+            if answers.unasked or all(map(is_settled, components)):
                 # judge again with a copy of the generator: the letters are the same, and the details are added
                 components = (
                     components if last else self._judge(answers, repeated_answers, final_rng, EARLY, letter_only=False)
