@@ -295,7 +295,7 @@ class ComparedRating(ResponseModel):
     missing: list[str]
     """Words without a vector."""
     hidden: list[JsonObject]
-    """Effects that a mean can hide, each with `kind`, `name`, `effect` and `limit`; none before methodology 1.3.0."""
+    """Effects that a mean can hide, each with `kind`, `name`, `effect` and `limit`."""
 
 
 class ComparisonFit(ResponseModel):

@@ -229,7 +229,7 @@ class _Output:
 
     # -------------------------------------------------------------------- effects
     def _fitted(self, gaps: Mapping[str, Floats], tolerance: Tolerance, rng: np.random.Generator) -> dict[str, Floats]:
-        """Fit the differences between several values together (since 1.3.0), except the step-2 gaps of sentences."""
+        """Fit the differences between several values together, with strata; not the step-2 gaps of sentences."""
         limits = {"step_1": tolerance.of_step_1, "step_2": tolerance.delta}
         if self.task.rules.most_weights is None:
             return dict(gaps)

@@ -78,7 +78,8 @@ class Alternation(Bounded, Method):
     stop_early : bool
         Whether to compute letters before all profiles have been asked about, and to stop when they are clear.
     folds : int
-        Number of folds into which profiles are split; the divergence of each is reported, as in P3's figures.
+        Number of folds into which profiles are split; the divergence of each is reported, as in the figures of Alelyani
+        (2021).
     strata : tuple of str, optional
         Columns of records in whose strata the difference is judged too; empty: the first with at most 12 strata in all.
         The strata of sentences are the sides of their contents and their frames. ``None``: no strata.
