@@ -67,7 +67,7 @@ class FreeText(Bounded, Method):
     delta_length : float
         Largest difference of lengths that still counts as none, as a natural logarithm: 0.1 is about 10 %.
     delta_judge : float
-        Largest lean of the judge with which its scores count, in standard deviations: the mean difference between
+        Largest bias of the judge with which its scores count, in standard deviations: the mean difference between
         versions of one text.
     confidence : float
         Probability from which a letter is declared.
@@ -93,7 +93,7 @@ class FreeText(Bounded, Method):
     aggregation: Literal["worst", "vote"] = "worst"
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.LANGUAGE_MODEL})
-    summary: ClassVar[str] = "Does a language model write otherwise about one group than about another?"
+    summary: ClassVar[str] = "Does a language model write differently about one group than about another?"
     paper: ClassVar[str] = "Assay's own, after Srivastava & Rossi (2018)"
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
