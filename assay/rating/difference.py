@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from assay.document import NO_EFFECT, ComponentDocument, RatingDocument
 from assay.errors import SpecificationError
@@ -103,8 +103,8 @@ class InputDifference:
     what: Input
     place: str
     """Path of the field, with dots; empty if the input is a single value."""
-    before: Any
-    after: Any
+    before: object
+    after: object
 
 
 @dataclass(frozen=True)

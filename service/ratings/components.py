@@ -42,7 +42,7 @@ def model_of(kind: Any) -> type[ClosedModel]:
 
 
 @cache
-def view_of(kind: Any) -> type[ResponseModel]:
+def view_of(kind: type) -> type[ResponseModel]:
     """Return the schema of a dataclass that an answer holds with all its fields."""
     hints = get_type_hints(kind).items()
     schema_fields: dict[str, Any] = {name: (_annotation(hint, view_of), ...) for name, hint in hints}
