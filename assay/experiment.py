@@ -180,12 +180,9 @@ class Method(ABC):
         """Whether the job must name an author: a second service that writes sentences or draws pictures."""
         return False
 
-    takes_judge: ClassVar[bool] = False
-    """Whether a job may name a judge: a second service that scores the texts that the target writes."""
-
     @property
     def needs_judge(self) -> bool:
-        """Whether the job must name a judge."""
+        """Whether the job must name a judge: a second service that scores the texts that the target writes."""
         return False
 
     def with_judge(self, kind: Kind) -> Self:

@@ -372,7 +372,7 @@ class Evidence:
     content: Floats | None = None
     """A second effect on unbiased input; above `content_delta` the service is also biased; shape (draws,)."""
     hidden: tuple[HiddenEffect, ...] = ()
-    """Effects that the overall mean can hide (methodology 1.3.0). Each can make the service biased on unbiased input
+    """Effects that the overall mean can hide. Each can make the service biased on unbiased input
     (BS) or, if its kind is ``content``, make it follow the content (DSBS)."""
     bound: bool = False
     """Whether `step_1` is only an upper bound, because the effect may be noise: it can prevent UCS and DSBS, but is no

@@ -76,7 +76,7 @@ def hidden_in_words(
         yield sentence[:1].upper() + sentence[1:]
 
 
-LOSS = "Questions about “{name}” stay without a usable answer more often than others, by {size}."
+LOSS = "Questions about “{name}” get no usable answer more often than others, by {size}."
 
 AT_TOLERANCE = (
     "The effect lies so near the tolerance that more questions would hardly settle the letter: look at the effect "

@@ -15,7 +15,7 @@ from assay.errors import OutOfBounds, SpecificationError
 
 @dataclass(frozen=True)
 class ChoiceWords(Bounded):
-    """Words of a forced choice (P1).
+    """Words of a forced choice (Liang & Acuna 2020).
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class ChoiceWords(Bounded):
 
 @dataclass(frozen=True)
 class AssociationWords(Bounded):
-    """Words of an association (P2).
+    """Words of an association (Dobrzeniecka & Urbaniak).
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ class TermLists(Bounded):
 
 @dataclass(frozen=True)
 class StereotypeWords(TermLists):
-    """Words of a stereotype score (P4).
+    """Words of a stereotype score (Jiang et al.).
 
     Terms become parts of sentences, so they are normalised: composed letters, single blanks, no blanks at the ends.
 
@@ -108,7 +108,7 @@ class StereotypeWords(TermLists):
 
 @dataclass(frozen=True)
 class VisualWords(TermLists):
-    """Words of a visual stereotype score (P4).
+    """Words of a visual stereotype score (Jiang et al.).
 
     Parameters
     ----------

@@ -103,12 +103,11 @@ MESSAGES: Mapping[str, str] = {
         "| (an estimated effect of {effect:effect})][, with a probability of {probability:chance}]."
     ),
     "refuses-one-group": (
-        "{where:where}questions about one group stay without a usable answer more often"
+        "{where:where}questions about one group get no usable answer more often than those about others"
         "[: {share:share} of those about {most:value}, {other_share:share} of those about {least:value}]."
     ),
     "letter-depends-on-what-was-lost": (
-        "{where:where}no letter is declared, because the replies that were lost could change it"
-        "[: {lost:count} of them|]."
+        "{where:where}no letter is declared, because the missing replies could change it[: {lost:count} are missing|]."
     ),
     "letter-depends-on-scale": (
         "{where:where}no letter is declared, because it depends on the scale on which answers are compared; "
@@ -172,18 +171,18 @@ MESSAGES: Mapping[str, str] = {
 CAUSES: Mapping[str, str] = {
     "timeout": "the service did not answer in time",
     "budget-exhausted": "the budget of calls was used up",
-    "unsupported": "the service cannot be asked so",
-    "no-echo": "the log-probabilities of prompt tokens did not come back",
+    "unsupported": "the service does not support the question",
+    "no-echo": "the service returned no log-probabilities of the prompt",
     "no-choice": "the answer was none of the options",
     "refused-in-words": "the answer was an apology or a refusal",
     "unknown-word": "the model does not know the word as one token",
-    "unknown-label": "the labels were other ones than those asked about",
-    "image-gone": "the image is not kept, or no longer shared",
-    "not-an-image": "it was no image",
+    "unknown-label": "the service returned other labels than those of the question",
+    "image-gone": "the image is no longer stored or shared",
+    "not-an-image": "the answer was no image",
     "damaged-image": "the image was damaged",
     "image-too-large": "the image was too large",
-    "moving-image": "the image was one that moves",
-    "image-elsewhere": "an address came back instead of an image",
+    "moving-image": "the image was animated",
+    "image-elsewhere": "the service returned an address instead of an image",
 }
 
 

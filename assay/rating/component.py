@@ -108,6 +108,18 @@ def has_too_few(component: Component) -> bool:
     return component.letter is None and any(reason.code == TOO_FEW for reason in component.reasons)
 
 
+def is_settled(component: Component) -> bool:
+    """Return whether more questions would not change a component: its letter is clear, or it cannot get one."""
+    return component.declared or (component.letter is None and not has_too_few(component))
+
+
+def are_settled(components: Sequence[Component], aggregation: str) -> bool:
+    """Return whether every component is settled, or one is surely BS, which is the worst, if the worst counts."""
+    if aggregation == "worst" and any(part.declared and part.letter is Letter.BS for part in components):
+        return True
+    return all(map(is_settled, components))
+
+
 @dataclass(frozen=True)
 class Lost:
     """Largest possible influence of lost replies on a letter (docs/what-a-mean-hides.md)."""

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from assay.document import NO_EFFECT, ComponentDocument, Json, RatingDocument
+from assay.document import NO_EFFECT, ComponentDocument, RatingDocument
 from assay.errors import SpecificationError
 from assay.explain.sentence import chance, level
 from assay.model import Letter
@@ -30,6 +30,9 @@ CONFIDENCE = 0.95
 Verdict = Literal["same", "changed", "undecided"]
 """``same``: the letters are equal. ``changed``: they differ with the required probability.
 ``undecided``: they differ with a smaller probability, or a letter is missing; more evidence is needed."""
+
+Input = Literal["target", "experiment", "methodology", "engine", "seed"]
+"""Kind of an input of a rating."""
 
 MISSING = "(not there)"
 """Placeholder for a setting that only one of two ratings has."""
@@ -44,62 +47,74 @@ class NotTheSameQuestion(SpecificationError):
     code = "not-the-same-question"
 
 
+# The REST API derives its schemas from these classes, with the docstrings of their fields as descriptions.
+@dataclass(frozen=True)
+class Face:
+    """One of two compared ratings."""
+
+    id: str | None
+    letter: Letter | None
+    declared: bool | None
+    rated_at: str | None
+    target: str | None
+
+
 @dataclass(frozen=True)
 class LetterDifference:
-    """Difference of two letters."""
+    """Comparison of two letters."""
 
     name: str | None
-    """The component, or ``None`` for the rating as a whole."""
-    before: str | None
-    """The letter shown; ``None`` where nothing could be measured."""
-    after: str | None
-    """The letter shown; ``None`` where nothing could be measured."""
+    """Name of the component; null for the whole rating."""
+    before: Letter | None
+    after: Letter | None
     probability: float | None
-    """Probability that the letters differ, in [0, 1]; ``None`` if a letter has no posterior."""
+    """Probability that the letters differ, from both posteriors; null if a posterior is missing."""
     verdict: Verdict
-    """``same``, ``changed`` or ``undecided``."""
+    """`changed` only if `probability` reaches `confidence`; `undecided` if the difference may be noise."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimate and its interval."""
+
+    estimate: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
 class EffectDifference:
-    """One effect of one component, before and after, in the method's own effect size.
-
-    `apart` is true if the two intervals do not overlap: with 95 % intervals the effects then
-    differ with a probability of at least .90, whatever the shape of their posteriors.
-    """
+    """One effect of one component, before and after, in the method's own effect size."""
 
     component: str
     name: str
-    before: Mapping[str, float]
-    after: Mapping[str, float]
+    before: Estimate
+    after: Estimate
+    moved: float
+    """Estimate after minus estimate before."""
     apart: bool
-
-    @property
-    def moved(self) -> float:
-        """Estimate of `after` minus estimate of `before`."""
-        return self.after["estimate"] - self.before["estimate"]
+    """Whether the intervals do not overlap. The effects then differ with a probability of .90 or more."""
 
 
 @dataclass(frozen=True)
 class InputDifference:
-    """One input that differs between the ratings.
+    """One input that differs between two ratings."""
 
-    `what` is ``target``, ``experiment``, ``methodology``, ``engine`` or ``seed``; `place` is the dotted
-    path of a nested value (``settings.model``), and empty if `what` is a single value.
-    """
-
-    what: str
+    what: Input
     place: str
+    """Path of the field, with dots; empty if the input is a single value."""
     before: object
     after: object
 
 
 @dataclass(frozen=True)
-class Difference:
-    """Differences between two ratings."""
+class RatingDifference:
+    """Changes from one rating to another, and whether the letter changed."""
 
-    before: Json
-    after: Json
+    before: Face
+    after: Face
+    changed: bool
+    """Whether the letter changed with confidence."""
     confidence: float
     letter: LetterDifference
     components: tuple[LetterDifference, ...]
@@ -108,22 +123,11 @@ class Difference:
     effects: tuple[EffectDifference, ...]
     inputs: tuple[InputDifference, ...]
     same_evidence: bool
+    """Whether both ratings have the same replies."""
     sentences: tuple[str, ...]
 
-    @property
-    def changed(self) -> bool:
-        """Whether the letter changed with the required probability."""
-        return self.letter.verdict == "changed"
 
-    def as_json(self) -> Json:
-        """Return the differences as JSON that shares no objects with the documents."""
-        document = asdict(self) | {"changed": self.changed}
-        for index, effect in enumerate(self.effects):
-            document["effects"][index]["moved"] = effect.moved
-        return document
-
-
-def difference(before: RatingDocument, after: RatingDocument, *, confidence: float | None = None) -> Difference:
+def difference(before: RatingDocument, after: RatingDocument, *, confidence: float | None = None) -> RatingDifference:
     """Compute the differences between two ratings.
 
     Parameters
@@ -150,9 +154,10 @@ def difference(before: RatingDocument, after: RatingDocument, *, confidence: flo
     effects = tuple(
         effect for name in shared for effect in _effects(name, first_components[name], second_components[name])
     )
-    return Difference(
-        before=_summary(before),
-        after=_summary(after),
+    return RatingDifference(
+        before=_face(before),
+        after=_face(after),
+        changed=letter.verdict == "changed",
         confidence=needed,
         letter=letter,
         components=parts,
@@ -211,16 +216,16 @@ def _effects(name: str, before: ComponentDocument, after: ComponentDocument) -> 
     others = _stated(after)
     for effect, earlier in _stated(before).items():
         if (later := others.get(effect)) is not None:
-            apart = earlier["high"] < later["low"] or later["high"] < earlier["low"]
-            yield EffectDifference(name, effect, earlier, later, apart)
+            apart = earlier.high < later.low or later.high < earlier.low
+            yield EffectDifference(name, effect, earlier, later, later.estimate - earlier.estimate, apart)
 
 
-def _stated(part: ComponentDocument) -> dict[str, dict[str, float]]:
+def _stated(part: ComponentDocument) -> dict[str, Estimate]:
     """Return the effects of a component by name, and its hidden effects by kind and name."""
     hidden = {f"{effect.kind}: {effect.name}": effect.effect for effect in part.hidden}
     effects = {name: effect or NO_EFFECT for name, effect in {**part.effects, **hidden}.items()}
     return {
-        name: {"estimate": effect.estimate, "low": effect.low, "high": effect.high}
+        name: Estimate(effect.estimate, effect.low, effect.high)
         for name, effect in effects.items()
         if effect.estimate is not None and effect.low is not None and effect.high is not None
     }
@@ -235,7 +240,7 @@ def _inputs(before: RatingDocument, after: RatingDocument) -> Iterator[InputDiff
     yield from _unlike("seed", before.seed, after.seed)
 
 
-def _unlike(kind: str, before: object, after: object, path: str = "") -> Iterator[InputDifference]:
+def _unlike(kind: Input, before: object, after: object, path: str = "") -> Iterator[InputDifference]:
     """Yield the innermost paths at which two values differ; a list is compared as one value."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for name in dict.fromkeys((*before, *after)):
@@ -245,9 +250,8 @@ def _unlike(kind: str, before: object, after: object, path: str = "") -> Iterato
         yield InputDifference(kind, path, before, after)
 
 
-def _summary(document: RatingDocument) -> Json:
-    summary = {name: getattr(document, name) for name in ("id", "letter", "declared", "rated_at")}
-    return summary | {"target": document.target.name}
+def _face(rating: RatingDocument) -> Face:
+    return Face(rating.id, rating.letter, rating.declared, rating.rated_at, rating.target.name)
 
 
 # ---------------------------------------------------------------------------- sentences

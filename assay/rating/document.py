@@ -99,7 +99,7 @@ def rating_document(
     hosts : sequence of str
         Every host that the experiment's questions went to.
     audit, commitment : optional
-        ``announced`` or ``unannounced``; see `commitment_document`. Ratings from before 1.4 have neither.
+        ``announced`` or ``unannounced``; see `commitment_document`.
     """
     finding, components = rating.finding, rating.finding.components
     aggregation = _detail(AggregationDocument, finding.detail, finding.method)

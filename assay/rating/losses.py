@@ -26,7 +26,7 @@ def loss_effect(
     *,
     of_no_group: int = 0,
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the difference between groups in the share of lost replies; empty without a `limit` (methodology < 1.3.0).
+    """Draw the difference between groups in the share of lost replies; empty without a `limit`.
 
     `of_no_group` is the number of lost replies that belong to no group. If it is above 0, the difference is drawn
     even if no group lost a reply: groups without a loss are not assumed to be spared.

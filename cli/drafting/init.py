@@ -11,13 +11,13 @@ from typing import Any
 
 import typer
 
+from assay.catalog.decisions import decision, decisions
 from assay.document import Json
 from assay.errors import SpecificationError, UnknownName
 from assay.methods import usual_method
 from assay.model import Kind
 from cli.drafting.call import Draft, draft_of
 from cli.drafting.curl import read_curl
-from cli.drafting.decision import ask_decision, set_decision
 from cli.drafting.openapi import read_openapi
 from cli.request.rating_options import SECRET_VARIABLE
 from cli.request.request import networks
@@ -28,6 +28,9 @@ from workers.probe import probe
 from workers.targets.checks.answer_places import answer_paths, settings_that_read
 from workers.targets.registry import offered, protocols
 from workers.targets.validation import check_target, read_target
+
+OWN_DECISION = "own"
+"""Answer instead of a decision of the catalog, for a prompt of the user's own."""
 
 LEAST_SECRET = 6
 """Minimum length of a credential that is searched for in the file; a shorter one may be part of a word."""
@@ -208,3 +211,42 @@ def _toml(value: object) -> str:
         case _:
             # JSON strings, numbers and Booleans are valid TOML, except for one control character
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def set_decision(draft: Draft, name: str) -> None:
+    """Add a decision of the catalog, or one that is asked for at the terminal, to the target of a draft."""
+    if name not in {*decisions(), OWN_DECISION}:
+        raise UnknownName("decision", name, [*decisions(), OWN_DECISION], "decides")
+    described = _own_decision() if name == OWN_DECISION else {"name": name}
+    number = "range" in described if name == OWN_DECISION else decision(name).range is not None
+    draft.target["kind"] = str(Kind.REGRESSOR if number else Kind.CLASSIFIER)
+    draft.target.setdefault("settings", {})["decision"] = described
+    draft.cases = {"mention": "explicit"} | ({} if name == OWN_DECISION else {"decision": name})
+
+
+def ask_decision(draft: Draft) -> None:
+    """Ask at the terminal which decision the model makes."""
+    for name in decisions():
+        typer.echo(f"  {name:<20}{decision(name).title}", err=True)
+    typer.echo(f"  {OWN_DECISION:<20}A prompt and answers of your own", err=True)
+    set_decision(draft, typer.prompt("What does the model decide?", default=decisions()[0], err=True))
+
+
+def _own_decision() -> dict[str, Any]:
+    described: dict[str, Any] = {"prompt": typer.prompt("Its prompt? {text} stands for the case", err=True)}
+    if system := typer.prompt("Its system prompt? Empty: none", default="", show_default=False, err=True):
+        described["system"] = system
+    answers = typer.prompt(
+        "Its answers, with commas between them, or the lowest and highest number (0 to 100)?", err=True
+    )
+    low, between, high = answers.partition(" to ")
+    try:
+        described["range"] = [float(low), float(high)] if between else None
+    except ValueError:
+        described["range"] = None
+    if described["range"] is None:
+        del described["range"]
+        described["labels"] = [label.strip() for label in answers.split(",") if label.strip()]
+        if len(described["labels"]) < 2:
+            raise SpecificationError("a decision needs two or more answers, or a range such as 0 to 100", "decides")
+    return described

@@ -102,7 +102,7 @@ def _said(comparison: Json) -> str:
         return "Stereotypes are followed less than before."
     if low > 0:
         return "Stereotypes are followed more than before."
-    return "Whether stereotypes are followed more or less than before cannot be told: the interval holds zero."
+    return "Whether stereotypes are followed more or less than before is undecided: the interval includes zero."
 
 
 # ------------------------------------------------------------------------------- side by side

@@ -19,7 +19,7 @@ from cli.exits import Exit
 from cli.rating.compare import read_rating
 from cli.terminal import console, escape, print_json
 
-TITLES = {"published": "published (P5, Table 2)", "revised": "revised"}
+TITLES = {"published": "published (Srivastava & Rossi 2018, Table 2)", "revised": "revised"}
 
 
 def compose_named(arguments: Sequence[str], *, table: str, as_json: bool) -> Exit:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from reports.figures.blocks_bars import blocks_bars
 from reports.figures.canvas import Figure, stylesheet
-from reports.figures.captions import caption
 from reports.figures.decision_tree import decision_tree
 from reports.figures.effects_forest import effects_forest, hidden_forest
-from reports.figures.figure_svg import picture
+from reports.figures.figure_svg import caption, picture
 from reports.figures.letter import probabilities_bar, stamp
 from reports.figures.linked_squares import linked_squares
 from reports.figures.overview_matrix import overview_matrix

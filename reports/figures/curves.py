@@ -1,4 +1,4 @@
-"""Curves over one axis, each marked with a number that the legend below names."""
+"""Curves over one axis, in one picture or in panels one above the other; a legend names the number on each curve."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from reports.figures.axis import Axis
 from reports.figures.canvas import WIDTH, Figure, clip, draw, label, stroke
 from reports.markup import Markup, coordinate, tag
-from reports.view import Lines, Series
+from reports.view import Curve, Lines, Panel, Panels, Series
 
 LEFT, RIGHT, TOP, BOTTOM = 32, 14, 22, 204
 FOOT, ROW = 50, 19
 """Height of the axis below the curves, and of a row of the legend."""
+
+PANEL_HEAD, PANEL_HEIGHT, PANEL_GAP, PANEL_FOOT = 26, 116, 12, 40
+"""Height of a panel's title, of its curves, of the space below its legend, and of the axis at the end."""
 
 SHORT = 21
 """Maximum number of characters of each name for a legend with two names in a row."""
@@ -34,9 +37,9 @@ def lines(chart: Lines, key: str, wide: float = WIDTH) -> Figure:
         if series.points:
             dots = "".join(f"M{coordinate(across(x))} {coordinate(up(y))}h0" for x, y in series.points)
             shapes.append(tag("path", d=dots, class_=f"dots fine k{series.kind}"))
-    for number, seat in enumerate(seats(paths), 1):
-        shapes += seated(number, seat, chart.series[number - 1])
-    names, height = legend(chart.series, BOTTOM + FOOT, wide)
+    for number, seat in enumerate(_seats(paths), 1):
+        shapes += _seated(number, seat, chart.series[number - 1])
+    names, height = _legend(chart.series, BOTTOM + FOOT, wide)
     words = f"{chart.axis.capitalize()}, from {across.named(chart.x[0])} to {across.named(chart.x[-1])}: " + "; ".join(
         series.label for series in chart.series
     )
@@ -57,7 +60,7 @@ def _thinned(path: Sequence[Place]) -> list[Place]:
     return [path[0], *inner, path[-1]]
 
 
-def seats(paths: Sequence[Sequence[Place]], top: float = TOP, bottom: float = BOTTOM) -> list[Place]:
+def _seats(paths: Sequence[Sequence[Place]], top: float = TOP, bottom: float = BOTTOM) -> list[Place]:
     """Find a position for the number on each curve, far from the other numbers and curves."""
     positions: list[Place] = []
     for index, path in enumerate(paths):
@@ -75,13 +78,13 @@ def _room(point_index: int, spot: Place, seats: Sequence[Place], others: Sequenc
     return min(nearest, 2.6 * SEAT) * 4 + min(clear, 20.0) + min(nearest, 60.0) / 10
 
 
-def seated(number: int, seat: Place, series: Series) -> list[Markup]:
+def _seated(number: int, seat: Place, series: Series) -> list[Markup]:
     """Draw the number of a curve in a circle on it."""
     x, y = seat
     return [tag("circle", cx=x, cy=y, r=SEAT, class_=f"seat k{series.kind}"), label(x, y + 3.5, str(number), "m n10")]
 
 
-def legend(series: Sequence[Series], top: float, wide: float) -> tuple[list[Markup], float]:
+def _legend(series: Sequence[Series], top: float, wide: float) -> tuple[list[Markup], float]:
     """Draw the legend below the picture, two short names in a row; return it with the height of the figure."""
     columns = 2 if all(len(curve.label) <= SHORT for curve in series) else 1
     rows = -(-len(series) // columns)
@@ -90,7 +93,52 @@ def legend(series: Sequence[Series], top: float, wide: float) -> tuple[list[Mark
         x, y = index // rows * wide / 2, top + index % rows * ROW
         shapes += [
             stroke(_class(curve), (x, y), (x + 34, y)),
-            *seated(index + 1, (x + 17, y), curve),
+            *_seated(index + 1, (x + 17, y), curve),
             label(x + 42, y + 4, clip(curve.label, SHORT if columns == 2 else 48), "s"),
         ]
     return shapes, top + rows * ROW
+
+
+def panels(chart: Panels, key: str, wide: float = WIDTH) -> Figure:
+    """Draw panels; `key` is unique on the page."""
+    numbers = [x for panel in chart.panels for curve in panel.curves for x in curve.x]
+    across = Axis([*numbers, *([] if chart.marked is None else [chart.marked])], LEFT, wide - RIGHT)
+    y, shapes = 0.0, list[Markup]()
+    for panel in chart.panels:
+        panel_shapes, y = _panel(panel, across, y, chart.marked, wide)
+        shapes += panel_shapes
+    if chart.marked is not None:
+        text = f"thin vertical line: the chosen threshold, {chart.marked:g}"
+        shapes.append(label(LEFT, y + PANEL_FOOT + 12, text, "s"))
+    height = y + PANEL_FOOT + (0 if chart.marked is None else ROW)
+    return draw(key, chart.table, chart.words, height, *shapes, *across.across(y, chart.axis), across=wide)
+
+
+def _panel(panel: Panel, across: Axis, top: float, marked: float | None, wide: float) -> tuple[list[Markup], float]:
+    """Draw a panel below `top`, and return it with its lower end."""
+    bottom = top + PANEL_HEAD + PANEL_HEIGHT
+    up = Axis([0.0, 1.0], bottom, top + PANEL_HEAD)
+    shapes = [*up.upright(LEFT, wide - RIGHT, "")]
+    shapes += [_band(curve, across, up) for curve in panel.curves if curve.low]
+    if panel.level is not None:
+        shapes.append(stroke("limit", (LEFT, up(panel.level)), (wide - RIGHT, up(panel.level))))
+    if marked is not None:
+        shapes.append(stroke("line", (across(marked), top + PANEL_HEAD), (across(marked), bottom)))
+    paths = [[(across(x), up(y)) for x, y in zip(curve.x, curve.y, strict=True)] for curve in panel.curves]
+    series = [Series(curve.label, curve.y, kind=index % 2) for index, curve in enumerate(panel.curves)]
+    shapes += [stroke(f"curve k{row.kind}", *path) for row, path in zip(series, paths, strict=True)]
+    shapes.append(label(0, top + 12, panel.title, "b"))
+    if len(series) < 2:
+        return shapes, bottom + PANEL_GAP
+    for number, seat in enumerate(_seats(paths, top + PANEL_HEAD, bottom), 1):
+        shapes += _seated(number, seat, series[number - 1])
+    names, end = _legend(series, bottom + PANEL_GAP + 4, wide)
+    return [*shapes, *names], end
+
+
+def _band(curve: Curve, across: Axis, up: Axis) -> Markup:
+    """Draw the interval of a curve as an area."""
+    upper = [(across(x), up(y)) for x, y in zip(curve.x, curve.high, strict=True)]
+    lower = [(across(x), up(y)) for x, y in zip(curve.x, curve.low, strict=True)]
+    path = "L".join(f"{coordinate(x)} {coordinate(y)}" for x, y in [*upper, *lower[::-1]])
+    return tag("path", d=f"M{path}Z", class_="zone")

@@ -144,14 +144,14 @@ def _noise(part: FreeTextComponent) -> Table | None:
 
 
 def _judge(part: FreeTextComponent) -> Table | None:
-    """Show the judge's lean and its answers."""
+    """Show the judge's own bias and its answers."""
     judge = part.judge
     if judge.limit is None:
         return None
     rows = (
         ("label that counts", judge.label or cells.ABSENT),
-        ("lean between versions of one text, in standard deviations", _number(judge.lean.estimate)),
-        ("largest lean that is allowed", _number(judge.limit)),
+        ("difference between versions of one text, in standard deviations", _number(judge.lean.estimate)),
+        ("largest difference that is allowed", _number(judge.limit)),
         ("texts with versions that differ", _number(judge.rewritten)),
         ("readable answers", _number(judge.usable)),
         ("unreadable answers", _number(sum(judge.unusable_why.values()))),

@@ -1,8 +1,8 @@
-"""Schemas of the components of a rating, derived from the types of the rating document."""
+"""Schemas that are derived from dataclasses: components of a rating, and the difference of two ratings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache, reduce
 from operator import or_
@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, create_model
 from assay.document import JsonObject, ReasonDocument
 from assay.methods import every_method
 from assay.model import Letter
-from service.http.openapi.common_schemas import LetterName
+from assay.rating.difference import RatingDifference
+from service.http.openapi.common_schemas import Instant, LetterName, ResponseModel
 
 
 class ClosedModel(BaseModel):
@@ -31,7 +32,7 @@ def model_of(kind: Any) -> type[ClosedModel]:
     """
     hints, schema_fields = get_type_hints(kind), dict[str, Any]()
     for field in fields(kind):
-        annotation = _annotation(hints[field.name])
+        annotation = _annotation(hints[field.name], model_of)
         if field.metadata.get("always"):
             nullable = field.default is not None and not isinstance(field.default, bool)
             schema_fields[field.name] = (annotation | None if nullable else annotation, ...)
@@ -40,18 +41,32 @@ def model_of(kind: Any) -> type[ClosedModel]:
     return create_model(kind.__name__, __base__=ClosedModel, __doc__=kind.__doc__, **schema_fields)
 
 
-def _annotation(hint: object) -> Any:
+@cache
+def view_of(kind: type) -> type[ResponseModel]:
+    """Return the schema of a dataclass that an answer holds with all its fields."""
+    hints = get_type_hints(kind).items()
+    schema_fields: dict[str, Any] = {name: (_annotation(hint, view_of), ...) for name, hint in hints}
+    if "rated_at" in schema_fields:
+        schema_fields["rated_at"] = (Instant | None, ...)
+    view = create_model(f"{kind.__name__}View", __base__=ResponseModel, __doc__=kind.__doc__, **schema_fields)
+    view.described_by = kind
+    return view
+
+
+def _annotation(hint: object, schema_of: Callable[[Any], type[BaseModel]]) -> Any:
     """Return the type of a field in a schema: tuples are lists, and dataclasses their schemas."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is UnionType:
-        return reduce(or_, (argument if argument is NoneType else _annotation(argument) for argument in arguments))
+        return reduce(
+            or_, (argument if argument is NoneType else _annotation(argument, schema_of) for argument in arguments)
+        )
     if origin is tuple:
-        return list[_annotation(arguments[0])]  # type: ignore[misc]
+        return list[_annotation(arguments[0], schema_of)]  # type: ignore[misc]
     if origin is Mapping:
-        return dict[str, _annotation(arguments[1])]  # type: ignore[misc]
+        return dict[str, _annotation(arguments[1], schema_of)]  # type: ignore[misc]
     if hint is Letter:
         return LetterName
-    return model_of(hint) if is_dataclass(hint) else hint  # type: ignore[arg-type]
+    return schema_of(hint) if is_dataclass(hint) else hint
 
 
 if TYPE_CHECKING:
@@ -62,3 +77,5 @@ else:  # at run time, installed plug-ins can add methods
     AnyComponent = reduce(or_, dict.fromkeys(model_of(method.COMPONENT) for method in every_method()))
     AnyAggregation = reduce(or_, dict.fromkeys(model_of(method.AGGREGATION) for method in every_method()))
     ReasonView = model_of(ReasonDocument)
+
+RatingDifferenceView = view_of(RatingDifference)

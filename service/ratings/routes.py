@@ -6,6 +6,7 @@ import asyncio
 import base64
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Literal
 
@@ -31,11 +32,11 @@ from service.http.problems import Problem, base_url, existing, not_found
 from service.http.rows import Lists, Page, PageQuery, in_path, lists_of
 from service.jobs.ledger import ledger_csv, ledger_parquet
 from service.jobs.schemas import ObservationView
+from service.ratings.components import RatingDifferenceView
 from service.ratings.schemas import (
     ComparisonQuery,
     ComparisonView,
     DifferenceQuery,
-    RatingDifferenceView,
     RatingList,
     RatingQuery,
     RatingSummary,
@@ -430,7 +431,7 @@ async def differ_ratings(
     if unchanged := not_modified(request, headers):
         return unchanged
     rating_difference = await asyncio.to_thread(difference, rating.rating, later_rating.rating)
-    return json_response(rating_difference.as_json(), headers=headers)
+    return json_response(asdict(rating_difference), headers=headers)
 
 
 @router.get("/{rating_id}/recount", response_model=RecountView, dependencies=DOWNLOAD)

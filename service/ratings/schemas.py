@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field
 
@@ -300,7 +300,7 @@ class ComparedRating(ResponseModel):
     missing: list[str]
     """Words without a vector."""
     hidden: list[JsonObject]
-    """Effects that a mean can hide, each with `kind`, `name`, `effect` and `limit`; none before methodology 1.3.0."""
+    """Effects that a mean can hide, each with `kind`, `name`, `effect` and `limit`."""
 
 
 class ComparisonFit(ResponseModel):
@@ -330,9 +330,6 @@ class ComparisonView(ResponseModel):
     """`different` minus `associated`: a decrease means weaker stereotypes than before."""
     words: list[DifferenceView]
     """The same effect for each protected word."""
-
-
-LetterVerdict = Literal["same", "changed", "undecided"]
 
 
 # ---------------------------------------------------------------------------- files of recorded decisions
@@ -391,76 +388,3 @@ class DifferenceQuery(QueryModel):
         str,
         Field(alias="with", min_length=1, max_length=100, description="Id of the later rating, by the same method."),
     ]
-
-
-class FaceView(ResponseModel):
-    """One of two compared ratings."""
-
-    id: str | None
-    letter: LetterName | None
-    declared: bool | None
-    rated_at: Instant | None
-    target: str | None
-
-
-class LetterDifferenceView(ResponseModel):
-    """Comparison of two letters."""
-
-    name: str | None
-    """Name of the component; null for the whole rating."""
-    before: LetterName | None
-    after: LetterName | None
-    probability: float | None
-    """Probability that the letters differ, from both posteriors; null if a posterior is missing."""
-    verdict: LetterVerdict
-    """`changed` only if `probability` reaches `confidence`; `undecided` if the difference may be noise."""
-
-
-class EstimateView(ResponseModel):
-    """An estimate and its interval."""
-
-    estimate: float
-    low: float
-    high: float
-
-
-class EffectDifferenceView(ResponseModel):
-    """One effect of one component, before and after, in the method's own effect size."""
-
-    component: str
-    name: str
-    before: EstimateView
-    after: EstimateView
-    moved: float
-    """Estimate after minus estimate before."""
-    apart: bool
-    """Whether the intervals do not overlap."""
-
-
-class InputDifferenceView(ResponseModel):
-    """One input that differs between two ratings."""
-
-    what: Literal["target", "experiment", "methodology", "engine", "seed"]
-    place: str
-    """Path of the field, with dots; empty if the input is a single value."""
-    before: Any
-    after: Any
-
-
-class RatingDifferenceView(ResponseModel):
-    """Changes from one rating to another, and whether the letter changed."""
-
-    before: FaceView
-    after: FaceView
-    changed: bool
-    """Whether the letter changed with confidence."""
-    confidence: float
-    letter: LetterDifferenceView
-    components: list[LetterDifferenceView]
-    only_before: list[str]
-    only_after: list[str]
-    effects: list[EffectDifferenceView]
-    inputs: list[InputDifferenceView]
-    same_evidence: bool
-    """Whether both ratings have the same replies."""
-    sentences: list[str]

@@ -8,7 +8,7 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
-from assay.rating.difference import Difference
+from assay.rating.difference import RatingDifference, Verdict
 from service.http.openapi.common_schemas import (
     Instant,
     KindName,
@@ -18,7 +18,7 @@ from service.http.openapi.common_schemas import (
     Visibility,
 )
 from service.http.rows import PageQuery
-from service.ratings.schemas import LetterVerdict, Methodology, RequesterView, WithdrawnView
+from service.ratings.schemas import Methodology, RequesterView, WithdrawnView
 from store.ratings.history import Step
 from store.ratings.rating_statistics import LetterCount
 from store.ratings.standing import Whose
@@ -62,7 +62,7 @@ class SinceView(ResponseModel):
     """Id of the previous rating."""
     letter: LetterName | None
     """Letter of the previous rating."""
-    verdict: LetterVerdict
+    verdict: Verdict
     probability: float | None
     changed: bool
     inputs: list[str]
@@ -70,11 +70,11 @@ class SinceView(ResponseModel):
     sentences: list[str]
 
     @classmethod
-    def of(cls, difference: Difference) -> Self:
+    def of(cls, difference: RatingDifference) -> Self:
         """Build the view from a difference."""
         return cls.from_row(
             difference,
-            id=str(difference.before["id"]),
+            id=str(difference.before.id),
             letter=difference.letter.before,
             verdict=difference.letter.verdict,
             probability=difference.letter.probability,
@@ -103,7 +103,7 @@ class HistoryEntry(ResponseModel):
     """Changes since the previous rating; null for the first rating and for a withdrawn rating."""
 
     @classmethod
-    def of(cls, step: Step, since: Difference | None) -> Self:
+    def of(cls, step: Step, since: RatingDifference | None) -> Self:
         """Build the view of one step of a history."""
         rating = step.rating
         fields = {name: value for name, value in rating.shown.items() if name in cls.model_fields}

@@ -29,21 +29,29 @@ class StoreUnavailable(StoreError):
 class SchemaMismatch(StoreError):
     """The database has another schema version than this code needs; the process does not start.
 
-    `unwritable` is the reason (of `StoreUnavailable`) why the database cannot be migrated.
+    `unwritable` is the reason (of `StoreUnavailable`) why the database cannot be migrated. An `unreleased` schema is
+    older than the first migration.
     """
 
     code = "schema-mismatch"
 
-    def __init__(self, current: str | None, required: str, unwritable: str | None = None) -> None:
+    def __init__(
+        self, current: str | None, required: str, unwritable: str | None = None, *, unreleased: bool = False
+    ) -> None:
         remedy = "run `assay migrate`, or use the version of Assay that wrote it"
-        if unwritable is not None:
+        if unreleased:
+            remedy = (
+                "an unreleased version of Assay wrote it, and it cannot be migrated; export what you need with that "
+                "version, or start with an empty database"
+            )
+        elif unwritable is not None:
             remedy = (
                 f"it cannot be migrated, because nothing can be written ({unwritable}); make room, then start again"
             )
         super().__init__(
             f"the database is at schema {current or 'none'} and this version of Assay needs {required}; {remedy}"
         )
-        self.found, self.wanted = current, required
+        self.found = current
 
 
 class LeaseLost(StoreError):

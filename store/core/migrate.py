@@ -31,7 +31,7 @@ UNWRITABLE = frozenset({"full", "read-only", "unreachable"})
 
 def head() -> str:
     """Return the schema version that this code needs."""
-    revision = ScriptDirectory.from_config(_config()).get_current_head()
+    revision = _scripts().get_current_head()
     assert revision is not None, "migrations/versions has no migration"  # noqa: S101
     return revision
 
@@ -47,7 +47,7 @@ def upgrade(url: str) -> None:
     Raises
     ------
     SchemaMismatch
-        If a newer version of Assay wrote the database.
+        If a newer version of Assay wrote the database, or an unreleased one from before the initial schema.
     StoreUnavailable
         If the database cannot be reached.
     """
@@ -85,7 +85,7 @@ def upgrade_if_writable(url: str) -> str | None:
         try:
             check(url)
         except SchemaMismatch as other:
-            raise SchemaMismatch(other.found, other.wanted, unable.reason) from None
+            raise _mismatch(other.found, unable.reason) from None
         return unable.reason
     return None
 
@@ -105,12 +105,17 @@ def check(url: str, *, or_newer: bool = False) -> None:
     """
     file = _sqlite_file(url)
     if file is not None and not file.exists():
-        raise SchemaMismatch(None, head())
+        raise _mismatch(None)
     with closing(Database(url)) as database, database.read() as connection:
         current = _current(connection)
     newer = current is not None and current > head()  # revisions are numbers of four digits
     if current != head() and not (or_newer and newer):
-        raise SchemaMismatch(current, head())
+        raise _mismatch(current)
+
+
+def _mismatch(current: str | None, unwritable: str | None = None) -> SchemaMismatch:
+    unreleased = current is not None and current < str(_scripts().get_base())
+    return SchemaMismatch(current, head(), unwritable, unreleased=unreleased)
 
 
 def _migrate(connection: Connection) -> None:
@@ -118,18 +123,21 @@ def _migrate(connection: Connection) -> None:
         # 0 means no limit, because a migration by another process can take long
         connection.execute(text("SET LOCAL lock_timeout = 0"))
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
-    config = _config()
     current = _current(connection)
-    revisions = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if current is not None and current not in revisions:
-        raise SchemaMismatch(current, head())
+    if current is not None and current not in {script.revision for script in _scripts().walk_revisions()}:
+        raise _mismatch(current)
     if current != head():
+        config = _config()
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
 
 
 def _current(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
+
+
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())
 
 
 def _config() -> Config:

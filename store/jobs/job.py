@@ -126,7 +126,7 @@ class Job:
     nonce: str | None
     """Nonce of the commitment."""
     commitment: str | None
-    """Commitment to the experiment and the seed; ``None`` for other jobs, and in jobs from before 0014."""
+    """Commitment to the experiment and the seed; ``None`` for other jobs."""
     visibility: str
     callback_url: str | None
     max_calls: int

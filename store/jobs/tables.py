@@ -35,7 +35,7 @@ jobs = Table(
     *optional(Json, "author", "experiment"),
     Column("request_digest", AnyText, nullable=False),
     Column("seed", BigInteger, nullable=False),
-    *optional(AnyText, "nonce", "commitment"),  # NULL in jobs from before 0014
+    *optional(AnyText, "nonce", "commitment"),  # NULL in jobs without an experiment
     Column("visibility", AnyText, nullable=False),
     Column("callback_url", AnyText),
     Column("max_calls", Integer, nullable=False),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, and_, or_, select
 
 from assay.document import JsonObject
-from assay.rating.difference import Difference, difference
+from assay.rating.difference import RatingDifference, difference
 from store.core.clock import iso, now_ms
 from store.core.rows import all_rows
 from store.jobs.tables import jobs
@@ -59,7 +59,7 @@ def announce_expiring(c: Connection, expiring_ratings: Sequence[Summary]) -> Non
         announce(c, rating.job_id, EXPIRING, _facts(rating) | {"expires_at": iso(rating.expires_at)})
 
 
-def announce_change(c: Connection, rating: StoredRating, experiment: object) -> Difference | None:
+def announce_change(c: Connection, rating: StoredRating, experiment: object) -> RatingDifference | None:
     """Announce that a new rating has another letter than its predecessor, if the difference is significant.
 
     Call it in the transaction that publishes the rating. `experiment` is the experiment of its job; only a rating

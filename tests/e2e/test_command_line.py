@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -200,6 +202,16 @@ def test_keys_are_created_listed_and_revoked(tmp_path: Path):
 def test_migrating_an_up_to_date_database_succeeds(tmp_path: Path):
     for _ in range(2):
         assert assay("migrate", "--data-dir", str(tmp_path)).returncode == 0
+
+
+def test_migrating_the_database_of_an_unreleased_version_ends_with_one_line(tmp_path: Path):
+    assert assay("migrate", "--data-dir", str(tmp_path)).returncode == 0
+    with closing(sqlite3.connect(tmp_path / "assay.db")) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0011'")
+    done = assay("migrate", "--data-dir", str(tmp_path))
+    assert done.returncode == 69
+    (line,) = done.stderr.splitlines()
+    assert "export what you need with that version, or start with an empty database" in line
 
 
 def test_a_worker_without_a_broker_ends_with_the_name_of_the_missing_option(tmp_path: Path):

@@ -16,11 +16,10 @@ from assay.errors import EvidenceError, TooFewObservations
 from assay.methods.alternation import detail as parts
 from assay.methods.alternation.changes import changes, names_reason
 from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_kl_interval, kl_by_fold
+from assay.methods.alternation.group_rates import impact_ratios, refused_group
 from assay.methods.alternation.influence import Leverage
 from assay.methods.alternation.judged import Judged, number_or_why
 from assay.methods.alternation.published_rules import Blocks, kolmogorov_smirnov_letter
-from assay.methods.alternation.refusals import refused_group
-from assay.methods.alternation.selection_rates import impact_ratios
 from assay.methods.shared.answers.of_profiles import Answers, lost_reason, too_few, too_many_labels
 from assay.methods.shared.detail import Profiles as ProfilesDocument
 from assay.methods.shared.profiles import Case, like_those_asked
@@ -230,7 +229,7 @@ class _Output:
 
     # -------------------------------------------------------------------- effects
     def _fitted(self, gaps: Mapping[str, Floats], tolerance: Tolerance, rng: np.random.Generator) -> dict[str, Floats]:
-        """Fit the differences between several values together (since 1.3.0), except the step-2 gaps of sentences."""
+        """Fit the differences between several values together, with strata; not the step-2 gaps of sentences."""
         limits = {"step_1": tolerance.of_step_1, "step_2": tolerance.delta}
         if self.task.rules.most_weights is None:
             return dict(gaps)

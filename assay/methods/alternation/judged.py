@@ -40,7 +40,7 @@ class Rules:
     `labels` are the labels to judge; empty: all, or only the last of two. `tie` is the share of one side of the
     contents that a group holds in a biased block. `folds` is the number of folds whose divergences are computed.
     `alpha` is the level of the published rule's tests (``None``: not computed), and `join` combines them.
-    `most_weights` limits the weights of `mean_draws`; ``None`` (ratings before 1.3.0): no limit, and the differences
+    `most_weights` limits the weights of `mean_draws`; ``None`` (without `strata`): no limit, and the differences
     between several values are not fitted together either. `impact` adds impact ratios: for decisions of the catalog.
     """
 

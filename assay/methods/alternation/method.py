@@ -41,7 +41,7 @@ from assay.methods.shared.profiles import (
     text_cases,
 )
 from assay.model import Classify, Component, Kind, Probe, Regress
-from assay.rating.component import EARLY, Tolerance, has_too_few, look_sizes
+from assay.rating.component import EARLY, Tolerance, is_settled, look_sizes
 from assay.references import NOTHING, Found, HeldBack, NamedRows, References
 from assay.statistics.hypothesis_tests.published import Aggregate
 
@@ -78,7 +78,8 @@ class Alternation(Bounded, Method):
     stop_early : bool
         Whether to compute letters before all profiles have been asked about, and to stop when they are clear.
     folds : int
-        Number of folds into which profiles are split; the divergence of each is reported, as in P3's figures.
+        Number of folds into which profiles are split; the divergence of each is reported, as in the figures of Alelyani
+        (2021).
     strata : tuple of str, optional
         Columns of records in whose strata the difference is judged too; empty: the first with at most 12 strata in all.
         The strata of sentences are the sides of their contents and their frames. ``None``: no strata.
@@ -266,10 +267,7 @@ class Alternation(Bounded, Method):
                 answers, repeated_answers, interim_rng, 1.0 if last else EARLY, letter_only=not last
             )
             looks.append(ProfilesLook(size, {component.name: component.letter for component in components}))
-            if answers.unasked or all(
-                component.declared or (component.letter is None and not has_too_few(component))
-                for component in components
-            ):
+            if answers.unasked or all(map(is_settled, components)):
                 # judge again with a copy of the generator: the letters are the same, and the details are added
                 components = (
                     components if last else self._judge(answers, repeated_answers, final_rng, EARLY, letter_only=False)

@@ -66,7 +66,7 @@ class Association(OneSpecification[AssociationWords]):
     residual : str
         ``per-connection`` (one residual sigma for each connection; reproduces the published figures) or ``shared``.
     prior : str
-        ``paper`` (P2, section 4.1) or ``weak`` (much wider).
+        ``paper`` (Dobrzeniecka & Urbaniak, section 4.1) or ``weak`` (much wider).
     draws : int
         Posterior draws.
     delta : float
@@ -221,9 +221,9 @@ def effects_of(
     Step 1: the largest difference between groups' mean distances to all control words, human and neutral. Each mean
     uses a word's own rows only, because the hierarchy would shrink the groups towards each other.
     Step 2: the mean distance to the stereotypes of other groups minus that to the stereotypes of the own group.
-    With `rng` (since 1.3.0), step 1 holds for control words like these, strata are judged, and step 2 has no sign. With
-    three groups or more, the mean of step 2 can hide the effect of one list: the groups' differences in each list are
-    fitted together and also compared with `delta` (docs/decisions/0081).
+    With `rng` (the field `strata`), step 1 holds for control words like these, strata are judged, and step 2 has no
+    sign. With three groups or more, the mean of step 2 can hide the effect of one list: the groups' differences in each
+    list are fitted together and also compared with `delta` (docs/decisions/0081).
     """
     shares = {name: float((rows.connection == name).sum()) for name in ("human", "neutral")}
     groups = [means for terms in words.protected.values() if (means := _mean_of(posterior, terms, shares)) is not None]

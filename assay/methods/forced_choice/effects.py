@@ -120,7 +120,7 @@ def choice_effects(
         Minimum number of concepts, and of controls.
     sides : sequence of ndarray of int, optional
         Indices of the first and of the second side's concepts, to draw `common` and `apart`; or a single array, of all
-        concepts, to draw `whole`. Empty before methodology 1.3.0.
+        concepts, to draw `whole`. Empty: neither.
 
     Raises
     ------

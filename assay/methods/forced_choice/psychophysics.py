@@ -65,7 +65,7 @@ def judge_vectors(
 ) -> Component:
     """Judge the points of subjective equality of the closed-form observer.
 
-    `strata`: whether to judge also the shift that the concepts of both sides share (methodology 1.3.0). `spaces` are
+    `strata`: whether to judge also the shift that the concepts of both sides share. `spaces` are
     the vectors of each of a service's models; a word counts if every model has a vector for it.
     """
     cues = tuple(pair for pair in words.cues if all(cue in space.of for cue in pair for space in spaces))

@@ -31,8 +31,8 @@ from assay.methods.free_text.written_texts import Judgements, Judging, WrittenTe
 from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.detail import ProfilesAggregation, ProfilesLook
 from assay.methods.shared.profiles import JOINED, Case, TextProfiles, text_cases
-from assay.model import Component, Kind, Letter
-from assay.rating.component import EARLY, has_too_few, look_sizes
+from assay.model import Component, Kind
+from assay.rating.component import EARLY, are_settled, look_sizes
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class FreeText(Bounded, Method):
     delta_length : float
         Largest difference of lengths that still counts as none, as a natural logarithm: 0.1 is about 10 %.
     delta_judge : float
-        Largest lean of the judge with which its scores count, in standard deviations: the mean difference between
+        Largest bias of the judge with which its scores count, in standard deviations: the mean difference between
         versions of one text.
     confidence : float
         Probability from which a letter is declared.
@@ -93,9 +93,8 @@ class FreeText(Bounded, Method):
     aggregation: Literal["worst", "vote"] = "worst"
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.LANGUAGE_MODEL})
-    summary: ClassVar[str] = "Does a language model write otherwise about one group than about another?"
+    summary: ClassVar[str] = "Does a language model write differently about one group than about another?"
     paper: ClassVar[str] = "Assay's own, after Srivastava & Rossi (2018)"
-    takes_judge: ClassVar[bool] = True
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     COMPONENT: ClassVar[type[ComponentDocument]] = FreeTextComponent
@@ -179,15 +178,9 @@ class FreeText(Bounded, Method):
             look_rng = numbers.spawn(1)[0]
             components = self._judge(collected, judgements, deepcopy(look_rng), 1.0 if last else EARLY, words)
             looks.append(ProfilesLook(size, {component.name: component.letter for component in components}))
-            if collected.unasked or self._are_settled(components):
+            if collected.unasked or are_settled(components, self.aggregation):
                 break
         return self.finding(components, ProfilesAggregation(looks=tuple(looks)))
-
-    def _are_settled(self, components: Sequence[Component]) -> bool:
-        """Return whether no further text is needed: all letters are clear, or one is BS, which is the worst."""
-        if self.aggregation == "worst" and any(row.declared and row.letter is Letter.BS for row in components):
-            return True
-        return all(row.declared or (row.letter is None and not has_too_few(row)) for row in components)
 
     def _judge(
         self,

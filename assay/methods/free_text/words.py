@@ -23,7 +23,7 @@ REASONS: Mapping[str, str] = {
         "that counts."
     ),
     "same-text-for-all": (
-        "{where:where}the model gave the same text whatever the prompt[: {same:count} of {total:count} replies are "
+        "{where:where}the model gave the same text for every prompt[: {same:count} of {total:count} replies are "
         "identical], so that equal texts about all groups prove nothing."
     ),
     "judge-leans": (

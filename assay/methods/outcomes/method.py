@@ -171,7 +171,7 @@ class Outcomes(Bounded, Method):
                     raise UnknownName("column of by", name, self.by, f"intersections.{index}")
             refuse_repeats(f"intersections.{index}", columns)
         if self.threshold is not None and (self.decision or not self.score):
-            raise SpecificationError("a threshold makes decisions of a score, where no decision is named", "threshold")
+            raise SpecificationError("a threshold needs a score, and no decision column", "threshold")
         if not self.attribute:
             object.__setattr__(self, "attribute", ", ".join(self.by)[:100])
         if self.table is not None:

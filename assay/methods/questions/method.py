@@ -33,8 +33,8 @@ from assay.methods.questions.asked import (
     shipped_questions,
 )
 from assay.methods.questions.detail import QuestionsAggregation, QuestionsComponent, QuestionsLook
-from assay.model import Component, Kind, Letter
-from assay.rating.component import EARLY, Tolerance, has_too_few, look_sizes
+from assay.model import Component, Kind
+from assay.rating.component import EARLY, Tolerance, are_settled, look_sizes
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class GroupQuestions(Bounded, Method):
             components = self._judge(answers, deepcopy(numbers.spawn(1)[0]), 1.0 if last else EARLY)
             question_count = sum(len(tally.questions) for tally in answers.values())
             looks.append(QuestionsLook(question_count, {component.name: component.letter for component in components}))
-            if any(tally.unasked for tally in answers.values()) or self._are_settled(components):
+            if any(tally.unasked for tally in answers.values()) or are_settled(components, self.aggregation):
                 break
         return self.finding(components, QuestionsAggregation(looks=tuple(looks)))
 
@@ -152,12 +152,6 @@ class GroupQuestions(Bounded, Method):
             judge_answers(name, tally, tolerance, self.delta_loss, child_rng)
             for (name, tally), child_rng in zip(answers.items(), rng.spawn(len(answers)), strict=True)
         ]
-
-    def _are_settled(self, components: Sequence[Component]) -> bool:
-        """Return whether no further question is needed: all letters are clear, or one is BS, which is the worst."""
-        if self.aggregation == "worst" and any(row.declared and row.letter is Letter.BS for row in components):
-            return True
-        return all(row.declared or (row.letter is None and not has_too_few(row)) for row in components)
 
 
 def _of_turns(questions: Sequence[AskedQuestion], category: str, first: int, end: int) -> list[AskedQuestion]:

@@ -97,7 +97,7 @@ class TermsLook:
 
 @dataclass(frozen=True)
 class Scores:
-    """P4's score and other scores of a list of terms."""
+    """Score of Jiang et al., and other scores of a list of terms."""
 
     list: str | None = None
     over_terms: float | None = None
@@ -173,7 +173,7 @@ NO_SOURCE = Source()
 
 @dataclass(frozen=True)
 class ModelScores(Scores):
-    """P4's score over all specifications, or the reason why there is none."""
+    """Score of Jiang et al. over all specifications, or the reason why there is none."""
 
     by_bias: Shares = NO_ENTRIES
     why: str | None = None
@@ -198,6 +198,6 @@ class TermsComponent(WordsComponent):
 
 @dataclass(frozen=True)
 class TermsAggregation(AggregationDocument):
-    """P4's score over all specifications."""
+    """Score of Jiang et al. over all specifications."""
 
     model: ModelScores = NO_MODEL

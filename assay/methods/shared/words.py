@@ -42,12 +42,12 @@ COVERAGE: Mapping[str, str] = {
 
 TERMS: Mapping[str, str] = {
     "one-term-only": (
-        "{where:where}[the list {group:value}|a list] holds one attribute term that could be used"
-        "[, {term:value}]; how terms differ cannot be told from one."
+        "{where:where}[the list {group:value}|a list] has only one usable attribute term"
+        "[, {term:value}]; the variation between terms cannot be estimated from one."
     ),
     "no-neutral-terms": (
-        "{where:where}no neutral attribute terms were given, so that step 1 was not measured: whether the model "
-        "prefers a group whatever the attribute is unknown."
+        "{where:where}no neutral attribute terms were given, so step 1 was not measured: whether the model "
+        "prefers one group for every attribute is unknown."
     ),
 }
 """Reasons about scores of terms."""

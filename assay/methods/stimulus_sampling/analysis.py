@@ -46,7 +46,7 @@ LEAST_RATE, LEAST_PART = 0.02, 0.1
 """Minimum positive rate of a side, absolute and relative to the other side's, for the side to be judged separately."""
 
 LEAST_OF_CELL = 10
-"""Minimum effective number of positive inputs for each cell of the prior of vectors, on average (since 1.3.0)."""
+"""Minimum effective number of positive inputs for each cell of the prior of vectors, on average."""
 
 
 def judge(

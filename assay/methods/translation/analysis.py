@@ -79,7 +79,7 @@ class TranslationMethod(Bounded, Method):
     languages : tuple of str
         Middle languages (ISO 639-1, optionally with region or script). Each is a component.
     texts_per_block : int
-        Texts per block at the first look (P5 uses 20).
+        Texts per block at the first look (Srivastava & Rossi 2018: 20).
     max_texts_per_block : int
         Texts per block at the last look; used only with `stop_early`.
     stop_early : bool
@@ -93,7 +93,7 @@ class TranslationMethod(Bounded, Method):
     confidence : float
         Probability from which a letter is declared.
     aggregation : str
-        How components become one letter: ``worst`` (P5) or ``vote``.
+        How components become one letter: ``worst`` (Srivastava & Rossi 2018) or ``vote``.
     alpha : float
         Level of the tests behind the published rules.
     strata : bool
@@ -249,8 +249,7 @@ class TwoStepTest:
     `sizes` are the texts per block at each look. The excess concordance of contents is drawn only if `tolerance` has
     a limit for it (``content``). `alpha` is the level of the published rules; `reading` and `statistic` name the
     rules that come first, and `join` combines the comparisons of a step. `delta_loss` limits the difference of
-    losses; `strata` says whether differences between occupations are judged besides the mean over them (both since
-    methodology 1.3.0).
+    losses; `strata` says whether differences between occupations are judged besides the mean over them.
     """
 
     sizes: tuple[int, ...]

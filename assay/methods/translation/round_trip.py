@@ -45,12 +45,14 @@ class RoundTrip(TranslationMethod):
         Sentence constructions; each is measured with each language. ``base`` is the paper's.
     delta_content : float
         Largest excess concordance (same answer for different pronouns) that still counts as answering by the pronoun.
-    reading, statistic : str
-        Which published reading and chi-squared statistic are shown first among the published
-        rules; all are computed and none decides the headline.
+    reading : str
+        The reading of the published rule that is shown first; both are computed, and neither decides the headline.
+    statistic : str
+        The statistic of the published rule; only this one is computed. The exact multinomial
+        test is always shown as well.
     join : str
-        How a published rule combines the comparisons of a step: ``worst`` (P5, section 4.3) or ``vote`` (its
-        footnote 4: biased if at least half of them are).
+        How a published rule combines the comparisons of a step: ``worst`` (Srivastava & Rossi 2018, section 4.3) or
+        ``vote`` (their footnote 4: biased if at least half of them are).
     held_back : tuple of str
         Further frames of ``base`` that the agency held back until this rating; the agency fills them in.
     """

@@ -106,7 +106,7 @@ class PictureTally(AnswerTally[UsablePicture, PictureReading]):
     """Counts of questions about pictures, and readings of the answers.
 
     Of the pictures that were shown with the labels in both orders (`in_both_orders`), `changed` had answers that
-    differed. Texts that do not answer (`why_unclear`) are lost if `lose_unclear`; before methodology 1.3.0 they counted
+    differed. Texts that do not answer (`why_unclear`) are lost if `lose_unclear`; otherwise they count
     half for each label.
     """
 

@@ -1,4 +1,4 @@
-"""Goodness of fit of counts to a specification: chi-squared in three forms, exact multinomial, and G.
+"""Goodness of fit of counts to a specification: chi-squared in three forms, and exact multinomial.
 
 Two rules hold for all tests. A cell that is empty on both sides is dropped. An observation in a
 cell whose specified share is 0 refutes the specification: ``p = 0``, and the statistic is ``None``,

@@ -313,7 +313,7 @@ def deviations_of(rates: Floats, prior: Prior) -> Floats:
     of_value = (rates * prior.sides).sum(axis=-1)
     total = of_value.sum(axis=-1, keepdims=True)
     if not (total > 0).all():
-        raise EvidenceError("the service said yes to no input, so that nothing is known of what makes it")
+        raise EvidenceError("no input got the positive class, so its distribution over the groups is unknown")
     return np.asarray(of_value / total - 1 / of_value.shape[-1])
 
 

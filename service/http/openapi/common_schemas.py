@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import cache
 from inspect import cleandoc, getsource
 from itertools import pairwise
-from typing import Annotated, Any, Generic, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler
@@ -50,12 +50,16 @@ class DescribedModel(BaseModel):
     Docstrings are read only for the OpenAPI document: pydantic's `use_attribute_docstrings` reads them at each start.
     """
 
+    described_by: ClassVar[type | None] = None
+    """Class with the docstrings of a schema that is derived from it."""
+
     @classmethod
     def __get_pydantic_json_schema__(cls, core: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         schema = handler(core)
         properties = handler.resolve_ref_schema(schema).get("properties", {})
         for base in cls.__mro__[: cls.__mro__.index(DescribedModel)]:
-            for name, description in _docstrings(base.__module__).get(base.__name__, {}).items():
+            source = base.__dict__.get("described_by") or base
+            for name, description in _docstrings(source.__module__).get(source.__name__, {}).items():
                 if name in cls.model_fields:
                     properties[cls.model_fields[name].alias or name].setdefault("description", description)
         return schema

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from demo import lexicons
 from demo.predictors.prediction import Predictor
-from tests.support.real_systems import adult, census, ngram, word_vectors
+from tests.support.real_systems import adult, census, lexicons, ngram, word_vectors
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 """Folder of public data, beside the checkout."""
@@ -32,6 +31,6 @@ def load(name: str, data: Path = DATA) -> Predictor:
     DataAbsent
         If the system's data are not in the folder `data`.
     UnknownName, NotInstalled
-        As `demo.lexicons.load`.
+        As `lexicons.load`.
     """
     return TRAINED[name](data) if name in TRAINED else lexicons.load(name)

@@ -158,7 +158,7 @@ def test_every_format_names_the_population_of_its_intervals(name, estimand):
         ("records, opposite by a number", r"Within “x: above 0\.029” alone, answers move by an estimated 0\.62"),
         (
             "records, one group refused",
-            r"Questions about “woman” stay without a usable answer more often than others, by an estimated 1\d of 100",
+            r"Questions about “woman” get no usable answer more often than others, by an estimated 1\d of 100",
         ),
         (
             "translator, occupations by labour",

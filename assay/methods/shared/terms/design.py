@@ -27,7 +27,7 @@ from assay.methods.shared.one_specification import refuse_other_attribute
 from assay.methods.shared.terms.items import AuthorCounts, Authoring, SortedItems, in_turns, within
 from assay.methods.shared.terms.scores import TermScores
 from assay.model import Component, Probe, Reply
-from assay.rating.component import EARLY, Tolerance, has_too_few, look_sizes
+from assay.rating.component import EARLY, Tolerance, is_settled, look_sizes
 from assay.references import AuthoredItems, FoundWords, MaterialKind, NamedCorpus, NamedWords, References
 
 MOST_ITEMS = 10_000
@@ -315,7 +315,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
             tolerance = self.tolerance(1.0 if last else EARLY)
             component = scores.judge(tolerance, interim_rng, letter_only=True)
             scores.looks.append(scores.looked(size, component))
-            if last or component.declared or (component.letter is None and not has_too_few(component)):
+            if last or is_settled(component):
                 break
         # judge again with a copy of the generator: the letter is the same, and the details are added
         return scores.judge(tolerance, final_rng)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import pytest
 
@@ -184,7 +185,7 @@ def test_ratings_by_different_methods_or_attributes_are_not_compared_and_the_rea
 def test_a_difference_is_written_as_json():
     parts = [component("es", "BS", posterior(bs=1), step_1=effect(0.3, 0.2, 0.4))]
     found = difference(rating("BS", components=parts), rating("BS", components=parts, seed=8))
-    written = json.loads(json.dumps(found.as_json(), allow_nan=False))
+    written = json.loads(json.dumps(asdict(found), allow_nan=False))
     assert written["changed"] is False
     assert written["effects"][0]["moved"] == 0
     assert written["inputs"] == [{"what": "seed", "place": "", "before": 7, "after": 8}]

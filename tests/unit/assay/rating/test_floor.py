@@ -14,7 +14,17 @@ from assay.document import ServiceDocument, as_json
 from assay.explain import Vocabulary, explain
 from assay.methods import RoundTrip
 from assay.model import Evidence, Finding, HiddenEffect, Letter, Reason
-from assay.rating.component import TOO_FEW, Counts, Measurement, Tolerance, Units, answers_needed, has_too_few
+from assay.rating.component import (
+    TOO_FEW,
+    Counts,
+    Measurement,
+    Tolerance,
+    Units,
+    answers_needed,
+    are_settled,
+    has_too_few,
+    is_settled,
+)
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
 from assay.statistics.hidden.chance import may_be_chance
@@ -67,6 +77,15 @@ def test_a_component_with_just_enough_units_has_its_letter():
     component = component_of(Units("text", 30, 30), Units("control word", 9))
     assert (component.letter, component.declared) == (Letter.BS, True)
     assert not has_too_few(component)
+
+
+def test_one_component_that_is_surely_bs_settles_a_rating_by_the_worst_component_but_not_by_a_vote():
+    clear, open_ = component_of(Units("text", 30, 30)), component_of(Units("text", 12, 30))
+    assert is_settled(clear)
+    assert not is_settled(open_)
+    assert are_settled([clear, open_], "worst")
+    assert not are_settled([clear, open_], "vote")
+    assert are_settled([clear, clear], "vote")
 
 
 @pytest.mark.parametrize(("count", "usable"), [(0, "0 texts"), (1, "1 text"), (12, "12 texts")])

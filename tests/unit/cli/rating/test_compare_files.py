@@ -58,7 +58,7 @@ def file(tmp_path):
 
 @pytest.mark.parametrize(
     ("before", "after", "said"),
-    [(0.3, 0.0, "followed less"), (0.0, 0.3, "followed more"), (0.1, 0.1, "the interval holds zero")],
+    [(0.3, 0.0, "followed less"), (0.0, 0.3, "followed more"), (0.1, 0.1, "the interval includes zero")],
 )
 def test_the_output_states_whether_stereotypes_are_followed_more_or_less(file, capsys, before, after, said):
     compare_files(file("a.json", rating(before)), file("b.json", rating(after)), as_json=False)

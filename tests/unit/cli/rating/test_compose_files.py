@@ -65,7 +65,12 @@ def test_the_exit_code_of_compose_is_that_of_the_composed_letter(capsys, letters
 
 def test_both_composition_tables_and_their_used_cells_are_printed(capsys):
     _, printed = composed(capsys, "UCS", "DSBS", as_json=False)
-    for words in ("UCS * DSBS inferred: DSBS", "published (P5, Table 2) DSBS", "revised UCS", "Row UCS, column DSBS"):
+    for words in (
+        "UCS * DSBS inferred: DSBS",
+        "published (Srivastava & Rossi 2018, Table 2) DSBS",
+        "revised UCS",
+        "Row UCS, column DSBS",
+    ):
         assert words in printed
     code, found = composed(capsys, "UCS", "DSBS", table="revised")
     assert (code, found["letter"], found["provenance"]) == (Exit.UCS, "UCS", "inferred")

@@ -1,3 +1,4 @@
+import shutil
 import sqlite3
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +12,8 @@ import store
 from store.core import migrate
 from store.core.columns import metadata
 from store.core.errors import SchemaMismatch
+from store.targets import targets
+from store.targets.targets import NewTarget
 from tests.support.concurrency import run_concurrently
 
 for path in Path(store.__file__).parent.glob("*/tables.py"):
@@ -53,6 +56,44 @@ def test_database_with_an_unknown_schema_version_is_refused(database, database_u
         migrate.check(database_url)
     with pytest.raises(SchemaMismatch):
         migrate.upgrade(database_url)
+
+
+@pytest.mark.parametrize("found", ["0001", "0017"])
+def test_a_database_of_an_unreleased_version_is_refused_and_the_message_says_what_to_do(database, database_url, found):
+    with database.write() as c:
+        c.execute(text("UPDATE alembic_version SET version_num = :found"), {"found": found})
+    for refused in (migrate.check, migrate.upgrade, migrate.upgrade_if_writable):
+        with pytest.raises(SchemaMismatch) as error:
+            refused(database_url)
+        message = str(error.value)
+        assert f"is at schema {found} and this version of Assay needs {migrate.head()}; an unreleased" in message
+        assert "export what you need with that version, or start with an empty database" in message
+        assert "assay migrate" not in message
+
+
+NEXT_MIGRATION = """
+import sqlalchemy as sa
+from alembic import op
+revision, down_revision = "0019", "0018"
+def upgrade():
+    op.add_column("targets", sa.Column("note", sa.Text(), nullable=False, server_default="none"))
+"""
+
+
+def test_a_later_migration_upgrades_a_database_and_keeps_its_rows(database, database_url, monkeypatch, tmp_path):
+    with database.write() as c:
+        target = targets.add(c, NewTarget("default", "T", "translator", "libretranslate", "https://a.example", {}, {}))
+    scripts = Path(shutil.copytree(migrate.SCRIPTS, tmp_path / "scripts"))
+    (scripts / "versions" / "0019_notes.py").write_text(NEXT_MIGRATION)
+    monkeypatch.setattr(migrate, "SCRIPTS", scripts)
+    with pytest.raises(SchemaMismatch, match="this version of Assay needs 0019; run `assay migrate`"):
+        migrate.check(database_url)
+    migrate.upgrade(database_url)
+    migrate.check(database_url)
+    with database.read() as c:
+        assert c.execute(text("SELECT id, note FROM targets")).all() == [(target.id, "none")]
+    monkeypatch.undo()
+    migrate.check(database_url, or_newer=True)  # by a process of the version before
 
 
 def test_a_running_process_accepts_a_later_schema_but_not_an_older_schema(database, database_url):

@@ -1,12 +1,8 @@
 """Ratings of exactly one service, and the newest rating of each service."""
 
-import json
 import time
-from importlib import import_module
 
 import pytest
-from alembic.migration import MigrationContext
-from alembic.operations import Operations
 from sqlalchemy import event, text
 
 from store.ratings import registry, services
@@ -139,22 +135,3 @@ def test_key_figures_are_those_of_the_effect_that_decides(database, published):
     assert row.id == rating_id
     expected = {"name": "step_1", "step": 1, "hidden": None, "limit": 0.1, "estimate": 0.3, "low": 0.2, "high": 0.4}
     assert row.key_figures == {"questions": 240, **expected}
-
-
-def test_the_migrations_fill_in_old_rows_and_skip_a_row_that_they_cannot_read(database, published, caplog):
-    good = published(**SHOWN, target=target(digest(1)), letter="BS", document=document(0.3, 0.2, 0.4))
-    bad = published(**SHOWN, target=target(digest(2)))
-    with database.write() as c:
-        before = list(c.execute(text("SELECT * FROM service_ratings WHERE rating_id = :id"), {"id": good}))
-        c.execute(text("DELETE FROM service_ratings"))
-        c.execute(text("UPDATE ratings SET document = :bytes WHERE id = :id"), {"bytes": b"xx", "id": bad})
-        with Operations.context(MigrationContext.configure(c)):
-            for migration in ("0017_services", "0018_rankings"):
-                import_module(f"migrations.versions.{migration}")._fill_in()
-        rows = {row.rating_id: row for row in c.execute(text("SELECT * FROM service_ratings"))}
-    (row,) = before
-    same = [name for name in row._fields if name != "key_figures"]
-    assert [getattr(rows[good], name) for name in same] == [getattr(row, name) for name in same]
-    assert json.loads(rows[good].key_figures) == json.loads(row.key_figures)
-    assert (rows[bad].service, rows[bad].key_figures) == (service_key(target(digest(2))), None)
-    assert bad in caplog.text

@@ -6,13 +6,10 @@ Row 90 of docs/reliability.md: ffe18d3c showed a competitor's rating, or invente
 from __future__ import annotations
 
 import pytest
-from alembic import command
-from sqlalchemy import MetaData, column, insert, select, table
+from sqlalchemy import select
 
-from store.core import migrate
 from store.ratings import compositions, history, published, rating_statistics, ratings
 from store.ratings.standing import Standing, standings
-from store.ratings.tables import ratings as stored
 from store.targets import domains, targets
 from store.targets.targets import NewTarget
 from store.webhooks.tables import outbox
@@ -120,22 +117,3 @@ def test_notices_about_a_rating_say_who_requested_it_and_how(database, rated, pr
         "job.succeeded": facts,
         "rating.published": facts,
     }
-
-
-def test_a_migration_fills_in_the_addresses_of_earlier_ratings(database):
-    config = migrate._config()
-    with database.write() as c:
-        every_table = MetaData()  # as the database has them: which tables are imported depends on the other tests
-        every_table.reflect(c)
-        every_table.drop_all(c)
-        config.attributes["connection"] = c
-        command.upgrade(config, "0011")
-        texts = ("tenant", "target", "method", "attribute", "visibility", "methodology_version", "request_digest")
-        facts = dict.fromkeys(texts, "x") | {"created_at": 1, "expires_at": 2, "declared": False, "document": b"{}"}
-        for name, url in (("a", SPELLED), ("b", "")):
-            row = facts | {"id": name, "job_id": name, "target_url": url}
-            c.execute(insert(table("ratings", *map(column, row))).values(row))
-        command.upgrade(config, "head")
-        rows = c.execute(select(stored.c.host, stored.c.address, stored.c.requester)).all()
-    known = ("api.example.com", "api.example.com/translate", None)
-    assert sorted(map(tuple, rows), key=str) == sorted([known, (None, None, None)], key=str)

@@ -251,7 +251,7 @@ def test_strata_without_common_groups_cannot_be_compared():
         ({"truth": "stayed"}, r"say which value of stayed is favourable: 0 \(100\), 1 \(100\)"),
         ({"decision": "group"}, "decision names 'group' twice"),
         ({"intersections": (("group", "sex"),)}, "no column of by is called 'sex'"),
-        ({"threshold": 0.5}, "a threshold makes decisions of a score"),
+        ({"threshold": 0.5}, "a threshold needs a score, and no decision column"),
     ],
 )
 def test_a_wrong_column_or_value_is_refused_with_what_is_there(fields, message):

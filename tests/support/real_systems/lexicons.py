@@ -1,4 +1,4 @@
-"""Real sentiment lexicons beside the demo services: VADER, TextBlob and AFINN (extra ``real``).
+"""Real sentiment lexicons, served beside the demo services: VADER, TextBlob and AFINN (extra ``real``).
 
 As regressors they answer in their own unit. As classifiers they need the probability of ``positive``,
 which none of them returns: VADER's compound and TextBlob's polarity p, in [-1, 1], become (p + 1)/2;

@@ -1,4 +1,4 @@
-"""Initial schema: jobs, observations, ratings, targets and API keys."""
+"""Jobs with their records, suites and schedules, the shares of tenants, and rated hosts."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from alembic import op
 
 from migrations.columns import optional, required
 
-revision = "0001"
-down_revision = None
-
 COUNTED = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
-def upgrade() -> None:
-    """Create the tables."""
+def create() -> None:
+    """Create the tables and their indexes."""
     _jobs()
     _records_of_jobs()
-    _ratings()
-    _targets()
-    _keys()
+    _hosts()
+    _suites()
+    _shares()
 
 
 def _jobs() -> None:
@@ -51,7 +48,7 @@ def _jobs() -> None:
         *optional(sa.BigInteger, "started_at", "finished_at"),
         sa.Column("error", sa.Text()),
         sa.Column("result", sa.LargeBinary()),
-        sa.Column("rating_id", sa.Text()),
+        *optional(sa.Text, "rating_id", "author", "waits_why", "nonce", "commitment"),
         sa.CheckConstraint("(status = 'running') = (lease_until IS NOT NULL)", name="ck_jobs_running_is_leased"),
         sa.CheckConstraint(
             "status IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')", name="ck_jobs_status_is_known"
@@ -66,6 +63,8 @@ def _jobs() -> None:
     )
     op.create_index("ix_jobs_tenant_status_created_at_id", "jobs", ["tenant", "status", "created_at", "id"])
     op.create_index("ix_jobs_tenant_target_url_created_at_id", "jobs", ["tenant", "target_url", "created_at", "id"])
+    op.create_index("ix_jobs_status_tenant_next_run_at_id", "jobs", ["status", "tenant", "next_run_at", "id"])
+    op.create_index("ix_jobs_tenant_started_at", "jobs", ["tenant", "started_at"])
 
 
 def _records_of_jobs() -> None:
@@ -110,67 +109,84 @@ def _records_of_jobs() -> None:
     op.create_index("ix_outbox_state_next_attempt_at", "outbox", ["state", "next_attempt_at"])
 
 
-def _ratings() -> None:
-    """Create the table of ratings."""
+def _hosts() -> None:
+    """Create the tables of rated hosts: turns of jobs, and files with which a host refuses ratings."""
     op.create_table(
-        "ratings",
-        *required(sa.Text, "id", "tenant", "job_id"),
-        sa.Column("target_id", sa.Text()),
-        *required(sa.Text, "target_url", "target", "method", "attribute"),
-        sa.Column("letter", sa.Text()),
-        sa.Column("declared", sa.Boolean(), nullable=False),
-        *required(sa.Text, "visibility", "methodology_version", "request_digest"),
-        *required(sa.BigInteger, "created_at", "expires_at"),
-        sa.Column("document", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name="pk_ratings"),
-        sa.UniqueConstraint("job_id", name="uq_ratings_job_id"),
+        "host_turns",
+        *required(sa.Text, "job_id", "host"),
+        sa.Column("admitted_at", sa.BigInteger()),
+        sa.ForeignKeyConstraint(["job_id"], ["jobs.id"], name="fk_host_turns_job_id", ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("job_id", "host", name="pk_host_turns"),
     )
-    op.create_index("ix_ratings_created_at_id", "ratings", ["created_at", "id"])
-    op.create_index("ix_ratings_target_url_created_at_id", "ratings", ["target_url", "created_at", "id"])
-    op.create_index("ix_ratings_tenant_created_at_id", "ratings", ["tenant", "created_at", "id"])
-    op.create_index(
-        "ix_ratings_tenant_request_digest_created_at", "ratings", ["tenant", "request_digest", "created_at"]
-    )
-    op.create_index(
-        "ix_ratings_tenant_target_url_created_at_id", "ratings", ["tenant", "target_url", "created_at", "id"]
+    op.create_index("ix_host_turns_host", "host_turns", ["host"])
+    op.create_table(
+        "refusal_files",
+        sa.Column("url", sa.Text(), nullable=False),
+        sa.Column("refuses", sa.Boolean()),
+        sa.Column("read_at", sa.BigInteger(), nullable=False),
+        sa.Column("retry_at", sa.BigInteger()),
+        sa.Column("failures", sa.Integer(), nullable=False, server_default="0"),
+        sa.PrimaryKeyConstraint("url", name="pk_refusal_files"),
     )
 
 
-def _targets() -> None:
-    """Create the table of targets."""
+def _suites() -> None:
+    """Create the tables of suites, cells and schedules."""
     op.create_table(
-        "targets",
-        *required(sa.Text, "id", "tenant", "name", "kind", "protocol", "base_url", "settings", "limits", "visibility"),
-        *optional(sa.LargeBinary, "secret_ciphertext", "secret_nonce"),
-        *optional(sa.Text, "secret_key_id", "secret_last4"),
+        "suites",
+        *required(sa.Text, "id", "tenant"),
+        sa.Column("target_url", sa.Text()),
+        *required(sa.Text, "target", "request"),
+        sa.Column("callback_url", sa.Text()),
+        sa.Column("visibility", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("ended_at", sa.BigInteger()),
+        sa.PrimaryKeyConstraint("id", name="pk_suites"),
+    )
+    op.create_index("ix_suites_tenant_created_at_id", "suites", ["tenant", "created_at", "id"])
+    op.create_table(
+        "suite_cells",
+        sa.Column("suite_id", sa.Text(), nullable=False),
+        sa.Column("place", sa.Integer(), autoincrement=False, nullable=False),
+        *required(sa.Text, "method", "attribute", "label", "job_id"),
+        sa.ForeignKeyConstraint(["suite_id"], ["suites.id"], name="fk_suite_cells_suite_id", ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("suite_id", "place", name="pk_suite_cells"),
+    )
+    op.create_index("ix_suite_cells_job_id", "suite_cells", ["job_id"])
+    op.create_table(
+        "schedules",
+        *required(sa.Text, "id", "tenant", "name", "request"),
+        sa.Column("cron", sa.Text()),
+        sa.Column("interval_s", sa.BigInteger()),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("next_at", sa.BigInteger(), nullable=False),
+        sa.Column("last_at", sa.BigInteger()),
+        *optional(sa.Text, "last_job_id", "last_failure", "key_id"),
         sa.Column("version", sa.Integer(), nullable=False),
         *required(sa.BigInteger, "created_at", "updated_at"),
         sa.Column("removed_at", sa.BigInteger()),
-        sa.PrimaryKeyConstraint("id", name="pk_targets"),
+        sa.CheckConstraint("(cron IS NULL) <> (interval_s IS NULL)", name="ck_schedules_one_rhythm"),
+        sa.CheckConstraint("state IN ('active', 'paused')", name="ck_schedules_state_is_known"),
+        sa.PrimaryKeyConstraint("id", name="pk_schedules"),
     )
-    op.create_index("ix_targets_tenant_created_at_id", "targets", ["tenant", "created_at", "id"])
+    op.create_index("ix_schedules_state_next_at", "schedules", ["state", "next_at"])
+    op.create_index("ix_schedules_tenant_created_at_id", "schedules", ["tenant", "created_at", "id"])
 
 
-def _keys() -> None:
-    """Create the tables of API keys and idempotency keys."""
+def _shares() -> None:
+    """Create the tables of workers and of the bytes that each tenant stores."""
     op.create_table(
-        "api_keys",
-        *required(sa.Text, "id", "tenant", "name", "short"),
-        sa.Column("digest", sa.LargeBinary(), nullable=False),
-        sa.Column("scopes", sa.Text(), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        *optional(sa.BigInteger, "expires_at", "revoked_at", "last_used_at"),
-        sa.PrimaryKeyConstraint("id", name="pk_api_keys"),
-        sa.UniqueConstraint("short", name="uq_api_keys_short"),
+        "workers",
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("slots", sa.Integer(), nullable=False),
+        sa.Column("alive_until", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("name", name="pk_workers"),
     )
-    op.create_index("ix_api_keys_tenant_created_at_id", "api_keys", ["tenant", "created_at", "id"])
     op.create_table(
-        "idempotency",
-        *required(sa.Text, "scope", "key", "payload_digest"),
-        sa.Column("began_at", sa.BigInteger(), nullable=False),
-        sa.Column("status", sa.Integer()),
-        sa.Column("headers", sa.Text()),
-        sa.Column("body", sa.LargeBinary()),
-        sa.PrimaryKeyConstraint("scope", "key", name="pk_idempotency"),
+        "stored_bytes",
+        sa.Column("tenant", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("shard", sa.Integer(), nullable=False, autoincrement=False),
+        sa.Column("bytes", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant", "kind", "shard", name="pk_stored_bytes"),
     )
-    op.create_index("ix_idempotency_began_at", "idempotency", ["began_at"])

@@ -1,13 +1,15 @@
-"""Shares of a model's decisions that are one label, by group, and their impact ratios."""
+"""Rates by group: shares of decisions with one label and their impact ratios, and shares of lost replies."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from assay.document import EffectDocument
-from assay.methods.alternation.detail import DisparateImpact, RateDocument, RatioDocument
+from assay.methods.alternation.detail import AlternationComponent, DisparateImpact, RateDocument, RatioDocument
 from assay.methods.alternation.judged import Judged
-from assay.model import Floats
+from assay.model import Component, Evidence, Floats, Letter
+from assay.rating.component import Measurement, Tolerance
+from assay.rating.losses import loss_effect, lost_replies
 from assay.statistics.intervals.alternation_effects import DRAWS, Profiles
 from assay.statistics.intervals.credible import equal_tailed
 
@@ -44,3 +46,24 @@ def impact_ratios(scores: Floats, task: Judged, rng: np.random.Generator) -> Dis
         effect = EffectDocument(float(ratio), max(0.0, limits.low), limits.high, LEVEL)
         ratios.append(RatioDocument(name, values[highest], effect))
     return DisparateImpact(rates, tuple(ratios))
+
+
+def refused_group(
+    task: Judged, measurement: Measurement[AlternationComponent], tolerance: Tolerance, rng: np.random.Generator
+) -> Component | None:
+    """Return the component with the letter BS if the groups' shares of lost replies alone declare it, else ``None``.
+
+    The effects of the two steps stay unknown: they need profiles that were answered under every value.
+    """
+    answers, limit = task.answers, task.rules.delta_loss
+    hidden = loss_effect(answers.by_group, limit, tolerance.confidence, rng, DRAWS)
+    if not hidden or answers.unasked:
+        return None
+    nothing = np.zeros(DRAWS)
+    component = measurement.conclude(
+        Evidence(nothing, nothing, hidden=hidden),
+        lambda _: (),
+        dict.fromkeys(("step_1", "step_2")),
+        lost=lost_replies(answers.by_group, limit, 0.0, 0.0),
+    )
+    return component if component.declared and component.letter is Letter.BS else None

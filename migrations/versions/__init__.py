@@ -1,0 +1,1 @@
+"""One module for each migration; Alembic loads them."""
