@@ -39,7 +39,7 @@ SCALES = {
         "frozen": Scale(2, 6),
         "redis": Scale(3, 8),
         "postgres": Scale(2, 6),
-        "all parts": Scale(5, 30, 0.5),
+        "all parts": Scale(5, 20, 0.5),
     },
     "long": {**LONG, "all parts": Scale(150, 1000, 1.2)},
     "night": {**LONG, "all parts": Scale(1000, 10_000, 0.9)},

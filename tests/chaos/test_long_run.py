@@ -1,6 +1,6 @@
 """A long run under random faults of every part: no job is lost, doubled or changed (docs/reliability.md, row 85).
 
-The suite runs 30 jobs, ``make chaos`` 1,000 and ``--chaos-scale night`` 10,000.
+The suite runs 20 jobs, ``make chaos`` 1,000 and ``--chaos-scale night`` 10,000.
 """
 
 from __future__ import annotations

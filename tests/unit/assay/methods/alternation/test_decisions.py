@@ -14,7 +14,8 @@ from assay.methods.alternation.method import Alternation
 from assay.methods.shared.profiles import TextProfiles, text_cases
 from assay.model import Failure, Kind, Letter, Reply
 
-SEEDS = 20
+SEEDS = 8
+"""Ratings of each service; `make calibrate` makes 20 and more of such services (docs/calibration.md)."""
 GENDER = attribute("gender")
 HER_NAMES = re.compile(rf"\b(?:{'|'.join(names(GENDER)['she'])})\b")
 FAVOURABLE = decision("hiring").contents["favourable"]

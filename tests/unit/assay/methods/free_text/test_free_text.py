@@ -21,7 +21,8 @@ BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
 EVEN = Writer(WOMEN)
 BY_NAME = Writer(names(attribute("gender"))["she"], tone=0.15)
 NAMED = {"texts": TextProfiles(mention="name")}
-SEEDS = 20
+SEEDS = 8
+"""Ratings of each service; `make calibrate` makes 20 and more of such services (docs/calibration.md)."""
 
 
 def letters(writer: Writer, judge: TextJudge | None, seeds: int = SEEDS, **fields) -> Counter:

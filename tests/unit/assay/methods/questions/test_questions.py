@@ -17,7 +17,8 @@ from assay.rating.decision import rate
 from tests.support.simulated.questions import Answerer, service
 
 BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
-SEEDS = 20
+SEEDS = 8
+"""Ratings of each service; `make calibrate` makes 20 and more of such services (docs/calibration.md)."""
 
 
 def rated(answerer: Answerer, seed: int = 0, **fields) -> Rating:
