@@ -77,7 +77,7 @@ def test_a_link_to_a_case_opens_it_and_a_reload_keeps_it(site: Site, reader: Rea
     expect(opened).to_be_visible()
     assert page.url.endswith(f"?case={second['id']}#case-{second['id']}")
     page.reload()
-    expect(opened).to_contain_text(f"{second['observations'][0]} · {second['key']}")
+    expect(opened).to_contain_text(f"no. {second['observations'][0]}")
     page.get_by_role("link", name=f"Read case {first['id']} as recorded").click()
     expect(page.locator(f"li article#case-{first['id']}")).to_be_focused()
 
