@@ -183,6 +183,17 @@ class RatingView:
         deciding = self.document.aggregation.deciding
         return tuple(component for component in self.components if component.name in deciding) or self.components
 
+    @property
+    def decider(self) -> Component | None:
+        """The foremost component with the largest effect of the step that decides; ``None`` if nothing was asked."""
+        step = "step_2" if self.verdict.letter is Letter.DSBS else "step_1"
+
+        def size(component: Component) -> float:
+            effect = component.effect(step)
+            return 0.0 if effect is None else abs(effect.estimate or 0.0)
+
+        return max(self.foremost, key=size, default=None)
+
     @cached_property
     def published(self) -> Mapping[str, str | None]:
         """Letters by published rules."""

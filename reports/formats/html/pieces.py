@@ -116,8 +116,8 @@ def folded(listing: Table) -> Markup:
 
 
 def reasons(entries: Iterable[ReasonView]) -> Markup | None:
-    """List reasons, each with its code, which the documentation explains."""
-    items = [tag("li", foreign(unbroken(reason.text)), " ", tag("code", reason.code)) for reason in entries]
+    """List reasons."""
+    items = [tag("li", foreign(unbroken(reason.text))) for reason in entries]
     return tag("ul", *items, class_="reasons") if items else None
 
 
