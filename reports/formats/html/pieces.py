@@ -13,7 +13,7 @@ from reports.markup import Content, Markup, join, tag
 from reports.view import NOT_MEASURED, ReasonView, Table, Verdict
 
 _PERCENT = re.compile(r"(?<=\d) %")
-_INTERVAL = re.compile(r"[\d.e+-]* ?\([\d.e+-]+ to [\d.e+-]+\)")
+_INTERVAL = re.compile(r"[\d.,e+-]* ?\([\d.,e+-]+ to [\d.,e+-]+\)")
 
 TALL = 20
 """Number of rows above which a table scrolls under its head."""
