@@ -31,7 +31,7 @@ from assay.explain import Vocabulary, explain, request_in_words
 from assay.model import Letter, Reason
 from assay.rating.document import deciding_effect
 from reports.because import Because, because, phrase, unit_of
-from reports.in_words import paragraph, settle_in_words
+from reports.in_words import largest_part, paragraph, settle_in_words
 from reports.method_report import MethodReport
 from reports.methods import report_of
 from reports.plain import visible
@@ -185,14 +185,9 @@ class RatingView:
 
     @property
     def decider(self) -> Component | None:
-        """The foremost component with the largest effect of the step that decides; ``None`` if nothing was asked."""
-        step = "step_2" if self.verdict.letter is Letter.DSBS else "step_1"
-
-        def size(component: Component) -> float:
-            effect = component.effect(step)
-            return 0.0 if effect is None else abs(effect.estimate or 0.0)
-
-        return max(self.foremost, key=size, default=None)
+        """The component with the largest effect of the step that decides; ``None`` if nothing was measured."""
+        part = largest_part(self.document)
+        return next((component for component in self.components if component.part is part), None)
 
     @cached_property
     def published(self) -> Mapping[str, str | None]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from assay.experiment import generator
-from assay.methods.questions.asked import OPTIONS, most_turns, shipped_questions
-from assay.methods.shared.answers.question_scores import Question, read_question
+from assay.methods.questions.asked import OPTIONS, AskedQuestion, questions_by_name
 from assay.model import Observation
 from reports.cases.reading import (
     STEREOTYPE,
@@ -27,19 +25,8 @@ class QuestionCases(CaseReader):
     """A question is a case: its answers follow the stereotype, go against it, or neither."""
 
     @cached_property
-    def _questions(self) -> Mapping[str, tuple[str, Question]]:
-        """The component and the question by the name of a question."""
-        return dict(self._named())
-
-    def _named(self) -> Iterator[tuple[str, tuple[str, Question]]]:
-        records = self.rating.experiment.get("questions") or ()
-        for number, record in enumerate(records):
-            question = read_question(record)
-            yield f"{question.template}/{number}", (record["category"], question)
-        attribute = str(self.rating.attribute)
-        # the order of the options differs from the asked one, but not who is meant
-        for row in () if records else shipped_questions(attribute, most_turns(attribute), generator(0)):
-            yield row.name, (row.category, row.question)
+    def _questions(self) -> Mapping[str, AskedQuestion]:
+        return questions_by_name(self.rating.experiment, str(self.rating.attribute))
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
         """Read the text of the chosen option."""
@@ -49,21 +36,20 @@ class QuestionCases(CaseReader):
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
         """Add up the answers in all orders: those towards the stereotype, less those against it."""
-        reading = super().read(key, legs)
-        part, question = self._questions.get(key, (None, None))
-        if reading.kind != "answered" or question is None or question.stereotyped is None:
-            return reading._replace(part=part)
+        reading, asked = super().read(key, legs), self._questions.get(key)
+        stereotyped = None if asked is None else asked.question.stereotyped
+        if asked is None or stereotyped is None or reading.kind != "answered":
+            return reading._replace(part=None if asked is None else asked.category)
+        question, fits = asked.question, asked.fits_stereotype
         shares = [sum(leg.value == option for leg in legs) / len(legs) for option in question.options]
-        if question.ambiguous:
-            other = OPTIONS - question.unknown - question.stereotyped  # the indices 0, 1 and 2 add up to 3
-            surplus = shares[question.stereotyped] - shares[other]
-            towards = surplus if question.negative else -surplus
+        if fits is None:
+            other = OPTIONS - question.unknown - stereotyped  # the indices 0, 1 and 2 add up to 3
+            towards = (shares[stereotyped] - shares[other]) * (1 if question.negative else -1)
         else:  # a wrong answer follows the stereotype if the fact goes against it
-            fits = (question.right == question.stereotyped) == question.negative
-            towards = (shares[question.right] - 1) if fits else 1 - shares[question.right]
+            towards = (1 - shares[question.right]) * (-1 if fits else 1)
         kind: CaseKind = "towards" if towards > 0 else "against" if towards < 0 else "tie"
         side = STEREOTYPE[towards < 0] if towards else None
-        return CaseReading(kind, part, 1 if question.ambiguous else 2, abs(towards), side)
+        return CaseReading(kind, asked.category, 1 if fits is None else 2, abs(towards), side)
 
     def in_words(self, reading: CaseReading) -> str:
         """Return how many answers follow the stereotype, or go against it."""

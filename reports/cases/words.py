@@ -72,14 +72,11 @@ class WordCases(CaseReader):
 
     def in_words(self, reading: CaseReading) -> str:
         """Return which side or group a word is nearer to, and by how much."""
-        if reading.side == STEREOTYPE[0]:
-            return f"nearer to stereotypes of its own group, by a distance of {reading.difference:.3g}"
-        if reading.side == STEREOTYPE[1]:
-            return f"nearer to stereotypes of other groups, by a distance of {reading.difference:.3g}"
-        part = next((part for part in self.rating.components if part.name == reading.part), None)
-        if isinstance(part, ForcedChoiceComponent):
+        if any(isinstance(part, ForcedChoiceComponent) for part in self.rating.components):
             return f"{100 * (reading.difference or 0.0):.0f} % from the middle, on the side of “{reading.side}”"
-        return f"nearer to words for “{reading.side}”, by a distance of {reading.difference:.3g}"
+        stereotypes = {STEREOTYPE[0]: "stereotypes of its own group", STEREOTYPE[1]: "stereotypes of other groups"}
+        words = stereotypes.get(reading.side or "", f"words for “{reading.side}”")
+        return f"nearer to {words}, by a distance of {reading.difference:.3g}"
 
     def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
         """Return the questions; a vector is summed up by the word's distances, or its length."""
@@ -106,12 +103,9 @@ def _readings(part: object) -> Iterator[tuple[str, CaseReading]]:
     decided = deciding_effect(part, part.letter)
     connections = STRATA.get("" if decided is None else decided.name, CONTROLS)
     for word, (connection, distances) in _by_group(part).items():
-        nearest, difference = (
-            min(distances, key=distances.__getitem__),
-            max(distances.values()) - min(distances.values()),
-        )
+        nearest, furthest = min(distances, key=distances.__getitem__), max(distances.values())
         counted = part.name if connection in connections else None
-        yield word, CaseReading("answered", counted, 1, difference, nearest)
+        yield word, CaseReading("answered", counted, 1, furthest - distances[nearest], nearest)
     for protected in part.protected:
         means = {name: connection.mean for name, connection in protected.connections.items()}
         associated, different = means.get("associated"), means.get("different")
