@@ -142,11 +142,11 @@ def questions_by_name(experiment: Json, attribute: str) -> Mapping[str, AskedQue
     """Return the questions that a stored experiment can have asked; options of shipped ones may have another order."""
     records = tuple(experiment.get("questions") or ())
     recorded = [(record["category"], read_question(record)) for record in records]
-    own = tuple(
+    of_records = tuple(
         AskedQuestion(f"{question.template}/{number}", category, "", question, ())
         for number, (category, question) in enumerate(recorded)
     )
-    rows = own or shipped_questions(attribute, most_turns(attribute), generator(0))
+    rows = of_records or shipped_questions(attribute, most_turns(attribute), generator(0))
     return {row.name: row for row in rows}
 
 
