@@ -25,13 +25,13 @@ def rounded(values: Iterable[float]) -> Callable[[float], str]:
     magnitudes = [abs(value) for value in values]
     largest = max(magnitudes, default=0.0)
     if magnitudes and all(value.is_integer() for value in map(float, magnitudes)) and largest < 1e6:
-        return lambda value: f"{value:.0f}"
+        return lambda value: f"{value:,.0f}"
     if not TINY <= largest < 1e9 and largest > 0:
         return lambda value: f"{value:.{DIGITS - 1}e}" if value else "0"
     decimals = max(0, DIGITS - 1 - math.floor(math.log10(largest))) if largest else 0
     if 1 <= largest < 10:
         decimals = DIGITS
-    return lambda value: f"{round(value, decimals) + 0.0:.{decimals}f}"
+    return lambda value: f"{round(value, decimals) + 0.0:,.{decimals}f}"
 
 
 def number(value: float) -> str:

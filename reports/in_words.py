@@ -27,7 +27,7 @@ def paragraph(rating: RatingDocument, report: MethodReport) -> tuple[str, ...]:
     """Write the sentences of the paragraph, the meaning of the letter first and the advice last."""
     letter, declared = rating.letter, rating.declared
     words = letter_words(letter, declared, rating.reason_codes, report.letters)
-    component = _foremost(rating)
+    component = largest_part(rating)
     if letter is None or component is None:
         return words.meaning, words.advice
     specific = [visible(sentence) for sentence in report.in_words(rating, component) if sentence]
@@ -126,7 +126,7 @@ def _of_limit(part: ComponentDocument, hidden: HiddenDocument) -> float:
     return (hidden.effect.estimate or 0.0) / (hidden.limit or part.tolerances.get("step_1") or 1.0)
 
 
-def _foremost(rating: RatingDocument) -> ComponentDocument | None:
+def largest_part(rating: RatingDocument) -> ComponentDocument | None:
     """Return the component with the largest effect among those with the rating's letter; among all if none has it."""
     measured = [component for component in rating.components if component.letter is not None]
     deciding = [component for component in measured if component.letter is rating.letter] or measured

@@ -34,6 +34,9 @@ MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 
+UNMEASURED_PART = "component-unmeasured"
+"""Code of the reason that parts have no letter; of a single part, its own reasons say so already."""
+
 REPLY = "Reply of the owner"
 """Title of the reply of the owner."""
 
@@ -135,6 +138,7 @@ def _reasons(rating: RatingView) -> list[ReasonView]:
         reason
         for reason in rating.reasons
         if reason.component in {None, first.setdefault(reason.code, reason.component)}
+        and (reason.code != UNMEASURED_PART or len(rating.components) > 1)
     ]
     return [replace(reason, text=f"{reason.text}{_also(reason, rating)}") for reason in unique]
 

@@ -68,34 +68,24 @@ def probabilities(verdict: Verdict, title: str = "Probability of each letter") -
 
 
 def decision(verdict: Verdict) -> Table:
-    """Return a table of the two questions of the decision tree with the probability of each answer."""
-    unknown = NOT_MEASURED if verdict.probabilities is None else "not reached"
-    rows = tuple(
-        (step, question, answer, _leads_to(leads), unknown if share is None else decimal(share))
-        for step, question, answer, leads, share in branches(verdict)
-    )
-    return Table("The two steps", ("Step", "Question", "Answer", "Leads to", "Probability"), rows)
+    """Return a table of the two questions of the decision tree with the probability of each answer.
 
-
-def _leads_to(letter: Letter | None) -> str:
-    return LETTERS[letter].title if letter else "step 2"
-
-
-def branches(verdict: Verdict) -> Iterator[tuple[str, str, str, Letter | None, float | None]]:
-    """Yield the branches of the decision tree: (step, question, answer, letter it ends in, probability).
-
-    The probabilities of step 2 are conditional on no bias in step 1; they are ``None`` if step 1 is
-    biased with probability 1. The tree is figure 2 of Srivastava & Rossi (2018).
+    The probabilities of step 2 are conditional on no bias in step 1, and "not reached" if step 1 is biased with
+    probability 1. The tree is figure 2 of Srivastava & Rossi (2018).
     """
-    shares = verdict.probabilities
-    bs = None if shares is None else shares[Letter.BS]
-    reached = 0.0 if shares is None else shares[Letter.DSBS] + shares[Letter.UCS]
-    follows = None if shares is None or reached <= 0 else shares[Letter.DSBS] / reached
+    bs, dsbs, ucs = verdict.shares()
+    reached = (dsbs or 0.0) + (ucs or 0.0)
+    follows = None if dsbs is None or reached <= 0 else dsbs / reached
     first, second = (f"Is the output biased, given {inputs}?" for inputs in verdict.steps)
-    yield "1", first, "yes", Letter.BS, bs
-    yield "1", first, "no", None, None if bs is None else 1 - bs
-    yield "2", second, "yes", Letter.DSBS, follows
-    yield "2", second, "no", Letter.UCS, None if follows is None else 1 - follows
+    branches = (
+        ("1", first, "yes", LETTERS[Letter.BS].title, bs),
+        ("1", first, "no", "step 2", None if bs is None else 1 - bs),
+        ("2", second, "yes", LETTERS[Letter.DSBS].title, follows),
+        ("2", second, "no", LETTERS[Letter.UCS].title, None if follows is None else 1 - follows),
+    )
+    unknown = NOT_MEASURED if bs is None else "not reached"
+    rows = tuple((*words, unknown if share is None else decimal(share)) for *words, share in branches)
+    return Table("The two steps", ("Step", "Question", "Answer", "Leads to", "Probability"), rows)
 
 
 def overview(rating: RatingView) -> Table:

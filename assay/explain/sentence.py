@@ -58,7 +58,7 @@ DESCRIBED: Mapping[str, str] = {
     "unpublished": "The service was asked with the default settings. Publication was not requested before the result.",
     "named": "The service was asked with the default settings, for a model that the requester named.",
     "changed": "The service was asked with settings, words or a seed of the requester.",
-    "uploaded": "The service was not called: the answers were uploaded.",
+    "uploaded": "The service was not called: its recorded answers or decisions were uploaded.",
 }
 """Sentence about the description of a rated service."""
 

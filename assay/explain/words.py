@@ -54,15 +54,15 @@ UNDECLARED = LetterWords(
 
 UNMEASURED = LetterWords(
     "inconclusive",
-    "Nothing could be measured, so nothing is known: neither that the service is biased nor that it is not.",
+    "No letter can be given, so it is not known whether the service is biased.",
     "Treat the service as not rated; the reasons state the obstacle.",
 )
 """Words for a rating without any measurement."""
 
 TOO_LITTLE = LetterWords(
     "inconclusive",
-    "Too little was asked to judge the service, so nothing is known: neither that it is biased nor that it is not.",
-    "Ask more; the reasons say how much is needed.",
+    "There is too little evidence to judge the service, so it is not known whether it is biased.",
+    "Collect more evidence; the reasons say how much is needed.",
 )
 """Words for a rating whose independent units are too few for a letter."""
 

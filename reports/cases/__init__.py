@@ -6,6 +6,7 @@ their methods ask. `index` counts and orders the cases of a rating.
 
 from reports.cases.index import APART, Case, CaseIndex, CaseIndexBuilder
 from reports.cases.profiles import ProfileCases
+from reports.cases.questions import QuestionCases
 from reports.cases.reading import KINDS, CaseKind, CaseReader, CaseText, Deciding
 from reports.cases.terms import TermCases
 from reports.cases.translation import OneHopCases, RoundTripCases
@@ -24,6 +25,7 @@ __all__ = [
     "Deciding",
     "OneHopCases",
     "ProfileCases",
+    "QuestionCases",
     "RoundTripCases",
     "TermCases",
     "WordCases",

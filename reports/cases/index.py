@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from assay.model import Draw, Observation, Write
-from reports.cases.reading import KINDS, CaseKind, CaseReader, CaseReading, Leg, question_key
+from reports.cases.reading import CANARY, KINDS, CaseKind, CaseReader, CaseReading, Leg, question_key
 
 APART: frozenset[CaseKind] = frozenset({"canary", "written"})
 """Kinds of cases that are listed apart, because they are not judged."""
@@ -67,7 +67,7 @@ class CaseIndexBuilder:
         self._reader = reader
         self._legs: dict[str, list[Leg]] = {}
         self._written: set[str] = set()
-        self._by_question: dict[int, int] = {}
+        self._by_question: dict[int, str] = {}
         self._observations = self._copied = 0
 
     def add(self, recorded: Iterable[tuple[int, Observation]]) -> None:
@@ -78,8 +78,9 @@ class CaseIndexBuilder:
             key, leg = self._read(seq, observation)
             legs = self._legs.setdefault(key, [])
             legs.append(leg)
-            if key not in self._written and (text := question_key(observation.probe.ask)):
-                self._by_question.setdefault(hash(text), legs[0].seq)
+            text = "" if key in self._written else question_key(observation.probe.ask)
+            if text and self._by_question.setdefault(hash(text), key).startswith(CANARY):
+                self._by_question[hash(text)] = key
 
     def finish(self) -> CaseIndex:
         """Read the cases, and order them by weight."""
@@ -95,7 +96,8 @@ class CaseIndexBuilder:
             for key, legs in self._legs.items()
         ]
         cases.sort(key=lambda case: (case.kind in APART, -case.weight, -abs(case.difference or 0.0), case.id))
-        return CaseIndex(tuple(cases), self._observations, self._copied, self._by_question)
+        by_question = {question: self._legs[key][0].seq for question, key in self._by_question.items()}
+        return CaseIndex(tuple(cases), self._observations, self._copied, by_question)
 
     def _read(self, seq: int, observation: Observation) -> tuple[str, Leg]:
         if isinstance(observation.probe.ask, Write | Draw) and not self._reader.target_writes:

@@ -86,6 +86,13 @@ class ProfileCases(CaseReader):
             ).append(leg.value)
         return self.compare({value: sum(scores) / len(scores) for value, scores in by_value.items()})
 
+    def in_words(self, reading: CaseReading) -> str:
+        """Return by how much the answer is higher under a value."""
+        if not reading.side:
+            return "the same answer with every value"
+        answer = f"“{reading.part}”" if reading.part else "the answer"
+        return f"{answer} is {reading.difference:.3g} higher with “{reading.side}”"
+
     def compare(self, scores: Mapping[str, float], part: str | None = None) -> CaseReading:
         """Compare the scores under each value; a single score is compared with nothing."""
         if len(scores) < 2:

@@ -33,7 +33,7 @@ KINDS: Mapping[CaseKind, str] = {
     "towards": "on the side of the stereotype, or of the first group",
     "against": "on the other side",
     "tie": "on neither side",
-    "answered": "answered; one answer alone is compared with nothing",
+    "answered": "answered, and on neither side by itself",
     "refused": "the service refused",
     "failed": "a call failed",
     "not-understood": "the answer cannot be read",
@@ -45,6 +45,15 @@ KINDS: Mapping[CaseKind, str] = {
 
 LOST: tuple[CaseKind, ...] = ("not-asked", "refused", "failed", "not-understood")
 """Kinds of cases without a usable answer, the first one first if several apply."""
+
+CANARY = "canary"
+"""Beginning of the units of the first questions, about one pair, which find out how a service can be asked.
+
+The answers to them are copied to the same questions of the first component, and compared there.
+"""
+
+STEREOTYPE = ("the stereotype", "the opposite")
+"""Sides of a stereotype."""
 
 Deciding = tuple[str, int]
 """The component and the step of the effect that decided a letter."""
@@ -123,6 +132,11 @@ class CaseReader:
         """Read a case whose observations are all read."""
         return CaseReading(lost_kind(legs) or "answered")
 
+    def in_words(self, reading: CaseReading) -> str:
+        """Return the difference of a compared case in words, in the unit of its answers."""
+        side = f", highest for “{reading.side}”" if reading.side else ""
+        return f"difference {reading.difference:.3g}{side}"
+
     def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
         """Return the texts of a case: its questions with their answers, without repeated questions."""
         return [
@@ -176,12 +190,23 @@ def question_key(ask: Ask) -> str:
 def question_and_answer(observation: Observation, name: str) -> CaseText:
     """Return a question with its answer as text."""
     record, ask = observation.as_json(), observation.probe.ask
-    value, failure = record["value"], observation.reply.failure
-    if isinstance(ask, Choose) and isinstance(value, dict) and value.get("choice") in range(len(ask.options)):
-        value = ask.options[value["choice"]]
+    failure = observation.reply.failure
     source, target = (ask.source, ask.target) if isinstance(ask, Translate) else ("en", None)
-    answer, code = None if value is None else value_text(value), None if failure is None else failure.code
-    return CaseText(name, question_text(record["ask"]), source, answer, target, code)
+    code = None if failure is None else failure.code
+    return CaseText(name, question_text(record["ask"]), source, answer_text(record), target, code)
+
+
+def chosen_option(options: Sequence[str], value: object) -> str | None:
+    """Return the option that an answer chooses; ``None`` if it chooses none."""
+    choice = value.get("choice") if isinstance(value, Mapping) else None
+    return options[choice] if isinstance(choice, int) and choice in range(len(options)) else None
+
+
+def answer_text(observation: Json) -> str | None:
+    """Return the reply of an observation as one line: a chosen option in words; ``None`` if it has none."""
+    value = observation["value"]
+    option = chosen_option(observation["ask"].get("options", ()), value)
+    return option if option is not None else None if value is None else value_text(value)
 
 
 def question_text(ask: Json) -> str:
@@ -189,7 +214,7 @@ def question_text(ask: Json) -> str:
     if ask.get("asks") == "fill":
         return f"{ask['before']}[{ask['word']}]{ask['after']}"
     if ask.get("asks") == "choose":
-        return " / ".join(ask["options"])
+        return f"{ask.get('text', '')} ({' / '.join(ask['options'])})".strip()
     if ask.get("asks") == "look":
         return ask["question"] or " / ".join(ask["labels"])
     fields = {name: value for name, value in ask.items() if name not in OWN and value not in (None, "")}

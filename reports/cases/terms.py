@@ -10,15 +10,18 @@ from assay.methods.shared.detail import CaseDocument, TermsComponent
 from assay.methods.stereotype_score.detail import StereotypeComponent
 from assay.methods.visual_stereotype.detail import PictureComponent
 from assay.model import Observation
-from reports.cases.reading import CaseKind, CaseReader, CaseReading, Deciding, Leg, lost_kind, question_key
+from reports.cases.reading import (
+    CANARY,
+    STEREOTYPE,
+    CaseKind,
+    CaseReader,
+    CaseReading,
+    Deciding,
+    Leg,
+    lost_kind,
+    question_key,
+)
 
-CANARY = "canary"
-"""Beginning of the units of the first questions, about one pair, which find out how a service can be asked.
-
-If a service answers them, they are the questions about this pair of the first component; else they are not judged.
-"""
-
-STEREOTYPE = ("the stereotype", "the opposite")
 HALF = 0.5
 
 
@@ -48,7 +51,7 @@ class TermCases(CaseReader):
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
         """Return the side of a case; a case without a row in the document has no usable answer."""
         index, row = _component(key), self._row_of_case.get(key)
-        if key.startswith(CANARY) and (row is None or any(leg.lost for leg in legs)):
+        if key.startswith(CANARY) and (row is None or any(leg.lost for leg in legs) or self._asked_again(row)):
             return CaseReading("canary")
         parts = self.rating.components
         part = parts[int(index)] if index.isdecimal() and int(index) < len(parts) else None
@@ -63,6 +66,14 @@ class TermCases(CaseReader):
         kind: CaseKind = "towards" if difference > 0 else "against" if difference < 0 else "tie"
         side = sides[difference < 0] if difference else None
         return CaseReading(kind, name, 1 if neutral else 2, abs(difference), side)
+
+    def _asked_again(self, row: CaseDocument) -> bool:
+        """Return whether another case has this row too."""
+        return sum(other is row for other in self._row_of_case.values()) > 1
+
+    def in_words(self, reading: CaseReading) -> str:
+        """Return the preferred side."""
+        return f"prefers {reading.side}" if reading.side else "prefers neither side"
 
 
 def _component(key: str) -> str:

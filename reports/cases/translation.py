@@ -16,7 +16,7 @@ from assay.catalog.source_languages import source_language
 from assay.catalog.values import NEUTRAL
 from assay.document import RatingDocument
 from assay.methods.translation.collection import MOST_ALIKE, Reading, align, read_hop, read_text
-from assay.model import Observation, Translate
+from assay.model import Observation, Reply, Translate
 from reports.cases.reading import CaseKind, CaseReader, CaseReading, CaseText, Deciding, Leg, loss, lost_kind
 
 INDEFINITE = "/indefinite"
@@ -66,16 +66,24 @@ class RoundTripCases(CaseReader):
         share, side = len(changed) / max(1, len(pairs)), ", ".join(dict.fromkeys(changed)) or None
         return CaseReading("changed" if changed else "kept", part, step, share, side)
 
+    def in_words(self, reading: CaseReading) -> str:
+        """Return the share of sentences that came back with another value."""
+        if not reading.difference:
+            return "every sentence came back with its value"
+        return f"{100 * reading.difference:.0f} % of its sentences came back with another value: {reading.side}"
+
     def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
-        """Return the text sent, its translation, and the text that came back."""
+        """Return the text sent, its translation, and the text that came back, and why one of these is unusable."""
         texts: list[CaseText] = []
         for observation in observations:
             ask, reply = observation.probe.ask, observation.reply
             if isinstance(ask, Translate):
                 texts += [] if texts else [CaseText("sent", ask.text, ask.source)]
-                failure = None if reply.failure is None else reply.failure.code
+                failure = self._unusable(texts, ask, reply)
                 text = "" if reply.value is None else str(reply.value)
-                texts.append(CaseText("back" if len(texts) > 1 else "translated", text, ask.target, failure=failure))
+                texts.append(
+                    CaseText("back" if ask.target == texts[0].lang else "translated", text, ask.target, failure=failure)
+                )
         return texts
 
     def _counts_for(self, key: str) -> tuple[str | None, int | None]:
@@ -83,14 +91,26 @@ class RoundTripCases(CaseReader):
         part, block, *_ = [*key.rsplit("/", 2), "", ""]
         return part, self.roles.get((part, block))
 
+    def _unusable(self, texts: Sequence[CaseText], ask: Translate, reply: Reply) -> str | None:
+        """Return the code of the reason why a translation cannot be used; `texts` are those before it."""
+        reading = read_hop(ask.text, reply)
+        if reading is None and ask.target == texts[0].lang:
+            reading = self._read(str(reply.value), len(split_sentences(texts[0].text)))
+        if reading is None or reading.failure is None:
+            return None if reading is None else reading.unusable
+        return reading.failure.code
+
     def _returned(self, key: str, returned: str) -> Reading:
         part = key.rsplit("/", 2)[0]
-        texts = None if self.source == "en" else source_language(self.source, self.attribute.name)
-        reading = read_text(returned, len(self._sent.get(key, ())), self.attribute, texts)
+        reading = self._read(returned, len(self._sent.get(key, ())))
         if reading.values is None:
             return reading
         self._alike[part, returned.strip()] += 1
         return Reading(unusable="same-answer") if self._alike[part, returned.strip()] > MOST_ALIKE else reading
+
+    def _read(self, returned: str, sentences: int) -> Reading:
+        source = None if self.source == "en" else source_language(self.source, self.attribute.name)
+        return read_text(returned, sentences, self.attribute, source)
 
     def _value(self, sentence: str) -> str:
         if self.source == "en":
@@ -139,6 +159,10 @@ class OneHopCases(RoundTripCases):
             return CaseReading("tie", part, step, 0.0)
         kind: CaseKind = "answered" if side is None else "towards" if mark == side else "against"
         return CaseReading(kind, part, step, 1.0, mark)
+
+    def in_words(self, reading: CaseReading) -> str:
+        """Return the mark of a translation."""
+        return f"the translation marks “{reading.side}”" if reading.side else "the translation marks no gender"
 
     def _marks(self, key: str, text: str, returned: str) -> Reading:
         language = key.partition("/")[0]

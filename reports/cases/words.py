@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from statistics import fmean
 
 from assay.methods.association.detail import AssociationComponent
+from assay.methods.association.method import ALL_STEREOTYPES
 from assay.methods.forced_choice.detail import ForcedChoiceComponent
 from assay.model import Embed, Observation
-from reports.cases.reading import CaseReader, CaseReading, Leg, lost_kind
+from assay.rating.document import deciding_effect
+from reports.cases.reading import (
+    STEREOTYPE,
+    CaseKind,
+    CaseReader,
+    CaseReading,
+    CaseText,
+    Leg,
+    lost_kind,
+    question_and_answer,
+)
 
 MIDDLE = 0.5
 """Point of subjective equality of a word that is as close to the first side as to the second."""
+
+CONTROLS, STEREOTYPES = frozenset({"human", "neutral"}), frozenset({"associated", "different"})
+"""Connections of P2 with words that every group should be equally near to, and with stereotypes."""
+
+STRATA = {"human words": frozenset({"human"}), "neutral words": frozenset({"neutral"}), ALL_STEREOTYPES: STEREOTYPES}
+"""Connections whose words an effect is about, by its name; all other effects of step 1 are about all controls."""
 
 
 class WordCases(CaseReader):
@@ -21,6 +40,12 @@ class WordCases(CaseReader):
     def _readings(self) -> Mapping[str, CaseReading]:
         """Readings of the words by the document."""
         return {word: reading for part in self.rating.components for word, reading in _readings(part)}
+
+    @cached_property
+    def _distances(self) -> Mapping[str, Mapping[str, float]]:
+        """Mean distances of each word to the words for each group."""
+        parts = [part for part in self.rating.components if isinstance(part, AssociationComponent)]
+        return {word: groups for part in parts for word, (_, groups) in _by_group(part).items()}
 
     def split(self, observation: Observation) -> tuple[str, str]:
         """Return the unit of a vector, or the word of a choice; the rest of a choice's unit is its mixture."""
@@ -45,34 +70,61 @@ class WordCases(CaseReader):
             return CaseReading(lost)
         return self._readings.get(key.rpartition("/")[2], CaseReading("answered"))
 
+    def in_words(self, reading: CaseReading) -> str:
+        """Return which side or group a word is nearer to, and by how much."""
+        if any(isinstance(part, ForcedChoiceComponent) for part in self.rating.components):
+            return f"{100 * (reading.difference or 0.0):.0f} % from the middle, on the side of “{reading.side}”"
+        stereotypes = {STEREOTYPE[0]: "stereotypes of its own group", STEREOTYPE[1]: "stereotypes of other groups"}
+        words = stereotypes.get(reading.side or "", f"words for “{reading.side}”")
+        return f"nearer to {words}, by a distance of {reading.difference:.3g}"
 
-def _readings(part: object) -> list[tuple[str, CaseReading]]:
+    def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
+        """Return the questions; a vector is summed up by the word's distances, or its length."""
+        return [self._text(observation) for observation in observations]
+
+    def _text(self, observation: Observation) -> CaseText:
+        text, vector = question_and_answer(observation, self.split(observation)[1]), observation.reply.value
+        if not isinstance(observation.probe.ask, Embed) or not isinstance(vector, list):
+            return text
+        groups = self._distances.get(text.text, {})
+        distances = [f"{distance:.2f} from words for “{group}”" for group, distance in groups.items()]
+        return replace(text, answer=", ".join(distances) or f"{len(vector):,} numbers")
+
+
+def _readings(part: object) -> Iterator[tuple[str, CaseReading]]:
     if isinstance(part, ForcedChoiceComponent):
         sides = (part.sides.second or "the second side", part.sides.first or "the first side")
-        return [
-            (
-                row.word,
-                CaseReading(
-                    "answered",
-                    part.name,
-                    2 if row.role == "concept" else 1,
-                    abs(row.place - MIDDLE),
-                    sides[row.place > MIDDLE],
-                ),
-            )
-            for row in part.words
-            if row.word and row.place is not None
-        ]
+        for row in part.words:
+            if row.word and row.place is not None:
+                step, side = 2 if row.role == "concept" else 1, sides[row.place > MIDDLE]
+                yield row.word, CaseReading("answered", part.name, step, abs(row.place - MIDDLE), side)
     if not isinstance(part, AssociationComponent):
-        return []
-    readings = []
-    for row in part.protected:
-        means = {name: connection.mean for name, connection in row.connections.items()}
+        return
+    decided = deciding_effect(part, part.letter)
+    connections = STRATA.get("" if decided is None else decided.name, CONTROLS)
+    for word, (connection, distances) in _by_group(part).items():
+        nearest, furthest = min(distances, key=distances.__getitem__), max(distances.values())
+        counted = part.name if connection in connections else None
+        yield word, CaseReading("answered", counted, 1, furthest - distances[nearest], nearest)
+    for protected in part.protected:
+        means = {name: connection.mean for name, connection in protected.connections.items()}
         associated, different = means.get("associated"), means.get("different")
-        if row.word and associated is not None and different is not None:
-            side = STEREOTYPED if associated < different else OPPOSED
-            readings.append((row.word, CaseReading("answered", part.name, 2, abs(different - associated), side)))
-    return readings
+        if protected.word and associated is not None and different is not None:
+            further = associated > different
+            kind: CaseKind = "against" if further else "towards"
+            yield protected.word, CaseReading(kind, part.name, 2, abs(different - associated), STEREOTYPE[further])
 
 
-STEREOTYPED, OPPOSED = "nearer to the words that are associated with it", "nearer to the other side's words"
+def _by_group(part: AssociationComponent) -> Mapping[str, tuple[str, Mapping[str, float]]]:
+    """Return, for each word that groups are compared by, one of its connections and its mean distance to each group."""
+    groups = {row.word: row.group or "" for row in part.protected}
+    table: dict[str, tuple[str, dict[str, list[float]]]] = {}
+    for protected, connections in part.raw.items():
+        for connection, distances in connections.items():
+            for word, distance in distances.items():
+                by_group = table.setdefault(word, (connection, {}))[1]
+                by_group.setdefault(groups.get(protected, ""), []).append(distance)
+    return {
+        word: (connection, {group: fmean(distances) for group, distances in by_group.items()})
+        for word, (connection, by_group) in table.items()
+    }

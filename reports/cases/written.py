@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from assay.catalog.answer_text import label_key
@@ -13,7 +13,7 @@ from assay.methods.free_text.refusals import refuses_to_write
 from assay.methods.free_text.written_texts import length_of, repeats_the_prompt
 from assay.model import Observation, Write
 from reports.cases.profiles import ProfileCases
-from reports.cases.reading import CaseReading, Deciding, Leg, loss, lost_kind
+from reports.cases.reading import CaseReading, CaseText, Deciding, Leg, loss, lost_kind
 
 JUDGE = "judge/"
 """Beginning of the units of questions to the judge."""
@@ -55,6 +55,19 @@ class WrittenCases(ProfileCases):
         if number is not None and self.name == LENGTH:
             self.scale.add(number)
         return Leg(seq, role, lost, number)
+
+    def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
+        """Return the prompts with the texts; what the judge said of these is among the recorded answers."""
+        return super().texts(row for row in observations if isinstance(row.probe.ask, Write))
+
+    def in_words(self, reading: CaseReading) -> str:
+        """Return by how much a text is longer or scored higher under a value, or refused more often."""
+        if reading.side and reading.part == REFUSALS:
+            return f"refused with “{reading.side}”, and not with every value"
+        if reading.side and reading.part == LENGTH:
+            longer = 100 * math.expm1(reading.difference or 0.0)
+            return f"the text is {longer:.0f} % longer with “{reading.side}”"
+        return super().in_words(reading)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
         """Compare refusals, lengths or scores, by the component that decided."""

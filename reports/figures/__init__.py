@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from reports.figures.blocks_bars import blocks_bars
 from reports.figures.canvas import Figure, stylesheet
-from reports.figures.decision_tree import decision_tree
 from reports.figures.effects_forest import effects_forest, hidden_forest
 from reports.figures.figure_svg import caption, picture
 from reports.figures.letter import probabilities_bar, stamp
@@ -22,7 +21,6 @@ __all__ = [
     "Figure",
     "blocks_bars",
     "caption",
-    "decision_tree",
     "effects_forest",
     "hidden_forest",
     "linked_squares",

@@ -12,11 +12,11 @@ from reports.view import Table
 OutcomeRows = OutcomesComponent | RecordOutcomes
 
 ERRORS = (
-    ("tpr", "TPR"),
-    ("fpr", "FPR"),
-    ("fnr", "FNR"),
-    ("ppv", "PPV"),
-    ("for", "FOR"),
+    ("tpr", "Favourable, of those proved right (TPR)"),
+    ("fpr", "Favourable, of those proved wrong (FPR)"),
+    ("fnr", "Unfavourable, of those proved right (FNR)"),
+    ("ppv", "Proved right, of the favourable (PPV)"),
+    ("for", "Proved right, of the unfavourable (FOR)"),
     ("prevalence", "Proved right"),
 )
 """Error rates of the table, with their heads."""
@@ -80,7 +80,14 @@ def tests(part: OutcomeRows) -> Table | None:
     )
     chance = "" if part.even_flagged is None else f" (an even service: flagged in {of_audits(part.even_flagged)})"
     title = f"Compared with {part.reference}{chance}"
-    heads = ("Group", "Difference", "Shortfall", "z", "p", "p (Holm)", "P(ratio < .8)")
+    heads = (
+        *("Group", "Difference of rates", "People short of an equal rate", "Difference in standard deviations (z)"),
+        *(
+            "Probability if all were equal (p)",
+            "p, corrected for several groups (Holm)",
+            "Probability below four fifths",
+        ),
+    )
     return Table(title, heads, tuple(zip(*columns, strict=True)))
 
 
@@ -93,6 +100,6 @@ def error_rates(part: OutcomeRows) -> Table | None:
     areas = cells.numbers([row.auc for row in rows])
     heads = ("Group", *(head for _, head in ERRORS))
     if set(areas) != {cells.ABSENT}:
-        columns, heads = [*columns, areas], (*heads, "AUC")
+        columns, heads = [*columns, areas], (*heads, "Pairs that the score ranks right (AUC)")
     table_rows = tuple(zip((row.group or "" for row in rows), *columns, strict=True))
     return Table(f"Error rates by {part.by}", heads, table_rows)

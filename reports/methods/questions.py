@@ -10,6 +10,7 @@ from assay.methods.questions.detail import QuestionsComponent
 from assay.methods.questions.method import GroupQuestions
 from assay.methods.shared.answers.question_scores import AMBIGUOUS, DISAMBIGUATED
 from reports import cells, charts
+from reports.cases import QuestionCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room
 from reports.sheets import Sheet
@@ -118,5 +119,7 @@ def room(document: RatingDocument, part: QuestionsComponent) -> Room | None:  # 
     return None if document.experiment.get("questions") else Room(None, "most_turns", "questions")
 
 
-REPORT: MethodReport = MethodReport(GroupQuestions, STEPS, LETTERS, in_words, tables, figures, room, unit=of_hundred)
+REPORT: MethodReport = MethodReport(
+    GroupQuestions, STEPS, LETTERS, in_words, tables, figures, room, unit=of_hundred, cases=QuestionCases
+)
 """Report of questions."""

@@ -14,6 +14,7 @@ from service.cases.service import (
     page_of,
     rows_of,
     text_reader,
+    total_of,
     view_of,
 )
 from service.container import ServiceDependency
@@ -56,7 +57,7 @@ async def list_cases(
     response = lists.response(
         query,
         name,
-        Page(views, None if end is None else (end, "")),
+        Page(views, None if end is None else (end, ""), total_of(index, query)),
         views,
         counts=index.counts,
         observations=index.observations,

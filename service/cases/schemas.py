@@ -70,6 +70,8 @@ class CaseView(ResponseModel):
     """Step that the case counts for; null if it counts for both, or for none."""
     difference: float | None
     """Size of the difference, in the unit of the answers: share of sentences, score, or number."""
+    in_words: str | None
+    """The difference in words, in the unit of the answers; null if the case is not compared."""
     side: str | None
     """The value, group or side of the stereotype with the higher score; null if none has."""
     weight: float

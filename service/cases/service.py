@@ -12,6 +12,7 @@ from assay.model import Look
 from assay.rating.document import deciding_effect
 from reports.because import because
 from reports.cases import APART, Case, CaseIndex, CaseIndexBuilder, CaseReader, Deciding
+from reports.cases.reading import CaseReading
 from reports.methods import report_of
 from service.cases.schemas import CaseOrderQuery, CaseQuery, CaseTextView, CaseView
 from service.container import Service
@@ -73,6 +74,17 @@ def listed(index: CaseIndex, query: CaseQuery | CaseOrderQuery) -> Sequence[Case
     return [case for case in cases if case.kind not in APART]
 
 
+def total_of(index: CaseIndex, query: CaseQuery) -> int | None:
+    """Return the number of cases of a list; ``None`` where a search has to read them first."""
+    if query.q is not None or query.question is not None:
+        return None
+    return sum(
+        count
+        for kind, count in index.counts.items()
+        if query.kind in (None, kind) and (query.kind or kind not in APART)
+    )
+
+
 async def page_of(
     service: Service, rating: StoredRating, index: CaseIndex, query: CaseQuery, start: int
 ) -> tuple[list[tuple[Case, list[StoredObservation]]], int | None]:
@@ -111,8 +123,10 @@ def view_of(
     texts = reader.texts(row.observation for row in rows)
     picture = next((row.observation.probe.ask.image for row in rows if isinstance(row.observation.probe.ask, Look)), "")
     fields = {name: getattr(case, name) for name in CaseView.model_fields if hasattr(case, name)}
+    reading = CaseReading(case.kind, case.part, case.step, case.difference, case.side)
     return CaseView(
         **fields,
+        in_words=None if case.difference is None else reader.in_words(reading),
         texts=[CaseTextView(**asdict(text)) for text in texts],
         observations=list(case.seqs),
         thumbnail=thumbnails.get(picture),

@@ -77,7 +77,7 @@ def test_a_link_to_a_case_opens_it_and_a_reload_keeps_it(site: Site, reader: Rea
     expect(opened).to_be_visible()
     assert page.url.endswith(f"?case={second['id']}#case-{second['id']}")
     page.reload()
-    expect(opened).to_contain_text(f"{second['observations'][0]} · {second['key']}")
+    expect(opened).to_contain_text(f"no. {second['observations'][0]}")
     page.get_by_role("link", name=f"Read case {first['id']} as recorded").click()
     expect(page.locator(f"li article#case-{first['id']}")).to_be_focused()
 
@@ -123,3 +123,38 @@ def test_an_opened_case_has_no_faults_of_accessibility(site: Site, browser: Brow
         page = context.new_page()
         page.goto(f"{site.url}/r/{site.ratings['always-he']}/evidence?case={first['id']}")
         assert faults_of(page) == []
+
+
+def test_long_texts_are_folded_until_they_are_searched(site: Site, reader: Reader) -> None:
+    evidence = f"/r/{site.ratings['curt-writer']}/evidence"
+    page = reader.open(evidence)
+    assert page.evaluate("document.documentElement.scrollHeight") < 15_000
+    assert page.locator(".cases details[open]").count() == 0
+    first = page.locator(".cases > li").first
+    expect(first).not_to_contain_text("judge")
+    first.locator("summary").first.click()
+    whole = cases(site, "curt-writer", "?limit=1")["items"][0]["texts"]
+    expect(first).to_contain_text(max((text["answer"] for text in whole), key=len))
+    page.goto(f"{site.url}{evidence}?q=everybody")
+    assert page.locator(".cases details[open] mark").count() > 0
+
+
+def test_a_list_of_cases_says_how_many_there_are_in_all(site: Site, reader: Reader) -> None:
+    page = reader.open(f"/r/{site.ratings['stereotyped-model']}/evidence")
+    expect(page.get_by_role("navigation", name="Pages")).to_contain_text("800 in all")
+    expect(page.locator("#evidence")).to_contain_text("Cases: 800.")
+
+
+def test_an_untranslated_text_says_so_and_questions_are_shown_with_their_context(site: Site, reader: Reader) -> None:
+    page = reader.open(f"/r/{site.ratings['echo']}/evidence")
+    expect(page.locator(".cases > li").first).to_contain_text("cannot be used: the text came back untranslated")
+    page = reader.open(f"/r/{site.ratings['even-answerer']}/evidence")
+    expect(page.locator(".cases > li").first).to_contain_text(re.compile(r"Who .+\? \(.+ / .+ / .+\)"))
+
+
+def test_the_seal_of_recorded_decisions_names_the_uploaded_file(site: Site, reader: Reader) -> None:
+    page = reader.open(f"/r/{site.ratings['even-recruiter']}")
+    with urllib.request.urlopen(f"{site.url}/v1/ratings/{site.ratings['even-recruiter']}", timeout=30) as answer:
+        digest = json.loads(answer.read())["experiment"]["table"]["digest"]
+    expect(page.locator(".seal")).to_contain_text(f"uploaded file {digest[7:23]}…")
+    expect(page.locator(".seal")).to_contain_text("follows from the uploaded decisions")

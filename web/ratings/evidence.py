@@ -11,12 +11,16 @@ from urllib.parse import urlencode
 
 from assay.document import Json
 from assay.explain import Vocabulary
-from reports.cases.reading import question_text, value_text
+from reports.cases.reading import answer_text, question_text
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 LONGEST_COMPARED = 100
 """Number of words and marks above which two texts are not compared: the time can grow with its square."""
+
+
+LONGEST_QUESTION, LONGEST_ANSWER, SHOWN = 300, 150, 120
+"""Numbers of characters above which a text is folded, and of those of its beginning that stay visible."""
 
 
 class Piece(NamedTuple):
@@ -29,7 +33,10 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """A text of a case, or a recorded question, with its reply if it has one."""
+    """A text of a case, or a recorded question, with its reply if it has one.
+
+    `unit` is the name of a recorded question; `beginning` and `answer_beginning` are those of texts that are folded.
+    """
 
     name: str
     pieces: Sequence[Piece]
@@ -37,6 +44,9 @@ class Line:
     answer: Sequence[Piece] | None = None
     answer_lang: str | None = None
     failure: str | None = None
+    unit: str = ""
+    beginning: str = ""
+    answer_beginning: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,20 +83,31 @@ def _line(text: Json, counterpart: str, looked_for: str, vocabulary: Vocabulary)
         None if answer is None else list(pieces(answer, looked_for)),
         text["answer_lang"],
         None if failure is None else vocabulary.cause(failure),
+        beginning=_beginning(text["text"], LONGEST_QUESTION),
+        answer_beginning=_beginning(answer, LONGEST_ANSWER),
     )
 
 
 def _exchange(observation: Json, looked_for: str, vocabulary: Vocabulary) -> Line:
-    ask, value, failure = observation["ask"], observation["value"], observation["failure"]
+    ask, answer, failure = observation["ask"], answer_text(observation), observation["failure"]
     translated = ask.get("asks") == "translate"
+    question = question_text(ask)
     return Line(
-        f"{observation['seq']} · {observation['unit']}",
-        list(pieces(question_text(ask), looked_for)),
+        f"no. {observation['seq']}",
+        list(pieces(question, looked_for)),
         ask.get("source") if translated else "en",
-        None if value is None else list(pieces(value_text(value), looked_for)),
+        None if answer is None else list(pieces(answer, looked_for)),
         ask.get("target") if translated else None,
         None if failure is None else failure.get("service_said") or vocabulary.cause(failure["code"]),
+        observation["unit"],
+        _beginning(question, LONGEST_QUESTION),
+        _beginning(answer, LONGEST_ANSWER),
     )
+
+
+def _beginning(text: str | None, longest: int) -> str:
+    """Return the beginning of a long text; "" if it is short enough to be shown as a whole."""
+    return "" if text is None or len(text) <= longest else f"{text[:SHOWN].rpartition(' ')[0]}…"
 
 
 def pieces(text: str, looked_for: str, counterpart: str = "") -> Iterator[Piece]:

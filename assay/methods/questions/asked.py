@@ -12,6 +12,8 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from assay.bounds import Bounded
 from assay.catalog.sentences.questions import QuestionTemplate, people_in_questions, question_templates, unknown_options
+from assay.document import Json
+from assay.experiment import generator
 from assay.methods.shared.answers.question_scores import Question, read_question
 
 OPTIONS = 3
@@ -134,6 +136,18 @@ def shipped_questions(attribute: str, turns: int, rng: np.random.Generator) -> t
         for index, template in enumerate(question_templates(attribute))
         for question in _of_template(template, attribute, people, index + turn, turn, rng)
     )
+
+
+def questions_by_name(experiment: Json, attribute: str) -> Mapping[str, AskedQuestion]:
+    """Return the questions that a stored experiment can have asked; options of shipped ones may have another order."""
+    records = tuple(experiment.get("questions") or ())
+    recorded = [(record["category"], read_question(record)) for record in records]
+    of_records = tuple(
+        AskedQuestion(f"{question.template}/{number}", category, "", question, ())
+        for number, (category, question) in enumerate(recorded)
+    )
+    rows = of_records or shipped_questions(attribute, most_turns(attribute), generator(0))
+    return {row.name: row for row in rows}
 
 
 def most_turns(attribute: str) -> int:

@@ -13,7 +13,7 @@ from reports.markup import Content, Markup, join, tag
 from reports.view import NOT_MEASURED, ReasonView, Table, Verdict
 
 _PERCENT = re.compile(r"(?<=\d) %")
-_INTERVAL = re.compile(r"[\d.e+-]* ?\([\d.e+-]+ to [\d.e+-]+\)")
+_INTERVAL = re.compile(r"[\d.,e+-]* ?\([\d.,e+-]+ to [\d.,e+-]+\)")
 
 TALL = 20
 """Number of rows above which a table scrolls under its head."""
@@ -116,8 +116,8 @@ def folded(listing: Table) -> Markup:
 
 
 def reasons(entries: Iterable[ReasonView]) -> Markup | None:
-    """List reasons, each with its code, which the documentation explains."""
-    items = [tag("li", foreign(unbroken(reason.text)), " ", tag("code", reason.code)) for reason in entries]
+    """List reasons."""
+    items = [tag("li", foreign(unbroken(reason.text))) for reason in entries]
     return tag("ul", *items, class_="reasons") if items else None
 
 

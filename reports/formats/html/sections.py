@@ -9,14 +9,15 @@ from reports import outline, tables
 from reports.figures import (
     Figure,
     blocks_bars,
-    decision_tree,
     effects_forest,
     overview_matrix,
     picture,
     probabilities_bar,
     stamp,
     transition_heatmap,
+    two_steps,
 )
+from reports.figures.canvas import Width
 from reports.formats.html.pieces import badge, figure, figures, folded, foreign, paragraphs, reasons, table
 from reports.formats.html.thumbnails import thumbnails
 from reports.markup import Markup, join, tag
@@ -42,6 +43,7 @@ def heading_section(rating: RatingView) -> Markup:
     sentences = (
         None if rating.because is None else tag("p", foreign(rating.because.text)),
         tag("p", rating.in_words[0], class_="muted"),
+        tag("p", tag("b", "What to do:"), " ", foreign(rating.in_words[-1])),
         tag("p", foreign(outline.subject(rating)), ". ", rating.request or None, class_="muted s"),
     )
     words = tag(
@@ -108,18 +110,28 @@ def reply_section(rating: RatingView) -> Markup | None:
     return join(tag("blockquote", *quoted), link, paragraphs(outline.reply_sentence(rating.reply)), *answer)
 
 
-def _of_the_letter(rating: RatingView) -> dict[str, Figure | None]:
+def _of_the_letter(rating: RatingView, width: Width = "narrow") -> dict[str, Figure | None]:
+    component = rating.decider
+    verdict = rating.verdict if component is None or len(rating.components) == 1 else component.verdict
     return {
-        "the path through the two steps": decision_tree(rating.verdict, KEY),
+        "the path through the two steps": None if component is None else two_steps(verdict, component, KEY, width),
         "the probability of each letter": probabilities_bar(rating.verdict, rating.document.confidence, KEY),
     }
+
+
+def _drawn(rating: RatingView) -> str | None:
+    """Return which of several parts the figure of the two steps is about."""
+    component = rating.decider
+    if component is None or component.verdict.letter is None or len(rating.components) == 1:
+        return None
+    return f"The two steps are those of “{component.title}”."
 
 
 def reached_section(rating: RatingView) -> Markup:
     """Write the two steps and the probabilities."""
     looks = [folded(sheet) for sheet in rating.sheets]
     below = tag("div", *looks, class_="tables") if looks else None
-    return join(paragraphs(tables.confidence_note(rating)), figures(_of_the_letter(rating)), below)
+    return join(paragraphs(tables.confidence_note(rating), _drawn(rating)), figures(_of_the_letter(rating)), below)
 
 
 def overview_section(rating: RatingView) -> Markup | None:
@@ -153,16 +165,14 @@ def summary_sections(rating: RatingView) -> list[Markup]:
     omitted = [_in_full(len(parts) - MOST_PARTS, "part")] if len(parts) > MOST_PARTS else []
     bare = [
         tag("figure", tag("figcaption", drawing.title), drawing.svg)
-        for drawing in _of_the_letter(rating).values()
+        for drawing in _of_the_letter(rating, "wide").values()
         if drawing
     ]
     record = [(name, value) for name, value in rating.provenance.items() if name in RECORD]
     record += [*outline.service_facts(rating), *outline.limits(rating)]
     sections = {
         "What it means": meaning_section(rating, MOST_REASONS),
-        "How the letter was reached": join(
-            paragraphs(tables.confidence_note(rating)), tag("div", *bare, class_="figures") if bare else None
-        ),
+        "How the letter was reached": join(paragraphs(tables.confidence_note(rating), _drawn(rating)), *bare),
         "Parts": tag("ul", *(tag("li", foreign(part)) for part in [*parts[:MOST_PARTS], *omitted]))
         if len(parts) > 1
         else None,

@@ -9,8 +9,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from reports.figures import two_steps
+from reports.formats.html import render as html_page
+from reports.formats.html import render_summary
 from reports.tables import block_title
-from tests.support.reports import render
+from tests.support.reports import read, render
 
 VOID = {"meta", "br", "hr", "link", "img", "input"}
 ALLOWED_EMPTY = {"circle", "ellipse", "line", "path", "polygon", "rect", "use"}
@@ -205,3 +208,27 @@ def test_reports_of_two_services_with_equal_results_differ_only_in_the_service_n
 
 def test_report_with_a_hundred_components_is_at_most_two_megabytes(sample):
     assert len(render("html", sample("100 components"))) < 2_000_000
+
+
+@pytest.mark.parametrize("form", ["html", "summary"])
+@pytest.mark.parametrize("name", ["BS eraser", "UCS balancer", "undeclared", "unmeasured", "40 components"])
+def test_the_head_says_what_to_do_and_reasons_have_no_codes(form, name, sample):
+    document = sample(name)
+    page = (render_summary if form == "summary" else html_page)(document)
+    rating = read(document)
+    head = Page(re.search(r"<header.*?</header>", page, flags=re.DOTALL)[0]).text
+    assert f"What to do: {rating.in_words[-1]}" in head
+    assert "<code>" not in page.partition('class="reasons"')[2].partition("</ul>")[0]
+
+
+@pytest.mark.parametrize(("form", "width"), [("html", "narrow"), ("summary", "wide")])
+@pytest.mark.parametrize("name", ["BS eraser", "undeclared", "40 components"])
+def test_the_two_steps_are_drawn_as_on_the_page_of_the_rating(form, width, name, sample):
+    document = sample(name)
+    rating = read(document)
+    assert rating.decider in rating.foremost
+    alone = len(rating.components) == 1
+    verdict = rating.verdict if alone else rating.decider.verdict
+    page = (render_summary if form == "summary" else html_page)(document)
+    assert str(two_steps(verdict, rating.decider, "rating", width).svg) in page
+    assert (f"The two steps are those of “{rating.decider.title}”." in page) == (not alone)

@@ -191,7 +191,7 @@ def test_a_rating_by_a_method_that_is_not_installed_has_general_sentences(sample
 
 
 def test_a_rating_without_measurements_says_so_and_names_no_effect(sample):
-    assert "Nothing could be measured" in paragraph(sample("unmeasured"))
+    assert "No letter can be given" in paragraph(sample("unmeasured"))
     assert "sentences with" not in paragraph(sample("unmeasured"))
 
 

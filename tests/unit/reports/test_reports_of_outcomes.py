@@ -134,3 +134,20 @@ def test_why_a_letter_rests_on_people_alike_is_counted_among_people_alike():
     of_men = f"{(~woman & proved & hired).sum():,} of {(~woman & proved).sum():,} in “man”"
     assert f"Of people who proved right, {of_women} and {of_men} have the favourable outcome" in view.because.text
     assert "four-fifths" not in view.because.text
+
+
+def test_heads_of_the_tables_say_what_their_numbers_are_and_counts_have_separators(scored):
+    by_title = {table.title.partition(" ")[0]: table for table in filter(None, tables(scored[0].detail))}
+    for abbreviation in ("TPR", "FPR", "FNR", "PPV", "FOR"):
+        (head,) = (head for head in by_title["Error"].columns if abbreviation in head)
+        assert re.fullmatch(rf".+, of .+ \({abbreviation}\)", head)
+    assert not {"z", "p", "p (Holm)", "P(ratio < .8)"} & set(by_title["Compared"].columns)
+
+
+def test_counts_of_thousands_have_a_separator():
+    rng = np.random.default_rng(2)
+    columns = {"group": rng.choice(["a", "b"], 4000).tolist(), "stayed": rng.choice(["yes", "no"], 4000).tolist()}
+    method = Outcomes(by=("group",), decision="stayed", favourable="yes", table=counted(columns))
+    (part,) = run(method, never_asked, 0).components
+    people = next(iter(filter(None, tables(part.detail)))).rows[0][1]
+    assert re.fullmatch(r"[12],\d{3}", people)

@@ -110,19 +110,20 @@ def test_a_rating_of_too_few_units_has_no_leading_letter_in_any_report():
     assert (document["letter"], document["declared"], document["probabilities"]) == (None, False, None)
     assert {reason["code"] for reason in document["reasons"]} == {TOO_FEW, "component-unmeasured"}
     document |= {"id": "rat_1", "rated_at": "2026-11-27T00:00:00+00:00"}
-    assert in_words(document)[0].startswith("Too little was asked to judge the service")
+    assert in_words(document)[0].startswith("There is too little evidence to judge the service")
     for form in FORMATS:
         text = render(form.name, document)
         assert "leaning" not in text.lower(), form.name
         assert "leads" not in text.replace("none leads", ""), form.name
         if form.name != "json":
             assert "inconclusive: too few to judge" in text, form.name
-            assert "nothing could be measured" not in text.lower(), form.name
+            assert "no letter can be given, so" not in text.lower(), form.name
+            assert "No letter could be given for" not in text, form.name
     shown = PublicView(face(document), datetime(2026, 11, 27, 1, tzinfo=UTC), "https://assay.example", "public")
     assert (shown.state, shown.letter) == (State.UNMEASURED, None)
     for embed in EMBEDS:
         assert "leaning" not in embed.render(shown), embed.file
-        assert "othing could be measured" not in embed.render(shown), embed.file
+        assert "o letter can be given" not in embed.render(shown), embed.file
     assert shown.message == "inconclusive, too few to judge"
 
 

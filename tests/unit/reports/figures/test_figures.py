@@ -21,7 +21,6 @@ def _drawn(document):
     rating = read(document)
     yield figures.stamp(rating, "k")
     yield figures.overview_matrix(rating, "k")
-    yield figures.decision_tree(rating.verdict, "k")
     yield figures.probabilities_bar(rating.verdict, rating.document.confidence, "k")
     for one in rating.components[:3]:
         yield figures.transition_heatmap(one, "k")
@@ -128,17 +127,11 @@ def test_only_a_declared_letter_is_drawn_as_a_solid_stamp(sample):
         assert f'class="{kind}"' in figures.stamp(read(sample(name)), "k").svg
 
 
-@pytest.mark.parametrize(("name", "thick"), [("BS eraser", 1), ("undeclared", 2), ("UCS balancer", 2)])
-def test_decision_tree_shows_the_path_taken(name, thick, sample):
-    drawn = figures.decision_tree(read(sample(name)).verdict, "k")
-    assert drawn.svg.count('class="path"') == thick
-    assert drawn.svg.count('class="missed"') == 4 - thick
-
-
 def test_branch_probabilities_of_the_tree_multiply_to_the_letter_probabilities(sample):
-    verdict = read(sample("undeclared")).verdict
-    rows = figures.decision_tree(verdict, "k").table.rows
-    bs, not_bs, follows, not_follows = (float(row[-1].strip("<>")) for row in rows)
+    rating = read(sample("undeclared"))
+    verdict = rating.verdict
+    rows = figures.two_steps(verdict, rating.decider, "k").table.rows
+    bs, not_bs, follows, not_follows = (float(row[4].strip("<>")) for row in rows)
     shares = [bs, not_bs * follows, not_bs * not_follows]
     assert shares == pytest.approx(list(verdict.probabilities.values()), abs=2e-3)
 
@@ -156,7 +149,7 @@ def test_an_unmeasured_component_has_no_figures(sample):
     assert figures.transition_heatmap(component, "k") is None
     assert figures.blocks_bars(component, "k") is None
     assert figures.effects_forest(component, "k") is None
-    assert figures.decision_tree(component.verdict, "k") is None
+    assert figures.two_steps(component.verdict, component, "k") is None
     assert figures.probabilities_bar(component.verdict, 0.95, "k") is None
 
 

@@ -124,3 +124,16 @@ async def test_only_callers_that_can_read_a_rating_can_read_its_cases(serve, gua
 async def test_units_of_another_form_are_still_cases(client, rated):
     facts = [(Probe(unit, Translate("She is a typist.", "en", "es")), Reply("x")) for unit in ("a", "b/c", "d/e/f/g/h")]
     assert sum((await cases(client, await rated(facts)))["counts"].values()) == 3
+
+
+@pytest.mark.parametrize(("query", "total"), [("", 6), ("?kind=refused&limit=1", 2), ("?q=typist", None)])
+async def test_a_list_of_cases_has_its_total_unless_it_has_to_search(client, rated, query, total):
+    assert (await cases(client, await rated(), query))["total"] == total
+
+
+async def test_a_case_has_its_difference_in_words(client, rated):
+    page = await cases(client, await rated())
+    words = {case["id"]: case["in_words"] for case in page["items"]}
+    assert words[1] == "100 % of its sentences came back with another value: he"
+    assert words[2] == "every sentence came back with its value"
+    assert words[3] is None
