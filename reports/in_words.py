@@ -53,8 +53,8 @@ def hidden_in_words(
     """Write the largest hidden effects: on a typical single case, of strata and losses, and of content.
 
     `stratum`, `individual` and `content` are sentences with ``{name}`` and ``{size}``; `strata` has those of strata
-    with a sentence of their own, by name, and of contents by ``content: `` and the name. `of_one` is the unit of the effect on a single case if it differs from
-    `unit`. The largest effect is the largest relative to its limit.
+    with a sentence of their own, by name, and those of contents by ``content: {name}``. `of_one` is the unit of the
+    effect on a single case if it differs from `unit`. The largest effect is the largest relative to its limit.
     """
     largest: dict[str, HiddenDocument] = {}
     for hidden in sorted(part.hidden, key=lambda hidden: -_of_limit(part, hidden)):

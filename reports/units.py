@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-
 FEWER_THAN_1 = "fewer than 1"
 
 

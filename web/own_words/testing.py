@@ -126,7 +126,7 @@ async def _service(visit: Visit, kind: str) -> JsonObject:
     settings = _settings_of(protocol, kind)
     errors = visit.refused.errors if visit.refused else []
     about_it = [{**error, "pointer": error["pointer"].removeprefix("/author")} for error in errors]
-    saved = await visit.api.get("/v1/targets", kind=kind, limit=200)
+    saved = await visit.api.get("/v1/targets", kind=kind, q=visit.query("service"), limit=200)
     return {
         "kind": kind,
         "protocols": protocols,
@@ -134,6 +134,7 @@ async def _service(visit: Visit, kind: str) -> JsonObject:
         "settings": sorted(settings, key=_folded),
         "folded": _folded,
         "saved": saved["items"],
+        "more_saved": bool(saved["next_cursor"]),
         "answers": Answers({"settings.task": TASKS.get(kind, ""), **typed}),
         "text_of": text_of,
         "wrong": by_name(about_it, settings),

@@ -168,7 +168,10 @@ def test_every_format_names_the_population_of_its_intervals(name, estimand):
             "one translation, stereotypes turned by the frame",
             r"In a typical frame of sentences, .* comes back off balance by an estimated (1|2)\d of 100",
         ),
-        ("yes, opposite by side", r"With “\w+” alone, the shares of the groups differ from even by an estimated 25 of 100"),
+        (
+            "yes, opposite by side",
+            r"With “\w+” alone, the shares of the groups differ from even by an estimated 25 of 100",
+        ),
         ("records, 20 % less of a skewed amount", r"“man” instead of “woman” .* is 2\d % higher on average"),
     ],
 )
