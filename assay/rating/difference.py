@@ -79,6 +79,12 @@ class EffectDifference:
         """Estimate of `after` minus estimate of `before`."""
         return self.after["estimate"] - self.before["estimate"]
 
+    @property
+    def in_words(self) -> str:
+        """Name of the effect in a sentence, such as "in step 1" or "within occupations mostly of men"."""
+        kind, _, name = self.name.partition(": ")
+        return f"{PLACES[kind]} {name}".strip() if kind in PLACES else f"in {self.name.replace('_', ' ')}"
+
 
 @dataclass(frozen=True)
 class InputDifference:
@@ -261,6 +267,13 @@ WHAT = {
 """Words for the kinds of input."""
 
 
+PLACES = {"stratum": "within", "individual": "on one", "loss": "in lost answers of", "content": "by content"}
+"""Words before the name of a kind of effect."""
+
+MOST_NAMED = 3
+"""Number of effects that a sentence names, those that moved most."""
+
+
 def _told(
     letter: LetterDifference,
     parts: Sequence[LetterDifference],
@@ -273,8 +286,11 @@ def _told(
     yield _of_letter(letter, confidence)
     if moved := [str(part.name) for part in parts if part.verdict == "changed"]:
         yield f"The letter changed with confidence for {_listed(moved)}."
-    if moved := [f"{effect.component} ({effect.name.replace('_', ' ')})" for effect in effects if effect.apart]:
-        yield f"The intervals of these effects do not overlap: {_listed(moved)}."
+    if apart := sorted((effect for effect in effects if effect.apart), key=lambda effect: -abs(effect.moved)):
+        names = [f"{effect.component} {effect.in_words}" for effect in apart[:MOST_NAMED]]
+        others = len(apart) - len(names)
+        names += [f"{others} {'others' if others > 1 else 'other'}"] if others else []
+        yield f"The intervals of {len(apart)} of {len(effects)} effects do not overlap: {_listed(names)}."
     yield _of_inputs(list(dict.fromkeys(entry.what for entry in inputs)), same_evidence=same_evidence)
 
 

@@ -15,6 +15,7 @@ from assay.methods import method_of
 from reports import outline
 from reports.cases import APART, KINDS
 from reports.regulators import AUDIT_FILES
+from reports.view import Effect
 from service.http.problems import Problem
 from web.frame import Pages, Visit
 from web.ratings.evidence import address_of, row_of
@@ -102,27 +103,38 @@ async def history(visit: Visit) -> Response:
 
 
 def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
-    """Return the effects of the part that decided, for each of several ratings, with the scales to draw them on."""
-    because, parts = rating.document.get("because"), {part.name: part for part in rating.rated.components}
+    """Return the effects of the part that decided, for each of several ratings, with the scales to draw them on.
+
+    Of the effects that a mean can hide, only the one that moved most against its limit is drawn.
+    """
+    because, parts = rating.document.get("because"), {part.name: part for part in rating.view.components}
     name = because["component"] if because else next(iter(parts), "")
+    drawn: dict[str, Effect] = {}
+    if name in parts:
+        drawn = {effect.name: effect for effect in parts[name].effects}
+        raw = (f"{hidden.kind}: {hidden.name}" for hidden in parts[name].part.hidden)
+        hidden = dict(zip(raw, parts[name].hidden, strict=True))
+        moves = {
+            effect["name"]: abs(effect["moved"]) / (hidden[effect["name"]].tolerance or 1)
+            for change in changes
+            for effect in change["effects"]
+            if effect["component"] == name and effect["name"] in hidden
+        }
+        drawn |= {most: hidden[most] for most in sorted(moves, key=lambda moved: -moves[moved])[:1]}
     rows: dict[str, JsonObject] = {}
     for change in changes:
         for side in ("after", "before"):
             row = rows.setdefault(change[side]["id"], {**change[side], "effects": {}, "since": None})
-            effects = (effect for effect in change["effects"] if effect["component"] == name and _drawn(effect[side]))
-            row["effects"] |= {effect["name"]: effect[side] for effect in effects}
+            effects = (effect for effect in change["effects"] if effect["component"] == name)
+            row["effects"] |= {effect["name"]: effect[side] for effect in effects if effect["name"] in drawn}
         rows[change["after"]["id"]]["since"] = change
     ends: dict[str, list[float]] = {}
     for row in rows.values():
         for effect_name, effect in row["effects"].items():
             ends.setdefault(effect_name, [0.0]).extend((effect["low"], effect["high"]))
     scales = {effect_name: (min(values) - 0.02, max(values) + 0.02) for effect_name, values in ends.items()}
-    limits = dict(parts[name].tolerances) if name in parts else {}
-    return {"part": name, "ratings": list(rows.values()), "scales": scales, "limits": limits}
-
-
-def _drawn(effect: Json | None) -> bool:
-    return effect is not None and None not in (effect["estimate"], effect["low"], effect["high"])
+    title = parts[name].title if name in parts else name
+    return {"part": title, "ratings": list(rows.values()), "scales": scales, "drawn": drawn}
 
 
 def _series(rating: Json) -> tuple[object, ...]:
