@@ -16,6 +16,7 @@ from reports import outline
 from reports.cases import APART, KINDS
 from reports.regulators import AUDIT_FILES
 from reports.view import Effect
+from service.catalog.service import title_of
 from service.http.problems import Problem
 from web.frame import Pages, Visit
 from web.ratings.evidence import address_of, row_of
@@ -163,6 +164,7 @@ async def provenance(visit: Visit) -> Response:
         tables=outline.provenance_tables(rating.view),
         letters=letters["items"],
         known=methods,
+        title_of=title_of,
         versions=[version for version in others if version not in rated and rating.rated.method in methods[version]],
         job=await _job(visit, rating),
     )
