@@ -79,12 +79,6 @@ class EffectDifference:
         """Estimate of `after` minus estimate of `before`."""
         return self.after["estimate"] - self.before["estimate"]
 
-    @property
-    def in_words(self) -> str:
-        """Name of the effect in a sentence, such as "in step 1" or "within occupations mostly of men"."""
-        kind, _, name = self.name.partition(": ")
-        return f"{PLACES[kind]} {name}".strip() if kind in PLACES else f"in {self.name.replace('_', ' ')}"
-
 
 @dataclass(frozen=True)
 class InputDifference:
@@ -270,8 +264,10 @@ WHAT = {
 PLACES = {"stratum": "within", "individual": "on one", "loss": "in lost answers of", "content": "by content"}
 """Words before the name of a kind of effect."""
 
-MOST_NAMED = 3
-"""Number of effects that a sentence names, those that moved most."""
+
+def _place(effect_name: str) -> str:
+    kind, _, name = effect_name.partition(": ")
+    return f"{PLACES[kind]} {name}".strip() if kind in PLACES else f"in {effect_name.replace('_', ' ')}"
 
 
 def _told(
@@ -287,9 +283,8 @@ def _told(
     if moved := [str(part.name) for part in parts if part.verdict == "changed"]:
         yield f"The letter changed with confidence for {_listed(moved)}."
     if apart := sorted((effect for effect in effects if effect.apart), key=lambda effect: -abs(effect.moved)):
-        names = [f"{effect.component} {effect.in_words}" for effect in apart[:MOST_NAMED]]
-        others = len(apart) - len(names)
-        names += [f"{others} {'others' if others > 1 else 'other'}"] if others else []
+        names = [f"{effect.component} {_place(effect.name)}" for effect in apart[:3]]
+        names += [f"{len(apart) - 3} more"] if len(apart) > 3 else []
         yield f"The intervals of {len(apart)} of {len(effects)} effects do not overlap: {_listed(names)}."
     yield _of_inputs(list(dict.fromkeys(entry.what for entry in inputs)), same_evidence=same_evidence)
 

@@ -195,7 +195,7 @@ def test_a_suite_can_be_planned_and_requested_and_its_matrix_agrees_with_the_api
     page = reader.open("/suites/new")
     for summary in page.locator("details.more > summary").all():
         summary.click()
-    for name in ("faithful translator", "always-he translator", "round-trip", "one-hop"):
+    for name in ("faithful Translator", "always-he Translator", "Round trip", "One hop"):
         page.get_by_role("checkbox", name=re.compile(f"^{name}")).check()
     for attribute in ("Gender", "Race and ethnicity"):
         page.get_by_role("checkbox", name=attribute, exact=True).check()

@@ -106,36 +106,37 @@ async def history(visit: Visit) -> Response:
 def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
     """Return the effects of the part that decided, for each of several ratings, with the scales to draw them on.
 
-    Of the effects that a mean can hide, only the one that moved most against its limit is drawn.
+    Of the effects that a mean can hide, only the one that moved most is drawn.
     """
     because, parts = rating.document.get("because"), {part.name: part for part in rating.view.components}
     name = because["component"] if because else next(iter(parts), "")
-    drawn: dict[str, Effect] = {}
-    if name in parts:
-        drawn = {effect.name: effect for effect in parts[name].effects}
-        raw = (f"{hidden.kind}: {hidden.name}" for hidden in parts[name].part.hidden)
-        hidden = dict(zip(raw, parts[name].hidden, strict=True))
-        moves = {
-            effect["name"]: abs(effect["moved"]) / (hidden[effect["name"]].tolerance or 1)
-            for change in changes
-            for effect in change["effects"]
-            if effect["component"] == name and effect["name"] in hidden
-        }
-        drawn |= {most: hidden[most] for most in sorted(moves, key=lambda moved: -moves[moved])[:1]}
+    effects_by_name: dict[str, Effect] = {}
+    if part := parts.get(name):
+        effects_by_name = {effect.name: effect for effect in part.effects}
+        raw_names = (f"{hidden.kind}: {hidden.name}" for hidden in part.part.hidden)
+        hidden = dict(zip(raw_names, part.hidden, strict=True))
+        effects = [effect for change in changes for effect in change["effects"] if effect["component"] == name]
+        furthest = max(effects, key=lambda effect: abs(effect["moved"]) * (effect["name"] in hidden), default=None)
+        if furthest is not None and furthest["name"] in hidden:
+            effects_by_name[furthest["name"]] = hidden[furthest["name"]]
     rows: dict[str, JsonObject] = {}
     for change in changes:
         for side in ("after", "before"):
             row = rows.setdefault(change[side]["id"], {**change[side], "effects": {}, "since": None})
-            effects = (effect for effect in change["effects"] if effect["component"] == name)
-            row["effects"] |= {effect["name"]: effect[side] for effect in effects if effect["name"] in drawn}
+            effects = [effect for effect in change["effects"] if effect["component"] == name]
+            row["effects"] |= {effect["name"]: effect[side] for effect in effects if effect["name"] in effects_by_name}
         rows[change["after"]["id"]]["since"] = change
     ends: dict[str, list[float]] = {}
     for row in rows.values():
         for effect_name, effect in row["effects"].items():
             ends.setdefault(effect_name, [0.0]).extend((effect["low"], effect["high"]))
     scales = {effect_name: (min(values) - 0.02, max(values) + 0.02) for effect_name, values in ends.items()}
-    title = parts[name].title if name in parts else name
-    return {"part": title, "ratings": list(rows.values()), "scales": scales, "drawn": drawn}
+    return {
+        "part": part.title if part else name,
+        "ratings": list(rows.values()),
+        "scales": scales,
+        "drawn": effects_by_name,
+    }
 
 
 def _series(rating: Json) -> tuple[object, ...]:

@@ -17,7 +17,7 @@ from service.suites.schemas import MAX_TARGETS
 from web.frame import Api, Pages, Refused, Visit, segment
 from web.frame.form import Form
 from web.frame.visit import at_most
-from web.services.service import find_rated
+from web.services.service import find_rated, read_service
 
 pages = Pages()
 
@@ -45,14 +45,15 @@ async def new_suite(visit: Visit) -> Response:
         except Refused as refused:
             problem = refused.problem
     chosen = {name: form.getlist(name) for name in ("service", "method", "attribute")}
-    found, complete = await choices(visit.api, form.get("q", "").strip())
-    services = {service.value: service for service in found}
+    matching, complete = await choices(visit.api, form.get("q", "").strip())
+    services = {service.value: service for service in matching}
     picked = []  # chosen services stay, whatever the filter is
     for value in chosen["service"]:
         if value in services:
             picked.append(services.pop(value))
         elif problem is None:
-            picked.append(await _choice(visit.api, value))
+            target = (await read_service(visit, value)).target
+            picked.append(Choice(value, target["name"], target["kind"], target["base_url"]))
     return visit.page(
         "suites/new.html",
         services=[*picked, *islice(services.values(), BOXES)],
@@ -148,14 +149,6 @@ async def choices(api: Api, text: str = "") -> tuple[list[Choice], bool]:
             services.append(Choice(row["id"], target["name"], target["kind"], target["url"]))
     services.sort(key=lambda service: (service.kind, service.name.casefold()))
     return services, all_rated and not listing["next_cursor"]
-
-
-async def _choice(api: Api, value: str) -> Choice:
-    """Read a service that the list does not have."""
-    target = await target_of(api, value)
-    if "id" in target:
-        target = await api.get(f"/v1/targets/{segment(value)}")
-    return Choice(value, target["name"], target["kind"], target["base_url"])
 
 
 async def target_of(api: Api, value: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import pytest
 from lxml import html
 
 from service.overview import routes as overview
+from web.own_words import testing
 from web.services import service as web_services
 from web.suites import pages as suites
 
@@ -122,3 +123,27 @@ async def test_the_not_found_page_leads_strangers_to_public_pages(guarded, serve
     assert answer.status_code == 404
     assert html.fromstring(answer.text).xpath("//main//a[contains(@class,'main')]/@href") == ["/registry"]
     assert "tenant" not in answer.text
+
+
+async def test_the_facts_of_an_experiment_have_the_titles_of_the_form(agency, rate):
+    rated = await rate("any", 1, experiment={"texts_per_block": 40, "delta_loss": 0.15})
+    terms = names_in(await page(agency, f"/ratings/{rated}/provenance"), "//dt")
+    assert {"Texts in a block", "Tolerance for lost replies"} <= set(terms)
+    assert not [term for term in terms if "_" in term]
+
+
+async def test_a_saved_model_beyond_the_listed_ones_is_found_for_a_test_in_own_words(agency, monkeypatch):
+    sentences = {"name": "Science", "kind": "sentences", "attribute": "gender"}
+    corpus = (await agency.post("/v1/corpora", json=sentences)).json()["id"]
+    monkeypatch.setattr(testing, "MOST_SAVED", 1)
+    for name in ("older model", "newer model"):
+        target = {"name": name, "kind": "language-model", "protocol": "openai-chat", "base_url": "https://m.example/v1"}
+        saved = await agency.post("/v1/targets", json=target | {"settings": {"model": name}})
+        assert saved.status_code == 201, saved.text
+    options = "//select[@name='saved']/option[@value!='']"
+    path = f"/own-words/{corpus}/sentences"
+    listed = await page(agency, path)
+    assert names_in(listed, options) == ["newer model"]
+    assert "the others are found by their name" in listed.text_content()
+    assert names_in(await page(agency, path, service="older"), options) == ["older model"]
+    assert "No saved service of this kind matches." in (await page(agency, path, service="zzz")).text_content()
