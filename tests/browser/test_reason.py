@@ -212,7 +212,8 @@ def test_a_suite_can_be_planned_and_requested_and_its_matrix_agrees_with_the_api
     suite = site.process.agency.get(f"/v1/suites/{suite_id}")
     assert questions == suite["progress"]["expected"]
     table = page.locator(".matrix")
-    columns = [tuple(text.split("\n")) for text in table.locator("thead th").all_inner_texts()[1:]]
+    heads = [text.split("\n") for text in table.locator("thead th").all_inner_texts()[1:]]
+    columns = [(method.lower().replace(" ", "-"), attribute) for method, attribute in heads]
     lines = table.locator("tbody tr").all()
     for service, line in zip(suite["services"], lines, strict=True):
         assert service["target"]["name"] in line.locator("th").inner_text()
