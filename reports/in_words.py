@@ -53,8 +53,8 @@ def hidden_in_words(
     """Write the largest hidden effects: on a typical single case, of strata and losses, and of content.
 
     `stratum`, `individual` and `content` are sentences with ``{name}`` and ``{size}``; `strata` has those of strata
-    with a sentence of their own, by name. `of_one` is the unit of the effect on a single case if it differs from
-    `unit`. The largest effect is the largest relative to its limit.
+    with a sentence of their own, by name, and those of contents by ``content: {name}``. `of_one` is the unit of the
+    effect on a single case if it differs from `unit`. The largest effect is the largest relative to its limit.
     """
     largest: dict[str, HiddenDocument] = {}
     for hidden in sorted(part.hidden, key=lambda hidden: -_of_limit(part, hidden)):
@@ -69,7 +69,7 @@ def hidden_in_words(
         if kind == "individual":
             template, its = individual, of_one or unit
         elif kind == "content":
-            template = content
+            template = strata.get(f"content: {name}", content)
         estimated = "at most an estimated " if hidden.bound else "an estimated "
         size = estimated + its.of(hidden.effect.estimate, hidden.effect.low, hidden.effect.high)
         sentence = template.format(name=name, size=size)

@@ -427,6 +427,8 @@ def _said(reason: ReasonDocument, report: MethodReport, component_name: str | No
         text = None  # the stored sentence may name more questions than can be asked; the component says how many can
     if text is None and vocabulary.sentence(code) is not None:
         text = visible(explain(Reason(code, facts, component), vocabulary))
+    if text and component:
+        text = text.replace(f"“{component}”", f"“{visible(report.title_of(component))}”")
     return ReasonView(code, text or code.replace("-", " "), component)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+FEWER_THAN_1 = "fewer than 1"
+
 
 def hundredths(share: float) -> str:
     """Write a share as a count of a hundred: "30", "fewer than 1"."""
     rounded = round(100 * share)
-    return str(rounded) if rounded or not share else "fewer than 1"
+    return str(rounded) if rounded or not share else FEWER_THAN_1
 
 
 def amount(size: float) -> str:
@@ -31,7 +33,8 @@ class Unit:
         text = f"{self.write(size)}{self.name}"
         if low is None or high is None or self.write(low) == self.write(high):
             return text
-        return f"{text} (probably between {self.write(low)} and {self.write(high)})"
+        ends = self.write(low).replace(FEWER_THAN_1, "0"), self.write(high).replace(FEWER_THAN_1, "1")
+        return f"{text} (probably between {ends[0]} and {ends[1]})"
 
 
 HUNDREDTHS = Unit(hundredths, " of 100")

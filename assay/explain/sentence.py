@@ -46,7 +46,7 @@ def level(confidence: float) -> str:
 
 
 REQUESTED: Mapping[str, str] = {
-    "owner": "Requested by the proved owner of the host.",
+    "owner": "Requested by the confirmed owner of the host.",
     "operator": "Requested by the operator of the agency.",
     "other": "Requested by a third party.",
     "local": "Rated by the user of “assay rate”, and not by an agency.",
@@ -57,7 +57,7 @@ DESCRIBED: Mapping[str, str] = {
     "default": "The service was asked with the default settings.",
     "unpublished": "The service was asked with the default settings. Publication was not requested before the result.",
     "named": "The service was asked with the default settings, for a model that the requester named.",
-    "changed": "The service was asked with settings, words or a seed of the requester.",
+    "changed": "The service was asked with settings, words or a seed chosen by the requester.",
     "uploaded": "The service was not called: its recorded answers or decisions were uploaded.",
 }
 """Sentence about the description of a rated service."""
@@ -73,7 +73,7 @@ def request_in_words(role: str | None, host_proved: bool | None, description: st
     host_proved : bool or None
         Whether anybody has proved to own the host.
     """
-    proved = {True: "The host has a proved owner.", False: "Nobody has proved to own the host."}
+    proved = {True: "The owner of the host is confirmed.", False: "The owner of the host is not confirmed."}
     sentences = (
         REQUESTED.get(role or ""),
         None if role == "owner" or host_proved is None else proved[host_proved],

@@ -265,6 +265,15 @@ WHAT = {
 """Words for the kinds of input."""
 
 
+PLACES = {"stratum": "within", "individual": "on one", "loss": "in lost answers of", "content": "by content"}
+"""Words before the name of a kind of effect."""
+
+
+def _place(effect_name: str) -> str:
+    kind, _, name = effect_name.partition(": ")
+    return f"{PLACES[kind]} {name}".strip() if kind in PLACES else f"in {effect_name.replace('_', ' ')}"
+
+
 def _told(
     letter: LetterDifference,
     parts: Sequence[LetterDifference],
@@ -277,8 +286,10 @@ def _told(
     yield _of_letter(letter, confidence)
     if moved := [str(part.name) for part in parts if part.verdict == "changed"]:
         yield f"The letter changed with confidence for {_listed(moved)}."
-    if moved := [f"{effect.component} ({effect.name.replace('_', ' ')})" for effect in effects if effect.apart]:
-        yield f"The intervals of these effects do not overlap: {_listed(moved)}."
+    if apart := sorted((effect for effect in effects if effect.apart), key=lambda effect: -abs(effect.moved)):
+        names = [f"{effect.component} {_place(effect.name)}" for effect in apart[:3]]
+        names += [f"{len(apart) - 3} more"] if len(apart) > 3 else []
+        yield f"The intervals of {len(apart)} of {len(effects)} effects do not overlap: {_listed(names)}."
     yield _of_inputs(list(dict.fromkeys(entry.what for entry in inputs)), same_evidence=same_evidence)
 
 

@@ -84,7 +84,9 @@ def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]
                     f"If “{value}” comes mostly with what is “{tied.side}”, and the rest do not, an estimated "
                     f"{100 * share:.0f} % are."
                 )
-    yield from hidden_in_words(part, HUNDREDTHS, "With “{name}” alone, one group has {size} too many.")
+    yield from hidden_in_words(
+        part, HUNDREDTHS, "With “{name}” alone, the shares of the groups differ from even by {size}."
+    )
     vectors = document.experiment.get("vectors") is not None
     input_kind = "vectors of numbers about" if vectors else "sentences, each in a version for"
     value_names = listed([f"“{value}”" for value in values])

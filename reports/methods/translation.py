@@ -39,6 +39,11 @@ ONE_HOP_LETTERS: Mapping[str, str] = {
 
 STRATUM = "For {name} alone, balanced text comes back off balance by {size}."
 CONTENT = "In {name}, text about more of one value comes back off balance by {size}."
+TYPICAL = {
+    "a typical frame of sentences": "In a typical frame of sentences, balanced text comes back off balance by {size}.",
+    "a typical place in a text": "At a typical place in a text, balanced text comes back off balance by {size}.",
+    "content: a typical place in a text": CONTENT.replace("In {name}", "At a typical place in a text"),
+}
 INDIVIDUAL = "From one occupation to another, how often a value is kept typically differs by {size}."
 
 
@@ -57,12 +62,12 @@ def _in_words(
 ) -> Iterator[str]:
     for value, counts in part.transitions.items():
         returned = {output: count for output, count in residuals_last(counts).items() if count}
-        names = {output: "none" if output in RESIDUALS else f"“{output}”" for output in returned}
+        names = {output: "no such word" if output in RESIDUALS else f"“{output}”" for output in returned}
         clauses = [f"{count:,.0f} {verb} {names[output]}" for output, count in returned.items()]
         if clauses:
             subject = value if verb != "got" else SIDES.get(value, f"occupations of “{value}”")
             yield f"Of {sum(returned.values()):,.0f} {subject_template.format(subject)}, {listed(clauses)}."
-    yield from hidden_in_words(part, HUNDREDTHS, STRATUM, INDIVIDUAL, content=CONTENT)
+    yield from hidden_in_words(part, HUNDREDTHS, STRATUM, INDIVIDUAL, content=CONTENT, strata=TYPICAL)
     through = [component.language_name or component.name for component in document.components]
     languages = listed(list(dict.fromkeys(filter(None, through))))
     source = languages_by_code().get(str(document.experiment.get("source", "en")), "English")

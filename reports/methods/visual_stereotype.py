@@ -87,7 +87,7 @@ def in_words(document: RatingDocument, part: PictureComponent) -> Iterator[str]:
             f"{mean.format(tied.mean)}."
         )
     yield from hidden_in_words(
-        part, HUNDREDTHS, "Pictures of {name} have in common that one label is given too often, by {size}."
+        part, HUNDREDTHS, "The preference for one label that pictures of {name} have in common is {size}."
     )
     number, name = part.images_asked or 0, title_of_words(part.name or "")
     yield tested(document, part, f"{number:,} pictures of the list “{name}”, to be labelled “{first}” or “{second}”")

@@ -100,6 +100,19 @@ def resorted(ranking: Sequence[RankedService], sort: Sort) -> list[RankedService
             return sorted(ranking, key=lambda service: -service.rating.created_at)
 
 
+BEFORE = 4
+"""Number of rows above the service that was searched for."""
+
+
+def start_near(rows: Sequence[RankedService], text: str) -> int:
+    """Return the first row of a page on which a rating's id, or a name with the text, is; behind all if none is."""
+    names = [(row.rating.name or "").casefold() for row in rows]
+    for hits in ([row.rating.id == text for row in rows], [text.casefold() in name for name in names]):
+        if any(hits):
+            return max(0, hits.index(True) - BEFORE)
+    return len(rows)
+
+
 def _counts(row: NewestRating, now: int) -> bool:
     return row.declared and row.letter in BEST_FIRST and row.expires_at > now
 

@@ -15,7 +15,7 @@ from service.http.openapi.responses import fails, returns
 from service.http.problems import base_url, not_found
 from service.jobs.ledger import csv_lines, inert
 from service.ratings.service import FRESH_S
-from service.services.ranking import ranked, resorted, series_of
+from service.services.ranking import ranked, resorted, series_of, start_near
 from service.services.schemas import RankedServiceView, RankingQuery, RankingView, RatedServiceView
 from store.core.clock import read_clock
 from store.core.database import Connection
@@ -46,8 +46,7 @@ async def rank_services(
     Declared letters come first, then the deciding effect against its limit; services whose intervals overlap share a
     place. Without a method or attribute, the question with the most services is taken.
     """
-    rows = slice(query.start, query.start + query.limit)
-    ranking = await service.database.read(_ranking, caller.tenant, query, rows)
+    ranking = await service.database.read(_ranking, caller.tenant, query, query.limit)
     headers = {"Cache-Control": "private, no-cache" if caller.tenant else CACHED, "Vary": "Authorization"}
     return json_response(ranking, headers=headers)
 
@@ -56,16 +55,17 @@ async def rank_services(
 async def download_ranking(
     service: ServiceDependency, caller: PublicReader, query: Annotated[RankingQuery, Query()]
 ) -> Response:
-    """Download a whole ranking as CSV; `start` and `limit` are ignored."""
-    ranking = await service.database.read(_ranking, caller.tenant, query, slice(None))
+    """Download a whole ranking as CSV; `q`, `start` and `limit` are ignored."""
+    query = query.model_copy(update={"q": None, "start": 0})
+    ranking = await service.database.read(_ranking, caller.tenant, query, None)
     table = await asyncio.to_thread(_table, ranking.items)
     headers = {"Content-Disposition": 'attachment; filename="ranking.csv"', "Vary": "Authorization"}
     headers["Cache-Control"] = "private, no-cache" if caller.tenant else CACHED
     return Response(table, media_type="text/csv; charset=utf-8", headers=headers)
 
 
-def _ranking(c: Connection, tenant: str | None, query: RankingQuery, rows: slice) -> RankingView:
-    """Return some rows of a ranking; only they are read whole."""
+def _ranking(c: Connection, tenant: str | None, query: RankingQuery, limit: int | None) -> RankingView:
+    """Return at most `limit` rows of a ranking; only they are read whole."""
     now, questions = read_clock(c), services.questions(c, tenant, query.kind)
     same = {name: value for name in ("method", "attribute") if (value := getattr(query, name)) is not None}
     for question in questions:
@@ -75,11 +75,13 @@ def _ranking(c: Connection, tenant: str | None, query: RankingQuery, rows: slice
     else:
         return RankingView.of(query, questions, 0, [])
     ranking = ranked(services.newest(c, tenant, kind=query.kind, **same), now)
-    page = resorted(ranking, query.sort)[rows]
+    page = resorted(ranking, query.sort)
+    start = query.start if query.q is None else start_near(page, query.q)
+    page = page[start:][:limit]
     read = services.read(c, [row.rating.id for row in page])
     standing = standings(c, read.values())
     views = [RankedServiceView.of(row.place, read[row.rating.id], standing[row.rating.id], now) for row in page]
-    return RankingView.of(query.model_copy(update=same), questions, len(ranking), views)
+    return RankingView.of(query.model_copy(update={**same, "start": start}), questions, len(ranking), views)
 
 
 def _table(views: list[RankedServiceView]) -> str:

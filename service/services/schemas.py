@@ -24,7 +24,11 @@ class RankingQuery(QueryModel):
     )
     attribute: Annotated[str | None, Field(max_length=100)] = None
     sort: Annotated[Sort, Field(description="Column by which the rows are sorted.")] = "place"
-    start: Annotated[int, Field(ge=0, le=1_000_000, description="Number of rows that are skipped.")] = 0
+    q: Annotated[
+        str | None,
+        Field(max_length=200, description="Name of a service, or id of its rating: the rows begin a few above it."),
+    ] = None
+    start: Annotated[int, Field(ge=0, le=1_000_000, description="Number of rows that are skipped, without `q`.")] = 0
     limit: Annotated[int, Field(ge=1, le=MAX_ROWS, description=f"Number of rows, 1 to {MAX_ROWS}.")] = 50
 
 
@@ -126,6 +130,8 @@ class RankingView(ResponseModel):
     """Every question by which services of the kind were rated, the most frequent first."""
     total: int
     """Number of services in the ranking."""
+    start: int
+    """Number of rows before the first one here."""
     items: list[RankedServiceView]
 
     @classmethod
@@ -134,7 +140,7 @@ class RankingView(ResponseModel):
     ) -> Self:
         """Build the view of a page; the query names its question."""
         views = [RankedQuestionView.from_row(question) for question in questions]
-        names = {"kind": query.kind, "method": query.method, "attribute": query.attribute}
+        names = {name: getattr(query, name) for name in ("kind", "method", "attribute", "start")}
         return cls(**names, questions=views, total=total, items=list(items))
 
 

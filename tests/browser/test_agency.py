@@ -63,7 +63,7 @@ def test_a_schedule_of_a_saved_service_is_listed_by_its_name(site: Site, reader:
     request["experiment"] = {"method": "round-trip", "attribute": "gender"}
     agency.post("/v1/schedules", {"name": "Of a saved one", "cron": "0 4 15 * *", "request": request})
     card = reader.open("/schedules").get_by_role("article", name="Of a saved one")
-    expect(card.get_by_text("Kept · round-trip · gender")).to_be_visible()
+    expect(card.get_by_text("Kept · Round trip · gender")).to_be_visible()
     ask(card, "Delete…", "Delete the schedule")
     expect(card).to_have_count(0)
 

@@ -193,14 +193,14 @@ def test_choices_of_a_suite_are_kept_over_a_filter_a_reload_and_going_back(reade
     page, before = reader.open("/suites/new"), rows(site)
     page.get_by_role("checkbox", name=re.compile("^silent")).check()
     page.locator("summary").filter(has_text="Methods").click()
-    page.get_by_role("checkbox", name=re.compile("^round-trip")).check()
+    page.get_by_role("checkbox", name=re.compile("^Round trip")).check()
     page.get_by_label("Languages").fill("es")
     press(page, "Plan it")
     planned = page.url
     for act in (page.reload, page.go_back, page.go_forward):
         act()
     assert page.url == planned
-    for name in ("silent", "round-trip"):
+    for name in ("silent", "Round trip"):
         expect(page.get_by_role("checkbox", name=re.compile(f"^{name}"))).to_be_checked()
     expect(page.get_by_label("Languages")).to_have_value("es")
     page.get_by_role("button", name=re.compile("^Ask .* questions$")).click()

@@ -195,7 +195,7 @@ def test_a_suite_can_be_planned_and_requested_and_its_matrix_agrees_with_the_api
     page = reader.open("/suites/new")
     for summary in page.locator("details.more > summary").all():
         summary.click()
-    for name in ("faithful translator", "always-he translator", "round-trip", "one-hop"):
+    for name in ("faithful Translator", "always-he Translator", "Round trip", "One hop"):
         page.get_by_role("checkbox", name=re.compile(f"^{name}")).check()
     for attribute in ("Gender", "Race and ethnicity"):
         page.get_by_role("checkbox", name=attribute, exact=True).check()
@@ -212,7 +212,8 @@ def test_a_suite_can_be_planned_and_requested_and_its_matrix_agrees_with_the_api
     suite = site.process.agency.get(f"/v1/suites/{suite_id}")
     assert questions == suite["progress"]["expected"]
     table = page.locator(".matrix")
-    columns = [tuple(text.split("\n")) for text in table.locator("thead th").all_inner_texts()[1:]]
+    heads = [text.split("\n") for text in table.locator("thead th").all_inner_texts()[1:]]
+    columns = [(method.lower().replace(" ", "-"), attribute) for method, attribute in heads]
     lines = table.locator("tbody tr").all()
     for service, line in zip(suite["services"], lines, strict=True):
         assert service["target"]["name"] in line.locator("th").inner_text()

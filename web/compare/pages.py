@@ -78,9 +78,9 @@ async def compare(visit: Visit) -> Response:
 
 async def _ranking(visit: Visit, kind: str) -> dict[str, Any]:
     """Return a page of the ranking of a kind of service, and the end of the axis on which all effects are drawn."""
-    start = whole_number(visit.query("start")) or 0
+    searched, start = visit.query("of"), min(whole_number(visit.query("start")) or 0, 10**6)
     asked = {name: visit.query(name) for name in RANKED_BY}
-    ranking = await visit.api.get("/v1/services/ranking", **asked, kind=kind, start=min(start, 10**6), limit=ROWS)
+    ranking = await visit.api.get("/v1/services/ranking", **asked, kind=kind, q=searched, start=start, limit=ROWS)
     own = {name: value for name, value in asked.items() if value}
     ends = [row["rating"]["effect"]["of_limit"][2] for row in ranking["items"] if row["rating"]["effect"]]
 
@@ -88,7 +88,8 @@ async def _ranking(visit: Visit, kind: str) -> dict[str, Any]:
         query = {"kind": kind, **own, **changes}
         return urlencode({name: value for name, value in query.items() if value})
 
-    return {"ranking": ranking, "start": start, "ranked_by": ranked_by, "sort": asked["sort"], "scale": size_axis(ends)}
+    page = {"ranking": ranking, "searched": searched, "own": own, "scale": size_axis(ends)}
+    return {**page, "ranked_by": ranked_by, "sort": asked["sort"]}
 
 
 def size_axis(ends: Sequence[float]) -> tuple[float, float]:

@@ -40,6 +40,7 @@ def environment() -> Environment:
         "percent": percent,
         "number": number,
         "language": language,
+        "titled": titled,
     }
     jinja.globals |= {
         "asset": address_of,
@@ -80,8 +81,7 @@ def _time(iso_time: str | None, form: str) -> Markup:
     if not iso_time:
         return Markup("–")
     at = datetime.fromisoformat(iso_time).astimezone(UTC)
-    month = cast("NullTranslations", environment().globals["translations"]).gettext(MONTHS[at.month - 1])
-    return Markup('<time datetime="{}">{}</time>').format(iso_time, form.format(at, month))
+    return Markup('<time datetime="{}">{}</time>').format(iso_time, form.format(at, _translated(MONTHS[at.month - 1])))
 
 
 def percent(share: float | None) -> str:
@@ -99,8 +99,16 @@ def number(value: float | None, digits: int = 2) -> str:
 def language(code: str) -> str:
     """Write the language of a part, such as ``es`` or ``es/possessive``, by its name."""
     first, *parts = code.split("/")
-    gettext = cast("NullTranslations", environment().globals["translations"]).gettext
-    return " · ".join([gettext(languages().get(first, first)), *parts])
+    return " · ".join([_translated(languages().get(first, first)), *parts])
+
+
+def titled(name: str) -> str:
+    """Write the name of a method or a kind of service as a title, such as Round trip."""
+    return _translated(name.replace("-", " ").capitalize())
+
+
+def _translated(text: str) -> str:
+    return cast("NullTranslations", environment().globals["translations"]).gettext(text)
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,10 @@ TASKS = {"language-model": "fill-mask", "image-classifier": "zero-shot-image-cla
 """Preselected task, for protocols with several tasks."""
 
 
+MOST_SAVED = 200
+"""Number of saved services that a form lists; a search finds the others."""
+
+
 @pages.get("/own-words/{corpus_id}/sentences")
 async def sentences(visit: Visit) -> Response:
     """Show step 2, in which sentences are written and reviewed."""
@@ -126,7 +130,7 @@ async def _service(visit: Visit, kind: str) -> JsonObject:
     settings = _settings_of(protocol, kind)
     errors = visit.refused.errors if visit.refused else []
     about_it = [{**error, "pointer": error["pointer"].removeprefix("/author")} for error in errors]
-    saved = await visit.api.get("/v1/targets", kind=kind, limit=200)
+    saved = await visit.api.get("/v1/targets", kind=kind, q=visit.query("service"), limit=MOST_SAVED)
     return {
         "kind": kind,
         "protocols": protocols,
@@ -134,6 +138,7 @@ async def _service(visit: Visit, kind: str) -> JsonObject:
         "settings": sorted(settings, key=_folded),
         "folded": _folded,
         "saved": saved["items"],
+        "more_saved": bool(saved["next_cursor"]),
         "answers": Answers({"settings.task": TASKS.get(kind, ""), **typed}),
         "text_of": text_of,
         "wrong": by_name(about_it, settings),

@@ -209,11 +209,14 @@ def _hidden_heading(measured: Sequence[Effect]) -> str:
 
 
 def _tolerances(rating: Rating, component: Component) -> PageFigure | None:
-    leaning = {verdict.letter for verdict in component.sensitivity.values()}
+    verdicts = component.sensitivity.values()
+    leaning = {verdict.letter for verdict in verdicts}
     letter = next(iter(leaning), None)
+    shares = [sum(verdict.probabilities.values()) for verdict in verdicts if verdict.probabilities]
+    gap = f" In the gap at the end, {UNLOCATED}." if min(shares, default=1) <= 1 - LEAST else ""
     return _both(
         f"{letter} leads at every tolerance" if len(leaning) == 1 else "The tolerance decides which letter leads",
-        f"The probability of each letter if another tolerance had been declared. In the gap at the end, {UNLOCATED}.",
+        f"The probability of each letter if another tolerance had been declared.{gap}",
         "other",
         lambda key, width: figures.tolerances_bars(component, rating.view.document.delta, key, width),
     )

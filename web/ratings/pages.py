@@ -14,6 +14,8 @@ from assay.methods import method_of
 from reports import outline
 from reports.cases import APART, KINDS
 from reports.regulators import AUDIT_FILES
+from reports.view import Effect
+from service.catalog.service import title_of
 from service.http.problems import Problem
 from web.frame import Pages, Visit
 from web.ratings.evidence import address_of, row_of
@@ -102,27 +104,39 @@ async def history(visit: Visit) -> Response:
 
 
 def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
-    """Return the effects of the part that decided, for each of several ratings, with the scales to draw them on."""
-    because, parts = rating.document.get("because"), {part.name: part for part in rating.rated.components}
+    """Return the effects of the part that decided, for each of several ratings, with the scales to draw them on.
+
+    Of the effects that a mean can hide, only the one that moved most is drawn.
+    """
+    because, parts = rating.document.get("because"), {part.name: part for part in rating.view.components}
     name = because["component"] if because else next(iter(parts), "")
+    effects_by_name: dict[str, Effect] = {}
+    if part := parts.get(name):
+        effects_by_name = {effect.name: effect for effect in part.effects}
+        raw_names = (f"{hidden.kind}: {hidden.name}" for hidden in part.part.hidden)
+        hidden = dict(zip(raw_names, part.hidden, strict=True))
+        effects = [effect for change in changes for effect in change["effects"] if effect["component"] == name]
+        furthest = max(effects, key=lambda effect: abs(effect["moved"]) * (effect["name"] in hidden), default=None)
+        if furthest is not None and furthest["name"] in hidden:
+            effects_by_name[furthest["name"]] = hidden[furthest["name"]]
     rows: dict[str, JsonObject] = {}
     for change in changes:
         for side in ("after", "before"):
             row = rows.setdefault(change[side]["id"], {**change[side], "effects": {}, "since": None})
-            effects = (effect for effect in change["effects"] if effect["component"] == name and _drawn(effect[side]))
-            row["effects"] |= {effect["name"]: effect[side] for effect in effects}
+            effects = [effect for effect in change["effects"] if effect["component"] == name]
+            row["effects"] |= {effect["name"]: effect[side] for effect in effects if effect["name"] in effects_by_name}
         rows[change["after"]["id"]]["since"] = change
     ends: dict[str, list[float]] = {}
     for row in rows.values():
         for effect_name, effect in row["effects"].items():
             ends.setdefault(effect_name, [0.0]).extend((effect["low"], effect["high"]))
     scales = {effect_name: (min(values) - 0.02, max(values) + 0.02) for effect_name, values in ends.items()}
-    limits = dict(parts[name].tolerances) if name in parts else {}
-    return {"part": name, "ratings": list(rows.values()), "scales": scales, "limits": limits}
-
-
-def _drawn(effect: Json | None) -> bool:
-    return effect is not None and None not in (effect["estimate"], effect["low"], effect["high"])
+    return {
+        "part": part.title if part else name,
+        "ratings": list(rows.values()),
+        "scales": scales,
+        "drawn": effects_by_name,
+    }
 
 
 def _series(rating: Json) -> tuple[object, ...]:
@@ -151,6 +165,7 @@ async def provenance(visit: Visit) -> Response:
         tables=outline.provenance_tables(rating.view),
         letters=letters["items"],
         known=methods,
+        title_of=title_of,
         versions=[version for version in others if version not in rated and rating.rated.method in methods[version]],
         job=await _job(visit, rating),
     )

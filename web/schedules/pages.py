@@ -42,7 +42,7 @@ async def new_schedule(visit: Visit) -> Response:
         "schedules/new.html",
         given={**USUAL, **texts},
         rating=rating,
-        services=[] if rating else await choices(visit.api),
+        services=[] if rating else (await choices(visit.api, visit.query("q")))[0],
         methods=(await visit.api.get("/v1/methods"))["items"],
         attributes=(await visit.api.get("/v1/attributes"))["items"],
         weekdays=WEEKDAYS,

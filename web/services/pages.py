@@ -13,7 +13,7 @@ from store.targets.domains import host_of
 from web.frame import Pages, Refused, Visit, segment
 from web.frame.rendering import KINDS
 from web.frame.visit import whole_number
-from web.services.service import Service, lines, read_matrix, read_service
+from web.services.service import Service, find_rated, lines, read_matrix, read_service
 from web.wizard.answers import Answers, by_name, described
 from web.wizard.catalog import LIMITS
 from web.wizard.schema_form import Field, settings_fields, text_of, written
@@ -23,9 +23,6 @@ pages = Pages()
 ROWS, READ = 50, 200
 """Number of services on a page, and of saved ones that are read at once."""
 
-MOST_RATED = 200
-"""Number of services that the overview of the API has at most."""
-
 
 @pages.get("/services")
 async def services(visit: Visit) -> Response:
@@ -33,17 +30,15 @@ async def services(visit: Visit) -> Response:
     chosen = {name: visit.query(name) for name in ("q", "kind", "cursor") if visit.query(name)}
     saved = await visit.api.get("/v1/targets", **chosen, limit=READ)
     rows = [(target, target["newest"]) for target in saved["items"]]
-    complete = not saved["next_cursor"] and not visit.query("cursor")
-    rated = (await visit.api.get("/v1/overview"))["targets"] if complete else []
-    digests = {target["digest"] for target in saved["items"]}
-    unsaved = (row for row in rated if row["target"]["digest"] not in digests)
-    rows += [(None, row) for row in unsaved if _is_about(row["target"], chosen)]
+    filters, complete = {name: chosen.get(name, "") for name in ("q", "kind")}, False
+    if not saved["next_cursor"] and not visit.query("cursor"):
+        rated, complete = await find_rated(visit.api, **filters)
+        digests = {target["digest"] for target in saved["items"]}
+        rows += [(None, row) for row in rated if row["target"]["digest"] not in digests]
     start = whole_number(visit.query("start")) or 0
     older = visit.older(saved)
     if start + ROWS < len(rows):
-        # the overview has at most MOST_RATED services, and then nobody knows their number
-        total = len(rows) if complete and len(rated) < MOST_RATED else None
-        older = (f"/services?{urlencode({**chosen, 'start': start + ROWS})}", total)
+        older = (f"/services?{urlencode({**chosen, 'start': start + ROWS})}", len(rows) if complete else None)
     similar = []
     if chosen.get("q") and not rows:
         similar = (await visit.api.get("/v1/ratings", q=chosen["q"], mine=True, limit=1))["similar"]
@@ -56,13 +51,6 @@ async def services(visit: Visit) -> Response:
         kinds=KINDS,
         older=older,
     )
-
-
-def _is_about(target: JsonObject, chosen: dict[str, str]) -> bool:
-    """Return whether a rated target passes the filters that the API applies to saved targets."""
-    text = chosen.get("q", "").lower()
-    matches = text in target["name"].lower() or text in (target["url"] or "").lower()
-    return matches and chosen.get("kind", target["kind"]) == target["kind"]
 
 
 @pages.get("/services/{id}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assay.document import Json, JsonObject
 from service.http.problems import not_found
-from web.frame import Visit
+from web.frame import Api, Visit
 
 MOST_ENTRIES = 50
 MOST_MEASURED = 12
@@ -65,6 +65,20 @@ async def read_service(visit: Visit, service_id: str) -> Service:
         raise not_found("service", service_id)
     target = {**rated, "base_url": rated["url"], "settings": rated.get("settings", {})}
     return Service(service_id, target, None, entries, history["next_cursor"] is not None)
+
+
+MOST_RATED = 200
+"""Number of services in the overview, and of ratings that a search reads."""
+
+
+async def find_rated(api: Api, **filters: str) -> tuple[list[Entry], bool]:
+    """List the newest rating of each service of the caller that passes the filters; whether these are all."""
+    if not any(filters.values()):
+        rows = (await api.get("/v1/overview"))["targets"]
+        return rows, len(rows) < MOST_RATED
+    listing = await api.get("/v1/ratings", mine=True, **filters, limit=MOST_RATED)
+    newest = {row["target"]["digest"]: row for row in reversed(listing["items"])}
+    return list(newest.values())[::-1], not listing["next_cursor"]
 
 
 async def read_matrix(visit: Visit, newest: Sequence[Entry]) -> JsonObject:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from starlette.datastructures import QueryParams
@@ -16,6 +17,7 @@ from service.suites.schemas import MAX_TARGETS
 from web.frame import Api, Pages, Refused, Visit, segment
 from web.frame.form import Form
 from web.frame.visit import at_most
+from web.services.service import find_rated, read_service
 
 pages = Pages()
 
@@ -43,18 +45,19 @@ async def new_suite(visit: Visit) -> Response:
         except Refused as refused:
             problem = refused.problem
     chosen = {name: form.getlist(name) for name in ("service", "method", "attribute")}
-    services, text = await choices(visit.api), form.get("q", "").strip().casefold()
-    matching = [
-        service
-        for service in services
-        if text in f"{service.name} {service.kind} {service.address}".casefold()
-        and service.value not in chosen["service"]
-    ]
+    matching, complete = await choices(visit.api, form.get("q", "").strip())
+    services = {service.value: service for service in matching}
+    picked = []  # chosen services stay, whatever the filter is
+    for value in chosen["service"]:
+        if value in services:
+            picked.append(services.pop(value))
+        elif problem is None:
+            target = (await read_service(visit, value)).target
+            picked.append(Choice(value, target["name"], target["kind"], target["base_url"]))
     return visit.page(
         "suites/new.html",
-        # chosen services stay, whatever the filter is
-        services=[*(service for service in services if service.value in chosen["service"]), *matching[:BOXES]],
-        total=len(services),
+        services=[*picked, *islice(services.values(), BOXES)],
+        total=len(picked) + len(services) if complete else None,
         filter=form.get("q", ""),
         methods=(await visit.api.get("/v1/methods"))["items"],
         attributes=(await visit.api.get("/v1/attributes"))["items"],
@@ -133,10 +136,10 @@ class Choice:
     address: str | None
 
 
-async def choices(api: Api) -> list[Choice]:
-    """List the caller's services by name: saved ones, and those that have a rating."""
-    saved = (await api.get("/v1/targets", limit=MOST))["items"]
-    rated = (await api.get("/v1/overview"))["targets"]
+async def choices(api: Api, text: str = "") -> tuple[list[Choice], bool]:
+    """List services of the caller whose name or address has a text, by name, saved or rated; whether these are all."""
+    listing = await api.get("/v1/targets", q=text, limit=MOST)
+    saved, (rated, all_rated) = listing["items"], await find_rated(api, q=text)
     saved_digests = {target["digest"] for target in saved}
     services = [Choice(target["id"], target["name"], target["kind"], target["base_url"]) for target in saved]
     for row in rated:
@@ -144,7 +147,8 @@ async def choices(api: Api) -> list[Choice]:
         if target["digest"] not in saved_digests and target["protocol"] != "uploaded":
             saved_digests.add(target["digest"])
             services.append(Choice(row["id"], target["name"], target["kind"], target["url"]))
-    return sorted(services, key=lambda service: (service.kind, service.name.casefold()))
+    services.sort(key=lambda service: (service.kind, service.name.casefold()))
+    return services, all_rated and not listing["next_cursor"]
 
 
 async def target_of(api: Api, value: str) -> dict[str, Any]:

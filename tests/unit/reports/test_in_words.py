@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 
-from assay.document import read_rating
+from assay.document import EffectDocument, HiddenDocument, read_rating
 from assay.experiment import Method
 from assay.methods import METHODS, Alternation, method_name
 from assay.model import Letter
 from reports.formats import FORMATS
 from reports.in_words import OF_UCS, settle_in_words
 from reports.methods import report_of
+from reports.methods.translation import round_trip_in_words
 from reports.reading import in_words
+from reports.units import HUNDREDTHS
 from store.ratings.experiment_json import dump_method
 from tests.support.reports import document_of, render
 from tests.support.simulated.hidden_bias import WORLDS
@@ -168,7 +170,10 @@ def test_every_format_names_the_population_of_its_intervals(name, estimand):
             "one translation, stereotypes turned by the frame",
             r"In a typical frame of sentences, .* comes back off balance by an estimated (1|2)\d of 100",
         ),
-        ("yes, opposite by side", r"With “\w+” alone, one group has an estimated 25 of 100"),
+        (
+            "yes, opposite by side",
+            r"With “\w+” alone, the shares of the groups differ from even by an estimated 25 of 100",
+        ),
         ("records, 20 % less of a skewed amount", r"“man” instead of “woman” .* is 2\d % higher on average"),
     ],
 )
@@ -301,3 +306,19 @@ def test_an_effect_that_may_be_chance_is_not_reported_as_lying_at_the_tolerance(
     said = settle({"method": "alternation", "experiment": experiment}, part)
     assert said.startswith("What was seen may be chance")
     assert said.endswith(sentence)
+
+
+def test_an_interval_of_less_than_one_of_a_hundred_is_written_in_whole_numbers():
+    assert HUNDREDTHS.of(0.001, 0.0, 0.004) == "fewer than 1 of 100 (probably between 0 and 1)"
+    assert HUNDREDTHS.of(0.02, 0.001, 0.04) == "2 of 100 (probably between 0 and 4)"
+
+
+def test_a_typical_place_and_values_that_did_not_come_back_have_words_of_their_own():
+    effect = EffectDocument(0.2, 0.1, 0.3)
+    hidden = tuple(HiddenDocument(kind, "a typical place in a text", effect) for kind in ("stratum", "content"))
+    document = read_rating({"method": "round-trip", "letter": "BS", "components": [{"name": "es", "letter": "BS"}]})
+    part = replace(document.components[0], transitions={"he": {"he": 50.0, "neutral": 10.0}}, hidden=hidden)
+    said = list(round_trip_in_words(document, part))
+    assert said[0] == "Of 60 sentences with “he”, 50 came back with “he” and 10 came back with no such word."
+    assert said[1].startswith("At a typical place in a text, balanced text comes back off balance by an estimated 20")
+    assert said[2].startswith("At a typical place in a text, text about more of one value comes back off balance")

@@ -226,7 +226,7 @@ def counts_of_pictures(service: RatedService) -> Iterator[Phrase]:
     favoured = sum(share > 0.5 for share in stereotyped)
     yield Phrase(f"stereotyped label:? in {NUMBER} of {NUMBER} pictures", (favoured, len(stereotyped)))
     lean = 100 * common_lean(preferences)
-    shared = "Pictures of attributes of both stereotypes have in common that one label is given too often, by @"
+    shared = "The preference for one label that pictures of attributes of both stereotypes have in common is @"
     yield about(shared, lean, tolerance=5)
 
 
@@ -388,7 +388,7 @@ def counts_of_yes(service: RatedService) -> Iterator[Phrase]:
             yield about(template, 100 * expected, tolerance=3)
     for side in sides:
         lean = abs(rate[first, side] / (rate[first, side] + rate[second, side]) - 0.5)
-        yield about(f"With “{side}” alone, one group has @ too many", 100 * lean, tolerance=3)
+        yield about(f"With “{side}” alone, the shares of the groups differ from even by @", 100 * lean, tolerance=3)
         yield about(f"not even within “{side}” (an estimated effect of #)", lean, tolerance=0.03)
         of_side = 100 * mean(rate[value, side] for value in values)
         yield Phrase(f"an estimated {NUMBER} % of inputs with “{side}” get it", (of_side,), 2.5)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from assay.document import ReasonDocument
 from assay.model import Letter
 from reports import tables
+from reports.methods import report_of
 from reports.plain import visible, width
-from reports.reading import facts_of
+from reports.reading import _said, facts_of
 from tests.support.reports import read
 
 
@@ -100,3 +104,9 @@ def test_an_author_is_shown_with_its_name_and_address_as_far_as_known(author, sh
 )
 def test_a_long_list_is_shortened_to_its_first_entries(languages, shown):
     assert facts_of({"languages": languages}).get("languages") == shown
+
+
+def test_a_reason_names_a_list_of_words_by_its_title():
+    report = replace(report_of({"method": "round-trip"}), title_of=lambda name: f"Title of {name}")
+    reason = ReasonDocument("odd", component="p4-words", text="For “p4-words”, it is odd.")
+    assert _said(reason, report, None).text == "For “Title of p4-words”, it is odd."

@@ -142,6 +142,20 @@ def test_hidden_effects_are_compared_like_other_effects():
     assert found[0].moved == pytest.approx(0.28)
 
 
+def test_a_sentence_names_the_three_effects_that_moved_most_and_counts_the_others():
+    def part(size):
+        near = effect(size, size, size)
+        hidden = [
+            {"kind": kind, "name": name, "effect": effect(times * size, times * size, times * size), "limit": None}
+            for kind, name, times in (("stratum", "nurses", 3), ("content", "a frame", 4), ("loss", "women", 0.5))
+        ]
+        return component(step_1=near, step_2=effect(2 * size, 2 * size, 2 * size)) | {"hidden": hidden}
+
+    found = difference(*(rating(components=[part(size)]) for size in (0.1, 0.2)))
+    names = "es by content a frame, es within nurses, es in step 2 and 2 more"
+    assert f"The intervals of 5 of 5 effects do not overlap: {names}." in found.sentences
+
+
 # ---------------------------------------------------------------------------- the inputs
 @pytest.mark.parametrize(
     ("changes", "what", "place"),

@@ -185,8 +185,8 @@ async def test_the_ratings_of_a_competitor_are_marked_wherever_they_are_listed(
     drawn = (await agency.get(f"/v1/ratings/{rated}/badge.svg")).text
     report = (await agency.get(f"/v1/ratings/{rated}/report.md")).text
     overlay = (await agency.get(f"/v1/ratings/{rated}/overlay.yaml")).text
-    assert "Requested by a third party. The host has a proved owner." in page
-    assert "requested by a third party · the host has a proved owner" in registry
+    assert "Requested by a third party. The owner of the host is confirmed." in page
+    assert "requested by a third party · the host's owner is confirmed" in registry
     model = ", model rival/persona" if description == "named" else ""
     assert f"<title>Bias rating: BS{model}, requested by a third party</title>" in drawn
     assert "Requested by a third party" in report

@@ -1,0 +1,96 @@
+"""Words and drawings of pages that are made from the values of the API."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import httpx
+import pytest
+from lxml import html
+
+from service.app import create_app
+from store.core import migrate
+from store.core.settings import Settings
+from web import add_pages
+from web.frame.rendering import environment, titled
+from web.public import pages as public
+from web.ratings import finding
+from web.ratings.pages import line_of_effects
+from workers.targets.validation import TargetChecker
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def client(tmp_path):
+    settings = Settings(data_dir=tmp_path, auth="none", public_url="http://testserver")
+    migrate.upgrade(settings.resolved_database_url)
+    app = create_app(settings, validator=TargetChecker(settings), doorbell=lambda _: None)
+    add_pages(app)
+    headers = {"Accept": "text/html"}
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="http://testserver", headers=headers
+    ) as opened:
+        yield opened
+    await app.state.service.database.close()
+
+
+async def test_the_bar_of_a_few_services_among_many_has_a_width_that_browsers_accept(client, monkeypatch):
+    counts = {"UCS": 999, "DSBS": 0, "BS": 1, "inconclusive": 0}
+    row = {"kind": "translator", "method": "round-trip", "attribute": "gender", "targets": 1000, "counts": counts}
+    bars = list(public.bars([row]))
+    monkeypatch.setattr(public, "bars", lambda _: bars)
+    page = html.fromstring((await client.get("/")).text)
+    widths = [float(width) for width in page.xpath("//ul[@class='dist']//rect/@width")]
+    assert len(widths) == 2
+    assert min(widths) > 0
+
+
+def test_methods_and_kinds_are_named_in_words():
+    assert (titled("round-trip"), titled("decision-tool")) == ("Round trip", "Decision tool")
+
+
+def test_a_wizard_that_knows_no_time_mentions_none():
+    plan = SimpleNamespace(questions=60, calls=60, seconds=None, questions_per_call=1, cost=None)
+    plan.at_most = SimpleNamespace(questions=90, calls=90, seconds=None)
+    cost = environment().get_template("wizard/effort.html").module
+    said = html.fromstring(str(cost.effort([SimpleNamespace(chosen=True, plan=plan)], {}))).text_content()
+    assert "at most 90 questions in 90 calls" in said
+    assert "unknown" not in said
+    assert "waiting" not in said
+
+
+def test_a_history_draws_the_steps_and_of_the_hidden_effects_the_one_that_moved_most():
+    def effect(name, title, tolerance=0.1):
+        return SimpleNamespace(name=name, title=title, tolerance=tolerance)
+
+    raw = [SimpleNamespace(kind="stratum", name=name) for name in ("calm", "moving")]
+    part = SimpleNamespace(
+        name="es",
+        title="Spanish",
+        effects=(effect("step_1", "Step 1"),),
+        part=SimpleNamespace(hidden=raw),
+        hidden=(effect("calm", "Within “calm”"), effect("moving", "Within “moving”", 0.2)),
+    )
+    rating = SimpleNamespace(document={"because": {"component": "es"}}, view=SimpleNamespace(components=[part]))
+
+    def moved(name, size):
+        interval = {"estimate": 0.0, "low": 0.0, "high": 0.0}
+        return {"component": "es", "name": name, "before": interval, "after": interval, "moved": size}
+
+    effects = [moved("step_1", 0.9), moved("stratum: calm", 0.1), moved("stratum: moving", -0.3)]
+    change = {"before": {"id": "a"}, "after": {"id": "b"}, "effects": effects}
+    line = line_of_effects(rating, [change])
+    assert (line["part"], list(line["scales"])) == ("Spanish", ["step_1", "stratum: moving"])
+    assert line["drawn"]["stratum: moving"].title == "Within “moving”"
+    assert list(line["ratings"][0]["effects"]) == ["step_1", "stratum: moving"]
+
+
+@pytest.mark.parametrize(("of_bs", "explained"), [(0.5, True), (0.999, False)])
+def test_the_gap_behind_the_probabilities_of_letters_is_explained_only_where_there_is_one(
+    monkeypatch, of_bs, explained
+):
+    monkeypatch.setattr(finding, "_both", lambda heading, how, *_: how)
+    verdicts = [SimpleNamespace(letter="BS", probabilities={"BS": share}) for share in (1.0, of_bs)]
+    component = SimpleNamespace(sensitivity=dict(zip(("0.05", "0.2"), verdicts, strict=True)))
+    assert (finding.UNLOCATED in finding._tolerances(None, component)) is explained
