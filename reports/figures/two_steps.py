@@ -187,8 +187,8 @@ def _step(step: Step, x: float, y: float, w: float) -> Iterator[Markup]:
         return
     yield from _interval(step.effect, step.unit, text_x, y + 70, inner)
     standing = tables.standing(step.effect)
-    yield label(text_x, y + 140, standing if step.needed else "step 1 decided", "b" if step.needed else "s")
-    yield label(x + w - PAD, y + 140, _size(step.effect, step.unit), "e s")
+    yield label(text_x, y + 124, standing if step.needed else "step 1 decided", "b" if step.needed else "s")
+    yield label(text_x, y + 142, _size(step.effect, step.unit), "s")
 
 
 def _size(effect: Effect, unit: Unit) -> str:
