@@ -1,3 +1,3 @@
 """Assay: an independent bias-rating agency for AI services. This package holds its scientific methods."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
