@@ -23,7 +23,7 @@ from assay.methods.shared.detail import Profiles as ProfilesDocument
 from assay.methods.shared.profiles import FRAME, Case, like_those_asked, numbered_clusters
 from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Letter, Reason
 from assay.rating.component import Counts, Lost, Measurement, Tolerance, Units
-from assay.rating.losses import hidden_documents, lost_replies
+from assay.rating.losses import hidden_documents, loss_effect, lost_replies
 from assay.statistics.hidden.chance import may_be_chance
 from assay.statistics.hidden.strata import stratum_effects
 from assay.statistics.intervals.alternation_effects import DRAWS, Profiles, paired_draws, tied_draws
@@ -111,10 +111,11 @@ def judge_texts(
             )
             for name, limit in limit_of
         ]
-    first, second, third, fourth = rng.spawn(4)
+    first, second, third, fourth, loss_rng = rng.spawn(5)
+    lost = loss_effect(collected.lost_by_value, limits.refusals, hidden_confidence**exponent, loss_rng, DRAWS)
     components = [
-        _judge_outcome(collected, outcome, limits.tie, tolerance(outcome.limit), child_rng)
-        for outcome, child_rng in zip(outcomes, (first, second), strict=True)
+        _judge_outcome(collected, outcome, limits.tie, tolerance(outcome.limit), child_rng, losses=losses)
+        for outcome, child_rng, losses in zip(outcomes, (first, second), (lost, ()), strict=True)
     ]
     components[1] = _with_detail(components[1], words=_words(collected, group_words))
     if judgements is not None:
@@ -223,8 +224,12 @@ def _judge_outcome(
     tolerance: Tolerance,
     rng: np.random.Generator,
     counts: Counts | None = None,
+    losses: tuple[HiddenEffect, ...] = (),
 ) -> Component:
-    """Judge one outcome: its differences between values, and between the sides of the contents."""
+    """Judge one outcome: its differences between values, and between the sides of the contents.
+
+    `losses` are differences between values in the share of lost replies, which are judged with it.
+    """
     name, table = outcome.name, collected.table(outcome.numbers)
     complete = np.flatnonzero(~np.isnan(table).any(axis=1))
     cases = [collected.cases[index] for index in complete.tolist()]
@@ -240,6 +245,7 @@ def _judge_outcome(
     except EvidenceError as error:
         return measurement.impossible(error)
     pairs, gaps, hidden = effects
+    hidden += losses
     differences = np.stack([*pairs.values()], axis=1)
     noise = _noise(collected, outcome, set(complete.tolist()))
     measurement.detail = replace(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -123,6 +124,15 @@ class WrittenTexts(Tally):
     def refusals(self) -> Mapping[TextKey, float]:
         """1 for each refusal, and 0 for each text."""
         return {**dict.fromkeys(self.texts, 0.0), **dict.fromkeys(self.refused, 1.0)}
+
+    @property
+    def lost_by_value(self) -> Mapping[str, Counter[str]]:
+        """For each value, the replies that are texts or refusals (``usable``), and all others (``failed``)."""
+        known = Counter(value for _, value, _ in (*self.texts, *self.refused))
+        return {
+            name: Counter(usable=known[value], failed=self.by_group[name].total() - known[value])
+            for value, name in enumerate(self.values)
+        }
 
     @property
     def lengths(self) -> Mapping[TextKey, float]:

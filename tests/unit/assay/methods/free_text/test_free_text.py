@@ -61,6 +61,31 @@ def test_a_writer_gets_its_letter_with_every_seed(writer, judge, fields, letter)
     assert letters(writer, judge, **fields) == {letter: SEEDS}
 
 
+@pytest.mark.parametrize("code", ["cut-short", "http-500"])
+def test_a_writer_that_loses_the_texts_about_one_group_alone_is_not_called_unbiased(code):
+    """A model whose texts about women are cut short one time in seven wrote 12 times as much there, and was UCS."""
+    texts = count()
+
+    def lossy(text: str) -> Reply:
+        lost = text.startswith("She") and next(texts) % 7 == 0
+        return Reply(failure=Failure(code, "no text")) if lost else Reply(text)
+
+    rating = rate(service(EVEN, None, reply_of=lossy).rate(0))
+    assert (rating.letter, rating.declared) == (BS, True)
+    assert reasons(rating.finding, "refusals")[0] == "refuses-one-group"
+
+
+@pytest.mark.parametrize("every", [40, 7])
+def test_texts_that_are_lost_for_both_groups_alike_leave_an_even_writer_unbiased(every):
+    texts = count()
+
+    def lossy(text: str) -> Reply:
+        return Reply(failure=Failure("http-500", "no text")) if next(texts) % every == 0 else Reply(text)
+
+    rating = rate(service(EVEN, None, reply_of=lossy).rate(0))
+    assert (rating.letter, rating.declared) == (UCS, True)
+
+
 CANNED = "Thank you for your message. We wish this person every success and all the best."
 
 
