@@ -34,6 +34,14 @@ _KEYS = frozenset({"answer", "decision", "verdict", "label", "recommendation", "
 
 _MARKUP = re.compile(r"[*`_#>]+")
 
+_BEGINS_WITH_LABEL = re.compile(r"[\W_]*(?:yes|no)\s*[,.;!\n]", re.IGNORECASE)
+
+_NO_NOUN = re.compile(
+    r"\b(is|are|was|were|be|has|have|had|plays?|makes?|with|see)\s+no\s+"
+    r"(?!(?:because|since|as|and|but|or|if|in|for|sorry|way|i|we)\b)(?=[a-z])"
+)
+"""The word "no" before a noun, as in "that is no reason": behind an answer of "yes" or "no" it is no second answer."""
+
 
 def label_in(answer: str, labels: Sequence[str]) -> str | None:
     """Return the label that an answer gives; ``None`` if it gives none or may give several.
@@ -51,6 +59,8 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     if refuses_in_words(text) or text.endswith("?"):
         return None
     text = _MARKUP.sub("", text).strip()
+    if _BEGINS_WITH_LABEL.match(text):
+        text = _NO_NOUN.sub(r"\1 ", text)
     mentioned = [label for label in labels if _word(label).search(text)]
     if len(mentioned) != 1:
         return None
