@@ -24,8 +24,8 @@ from tests.support.reference_ratings import reference_ratings, without_run
 from tests.support.scaled_agency import SHORT, ScaledAgency, running_agency
 
 DELAY_S = 0.05
-PAUSE_S = 2.0
-"""Seconds between two posts: jobs are always running, and a slow restart does not bring a hundred of them."""
+PAUSE_S, LONG_PAUSE_S = 0.5, 2.0
+"""Seconds between two posts; with the long pause a job is always running, and slow restarts bring no hundred of them."""
 FIRST_KEY, SECOND_KEY = SHORT["ASSAY_SECRET_KEY"], "another key that all processes share"
 SECRET = "sk-that-the-service-must-receive-{}"
 
@@ -39,8 +39,8 @@ def asked_of(target, name: str, seed: int) -> dict:
 class Load:
     """Posts jobs one after the other until it is stopped; each job has its own address and a secret."""
 
-    def __init__(self, agency: ScaledAgency, target, name: str) -> None:
-        self._agency, self._target, self._name = agency, target, name
+    def __init__(self, agency: ScaledAgency, target, name: str, pause_s: float) -> None:
+        self._agency, self._target, self._name, self._pause_s = agency, target, name, pause_s
         self.ids: list[str] = []
         self.requests: list[dict] = []
         self._done = threading.Event()
@@ -65,7 +65,7 @@ class Load:
             request = asked_of(self._target, f"{self._name}-{seed}", seed)
             self.requests.append(request)
             self.ids.append(self._surely(request))
-            self._done.wait(PAUSE_S)
+            self._done.wait(self._pause_s)
 
     def _surely(self, request: dict) -> str:
         """Post as a careful caller does, with an Idempotency-Key; use the other API process if one is restarting."""
@@ -86,12 +86,12 @@ class Load:
 
 
 @pytest.fixture
-def loaded(agency, target, request) -> Iterator[Callable[[], Load]]:
+def loaded(agency, target, request) -> Iterator[Callable[..., Load]]:
     target.delay_s = DELAY_S
     started: list[Load] = []
 
-    def start() -> Load:
-        started.append(Load(agency, target, request.node.name))
+    def start(pause_s: float = PAUSE_S) -> Load:
+        started.append(Load(agency, target, request.node.name, pause_s))
         started[-1].start()
         return started[-1]
 
@@ -203,7 +203,7 @@ def rotate(agency: ScaledAgency, **keys: str) -> str:
 
 def test_the_secret_key_is_rotated_under_load_and_no_job_loses_its_secret(agency, target, loaded):
     """The last test of the module, because it leaves the agency with another key."""
-    load = loaded()
+    load = loaded(LONG_PAUSE_S)
     load.wait_for(4)
     # the earlier procedure failed: restarted processes sealed secrets with the new key, which the other
     # processes could not open, so that jobs failed with `secret_lost`
