@@ -25,7 +25,7 @@ from tests.support.scaled_agency import SHORT, ScaledAgency, running_agency
 
 DELAY_S = 0.05
 PAUSE_S, LONG_PAUSE_S = 0.5, 2.0
-"""Seconds between two posts; with the long pause a job is always running, and slow restarts bring no hundred of them."""
+"""Seconds between two posts; with the long one a job is always running, and slow restarts bring no hundred."""
 FIRST_KEY, SECOND_KEY = SHORT["ASSAY_SECRET_KEY"], "another key that all processes share"
 SECRET = "sk-that-the-service-must-receive-{}"
 
