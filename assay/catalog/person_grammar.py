@@ -231,7 +231,7 @@ class PersonGrammar:
 
     @cached_property
     def _forms(self) -> Mapping[str, Sequence[Noun]]:
-        """All inflected forms of the listed nouns."""
+        """All inflected forms of the listed nouns; sentences are about one person, so a singular form is no plural one."""
         forms: dict[str, list[Noun]] = {}
         for person, listed in self.people.items():
             for entry in listed.split():
@@ -243,7 +243,7 @@ class PersonGrammar:
                             gender, person.replace("-", " "), base=number == 0, paired=bool(slash and he and she)
                         )
                         forms.setdefault(_simple(form), []).append(noun)
-        return forms
+        return {form: [noun for noun in nouns if noun.base] or nouns for form, nouns in forms.items()}
 
     @cached_property
     def _longest(self) -> int:
