@@ -140,6 +140,10 @@ def _grid(table: OutcomesComponent, columns: Sequence[Column]) -> Grid:
     return Grid(tuple(column.head for column in columns), rows)
 
 
+SEPARATED = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+"""A number with separators of thousands, as pages show it."""
+
+
 def regime_csv(audits: Sequence[Audit], columns: Sequence[Column]) -> str:
     """Write the tables of audits as CSV (RFC 4180), each row with the name of its table, and of the tool if several.
 
@@ -160,5 +164,7 @@ def regime_csv(audits: Sequence[Audit], columns: Sequence[Column]) -> str:
 
 
 def _safe(cell: str) -> str:
+    if SEPARATED.fullmatch(cell):
+        return cell.replace(",", "")  # programs read the file: counts have no separators
     is_formula = cell[:1] in FORMULA_STARTS and NUMBER.fullmatch(cell) is None
     return f"'{cell}" if is_formula else cell

@@ -299,7 +299,7 @@ def test_a_rating_can_be_published_and_is_withdrawn_only_after_typing_its_name(s
     page = reader.open(f"/ratings/{leaning}")
     page.get_by_label("Everyone, for good").check()
     page.get_by_role("button", name="Change").click()
-    expect(page.locator(".strip")).to_contain_text("everyone")
+    expect(page.locator(".strip")).to_contain_text("Public")
     reader.open(f"/r/{leaning}")
     expect(page.get_by_role("heading", level=1)).to_have_text("at the tolerance")
     assert page.get_by_role("link", name="Withdraw").count() == 0

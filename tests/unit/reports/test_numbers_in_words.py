@@ -378,7 +378,7 @@ def counts_of_yes(service: RatedService) -> Iterator[Phrase]:
     }
     follows = abs(tied[sides[0]] - tied[sides[1]]) / 2
     yield about(f"Of the inputs that get “yes”, an estimated # % are about “{most}”", 100 * even[most], tolerance=3)
-    yield about(f"an estimated # % of it is of “{most}”", 100 * even[most], tolerance=3)
+    yield about(f"an estimated # % of these are of “{most}”", 100 * even[most], tolerance=3)
     for favoured in values:
         for side in sides:
             # to tie the second value to a side ties the first one to the other side
@@ -393,8 +393,8 @@ def counts_of_yes(service: RatedService) -> Iterator[Phrase]:
         of_side = 100 * mean(rate[value, side] for value in values)
         yield Phrase(f"an estimated {NUMBER} % of inputs with “{side}” get it", (of_side,), 2.5)
         yield Phrase(f"and {NUMBER} % of those with “{side}”", (of_side,), 2.5)
-    yield about("its distribution is off by an estimated #", follows, tolerance=0.03)
-    yield about("with different content: off by an estimated #", follows, tolerance=0.03)
+    yield about("their shares differ from equal ones by an estimated #", follows, tolerance=0.03)
+    yield about("their shares then differ from equal ones by an estimated #", follows, tolerance=0.03)
     kind = (
         "sentences, each in a version for" if any(isinstance(text, tuple) for text in texts) else "vectors of numbers"
     )
@@ -423,7 +423,7 @@ COUNTS: Mapping[str, Callable[[RatedService], Iterator[Phrase]]] = {
 """Function that counts the numbers of a method's sentences again."""
 
 NO_RESULT = (
-    r"where 0 is the same and 1 has nothing in common|(, )?where 0(\.\d+)? (is even|takes none)|even would be \d+ %|"
+    r"where 0 is the same and 1 has nothing in common|(, )?where 0(\.\d+)? (is even|takes none)|(even would|equal representation would) be \d+ %|"
     r"and 95 % is required|, where 0\.\d+ counts as none|\(Srivastava & Rossi 2018, section 4\.3\)|"
     r"most of all (?:to|with) .*"
 )

@@ -1289,7 +1289,7 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     ),
     "sampling: a cell missing": (TooFewObservations, "0 replies", lambda: cell_effects({}, 2, 0.9, rng())),
     "sampling: never yes": (
-        EvidenceError, "yes to no input",
+        EvidenceError, "no input got the positive class",
         lambda: cell_effects(dict.fromkeys(product((0, 1), repeat=2), np.zeros(5)), 2, 0.9, rng()),
     ),
     "composition: no chain": (SpecificationError, "at least one", lambda: compose_chain([])),
