@@ -231,7 +231,7 @@ class PersonGrammar:
 
     @cached_property
     def _forms(self) -> Mapping[str, Sequence[Noun]]:
-        """All inflected forms of the listed nouns; sentences are about one person, so a singular form is no plural one."""
+        """All inflected forms of the listed nouns; a singular form counts as no plural one."""
         forms: dict[str, list[Noun]] = {}
         for person, listed in self.people.items():
             for entry in listed.split():

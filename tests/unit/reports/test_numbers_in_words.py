@@ -423,7 +423,8 @@ COUNTS: Mapping[str, Callable[[RatedService], Iterator[Phrase]]] = {
 """Function that counts the numbers of a method's sentences again."""
 
 NO_RESULT = (
-    r"where 0 is the same and 1 has nothing in common|(, )?where 0(\.\d+)? (is even|takes none)|(even would|equal representation would) be \d+ %|"
+    r"where 0 is the same and 1 has nothing in common|(, )?where 0(\.\d+)? (is even|takes none)|"
+    r"(even would|equal representation would) be \d+ %|"
     r"and 95 % is required|, where 0\.\d+ counts as none|\(Srivastava & Rossi 2018, section 4\.3\)|"
     r"most of all (?:to|with) .*"
 )
