@@ -23,7 +23,7 @@ PHRASES = {
     "loss": "in lost answers, most of “{}”",
     "content": "by content ({})",
 }
-"""How a sentence names each kind of hidden effect, and strata of a family by the family's name."""
+"""Words for a hidden effect by its kind, or for a stratum such as "side: caring" by the word before the colon."""
 
 FAMILY = re.compile(r"([\w-]+): (.+)", re.DOTALL)
 """Name of a stratum whose family has a name, such as "side: caring"."""

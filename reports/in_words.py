@@ -8,6 +8,7 @@ from types import MappingProxyType
 from assay.document import ComponentDocument, HiddenDocument, RatingDocument
 from assay.explain import letter_words
 from assay.model import Letter
+from assay.rating.document import deciding_part
 from reports.method_report import MethodReport
 from reports.plain import visible
 from reports.units import HUNDREDTHS, Unit, amount
@@ -27,7 +28,7 @@ def paragraph(rating: RatingDocument, report: MethodReport) -> tuple[str, ...]:
     """Write the sentences of the paragraph, the meaning of the letter first and the advice last."""
     letter, declared = rating.letter, rating.declared
     words = letter_words(letter, declared, rating.reason_codes, report.letters)
-    component = largest_part(rating)
+    component = deciding_component(rating)
     if letter is None or component is None:
         return words.meaning, words.advice
     specific = [visible(sentence) for sentence in report.in_words(rating, component) if sentence]
@@ -126,12 +127,11 @@ def _of_limit(part: ComponentDocument, hidden: HiddenDocument) -> float:
     return (hidden.effect.estimate or 0.0) / (hidden.limit or part.tolerances.get("step_1") or 1.0)
 
 
-def largest_part(rating: RatingDocument) -> ComponentDocument | None:
-    """Return the component with the largest effect among those with the rating's letter; among all if none has it."""
-    measured = [component for component in rating.components if component.letter is not None]
-    deciding = [component for component in measured if component.letter is rating.letter] or measured
-    step = "step_2" if rating.letter is Letter.DSBS else "step_1"
-    return max(deciding, key=lambda component: abs(component.effect(step) or 0.0), default=None)
+def deciding_component(rating: RatingDocument) -> ComponentDocument | None:
+    """Return the component that decided the letter, or else the first one that was measured."""
+    if (entry := deciding_part(rating)) is not None:
+        return entry[0]
+    return next((component for component in rating.components if component.letter is not None), None)
 
 
 def _which(part: ComponentDocument, count: int) -> Iterator[str]:
@@ -139,7 +139,7 @@ def _which(part: ComponentDocument, count: int) -> Iterator[str]:
     if count > 1:
         name = part.language_name or part.name or "one"
         title = f"{name}, {part.template}" if part.template and part.template != "base" else name
-        yield f"{count} parts were tested; these numbers are of “{title}”, where the effect is largest."
+        yield f"{count} parts were tested; these numbers are of “{title}”, which decided the letter."
 
 
 def _common(document: RatingDocument, part: ComponentDocument, steps: Iterable[str]) -> Iterator[str]:

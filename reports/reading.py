@@ -31,7 +31,7 @@ from assay.explain import Vocabulary, explain, request_in_words
 from assay.model import Letter, Reason
 from assay.rating.document import deciding_effect
 from reports.because import Because, because, phrase, unit_of
-from reports.in_words import largest_part, paragraph, settle_in_words
+from reports.in_words import deciding_component, paragraph, settle_in_words
 from reports.method_report import MethodReport
 from reports.methods import report_of
 from reports.plain import visible
@@ -185,8 +185,8 @@ class RatingView:
 
     @property
     def decider(self) -> Component | None:
-        """The component with the largest effect of the step that decides; ``None`` if nothing was measured."""
-        part = largest_part(self.document)
+        """The component that decided the letter; ``None`` if nothing was measured."""
+        part = deciding_component(self.document)
         return next((component for component in self.components if component.part is part), None)
 
     @cached_property

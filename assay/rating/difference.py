@@ -114,7 +114,7 @@ class RatingDifference:
     before: Face
     after: Face
     changed: bool
-    """Whether the letter changed with confidence."""
+    """Whether the letters differ with a probability of `confidence` or more."""
     confidence: float
     letter: LetterDifference
     components: tuple[LetterDifference, ...]

@@ -27,7 +27,7 @@ MIDDLE = 0.5
 """Point of subjective equality of a word that is as close to the first side as to the second."""
 
 CONTROLS, STEREOTYPES = frozenset({"human", "neutral"}), frozenset({"associated", "different"})
-"""Connections of P2 with words that every group should be equally near to, and with stereotypes."""
+"""Connections with words that every group should be equally near to, and with stereotypes."""
 
 STRATA = {"human words": frozenset({"human"}), "neutral words": frozenset({"neutral"}), ALL_STEREOTYPES: STEREOTYPES}
 """Connections whose words an effect is about, by its name; all other effects of step 1 are about all controls."""

@@ -74,14 +74,13 @@ def decided(document: RatingDocument, part: OutcomesComponent, deciding: Decidin
     if deciding.step != 1 or document.letter is not Letter.BS:
         return
     reason = next((reason for reason in part.reasons if reason.code == "unequal-among-alike"), ReasonDocument())
-    counts = ALIKE.get(str(reason.facts.get("alike")))
+    truth, favourable, unfavourable = ALIKE.get(str(reason.facts.get("alike")), ("", "", ""))
     rows = {row.group: row for row in part.groups}
     compared = [rows[name] for name in (reason.facts.get("low"), reason.facts.get("high")) if name in rows]
-    matrices = [row.matrix for row in compared]
-    if counts is None or any(None in (matrix.get("tp"), matrix.get("fn"), matrix.get("fp")) for matrix in matrices):
+    cells_of_truth = [row.matrix.get(cell) for row in compared for cell in (favourable, unfavourable)]
+    if len(compared) < 2 or None in cells_of_truth:  # other strata than the truth, or masked counts
         yield from filter(None, (reason.text,))
         return
-    truth, favourable, unfavourable = counts
     clauses = [
         f"{row.matrix[favourable]:,.0f} of {row.matrix[favourable] + row.matrix[unfavourable]:,.0f} in “{row.group}”"
         for row in compared

@@ -15,7 +15,7 @@ from assay.document import read_json
 from assay.methods.outcomes.detail import OutcomesComponent
 from reports.pages.page import Grid, Page, Section, plain_cells
 from reports.regulators.audit import MASKED, MASKING, Audit, is_masked
-from reports.regulators.columns import Column
+from reports.regulators.columns import GROUP, Column
 
 TO_BE_SUPPLIED = "to be supplied by"
 
@@ -140,8 +140,8 @@ def _grid(table: OutcomesComponent, columns: Sequence[Column]) -> Grid:
     return Grid(tuple(column.head for column in columns), rows)
 
 
-SEPARATED = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-"""A number with separators of thousands, as pages show it."""
+SEPARATOR = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+"""Separator of thousands, which pages show and programs do not read."""
 
 
 def regime_csv(audits: Sequence[Audit], columns: Sequence[Column]) -> str:
@@ -158,13 +158,15 @@ def regime_csv(audits: Sequence[Audit], columns: Sequence[Column]) -> str:
         for table in audit.tables:
             rows = [*table.groups, *([table.unknown] if table.unknown.people or is_masked(table.unknown) else [])]
             for row in rows:
-                cells = (*lead, table.by or "", table.outcome or "", *(column.text(row) for column in columns))
-                writer.writerow(map(_safe, cells))
+                texts = [column.text(row) for column in columns]
+                numbers = [
+                    text if column is GROUP else SEPARATOR.sub("", text)
+                    for column, text in zip(columns, texts, strict=True)
+                ]
+                writer.writerow(map(_safe, (*lead, table.by or "", table.outcome or "", *numbers)))
     return text.getvalue()
 
 
 def _safe(cell: str) -> str:
-    if SEPARATED.fullmatch(cell):
-        return cell.replace(",", "")  # programs read the file: counts have no separators
     is_formula = cell[:1] in FORMULA_STARTS and NUMBER.fullmatch(cell) is None
     return f"'{cell}" if is_formula else cell

@@ -78,11 +78,7 @@ def total_of(index: CaseIndex, query: CaseQuery) -> int | None:
     """Return the number of cases of a list; ``None`` where a search has to read them first."""
     if query.q is not None or query.question is not None:
         return None
-    return sum(
-        count
-        for kind, count in index.counts.items()
-        if query.kind in (None, kind) and (query.kind or kind not in APART)
-    )
+    return len(listed(index, query))
 
 
 async def page_of(

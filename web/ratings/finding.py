@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from markupsafe import Markup
 
@@ -75,16 +74,15 @@ class Part:
 
 
 def part_of(rating: Rating, name: str, walk: str = "") -> Part | None:
-    """Return the figures of the named component, or else of the first deciding one; ``None`` if nothing was measured.
+    """Return the figures of the named component, or else of the one that decided; ``None`` if nothing was measured.
 
     `walk` is the number, from 0, of the only set of squares that is drawn: drawing hundreds of squares is slow.
     """
     components = rating.view.components
     if not components:
         return None
-    component = next((component for component in components if component.name == name), None) or max(
-        rating.view.foremost, key=partial(_size, rating)
-    )
+    named = (component for component in components if component.name == name)
+    component = next(named, None) or rating.view.decider or rating.view.foremost[0]
     rated = rating.rated.components[component.number - 1]
     return Part(
         component,
@@ -96,12 +94,6 @@ def part_of(rating: Rating, name: str, walk: str = "") -> Part | None:
         tuple(outline.component_tables(component, outline.DRAWN | {"hidden", "sensitivity"})),
         rated.scales if isinstance(rated, AlternationComponent) else (),
     )
-
-
-def _size(rating: Rating, component: Component) -> float:
-    """Return the size of the effect that decides the letter."""
-    effect = component.effect("step_2" if rating.view.verdict.letter is Letter.DSBS else "step_1")
-    return 0.0 if effect is None else abs(effect.estimate or 0.0)
 
 
 def _both(heading: str, how: str, key: str, draw: Draw, note: str = "") -> PageFigure | None:
@@ -186,7 +178,7 @@ def _hidden(rating: Rating, component: Component) -> PageFigure | None:
     """Draw the hidden effects; the figure is open if one of them decided the letter."""
     measured = [effect for effect in component.hidden if effect.estimate is not None]
     deciding = deciding_effect(component.part, component.part.letter)
-    decided = component in rating.view.foremost and deciding is not None and deciding.hidden is not None
+    decided = component is rating.view.decider and deciding is not None and deciding.hidden is not None
     forest = _both(
         _hidden_heading(measured),
         "A mean can hide effects that go both ways. Each is held against its own limit, the shaded zone.",

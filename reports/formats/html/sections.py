@@ -119,7 +119,7 @@ def _of_the_letter(rating: RatingView, width: Width = "narrow") -> dict[str, Fig
     }
 
 
-def _drawn(rating: RatingView) -> str | None:
+def _part_note(rating: RatingView) -> str | None:
     """Return which of several parts the figure of the two steps is about."""
     component = rating.decider
     if component is None or component.verdict.letter is None or len(rating.components) == 1:
@@ -131,7 +131,7 @@ def reached_section(rating: RatingView) -> Markup:
     """Write the two steps and the probabilities."""
     looks = [folded(sheet) for sheet in rating.sheets]
     below = tag("div", *looks, class_="tables") if looks else None
-    return join(paragraphs(tables.confidence_note(rating), _drawn(rating)), figures(_of_the_letter(rating)), below)
+    return join(paragraphs(tables.confidence_note(rating), _part_note(rating)), figures(_of_the_letter(rating)), below)
 
 
 def overview_section(rating: RatingView) -> Markup | None:
@@ -172,7 +172,7 @@ def summary_sections(rating: RatingView) -> list[Markup]:
     record += [*outline.service_facts(rating), *outline.limits(rating)]
     sections = {
         "What it means": meaning_section(rating, MOST_REASONS),
-        "How the letter was reached": join(paragraphs(tables.confidence_note(rating), _drawn(rating)), *bare),
+        "How the letter was reached": join(paragraphs(tables.confidence_note(rating), _part_note(rating)), *bare),
         "Parts": tag("ul", *(tag("li", foreign(part)) for part in [*parts[:MOST_PARTS], *omitted]))
         if len(parts) > 1
         else None,

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from assay.canonical import rating_digest
-from assay.document import ContentDocument, EffectDocument, HiddenDocument, ReasonDocument
+from assay.document import ContentDocument, EffectDocument, HiddenDocument, ReasonDocument, as_json
 from assay.model import Letter
 from assay.rating.document import deciding_effect
 from reports import outline
 from reports.because import because
 from reports.figures import two_steps
+from reports.formats import html
 from reports.reading import RatingView
 from tests.support.reports import document_of, read
 from tests.support.simulated.services import SERVICES
@@ -174,3 +175,23 @@ def test_a_published_rule_is_no_reason():
     view = replace(view, document=replace(view.document, reasons=(*view.document.reasons, rule)))
     assert outline.RULE_DIFFERS not in {reason.code for reason in outline.reasons(view)}
     assert outline.other_rules(view)[-1].code == outline.RULE_DIFFERS
+
+
+def test_the_page_the_report_and_the_words_are_about_the_part_that_decided():
+    """The part with the larger mean was drawn, as undecided, beside a letter that a hidden effect of another gave."""
+    view = view_of("round-trip, translator", 0.3, 0.3)
+    (part,) = view.document.components
+    hidden = HiddenDocument("stratum", "occupations mostly of men", EffectDocument(0.484, 0.46, 0.51, 0.95), 0.1)
+    small, larger = EffectDocument(0.041, 0.0, 0.12, 0.95), EffectDocument(0.09, 0.02, 0.16, 0.95)
+    even = {**part.effects, "content": None}
+    decided = replace(part, name="fr", hidden=(hidden,), effects={**even, "step_1": small})
+    other = replace(part, name="es", hidden=(), effects={**even, "step_1": larger})
+    document = {**as_json(view.document), "components": [as_json(other), as_json(decided)]}
+    view = read(document)
+    assert reason_of(view).component == "fr"
+    assert view.decider is not None
+    assert view.decider.name == "fr"
+    assert any("which decided the letter" in sentence for sentence in view.in_words)
+    assert "within “occupations mostly of men” alone" in " ".join(
+        re.findall(r"<text[^>]*>([^<]*)</text>", html.render(document))
+    )

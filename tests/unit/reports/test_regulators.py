@@ -51,6 +51,14 @@ def test_the_example_of_local_law_144_is_printed_as_in_the_rule(by_sex):
         assert (row["Selection or scoring rate"], row["Impact ratio"]) == (rate, ratio)
 
 
+def test_counts_in_a_csv_have_no_separators_and_names_of_groups_stay_as_they_are():
+    document = audited(people(**{"1,000": (1500, 2500), "2,000": (1400, 2600)}))
+    rows = {row["Category"]: row for row in table_rows(write_audit("tr-24027.csv", document))}
+    assert set(rows) == {"1,000", "2,000"}
+    rows = {row["Category"]: row for row in table_rows(write_audit("ll144.csv", document))}
+    assert (rows["1,000"]["People"], rows["1,000"]["Favourable"]) == ("2500", "1500")
+
+
 @pytest.mark.parametrize("file", AUDIT_FILES, ids=lambda file: file.name)
 def test_every_file_names_the_tool_or_its_groups_and_never_a_missing_number(by_sex, file):
     written = write_audit(file.name, by_sex)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +10,11 @@ import pytest
 from assay.document import as_json
 from assay.experiment import run
 from assay.methods import Outcomes, rating_of
+from assay.model import Letter
+from assay.rating.document import deciding_effect
 from reports.figures import picture
 from reports.formats.html import render
+from reports.methods.outcomes import decided as outcomes_decided
 from reports.methods.outcomes import figures, tables
 from reports.reading import read
 from tests.support.reports import document_of
@@ -134,6 +138,13 @@ def test_why_a_letter_rests_on_people_alike_is_counted_among_people_alike():
     of_men = f"{(~woman & proved & hired).sum():,} of {(~woman & proved).sum():,} in “man”"
     assert f"Of people who proved right, {of_women} and {of_men} have the favourable outcome" in view.because.text
     assert "four-fifths" not in view.because.text
+    (part,) = view.document.components
+    masked = [replace(row, matrix={name: row.matrix[name] for name in ("tp", "fp", "fn")}) for row in part.groups]
+    (reason,) = part.reasons
+    alike = replace(reason, facts={**reason.facts, "alike": "all proved wrong"})
+    decided = deciding_effect(part, Letter.BS)
+    (sentence,) = outcomes_decided(view.document, replace(part, groups=tuple(masked), reasons=(alike,)), decided)
+    assert sentence == reason.text  # without counts, the reason's rates are told
 
 
 def test_heads_of_the_tables_say_what_their_numbers_are_and_counts_have_separators(scored):

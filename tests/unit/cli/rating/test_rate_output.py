@@ -39,7 +39,7 @@ def services():
 
 
 OPERATOR = re.compile(r"(?i)the operator|operator of|\"operator\"|requested by the agency")
-"""How reports and exports name the operator of an agency; sentences may be about operators of cranes."""
+"""Words for the operator of an agency; the word alone may be an occupation, such as crane operator."""
 
 
 def rate(url: str, *more: str, **environment: str):
