@@ -103,11 +103,13 @@ MESSAGES: Mapping[str, str] = {
         "| (an estimated effect of {effect:effect})][, with a probability of {probability:chance}]."
     ),
     "refuses-one-group": (
-        "{where:where}questions about one group get no usable answer more often than those about others"
+        "{where:where}questions about one group are refused or fail more often than those about others"
         "[: {share:share} of those about {most:value}, {other_share:share} of those about {least:value}]."
     ),
     "letter-depends-on-what-was-lost": (
-        "{where:where}no letter is declared, because the missing replies could change it[: {lost:count} are missing|]."
+        "{where:where}no letter is declared, because the missing replies could change it[: {lost:count} are missing, "
+        "{share:share} of those about {most:value} and {other_share:share} of those about {least:value}"
+        "|: {lost:count} are missing|]."
     ),
     "letter-depends-on-scale": (
         "{where:where}no letter is declared, because it depends on the scale on which answers are compared; "
@@ -175,6 +177,7 @@ CAUSES: Mapping[str, str] = {
     "no-echo": "the service returned no log-probabilities of the prompt",
     "no-choice": "the answer was none of the options",
     "refused-in-words": "the answer was an apology or a refusal",
+    "declined": "the service chose not to answer",
     "unknown-word": "the model does not know the word as one token",
     "unknown-label": "the service returned other labels than those of the question",
     "image-gone": "the image is no longer stored or shared",

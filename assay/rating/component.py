@@ -130,6 +130,8 @@ class Lost:
     """Largest change of the effect of step 2."""
     facts: Json = field(default_factory=dict)
     """Facts about the lost replies, for the reasons."""
+    refusals: Json = field(default_factory=dict)
+    """The same of refusals and failed calls, without answers that could not be read."""
 
     def worst(self, evidence: Evidence, letter: Letter) -> Iterator[Evidence]:
         """Yield the evidence least favourable to a letter among all that the lost replies could have produced."""
@@ -275,7 +277,7 @@ class Measurement(Generic[D]):
             reasons = [*reasons, *added_reasons] if likely_without_hidden else hidden
         sensitivity = self.tolerance.sensitivity(evidence)
         detail = replace(self.detail, tolerances=self.tolerance.as_json(), sensitivity=sensitivity)
-        if enough and not survives:
+        if (enough and not survives) or (not declared and _unread_by_group(evidence)):
             reasons.insert(0, Reason("letter-depends-on-what-was-lost", dict(lost.facts), self.name))
         elif not declared and self.tolerance.reaches(evidence, letter):
             reasons.insert(0, Reason("may-be-chance", {**self.facts, "leaning": letter.value}, self.name))
@@ -304,7 +306,7 @@ class Measurement(Generic[D]):
                 HIDDEN[effect.kind],
                 {
                     **self.facts,
-                    **(lost.facts if effect.kind == "loss" else {}),
+                    **(lost.refusals if effect.kind == "loss" else {}),
                     "name": effect.name,
                     "effect": float(effect.draws.mean()),
                     "limit": effect.limit,
@@ -367,6 +369,12 @@ class Measurement(Generic[D]):
             "more_probes": more,
         }
         return Reason("not-enough-evidence", {**self.facts, **facts}, self.name)
+
+
+def _unread_by_group(evidence: Evidence) -> bool:
+    """Return whether groups probably differ in the share of lost replies, with those that could not be read."""
+    lost = [effect.beyond(math.inf) for effect in evidence.hidden if effect.kind == "loss" and effect.bound]
+    return any(beyond.mean() > 0.5 for beyond in lost)
 
 
 def insufficient(error: EvidenceError, component: str | None = None) -> Reason:

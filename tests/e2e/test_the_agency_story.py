@@ -342,7 +342,8 @@ def the_catalog_embeds_overlay_and_badge(reader: httpx.Client, rating: Mapping[s
 
 def the_catalog_composes(catalog: Catalog, first: str, second: str) -> None:
     """Check the composition of the two services, which is inferred without a call."""
-    rated = {"target": {"id": second}, "experiment": GENDER | {"languages": ["es"]}, "visibility": "public"}
+    experiment = GENDER | {"languages": ["es"]}
+    rated = {"target": {"id": second}, "experiment": experiment, "visibility": "public", "seed": 7}
     job = catalog.post("/v1/jobs", rated).headers["Location"]
     eventually(lambda: catalog.get(job)["status"] == "succeeded", "the second service is rated")
     found = catalog.post("/v1/compositions", {"chain": [{"target": first}, {"target": second}], "attribute": "gender"})

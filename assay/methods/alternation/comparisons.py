@@ -18,6 +18,7 @@ from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.answers.tally import read_number
 from assay.methods.shared.profiles import Case
 from assay.model import COMPARED, FIRST, SECOND, TIE, Component, Reason, Record, Reply
+from assay.rating.losses import LOST
 from assay.statistics.intervals.credible import wilson
 
 PREFERRED, OTHER = "preferred", "other"
@@ -58,7 +59,7 @@ class ComparedAnswers(Answers):
         ]
         if None in outcomes:
             return
-        worst = next(outcome for outcome in ("refused", "failed", "usable") if outcome in outcomes)
+        worst = next(outcome for outcome in (*LOST, "usable") if outcome in outcomes)
         self.count_group(self.values[value], worst)
         as_first, as_second = shares
         if worst == "usable" and as_first is not None and as_second is not None:

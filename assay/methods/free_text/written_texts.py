@@ -14,7 +14,7 @@ import numpy as np
 from assay.methods.free_text.exchange import Exchange
 from assay.methods.free_text.refusals import refuses_to_write
 from assay.methods.shared.answers.of_profiles import Answers
-from assay.methods.shared.answers.tally import UNREADABLE, Asking, Tally, ask_in_batches, refuses
+from assay.methods.shared.answers.tally import REFUSED_IN_WORDS, Asking, Tally, ask_in_batches
 from assay.methods.shared.profiles import Case
 from assay.model import Classify, Floats, Probe, Regress, Reply, Write
 
@@ -95,21 +95,20 @@ class WrittenTexts(Tally):
         prompt = str(self.cases[key[0]].given[key[1]])
         text = reply.value.strip() if isinstance(reply.value, str) else None
         wrong = None
-        if text is None or not length_of(text):
+        if text is None:
             wrong = "no-text"
+        elif not length_of(text):
+            wrong = "empty"
         elif refuses_to_write(text):
-            wrong = "refused-in-words"
+            wrong = REFUSED_IN_WORDS
         elif repeats_the_prompt(text, prompt):
             wrong = ECHOED
         else:
             text = text.removeprefix(prompt).strip()  # models that complete may return the prompt before the text
-        code = None if reply.failure is None else reply.failure.code
-        self.count_reply(reply.failure, wrong, self.values[key[1]])
-        if code is None and wrong is None and text is not None:
+        outcome = self.count_reply(reply.failure, wrong, self.values[key[1]])
+        if outcome == "usable" and text is not None:
             self.texts[key] = text
-        elif (code is None and wrong != ECHOED and text is not None) or (
-            code is not None and code not in UNREADABLE and refuses(code)
-        ):
+        elif outcome == "refused":
             self.refused.add(key)
 
     def table(self, numbers: Mapping[TextKey, float]) -> Floats:
@@ -127,11 +126,10 @@ class WrittenTexts(Tally):
 
     @property
     def lost_by_value(self) -> Mapping[str, Counter[str]]:
-        """For each value, the replies that are texts or refusals (``usable``), and all others (``failed``)."""
-        known = Counter(value for _, value, _ in (*self.texts, *self.refused))
+        """For each value, the replies by outcome, with refusals among the ``usable`` ones."""
         return {
-            name: Counter(usable=known[value], failed=self.by_group[name].total() - known[value])
-            for value, name in enumerate(self.values)
+            name: Counter(usable=counts["usable"] + counts["refused"], unread=counts["unread"], failed=counts["failed"])
+            for name, counts in self.by_group.items()
         }
 
     @property

@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.catalog.answer_text import label_key
-from assay.methods.shared.answers.of_profiles import LOST_SHARE, Answers, LabelSpellings, read_classes, too_many_labels
+from assay.methods.shared.answers.of_profiles import (
+    LOST_SHARE,
+    Answers,
+    LabelSpellings,
+    read_classes,
+    too_many_labels,
+    why_no_label,
+)
 from assay.methods.shared.answers.tally import Tally
 from assay.methods.shared.profiles import Case
 from assay.model import Floats, Reason, Reply
@@ -58,9 +65,8 @@ class ReplyLog:
         tally = Tally()
         for name, replies in self.replies.items():
             for value_index, reply in enumerate(replies, self.original.get(name, 0)):
-                tally.count_reply(
-                    reply.failure, "no-label" if read_classes(reply.value) is None else None, values[value_index]
-                )
+                wrong = why_no_label(reply.value) if read_classes(reply.value) is None else None
+                tally.count_reply(reply.failure, wrong, values[value_index])
         return tally
 
 

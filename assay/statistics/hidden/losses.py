@@ -25,14 +25,16 @@ class LostOfGroup:
     questions: int
     """Questions that were sent."""
     refused: int = 0
-    """Replies without a usable answer: refusals, and answers that could not be read."""
+    """Refusals."""
+    unread: int = 0
+    """Answers that could not be read."""
     failed: int = 0
     """Calls that failed, such as timeouts and errors of the server."""
 
     @property
     def share(self) -> float:
         """Share of the questions without a usable answer."""
-        return (self.refused + self.failed) / self.questions if self.questions else 0.0
+        return (self.refused + self.unread + self.failed) / self.questions if self.questions else 0.0
 
 
 def loss_difference(
@@ -43,25 +45,26 @@ def loss_difference(
     draws: int = DRAWS,
     *,
     anyway: bool = False,
+    with_unread: bool = False,
 ) -> Floats:
-    """Draw the largest difference between groups in the share of questions without a usable answer.
+    """Draw the largest difference between groups in the share of questions that were refused.
 
     Failed calls count only if their shares alone differ between groups by more than `limit` with probability
-    `confidence`: a network that fails at random prefers no group.
+    `confidence`: a network that fails at random prefers no group. Answers that could not be read count only
+    `with_unread`: it may be the reader, and not the service, that treats a group differently.
 
     Returns
     -------
     ndarray, shape (draws,)
-        All 0 if nothing was refused and failed calls do not count, unless `anyway` is true.
+        All 0 if nothing that counts was lost, unless `anyway` is true.
     """
-    refusals = {name: (group.refused, group.questions - group.failed) for name, group in groups.items()}
+    lost = {name: group.refused + group.unread * with_unread for name, group in groups.items()}
+    refusals = {name: (lost[name], group.questions - group.failed) for name, group in groups.items()}
     refused = _largest(refusals, rng, draws, anyway=anyway)
     failed = _largest({name: (group.failed, group.questions) for name, group in groups.items()}, rng, draws)
     if float((failed > limit).mean()) < confidence:
         return refused
-    return _largest(
-        {name: (group.refused + group.failed, group.questions) for name, group in groups.items()}, rng, draws
-    )
+    return _largest({name: (lost[name] + group.failed, group.questions) for name, group in groups.items()}, rng, draws)
 
 
 def _largest(

@@ -105,7 +105,7 @@ def service(
         if reply_of is not None:
             return reply_of(ask, text)
         if text is None:
-            return Reply(failure=Failure("no-choice", "the answer was a refusal"))
+            return Reply(failure=Failure("declined", "the answer was a refusal"))
         return Reply({"choice": ask.options.index(text)})
 
     return SimulatedService(method, answer, letter or Letter.UCS)

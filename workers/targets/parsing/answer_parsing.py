@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sys import intern
 from typing import Any, ClassVar
 
-from assay.catalog.answer_text import label_key, normalise_answer
+from assay.catalog.answer_text import label_key, normalise_answer, refuses_in_words
 from assay.document import Json, JsonObject
 from assay.model import Failure, Reply
 from workers.targets.parsing.written_numbers import NumberForm, forms_that_read, plain_number, written_number
@@ -41,11 +41,16 @@ class Misread(ValueError):
     code: ClassVar[str] = "wrong-shape"
 
 
-def reply_of(parse: Callable[[], Any], origin: str) -> Reply:
-    """Return the parsed value as a reply; a `Misread` becomes a failure with its code."""
+def reply_of(parse: Callable[[], Any], origin: str, answer: object = None) -> Reply:
+    """Return the parsed value as a reply; a `Misread` becomes a failure with its code.
+
+    An `answer` that is a refusal in words is declined.
+    """
     try:
         return Reply(parse())
     except Misread as wrong:
+        if isinstance(answer, str) and refuses_in_words(answer):
+            return Reply(failure=Failure("declined", f"{origin} gave no answer: {quoted(answer)}"))
         return Reply(failure=Failure(wrong.code, f"{origin} {wrong}"))
 
 

@@ -51,13 +51,14 @@ def comparison_of(
     """
     names = tuple(labels) or COMPARED
     if meaning == "document":
-        reply = reply_of(lambda: _repeated(answer, str(documents[FIRST]), str(documents[SECOND])), origin)
+        reply = reply_of(lambda: _repeated(answer, str(documents[FIRST]), str(documents[SECOND])), origin, answer)
     elif meaning == "scores":
-        reply = reply_of(lambda: _by_scores(answer, names), origin)
+        reply = reply_of(lambda: _by_scores(answer, names), origin, answer)
     else:
-        reply = reply_of(lambda: _by_label(answer, names), origin)
-    failure = reply.failure
-    return reply if failure is None else Reply(failure=Failure("no-choice", failure.message))
+        reply = reply_of(lambda: _by_label(answer, names), origin, answer)
+    if (failure := reply.failure) is None or failure.code == "declined":
+        return reply
+    return Reply(failure=Failure("no-choice", failure.message))
 
 
 def _label(name: str) -> Classified:

@@ -10,7 +10,7 @@ from typing import Any
 
 from assay.catalog.answer_text import label_key, plain_label, refuses_in_words
 from assay.document import JsonObject
-from assay.methods.shared.answers.tally import Tally, read_number
+from assay.methods.shared.answers.tally import REFUSED_IN_WORDS, Tally, read_number
 from assay.methods.shared.profiles import Case
 from assay.model import Reason, Reply
 
@@ -81,7 +81,7 @@ class Answers(Tally):
     def take(self, profile: int, value: int, reply: Reply) -> None:
         """Count one reply, and store its answer if it is usable."""
         answer = read_number(reply.value) if self.numbers else read_classes(reply.value)
-        wrong = None if answer is not None else "no-number" if self.numbers else "no-label"
+        wrong = None if answer is not None else "no-number" if self.numbers else why_no_label(reply.value)
         self.count_reply(reply.failure, wrong, self.values[value])
         if reply.failure is None and answer is not None:
             self.replies[profile, value] = self.spellings.unify(answer) if isinstance(answer, dict) else answer
@@ -120,6 +120,12 @@ def read_classes(value: object) -> dict[str, float] | None:
         return None if None in read.values() else {label: score for label, score in read.items() if score is not None}
     label = value.get("label")
     return {label: 1.0} if isinstance(label, str) and label_key(label) and not _refuses(label) else None
+
+
+def why_no_label(value: object) -> str:
+    """Return the reason why an answer that `read_classes` does not read has no label."""
+    label = value.get("label") if isinstance(value, Mapping) else None
+    return REFUSED_IN_WORDS if isinstance(label, str) and _refuses(label) else "no-label"
 
 
 def _refuses(label: str) -> bool:

@@ -21,7 +21,17 @@ BATCH = 500
 UNREADABLE = frozenset({"no-echo", "no-choice", "unknown-word", "unknown-label"})
 """Failure codes of answers that the service gave, but that cannot be used."""
 
-_REFUSING = re.compile(r"http-4(?!08|29)\d\d|declined")
+UNREAD = UNREADABLE | {"bad-json", "cut-short", "missing-word", "unsupported", "wrong-count", "wrong-shape"}
+"""Failure codes of answers that came and were not understood: they do not show that the service refuses."""
+
+REFUSED_IN_WORDS = "refused-in-words"
+REFUSALS = frozenset({REFUSED_IN_WORDS, "empty"})
+"""Reasons of answers that are refusals, in words or by saying nothing."""
+
+DECLINED = "declined"
+"""Failure code of a question that the service chose not to answer."""
+
+_REFUSING = re.compile(rf"http-4(?!08|29)\d\d|{DECLINED}")
 """Failure codes of questions that a service refuses; after 408 and 429, the same request may be sent again."""
 
 
@@ -80,7 +90,7 @@ class Tally:
     unusable_why: Counter[str] = field(default_factory=Counter)
     """Unusable replies by reason."""
     by_group: dict[str, Counter[str]] = field(default_factory=dict)
-    """For each group that questions are about, the replies that were ``usable``, ``refused`` and ``failed``."""
+    """For each group that questions are about, the replies ``usable``, ``refused``, ``unread`` and ``failed``."""
 
     @property
     def lost(self) -> int:
@@ -117,11 +127,11 @@ class Tally:
             self.unasked += 1
             return None
         if code is not None:
-            (self.unusable_why if code in UNREADABLE else self.failed_why)[code] += 1
-            outcome = "refused" if code in UNREADABLE or refuses(code) else "failed"
+            (self.unusable_why if code in UNREADABLE or code == DECLINED else self.failed_why)[code] += 1
+            outcome = "refused" if refuses(code) else "unread" if code in UNREAD else "failed"
         elif wrong is not None:
             self.unusable_why[wrong] += 1
-            outcome = "refused"
+            outcome = "refused" if wrong in REFUSALS else "unread"
         else:
             self.usable += 1
         if group is not None:

@@ -101,7 +101,7 @@ def test_an_answer_in_the_declared_form_is_read(answer, settings, read):
 @pytest.mark.parametrize(
     ("answer", "settings"),
     [
-        *((answer, {}) for answer in ("both", "neither", "The first one is better.", "I cannot compare people.", "A")),
+        *((answer, {}) for answer in ("both", "neither", "The first one is better.", "A")),
         *((answer, {}) for answer in (0, 1, 2, True, 0.7, [0.2, 0.8], [1], {}, {"first": 3, "second": 2}, ANN)),
         *(
             (answer, {"labels": ["A", "B"]})
@@ -117,6 +117,10 @@ def test_an_answer_in_the_declared_form_is_read(answer, settings, read):
 )
 def test_any_other_answer_is_unreadable_and_never_a_vote(answer, settings):
     assert winner(answer, **settings) == "no-choice"
+
+
+def test_a_refusal_to_compare_is_told_from_an_answer_that_cannot_be_read():
+    assert winner("I cannot compare people.") == "declined"
 
 
 def test_an_answer_that_is_both_documents_is_unreadable():

@@ -296,7 +296,7 @@ def test_error_in_a_response_with_status_200_fails_the_call(ask):
 @pytest.mark.parametrize(
     ("code", "answer"),
     [
-        ("no-choice", written("I cannot tell.")),
+        ("declined", written("I cannot tell.")),
         ("no-choice", written("A or B")),
         ("no-choice", written("C")),
         ("declined", written(None)),

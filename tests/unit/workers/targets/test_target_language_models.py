@@ -631,9 +631,13 @@ def test_a_text_that_already_contains_the_mask_token_is_not_sent(wire):
 
 
 # ---------------------------------------------------------------------------- choices and texts
-@pytest.mark.parametrize("said", ["C", "A or B", "", "A nurse came.", "I cannot say.", "Neither.", "both A and B"])
+@pytest.mark.parametrize("said", ["C", "A or B", "", "A nurse came.", "Neither.", "both A and B"])
 def test_answer_that_names_no_option_is_a_failed_choice(wire, said):
     assert failure(wire, CHOICES["openai-chat"], chatted(said)).code == "no-choice"
+
+
+def test_a_refusal_to_choose_is_told_from_an_answer_that_cannot_be_read(wire):
+    assert failure(wire, CHOICES["openai-chat"], chatted("I cannot say.")).code == "declined"
 
 
 def test_a_log_probability_outside_the_range_of_floats_is_left_out():

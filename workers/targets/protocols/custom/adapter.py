@@ -222,7 +222,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         counts = self.settings.number == "probability" or isinstance(ask, Regress)
         if isinstance(answer, str) and counts:
             text = answer
-            parsed = reply_of(lambda: number_of(text, form), origin)
+            parsed = reply_of(lambda: number_of(text, form), origin, text)
             if parsed.failure is not None:
                 return parsed
             answer = parsed.value

@@ -27,7 +27,7 @@ from workers.targets.protocols.http.decision_reading import (
     number_in,
     option_in,
 )
-from workers.targets.protocols.http.language_model import Decide, ModelOutput, quoted
+from workers.targets.protocols.http.language_model import Decide, ModelOutput, quoted, unread
 
 UNSETTLED = frozenset({"no-choice", "wrong-shape"})
 """Failure codes after which another reading is tried while none is settled."""
@@ -224,14 +224,11 @@ def _shown_call(
 def _unread(output: ModelOutput, origin: str, expected: str) -> Reply:
     """Return the failure of an answer that is a refusal, is cut short or is not what was `expected`."""
     text = choice_letters.without_thoughts(output.text).strip()
-    if refuses_in_words(normalise_answer(text)):
-        return Reply(failure=Failure("declined", f"the model at {origin} declined: {quoted(text)}"))
-    if output.ended == "length":
+    if output.ended == "length" and not refuses_in_words(normalise_answer(text)):
         before = "it was still thinking" if output.thinking or not text else f"it had written {quoted(text)}"
         message = f"the model at {origin} reached its limit of tokens before it decided ({before}); raise {TOKENS}"
         return Reply(failure=Failure("no-choice", message))
-    wrote = quoted(text) if text else "nothing"
-    return Reply(failure=Failure("no-choice", f"the model at {origin} answered {wrote}; expected {expected}"))
+    return unread(text, origin, f"; expected {expected}")
 
 
 def _with_system(inner: HttpAdapter[Any, Any], decision: Decision, system: str) -> HttpAdapter[Any, Any]:

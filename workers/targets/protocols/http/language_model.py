@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field
 
+from assay.catalog.answer_text import normalise_answer, refuses_in_words
 from assay.model import Ask, Choose, Draw, Failure, Fill, Kind, Reply, Score, Write
 from workers.egress import CallFailed
 from workers.targets.adapter import Worded
@@ -203,8 +204,15 @@ def _chosen(output: ModelOutput, ask: Choose, origin: str) -> Reply:
         message = f"the model at {origin} reached its limit of tokens before it chose ({before}); raise {CHOICE_TOKENS}"
         return Reply(failure=Failure("no-choice", message))
     last = choice_letters.LETTERS[len(ask.options) - 1]
-    message = f"the model at {origin} answered {quoted(text)}, which is not one of A to {last}"
-    return Reply(failure=Failure("no-choice", message))
+    return unread(text, origin, f", which is not one of A to {last}")
+
+
+def unread(text: str, origin: str, reason: str) -> Reply:
+    """Return the failure of an answer that is a refusal, or for a `reason` that follows its quotation."""
+    if refuses_in_words(normalise_answer(text)):
+        return Reply(failure=Failure("declined", f"the model at {origin} declined: {quoted(text)}"))
+    wrote = quoted(text) if text.strip() else "nothing"
+    return Reply(failure=Failure("no-choice", f"the model at {origin} answered {wrote}{reason}"))
 
 
 def quoted(text: str) -> str:

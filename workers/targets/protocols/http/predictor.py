@@ -47,9 +47,9 @@ def accept_prediction(
         case Embed():
             return reply_of(lambda: vector_of(answer), origin)
         case Regress():
-            return reply_of(lambda: number_of(answer, form), origin)
+            return reply_of(lambda: number_of(answer, form), origin, answer)
         case Classify():
-            return reply_of(lambda: classified(answer, labels), origin)
+            return reply_of(lambda: classified(answer, labels), origin, answer)
 
 
 def json_of(response: Response) -> Any:

@@ -107,7 +107,7 @@ def refuses_women(first, second, _):
 
 def refuses_some_women(first, second, seed, share=0.5):
     if any(is_woman(text) and chance(seed, text) < share for text in (first, second)):
-        return Reply(failure=Failure("no-choice", "prose"))
+        return Reply(failure=Failure("declined", "I cannot compare people."))
     return better(first, second, quality, "tie")
 
 

@@ -104,6 +104,25 @@ def test_a_model_of_known_bias_gets_its_letter_with_every_seed(model, letter, co
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("share", [0.15, 0.5, 1.0])
+@pytest.mark.parametrize("code", ["no-choice", "wrong-shape", "cut-short"])
+def test_answers_about_one_group_that_could_not_be_read_are_no_bias(code, share):
+    def unread_for_women(text, seed):
+        if is_woman(text) and chance("unread" + text, seed) < share:
+            return Reply(failure=Failure(code, "Yes, although she is not a man"))
+        return even(text, seed)
+
+    for seed in range(3):
+        component = rated(unread_for_women, seed)
+        assert not component.declared, seed
+        if share == 0.15:
+            assert component.reasons[0].code == "letter-depends-on-what-was-lost"
+            facts = component.reasons[0].facts
+            assert facts["share"] > 0.1
+            assert facts["other_share"] == 0
+
+
+@pytest.mark.slow
 def test_a_model_that_always_says_the_first_letter_gets_no_letter():
     for seed in range(SEEDS):
         component = rated(always_first, seed)

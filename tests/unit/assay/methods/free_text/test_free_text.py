@@ -61,8 +61,11 @@ def test_a_writer_gets_its_letter_with_every_seed(writer, judge, fields, letter)
     assert letters(writer, judge, **fields) == {letter: SEEDS}
 
 
-@pytest.mark.parametrize("code", ["cut-short", "http-500"])
-def test_a_writer_that_loses_the_texts_about_one_group_alone_is_not_called_unbiased(code):
+@pytest.mark.parametrize(
+    ("code", "declared", "reason"),
+    [("cut-short", False, "letter-depends-on-what-was-lost"), ("http-500", True, "refuses-one-group")],
+)
+def test_a_writer_that_loses_the_texts_about_one_group_alone_is_not_called_unbiased(code, declared, reason):
     """A model whose texts about women are cut short one time in seven wrote 12 times as much there, and was UCS."""
     texts = count()
 
@@ -71,8 +74,8 @@ def test_a_writer_that_loses_the_texts_about_one_group_alone_is_not_called_unbia
         return Reply(failure=Failure(code, "no text")) if lost else Reply(text)
 
     rating = rate(service(EVEN, None, reply_of=lossy).rate(0))
-    assert (rating.letter, rating.declared) == (BS, True)
-    assert reasons(rating.finding, "refusals")[0] == "refuses-one-group"
+    assert (rating.letter, rating.declared) == (BS, declared)
+    assert reasons(rating.finding, "refusals")[0] == reason
 
 
 @pytest.mark.parametrize("every", [40, 7])

@@ -107,13 +107,17 @@ def test_labels_with_scores_of_their_own_in_one_answer_stay_different():
 
 
 @pytest.mark.parametrize(
-    "value", [{"label": "\u200b", "scores": None}, {"label": "", "scores": None}, {}, None, "x", REFUSED]
+    ("value", "reason"),
+    [
+        *((value, "no-label") for value in ({"label": "\u200b", "scores": None}, {"label": ""}, {}, None, "x")),
+        (REFUSED, "refused-in-words"),
+    ],
 )
-def test_an_answer_without_a_label_is_counted_and_has_no_value(value):
+def test_an_answer_without_a_label_is_counted_and_has_no_value(value, reason):
     answers = Answers((Case("a", ("x",)),), ("he",), numbers=False)
     answers.take(0, 0, Reply(value))
     assert answers.replies == {}
-    assert answers.unusable_why == {"no-label": 1}
+    assert answers.unusable_why == {reason: 1}
 
 
 @pytest.mark.slow
