@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from assay.document import JsonObject
-from reports.embeds import badge, catalogs, linkset
+from reports.embeds import badge, catalogs, evaluation_records, linkset
 from reports.embeds.notation import yaml_text
 from reports.embeds.public_view import PublicView
 
@@ -30,11 +30,13 @@ class Embed:
     """Its name for people."""
     summary: str
     """Its purpose in a sentence."""
-    content: Callable[[PublicView], JsonObject] | None = None
+    content: Callable[[PublicView], JsonObject | list[JsonObject]] | None = None
     """Data that `render` writes as YAML; the API's documentation shows them as an example."""
 
     @classmethod
-    def in_yaml(cls, file: str, content: Callable[[PublicView], JsonObject], title: str, summary: str) -> Embed:
+    def in_yaml(
+        cls, file: str, content: Callable[[PublicView], JsonObject | list[JsonObject]], title: str, summary: str
+    ) -> Embed:
         """Make an embed that is written in YAML."""
         return cls(file, "application/yaml", lambda view: yaml_text(content(view)), title, summary, content)
 
@@ -58,6 +60,30 @@ EMBEDS: tuple[Embed, ...] = (
     Embed.in_yaml("huggingface.yaml", catalogs.hugging_face, "Model index", "For a Hugging Face model card."),
     Embed(
         "jsonld.json", "application/ld+json", catalogs.json_ld, "Linked data", "A schema.org Review, for a web page."
+    ),
+    Embed(
+        "cyclonedx.json",
+        "application/vnd.cyclonedx+json",
+        evaluation_records.cyclonedx,
+        "Bill of materials",
+        "Model card and claims, in CycloneDX 1.6.",
+    ),
+    Embed.in_yaml(
+        "eval-results.yaml", evaluation_records.eval_results, "Evaluation results", "For a model on Hugging Face."
+    ),
+    Embed(
+        "every-eval-ever.json",
+        "application/json",
+        evaluation_records.every_eval_ever,
+        "Evaluation record",
+        "In the schema Every Eval Ever.",
+    ),
+    Embed("ai-verify.json", "application/json", evaluation_records.ai_verify, "Test result", "For AI Verify."),
+    Embed.in_yaml(
+        "backstage-scorecard.yaml",
+        evaluation_records.backstage_scorecard,
+        "Scorecard",
+        "An entity of its own, for Backstage.",
     ),
 )
 """Formats for other sites."""

@@ -22,6 +22,11 @@ FORMS = (
     ("azure-api-center.json", "application/json"),
     ("huggingface.yaml", "application/yaml"),
     ("jsonld.json", "application/ld+json"),
+    ("cyclonedx.json", "application/vnd.cyclonedx+json"),
+    ("eval-results.yaml", "application/yaml"),
+    ("every-eval-ever.json", "application/json"),
+    ("ai-verify.json", "application/json"),
+    ("backstage-scorecard.yaml", "application/yaml"),
 )
 """Other formats of a rating; a test compares them with `reports.embeds.EMBEDS`."""
 

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.document import Json
+from assay.document import Json, JsonObject
 
 _PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 _NOT_PLAIN = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
@@ -29,8 +29,8 @@ def json_text(value: object) -> str:
     return json.dumps(value, indent=2, allow_nan=False).replace("<", "\\u003c") + "\n"
 
 
-def yaml_text(value: Json) -> str:
-    """Write an object as a YAML document; raises `ValueError` if it holds NaN or an infinity."""
+def yaml_text(value: Json | list[JsonObject]) -> str:
+    """Write an object or a list as a YAML document; raises `ValueError` if it holds NaN or an infinity."""
     return "\n".join(_lines(value)) + "\n"
 
 

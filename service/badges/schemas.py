@@ -37,9 +37,10 @@ def answers(form: Embed) -> dict[int | str, JsonObject]:
     """Return the OpenAPI responses of an embed's operation, with an example."""
     example = PublicView(EXAMPLE, RATED_AT + timedelta(days=3), "http://127.0.0.1:8000", "public")
     essence = form.media_type.partition(";")[0]
-    content = {"schema": {"type": "string"}, "example": form.render(example)}
+    content: JsonObject = {"schema": {"type": "string"}, "example": form.render(example)}
     if form.content is not None:  # for YAML, the documented schema and example are those of its data
-        content = {"schema": {"type": "object"}, "example": form.content(example)}
+        data = form.content(example)
+        content = {"schema": {"type": "array" if isinstance(data, list) else "object"}, "example": data}
     elif essence.endswith("json"):
         content = {"schema": {"type": "object"}, "example": json.loads(form.render(example))}
     success = {"description": "The current state.", "headers": _HEADERS, "content": {essence: content}}

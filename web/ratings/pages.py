@@ -38,7 +38,8 @@ FILES = frozenset(
     {
         *("rating.json", "report.html", "report.md", "observations.csv", "sentences.csv", "export.jsonl"),
         *("attestation.json", "badge.svg", "badge.json", "overlay.yaml", "linkset.json", "backstage.yaml", "apis.json"),
-        *("azure-api-center.json", "huggingface.yaml", "jsonld.json"),
+        *("azure-api-center.json", "huggingface.yaml", "jsonld.json", "cyclonedx.json", "eval-results.yaml"),
+        *("every-eval-ever.json", "ai-verify.json", "backstage-scorecard.yaml"),
         *(file.name for file in AUDIT_FILES),
     }
 )

@@ -1,0 +1,256 @@
+"""Tests of a rating as a record of an evaluation: each fits the published schema of its format.
+
+The schemas of Every Eval Ever, AI Verify and Backstage are written down here by their required fields, types and
+enumerations; that of CycloneDX is the one of its own library.
+"""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+from reports.embeds import EMBEDS, PublicView
+
+RATED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+NOW = RATED + timedelta(days=40)
+GOLDEN = Path(__file__).parent / "golden"
+RECORDS = ["cyclonedx.json", "eval-results.yaml", "every-eval-ever.json", "ai-verify.json", "backstage-scorecard.yaml"]
+
+TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
+EVERY_EVAL_EVER = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": [
+        "schema_version",
+        "evaluation_id",
+        "retrieved_timestamp",
+        "source_metadata",
+        "model_info",
+        "eval_library",
+        "evaluation_results",
+    ],
+    "properties": {
+        "schema_version": {"const": "0.2.1"},
+        "evaluation_id": {"type": "string"},
+        "evaluation_timestamp": {"type": "string"},
+        "retrieved_timestamp": {"type": "string", "pattern": r"^\d+$"},
+        "source_metadata": {
+            "required": ["source_type", "source_organization_name", "evaluator_relationship"],
+            "properties": {
+                "source_name": {"type": "string"},
+                "source_type": {"enum": ["documentation", "evaluation_run"]},
+                "source_organization_name": {"type": "string"},
+                "source_organization_url": {"type": "string"},
+                "evaluator_relationship": {"enum": ["first_party", "third_party", "collaborative", "other"]},
+            },
+        },
+        "eval_library": {
+            "required": ["name", "version"],
+            "properties": {"name": {"type": "string"}, "version": {"type": "string"}},
+        },
+        "model_info": {
+            "required": ["name", "id"],
+            "properties": {"name": {"type": "string"}, "id": {"type": "string"}},
+        },
+        "evaluation_results": {
+            "type": "array",
+            "items": {
+                "required": ["evaluation_name", "source_data", "metric_config", "score_details"],
+                "properties": {
+                    "evaluation_name": {"type": "string"},
+                    "source_data": {
+                        "required": ["dataset_name", "source_type"],
+                        "properties": {
+                            "dataset_name": {"type": "string"},
+                            "source_type": {"enum": ["url", "hf_dataset", "other"]},
+                            "url": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+                        },
+                        "if": {"properties": {"source_type": {"const": "url"}}},
+                        "then": {"required": ["url"]},
+                    },
+                    "metric_config": {
+                        "required": ["lower_is_better", "level_names", "has_unknown_level"],
+                        "properties": {
+                            "lower_is_better": {"type": "boolean"},
+                            "score_type": {"const": "levels"},
+                            "level_names": {"type": "array", "items": {"type": "string"}},
+                            "has_unknown_level": {"type": "boolean"},
+                        },
+                    },
+                    "score_details": {
+                        "required": ["score"],
+                        "properties": {"score": {"type": "number"}, "details": TEXTS},
+                    },
+                },
+            },
+        },
+    },
+}
+"""Fields of eval.schema.json, version 0.2.1, of github.com/evaleval/every_eval_ever, for scores in levels."""
+
+NAME = {"type": "string", "pattern": r"^[a-zA-Z0-9][a-zA-Z0-9-._]*$", "minLength": 1, "maxLength": 128}
+AI_VERIFY = {
+    "type": "object",
+    "required": ["gid", "cid", "startTime", "timeTaken", "testArguments", "output"],
+    "properties": {
+        "gid": NAME,
+        "cid": NAME,
+        "version": {"type": "string"},
+        "startTime": {"type": "string", "format": "date-time"},
+        "timeTaken": {"type": "number"},
+        "testArguments": {
+            "type": "object",
+            "required": ["testDataset", "mode", "modelType"],
+            "properties": {
+                "testDataset": {"type": "string", "format": "uri"},
+                "mode": {"enum": ["upload", "api"]},
+                "modelType": {"enum": ["classification", "regression"]},
+            },
+        },
+        "artifacts": {"type": "array", "items": {"type": "string"}},
+    },
+}
+"""Fields of aiverify.testresult.schema.json of aiverify-test-engine 2.2.1 (Apache-2.0)."""
+
+RESULTS = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["dataset", "value"],
+        "properties": {
+            "dataset": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["id", "task_id"],
+                "properties": {"id": {"type": "string"}, "task_id": {"type": "string"}, "revision": {"type": "string"}},
+            },
+            "value": {"type": "number"},
+            "verifyToken": {"type": "string"},
+            "date": {"type": "string", "format": "date-time"},
+            "source": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["url"],
+                "properties": {name: {"type": "string"} for name in ("url", "name", "user", "org")},
+            },
+            "notes": {"type": "string"},
+        },
+    },
+}
+"""Fields of an entry in ``.eval_results/``, as `EvalResultEntry` of huggingface_hub 2.4.0 reads them."""
+
+RESOURCE = {
+    "type": "object",
+    "required": ["apiVersion", "kind", "metadata", "spec"],
+    "properties": {
+        "apiVersion": {"enum": ["backstage.io/v1alpha1", "backstage.io/v1beta1"]},
+        "kind": {"const": "Resource"},
+        "metadata": {
+            "type": "object",
+            "required": ["name"],
+            "properties": {
+                "name": {"type": "string", "pattern": r"^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$", "maxLength": 63},
+                "title": {"type": "string", "minLength": 1},
+                "description": {"type": "string"},
+                "annotations": TEXTS,
+                "links": {"type": "array", "items": {"required": ["url"]}},
+            },
+        },
+        "spec": {
+            "type": "object",
+            "required": ["type", "owner"],
+            "properties": {
+                "type": {"type": "string", "minLength": 1},
+                "owner": {"type": "string", "minLength": 1},
+                "dependencyOf": {"type": "array", "items": {"type": "string", "minLength": 1}},
+            },
+        },
+    },
+}
+"""Fields of the schemas Resource.v1alpha1 and EntityMeta of @backstage/catalog-model (Apache-2.0)."""
+
+SCHEMAS = {
+    "eval-results.yaml": RESULTS,
+    "every-eval-ever.json": EVERY_EVAL_EVER,
+    "ai-verify.json": AI_VERIFY,
+    "backstage-scorecard.yaml": RESOURCE,
+}
+
+
+def shown(document, **changes):
+    return PublicView(
+        **{"document": document, "now": NOW, "base_url": "https://assay.example", "visibility": "public", **changes}
+    )
+
+
+def written(file, view):
+    return next(embed for embed in EMBEDS if embed.file == file).render(view)
+
+
+def read(file, view):
+    text = written(file, view)
+    return yaml.safe_load(text) if file.endswith(".yaml") else json.loads(text)
+
+
+def views(document):
+    """Return views of a rating: as it is, expired, withdrawn, and of none."""
+    expired = shown(document, now=RATED + timedelta(days=400))
+    return [shown(document), expired, shown(document, withdrawn=True), shown(None)]
+
+
+@pytest.mark.parametrize("file", SCHEMAS)
+def test_a_record_fits_the_schema_of_its_format(file, any_sample):
+    checker = jsonschema.Draft202012Validator(SCHEMAS[file], format_checker=jsonschema.FormatChecker())
+    for view in views(any_sample):
+        checker.validate(read(file, view))
+
+
+def test_a_bill_of_materials_fits_the_schema_of_cyclonedx(any_sample):
+    checker = JsonStrictValidator(SchemaVersion.V1_6)
+    for view in views(any_sample):
+        assert checker.validate_str(written("cyclonedx.json", view)) is None
+
+
+def test_the_claim_of_a_bill_of_materials_is_about_its_component_and_rests_on_the_answers(sample):
+    bill = read("cyclonedx.json", shown(sample("DSBS with two components")))
+    declarations, (component,) = bill["declarations"], bill["components"]
+    (claim,), (evidence,) = declarations["claims"], declarations["evidence"]
+    assert (claim["target"], claim["evidence"]) == (component["bom-ref"], [evidence["bom-ref"]])
+    assert claim["predicate"] == "gender bias: DSBS"
+    assert evidence["data"][0]["contents"]["url"].endswith("/export.jsonl")
+    assert component["modelCard"]["quantitativeAnalysis"]["performanceMetrics"][0]["value"] == "DSBS"
+
+
+def test_the_score_of_a_record_is_the_level_of_the_declared_letter(sample):
+    document = sample("DSBS with two components")
+    (entry,) = read("eval-results.yaml", shown(document))
+    (result,) = read("every-eval-ever.json", shown(document))["evaluation_results"]
+    names = result["metric_config"]["level_names"]
+    assert names[entry["value"]] == names[result["score_details"]["score"]] == "DSBS"
+
+
+@pytest.mark.parametrize("changes", [{"withdrawn": True}, {"now": RATED + timedelta(days=400)}])
+def test_a_withdrawn_or_expired_letter_is_no_score(sample, changes):
+    document = sample("DSBS with two components")
+    assert read("eval-results.yaml", shown(document, **changes)) == []
+    (result,) = read("every-eval-ever.json", shown(document, **changes))["evaluation_results"]
+    assert result["score_details"]["score"] == -1
+
+
+def test_an_undeclared_letter_is_no_score(sample):
+    document = sample("undeclared")
+    assert read("eval-results.yaml", shown(document)) == []
+    (result,) = read("every-eval-ever.json", shown(document))["evaluation_results"]
+    assert result["score_details"]["score"] == -1
+    assert read("backstage-scorecard.yaml", shown(document))["spec"]["checks"]["declared"] is False
+
+
+@pytest.mark.parametrize("file", RECORDS)
+def test_a_record_is_that_of_its_golden_file(file, sample):
+    assert written(file, shown(sample("DSBS with two components"))) == (GOLDEN / file).read_text("utf-8")
