@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 
-from assay.document import Json, JsonObject
+from markupsafe import Markup
+
+from assay.document import EffectDocument, Json, JsonObject
+from assay.model import Letter
+from reports.figures.timeline import MOST_MOMENTS, Moment, timeline
 from service.http.problems import not_found
 from web.frame import Api, Visit
 
 MOST_ENTRIES = 50
 MOST_MEASURED = 12
 """Maximum number of ratings whose documents are read for the matrix."""
-
-MOST_DRAWN = 20
-"""Maximum number of ratings in a history chart."""
-
-LEFT, TOP, DEPTH = 66, 22, 90
-"""Position (x, y) of a first mark with probability 1, and height of the range from 1 to 0, in px."""
 
 Entry = Json
 
@@ -101,22 +100,37 @@ def lines(entries: Iterable[Entry]) -> Iterator[JsonObject]:
         if entry["withdrawn"] is None:
             series.setdefault((entry["method"], entry["attribute"]), []).append(entry)
     for (method, attribute), series_entries in series.items():
-        plotted = series_entries[:MOST_DRAWN][::-1]
+        plotted = series_entries[:MOST_MOMENTS]
         if len(plotted) > 1:
-            step = max(60, min(140, 560 // len(plotted)))
-            marks = [_mark(LEFT + step * number, entry) for number, entry in enumerate(plotted)]
-            changes = [entry for entry in series_entries if entry["since"] and entry["since"]["changed"]]
+            likely = [(entry["probabilities"] or {}).get(entry["letter"], 0.0) for entry in plotted]
+            versions = [entry["methodology"]["version"] for entry in plotted]
+            key = f"{method}-{attribute}"
             yield {
                 "method": method,
                 "attribute": attribute,
-                "marks": marks,
-                "path": "M" + "L".join(f"{mark['x']} {mark['y']}" for mark in marks),
-                "width": marks[-1]["x"] + 30,
-                "changes": changes,
-                "drawn": plotted,
+                "svg": drawn(plotted, versions, map(EffectDocument, likely), "probability of the letter", key),
+                "changes": [entry for entry in series_entries if entry["since"] and entry["since"]["changed"]],
+                "rows": list(zip(plotted, likely, strict=True)),
             }
 
 
-def _mark(x: int, entry: Entry) -> JsonObject:
-    likely = (entry["probabilities"] or {}).get(entry["letter"], 0.0)
-    return {"x": x, "y": round(TOP + DEPTH * (1 - likely), 1), "entry": entry, "likely": likely}
+def drawn(
+    entries: Sequence[Entry],
+    versions: Sequence[str],
+    sizes: Iterable[EffectDocument],
+    axis: str,
+    key: str,
+    limit: float | None = None,
+) -> Markup:
+    """Draw ratings, newest first, as a timeline; `versions` of the methodology tell where the rules changed."""
+    moments = [
+        Moment(
+            date.fromisoformat(entry["rated_at"][:10]),
+            Letter(entry["letter"]) if entry["letter"] else None,
+            entry["declared"],
+            size,
+            version if version != before else "",
+        )
+        for entry, version, before, size in zip(entries, versions, [*versions[1:], versions[-1]], sizes, strict=True)
+    ]
+    return Markup(timeline(moments[::-1], axis, key, limit).svg)  # noqa: S704  escaped by the figure
