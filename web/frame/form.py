@@ -31,13 +31,7 @@ LONGEST_HEADER = 4_096
 
 
 class SentFile:
-    """A file of a form, which arrives while it is read.
-
-    Attributes
-    ----------
-    name, media_type : str
-        What the browser says of the file; both may be empty.
-    """
+    """A file of a form, which arrives while it is read; its `name` and `media_type` may be empty."""
 
     def __init__(self, name: str, media_type: str, parts: _Parts, body: AsyncIterator[bytes]) -> None:
         self.name, self.media_type = name, media_type

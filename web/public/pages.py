@@ -9,11 +9,10 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from assay.document import NO_EFFECT, EffectDocument, Json
-from reports.figures.timeline import MOST_MOMENTS
 from web.frame import Pages, Refused, Visit, segment
 from web.frame.rendering import KINDS
 from web.frame.visit import whole_number
-from web.services.service import drawn
+from web.services.service import line_of
 
 pages = Pages(public=True)
 
@@ -67,11 +66,9 @@ async def service(visit: Visit) -> Response:
 
 
 def _line(number: int, ratings: Sequence[Json]) -> Markup | None:
-    """Draw the effects that decided the newest ratings of a series; ``None`` for a single rating."""
-    plotted = ratings[:MOST_MOMENTS]
-    sizes = [EffectDocument(*rating["effect"]["of_limit"]) if rating["effect"] else NO_EFFECT for rating in plotted]
-    versions = [rating["methodology"] for rating in plotted]
-    return drawn(plotted, versions, sizes, "effect, in units of its limit", f"s{number}", 1.0) if plotted[1:] else None
+    """Draw the effects that decided the letters of a series."""
+    sizes = [EffectDocument(*rating["effect"]["of_limit"]) if rating["effect"] else NO_EFFECT for rating in ratings]
+    return line_of(ratings, sizes, "effect, in units of its limit", f"s{number}", 1.0)
 
 
 def bars(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

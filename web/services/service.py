@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
 
 from markupsafe import Markup
 
 from assay.document import EffectDocument, Json, JsonObject
-from assay.model import Letter
-from reports.figures.timeline import MOST_MOMENTS, Moment, timeline
+from reports.figures.timeline import Moment, timeline
 from service.http.problems import not_found
 from web.frame import Api, Visit
 
@@ -100,37 +98,29 @@ def lines(entries: Iterable[Entry]) -> Iterator[JsonObject]:
         if entry["withdrawn"] is None:
             series.setdefault((entry["method"], entry["attribute"]), []).append(entry)
     for (method, attribute), series_entries in series.items():
-        plotted = series_entries[:MOST_MOMENTS]
-        if len(plotted) > 1:
-            likely = [(entry["probabilities"] or {}).get(entry["letter"], 0.0) for entry in plotted]
-            versions = [entry["methodology"]["version"] for entry in plotted]
-            key = f"{method}-{attribute}"
+        likely = [(entry["probabilities"] or {}).get(entry["letter"], 0.0) for entry in series_entries]
+        sizes = map(EffectDocument, likely)
+        if drawn := line_of(series_entries, sizes, "probability of the letter", f"{method}-{attribute}"):
             yield {
                 "method": method,
                 "attribute": attribute,
-                "svg": drawn(plotted, versions, map(EffectDocument, likely), "probability of the letter", key),
+                "svg": drawn,
                 "changes": [entry for entry in series_entries if entry["since"] and entry["since"]["changed"]],
-                "rows": list(zip(plotted, likely, strict=True)),
+                "rows": list(zip(series_entries, likely, strict=True)),
             }
 
 
-def drawn(
-    entries: Sequence[Entry],
-    versions: Sequence[str],
-    sizes: Iterable[EffectDocument],
-    axis: str,
-    key: str,
-    limit: float | None = None,
-) -> Markup:
-    """Draw ratings, newest first, as a timeline; `versions` of the methodology tell where the rules changed."""
+def line_of(
+    entries: Sequence[Entry], sizes: Iterable[EffectDocument], axis: str, key: str, limit: float | None = None
+) -> Markup | None:
+    """Draw ratings, newest first, as a line of a number of each; ``None`` for fewer than two."""
     moments = [
-        Moment(
-            date.fromisoformat(entry["rated_at"][:10]),
-            Letter(entry["letter"]) if entry["letter"] else None,
-            entry["declared"],
-            size,
-            version if version != before else "",
-        )
-        for entry, version, before, size in zip(entries, versions, [*versions[1:], versions[-1]], sizes, strict=True)
+        Moment(*(entry[name] for name in ("rated_at", "letter", "declared")), _version(entry["methodology"]), size)
+        for entry, size in zip(entries, sizes, strict=True)
     ]
-    return Markup(timeline(moments[::-1], axis, key, limit).svg)  # noqa: S704  escaped by the figure
+    figure = timeline(moments, axis, key, limit)
+    return figure and Markup(figure.svg)  # noqa: S704  escaped by the figure
+
+
+def _version(methodology: Json | str) -> str:
+    return methodology if isinstance(methodology, str) else str(methodology["version"])

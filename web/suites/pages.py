@@ -86,18 +86,8 @@ async def suite(visit: Visit) -> Response:
     return visit.page("suites/suite.html", suite=document, services=services, columns=list(columns), audit_files=files)
 
 
-@pages.get("/suites/{suite_id}/report.html")
-async def suite_report(visit: Visit) -> Response:
-    """Send the report of a suite."""
-    return visit.api.passed_on(f"/v1/suites/{visit.path('suite_id')}/report.html")
-
-
-@pages.get("/suites/{suite_id}/audits/{name}")
-async def suite_audit(visit: Visit) -> Response:
-    """Send a file for regulators about the recorded decisions of a suite."""
-    return visit.api.passed_on(f"/v1/suites/{visit.path('suite_id')}/audits/{visit.path('name')}")
-
-
+for _file in ("/suites/{suite_id}/report.html", "/suites/{suite_id}/audits/{name}"):
+    pages.file(_file, f"/v1{_file}")
 pages.act("/suites/{suite_id}/cancel", "jobs:write", "POST", "/v1/suites/{suite_id}/cancel", "/suites/{suite_id}")
 
 
