@@ -99,7 +99,7 @@ COLUMNS = (
 )
 
 
-def _row(document: Json) -> list[Any]:
+def _row(document: Json) -> list[object]:
     rating, because = rating_of(document), document.get("because") or {}
     shares = rating.probabilities or {}
     steps = [deciding(rating).effects.get(step) or NO_EFFECT for step in ("step_1", "step_2")]

@@ -63,13 +63,7 @@ class Form:
 
 
 async def read_form(request: Request, *, with_file: bool = False) -> Form:
-    """Read the form that a request sends; of a form with a file, read the fields before the file.
-
-    Parameters
-    ----------
-    request : Request
-    with_file : bool
-        Whether the form may have a file, which must then be its last field.
+    """Read the form that a request sends; of a form that may end `with_file`, read the fields before the file.
 
     Raises
     ------

@@ -99,8 +99,8 @@ def lines(entries: Iterable[Entry]) -> Iterator[JsonObject]:
             series.setdefault((entry["method"], entry["attribute"]), []).append(entry)
     for (method, attribute), series_entries in series.items():
         likely = [(entry["probabilities"] or {}).get(entry["letter"], 0.0) for entry in series_entries]
-        sizes = map(EffectDocument, likely)
-        if drawn := line_of(series_entries, sizes, "probability of the letter", f"{method}-{attribute}"):
+        dated = [{**entry, "methodology": entry["methodology"]["version"]} for entry in series_entries]
+        if drawn := line_of(dated, map(EffectDocument, likely), "probability of the letter", f"{method}-{attribute}"):
             yield {
                 "method": method,
                 "attribute": attribute,
@@ -115,12 +115,8 @@ def line_of(
 ) -> Markup | None:
     """Draw ratings, newest first, as a line of a number of each; ``None`` for fewer than two."""
     moments = [
-        Moment(*(entry[name] for name in ("rated_at", "letter", "declared")), _version(entry["methodology"]), size)
+        Moment(entry["rated_at"], entry["letter"], entry["declared"], entry["methodology"], size)
         for entry, size in zip(entries, sizes, strict=True)
     ]
     figure = timeline(moments, axis, key, limit)
-    return figure and Markup(figure.svg)  # noqa: S704  escaped by the figure
-
-
-def _version(methodology: Json | str) -> str:
-    return methodology if isinstance(methodology, str) else str(methodology["version"])
+    return None if figure is None else Markup(figure.svg)  # noqa: S704  escaped by the figure

@@ -100,10 +100,7 @@ LOST = "Type the key again: it was typed more than two hours ago, or for another
 def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[str, Any], Errors]:
     """Return the body of ``POST /v1/jobs``, and the errors of the answers.
 
-    Parameters
-    ----------
-    factor : float, optional
-        Factor for the usual numbers of questions; by default, the answer of the form.
+    `factor` multiplies the usual numbers of questions; by default, it is the answer of the form.
     """
     answers, material = state.answers, state.material
     target, wrong = target_of(state)

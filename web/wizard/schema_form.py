@@ -54,14 +54,9 @@ class Field:
 
 
 def fields_of(schema: Schema, prefix: str, *, as_json: bool = False) -> list[Field]:
-    """Return the form fields of an object's schema.
+    """Return the form fields of an object's schema; their names begin with `prefix`, such as ``settings``.
 
-    Parameters
-    ----------
-    prefix : str
-        Prefix of the fields' names, such as ``settings``.
-    as_json : bool
-        Whether fields that no other input fits are written as JSON; otherwise they are left out.
+    Fields that no other input fits are left out or, `as_json`, written as JSON.
     """
     required = schema.get("required", ())
     optional_fields = (
