@@ -103,8 +103,8 @@ class Rating:
 
 
 def _quoted(text: str) -> str:
-    spaced = text.replace("%", "%25").replace(" ", "%20")  # `quote` is fast if nothing is left to escape
-    return quote(spaced, safe="/%")
+    # `quote` is fast if nothing is left to escape
+    return quote(text.replace("%", "%25").replace("+", "%2B").replace(" ", "+"), safe="/%+")
 
 
 async def rating_in_path(visit: Visit) -> Rating:
