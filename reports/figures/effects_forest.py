@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reports import tables
+from reports.figures.axis import Axis
 from reports.figures.canvas import UNITS, Figure, Width, box, clip, draw, label, stroke
 from reports.markup import Markup, tag
 from reports.reading import Component
@@ -14,8 +15,6 @@ from reports.view import Effect, Table
 LEFT, RIGHT, ROW = 6, 12, 54
 LETTER, STANDING = 6.4, 104
 """Width of a character, and of the text that says whether an effect is within its tolerance."""
-
-TICKS = (0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
 def effects_forest(component: Component, key: str, width: Width = "narrow") -> Figure | None:
@@ -35,47 +34,28 @@ def _forest(component: Component, effects: Sequence[Effect], table: Table, key: 
     measured = [effect for effect in effects if effect.estimate is not None]
     if not measured:
         return None
-    scale = _Scale(measured, across)
+    sizes = ((effect.low, effect.estimate, effect.high, effect.tolerance) for effect in measured)
+    scale = Axis([0.0, *(size for row in sizes for size in row if size is not None)], LEFT, across - RIGHT)
     shapes: list[Markup] = []
     for index, effect in enumerate(measured):
-        shapes += _effect(effect, index * ROW, scale)
+        shapes += _effect(effect, index * ROW, scale, across)
     height = ROW * len(measured)
     unit = "effect, as a share" if component.report.unit is of_hundred else "effect"
-    shapes += [*_axis(scale, height), label(across - RIGHT, height + 33, f"{unit}; 0 is none", "e s")]
+    shapes += scale.across(height, f"{unit}; 0 is none")
     words = " ".join(f"{effect.title}: {tables.interval(effect)}, {tables.standing(effect)}." for effect in measured)
     return draw(key, table, words, height + 38, *shapes, across=across)
 
 
-class _Scale:
-    """Map effect sizes to positions; the axis begins and ends at a tick and includes zero."""
-
-    def __init__(self, effects: Sequence[Effect], across: float) -> None:
-        self.across = across
-        ends = [
-            end
-            for effect in effects
-            for end in (effect.low, effect.estimate, effect.high, effect.tolerance)
-            if end is not None
-        ]
-        low, high = min(0.0, *ends), max(0.0, *ends)
-        self.tick = next((tick for tick in TICKS if (high - low) / tick <= 6), max(high - low, 1e-9))
-        self.first, self.last = -int(-low / self.tick + 0.999), max(1, int(high / self.tick + 0.999))
-
-    def __call__(self, value: float) -> float:
-        span = (self.last - self.first) * self.tick
-        return LEFT + (value - self.first * self.tick) / span * (self.across - LEFT - RIGHT)
-
-
-def _effect(effect: Effect, y: float, scale: _Scale) -> list[Markup]:
+def _effect(effect: Effect, y: float, scale: Axis, across: float) -> list[Markup]:
     estimate = effect.estimate or 0.0
     middle = y + 32
     shapes = [
-        label(0, y + 13, clip(effect.title, int((scale.across - STANDING) / LETTER))),
-        label(scale.across, y + 13, tables.standing(effect), "e s"),
+        label(0, y + 13, clip(effect.title, int((across - STANDING) / LETTER))),
+        label(across, y + 13, tables.standing(effect), "e s"),
     ]
     if effect.tolerance is not None:
         # the tolerance zone begins at the axis's lower end, because effects below zero are no bias
-        start = scale(scale.first * scale.tick)
+        start = scale.start
         shapes += [
             box(start, y + 20, scale(effect.tolerance) - start, 24, "zone"),
             stroke("limit", (scale(effect.tolerance), y + 20), (scale(effect.tolerance), y + 44)),
@@ -84,15 +64,4 @@ def _effect(effect: Effect, y: float, scale: _Scale) -> list[Markup]:
         shapes.append(stroke("path", (scale(effect.low), middle), (scale(effect.high), middle)))
     x = scale(estimate)
     shapes.append(tag("path", d=f"M{x:.1f} {middle - 6}l5 6l-5 6l-5 -6z", class_="bar"))
-    return shapes
-
-
-def _axis(scale: _Scale, y: float) -> list[Markup]:
-    shapes = [stroke("line", (LEFT, y), (scale.across - RIGHT, y))]
-    for multiple in range(scale.first, scale.last + 1):
-        value = multiple * scale.tick
-        shapes += [
-            stroke("line", (scale(value), y), (scale(value), y + 4)),
-            label(scale(value), y + 17, f"{value:.3g}", "m s"),
-        ]
     return shapes

@@ -8,10 +8,11 @@ from reports.figures.canvas import Figure, clip, draw, label
 from reports.markup import Markup, coordinate, text
 from reports.view import CaseWords, Squares, Table
 
-SIDE, STEP, NAME, ROW = 15, 17, 16, 8
-"""Side and distance of squares, height of the line with the name, and room below the squares of a name.
+STEP, NAME, ROW = 17, 16, 8
+"""Distance of squares, height of the line with the name, and room below the squares of a name.
 
-A page for phones draws the squares at least 1.6 times as large, so that each can be pressed.
+Their side is in the style sheet of the pages. A page for phones draws them at least 1.6 times as large, so that each
+can be pressed.
 """
 
 LETTERS = 27
@@ -64,5 +65,5 @@ def _square(share: float, case: CaseWords, x: float, y: float, href: str) -> Mar
     picture = f' data-picture="{text(case.image)}"' if case.image else ""
     return Markup(
         f'<a href="{text(href)}" tabindex="-1"{picture}><title>{text(chr(10).join(case.lines))}</title>'
-        f'<rect x="{coordinate(x)}" y="{coordinate(y)}" width="{SIDE}" height="{SIDE}" rx="2" class="{kind}"/></a>'
+        f'<rect x="{coordinate(x)}" y="{coordinate(y)}" class="{kind}"/></a>'
     )

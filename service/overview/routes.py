@@ -73,11 +73,11 @@ class OverviewView(ResponseModel):
 @router.get("", response_model=OverviewView)
 async def get_overview(service: ServiceDependency, caller: Reader) -> Response:
     """Read the newest letter of each of your targets, what needs attention, the queue and the workers."""
-    newest, standing, failed, queue, services = await service.database.read(_read, caller.tenant)
+    newest, standing, sentences, failed, queue, services = await service.database.read(_read, caller.tenant)
     view = OverviewView(
         targets=[RatingSummary.of(row, standing[row.id]) for row in newest],
         services=services,
-        attention=list(_attention(newest, failed, queue, service.clock() * 1000)),
+        attention=list(_attention(newest, sentences, failed, queue, service.clock() * 1000)),
         queue=QueueView(jobs=queue.mine, oldest_due_s=queue.oldest_due_s),
         workers=WorkersView(busy=queue.busy_workers),
     )
@@ -86,14 +86,15 @@ async def get_overview(service: ServiceDependency, caller: Reader) -> Response:
 
 def _read(
     c: Connection, tenant: str
-) -> tuple[Sequence[Summary], Mapping[str, Standing], Sequence[Job], Queue, dict[str, int]]:
+) -> tuple[Sequence[Summary], Mapping[str, Standing], Mapping[str, str], Sequence[Job], Queue, dict[str, int]]:
     failed = jobs.page(c, tenant, status="failed", kind="rating", limit=MOST_FAILED)
     newest = ratings.newest_of_targets(c, tenant, MOST_TARGETS)
-    return newest, standings(c, newest), failed, jobs.queue_of(c, tenant), count_by_kind(c, tenant)
+    sentences = ratings.sentences(c, [row.id for row in newest])
+    return newest, standings(c, newest), sentences, failed, jobs.queue_of(c, tenant), count_by_kind(c, tenant)
 
 
 def _attention(
-    newest: Sequence[Summary], failed: Sequence[Job], queue: Queue, now_ms: float
+    newest: Sequence[Summary], sentences: Mapping[str, str], failed: Sequence[Job], queue: Queue, now_ms: float
 ) -> Iterator[AttentionView]:
     """Yield the queue, jobs and ratings that need attention, the most urgent first."""
     if (queue.oldest_due_s or 0) > STUCK_S and not queue.busy_workers:
@@ -105,19 +106,19 @@ def _attention(
             name = job.target.get("name")
             yield AttentionView(code="job-failed", text=f"{name} was not rated: {reason}", href=f"/v1/jobs/{job.id}")
     for row in newest:
-        for code, text in _faults(row, now_ms):
-            yield AttentionView(code=code, text=f"{row.target['name']} {text}", href=f"/v1/ratings/{row.id}")
+        subject = f"{row.target['name']} ({row.attribute}, {row.method.replace('-', ' ')})"
+        for code, text in _faults(row, sentences.get(row.id), now_ms):
+            yield AttentionView(code=code, text=f"{subject}: {text}", href=f"/v1/ratings/{row.id}")
 
 
-def _faults(row: Summary, now_ms: float) -> Iterator[tuple[Code, str]]:
-    subject = f"for {row.attribute} by {row.method}"
+def _faults(row: Summary, sentence: str | None, now_ms: float) -> Iterator[tuple[Code, str]]:
     if row.letter is None:
-        yield "not-measured", f"could not be measured {subject}"
+        yield "not-measured", "nothing could be measured"
     elif not row.declared:
-        yield "inconclusive", f"is inconclusive {subject} (leaning {row.letter})"
+        yield "inconclusive", sentence or f"no letter is declared; {row.letter} is the likeliest"
     elif row.letter == "BS":
-        yield "biased", f"is biased {subject} (BS)"
+        yield "biased", sentence or "the letter is BS"
     if row.expires_at <= now_ms:
-        yield "expired", f"has an expired rating {subject}"
+        yield "expired", "its rating has expired"
     elif row.expires_at <= now_ms + SOON_MS:
-        yield "expires-soon", f"has a rating {subject} that expires within 14 days"
+        yield "expires-soon", "its rating expires within 14 days"

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
 
 from demo.server import DemoServer
 from tests.support.filled_agency import Site, copied_agency, filled_agency
@@ -80,6 +80,16 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, obj
         if nextitem is None or not nextitem.path.is_relative_to(HERE):
             _running.clear()
             _open.close()
+
+
+def write(field: Locator, text: str) -> None:
+    """Replace the text of a field; words that a script shows as chips are removed, and others are typed below them."""
+    chips = field.locator("xpath=following-sibling::*[1][contains(@class, 'chips')]")
+    if not chips.count():
+        return field.fill(text)
+    for _ in range(chips.get_by_role("button").count()):
+        chips.get_by_role("button").first.click()
+    return chips.locator("xpath=following-sibling::textarea").fill(text)
 
 
 @dataclass

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Reader, Site
+from tests.browser.conftest import Reader, Site, write
 
 LISTS = (
     "keys",
@@ -48,7 +48,7 @@ def site(own_site: Site) -> Site:
 
 def written(page: Page, fields: dict[str, str]) -> None:
     for name, text in fields.items():
-        page.locator(f"main [name='{name}']").last.fill(text)
+        write(page.locator(f"main [name='{name}']").last, text)
 
 
 def kept_over_a_reload(page: Page, fields: dict[str, str], error: str) -> None:

@@ -14,7 +14,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from demo.server import DemoServer
-from tests.browser.conftest import Reader, Site
+from tests.browser.conftest import Reader, Site, write
 
 PER_TERM = 2
 WORDS = {
@@ -48,10 +48,10 @@ def say(page: Page, **words: str) -> str:
 
 
 def fill(page: Page, words: dict[str, str]) -> None:
-    if "neutral" in words and not page.locator("[name=neutral]").is_visible():
+    if "neutral" in words and not page.get_by_label("Said of neither").is_visible():
         page.get_by_text("Words of neither group").click()
     for name, text in words.items():
-        page.locator(f"[name={name}]").fill(text)
+        write(page.locator(f"[name={name}]"), text)
 
 
 def corpus_in(page: Page) -> str:
@@ -199,6 +199,31 @@ def test_unusable_words_are_marked_and_stay_in_the_form(plain):
     expect(plain.locator("[name=second_words]")).to_have_attribute("aria-invalid", "true")
     for name, text in wrong.items():
         expect(plain.locator(f"[name={name}]")).to_have_value(text)
+
+
+def test_words_are_chips_that_a_press_or_a_key_removes_and_a_comma_adds(reader: Reader):
+    page = reader.open("/own-words?from=p4-science-arts")
+    sent, typed = page.locator("[name=first_words]"), page.locator("#f-first_words")
+    expect(sent).to_be_hidden()
+    expect(sent).to_have_value("brother, father, uncle, grandfather, son, he")
+    page.get_by_role("button", name="uncle").click()
+    expect(page.get_by_role("button", name="grandfather")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(sent).to_have_value("brother, father, son, he")
+    typed.press_sequentially("nephew,king")
+    typed.press("Enter")
+    expect(sent).to_have_value("brother, father, son, he, nephew, king")
+    typed.press("Backspace")
+    expect(typed).to_have_value("king")
+    typed.press("Tab")
+    expect(sent).to_have_value("brother, father, son, he, nephew, king")
+    title = page.get_by_role("button", name="nephew").get_attribute("title")
+    assert title == "Remove"
+    write(page.locator("[name=second_words]"), "sister, mother, daughter, she, niece, queen")
+    page.get_by_role("button", name="Make the sentences").click()
+    page.wait_for_url("**/sentences*")
+    page.get_by_role("link", name="Say the bias").click()
+    expect(page.get_by_role("button", name="queen")).to_be_visible()
 
 
 def test_going_back_to_an_earlier_step_keeps_the_entered_words_and_sentences(reader: Reader, services: DemoServer):

@@ -59,7 +59,8 @@ def test_letter_probability_and_date_agree_with_the_badge_the_api_and_the_report
         stamp = page.locator("svg.stamp").get_attribute("aria-label")
         assert stamp == (f"{letter}, declared" if letter else "no letter can be given"), name
         strip = page.locator(".strip").inner_text().replace("\n", " ")
-        assert f"chance that the letter is right {certainty}" in strip
+        assert f"tested for {document['attribute']}" in strip
+        assert (f"chance that the letter is right {certainty}" in strip) == (letter is not None)
         assert f"rated {day_of(document['rated_at'])}" in strip
         assert f"questions {document['questions']:,}" in strip
         assert hero_of(fetched(site, f"/r/{rating}")) == hero_of(fetched(site, f"/ratings/{rating}"))
@@ -68,6 +69,16 @@ def test_letter_probability_and_date_agree_with_the_badge_the_api_and_the_report
         assert day_of(document["rated_at"]) in badge
         report = html.unescape(fetched(site, f"/v1/ratings/{rating}/report.html"))
         assert f"chance that the letter is right <b>{certainty}</b>" in report
+
+
+def test_the_largest_page_of_a_rating_has_at_most_25_kilobytes(site):
+    for path in ("/ratings", "/r"):
+        asked = urllib.request.Request(
+            f"{site.url}{path}/{site.ratings['stereotyped-model']}", headers={"Accept-Encoding": "gzip"}
+        )
+        with urllib.request.urlopen(asked, timeout=20) as answer:
+            assert answer.headers["content-encoding"] == "gzip"
+            assert len(answer.read()) <= 25_000
 
 
 def test_public_pages_of_a_rating_describe_it_with_the_sentence_of_the_api_and_private_ones_share_nothing(site):

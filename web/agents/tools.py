@@ -178,8 +178,8 @@ class AgencyTools:
 
     async def plan_rating(self, context: Context, target: Target, experiment: Experiment) -> str:
         """Say what a rating would ask, and how many calls and how much time it takes; nothing is stored or called."""
-        plan = await self._post(context, "/v1/jobs/plan", {"target": target, "experiment": experiment})
-        return _text(plan)
+        body = {"target": target, "experiment": experiment}
+        return _text(await self._ask(context, "POST", "/v1/jobs/plan", body=body))
 
     async def rate_service(
         self,
@@ -196,7 +196,7 @@ class AgencyTools:
         """
         body = {"target": target, "experiment": experiment, "visibility": visibility, "max_calls": max_calls}
         headers = {"idempotency-key": f"mcp-{uuid4()}", "prefer": f"wait={wait_s}"}
-        return _text(_progress(await self._post(context, "/v1/jobs", body, headers)))
+        return _text(_progress(await self._ask(context, "POST", "/v1/jobs", body=body, headers=headers)))
 
     async def job_status(self, context: Context, job_id: JobId, wait_s: Wait = 20) -> str:
         """Say how far a job is, and which rating it ended with."""
@@ -244,20 +244,13 @@ class AgencyTools:
         return _brief(answer.document)
 
     async def _get(
-        self,
-        context: Context,
-        path: str,
-        query: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
+        self, context: Context, path: str, query: Document | None = None, headers: Mapping[str, str] | None = None
     ) -> Any:
-        try:
-            return (await self._agency_of(context).ask("GET", path, query=query, headers=headers)).document
-        except Refused as refused:
-            raise _failure(refused) from None
+        return await self._ask(context, "GET", path, query=query, headers=headers)
 
-    async def _post(self, context: Context, path: str, body: Document, headers: Mapping[str, str] | None = None) -> Any:
+    async def _ask(self, context: Context, method: str, path: str, **sent: Any) -> Any:
         try:
-            return (await self._agency_of(context).ask("POST", path, body=body, headers=headers)).document
+            return (await self._agency_of(context).ask(method, path, **sent)).document
         except Refused as refused:
             raise _failure(refused) from None
 

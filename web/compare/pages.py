@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from assay.document import NO_EFFECT, ComponentDocument, Json, RatingDocument
 from assay.methods import rating_of
+from service.jobs.ledger import csv_lines, inert
 from service.services.ranking import in_limits
 from web.compare.sentences import joined_by_question
 from web.frame import Api, Pages, Refused, Visit, segment
@@ -38,11 +39,9 @@ SENTENCES = 40
 @pages.get("/compare")
 async def compare(visit: Visit) -> Response:
     """Show ratings side by side, and a search for more ratings by the same method and attribute."""
-    query = visit.request.query_params
-    chosen = [query.get("first", ""), query.get("second", ""), *query.getlist("more")]
-    ids = [rating_id for rating_id in dict.fromkeys(chosen) if rating_id][:MOST]
-    documents = [await visit.api.get(f"/v1/ratings/{segment(rating_id)}") for rating_id in ids]
+    documents = await _chosen(visit)
     ratings = [rating_of(document) for document in documents]
+    ids = [str(document["id"]) for document in documents]
     sizes = {str(document["id"]): size for document in documents if (size := _size(document.get("because")))}
     same = {"method": ratings[0].method, "attribute": ratings[0].attribute} if ratings else {}
     kind = visit.query("kind") if not ratings and visit.query("kind") in KINDS else ""
@@ -74,6 +73,44 @@ async def compare(visit: Visit) -> Response:
         size=SENTENCES,
         **changes,
     )
+
+
+async def _chosen(visit: Visit) -> list[Json]:
+    """Read the ratings that the address names."""
+    query = visit.request.query_params
+    ids = [query.get("first", ""), query.get("second", ""), *query.getlist("more")]
+    chosen = [rating_id for rating_id in dict.fromkeys(ids) if rating_id][:MOST]
+    return [await visit.api.get(f"/v1/ratings/{segment(rating_id)}") for rating_id in chosen]
+
+
+@pages.get("/compare/ratings.csv")
+async def ratings_csv(visit: Visit) -> Response:
+    """Send the compared ratings as CSV, a row each."""
+    rows = [_row(document) for document in await _chosen(visit)]
+    headers = {"Content-Disposition": 'attachment; filename="comparison.csv"'}
+    return Response(csv_lines([COLUMNS, *rows]), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+COLUMNS = (
+    *("rating", "letter", "declared", "name", "url", "method", "attribute", "UCS", "DSBS", "BS"),
+    *("effect", "estimate", "low", "high", "limit", "because"),
+    *("step_1", "step_1_low", "step_1_high", "step_2", "step_2_low", "step_2_high", "tolerance"),
+    *("questions", "rated_at", "expires_at", "methodology"),
+)
+
+
+def _row(document: Json) -> list[object]:
+    rating, because = rating_of(document), document.get("because") or {}
+    shares = rating.probabilities or {}
+    steps = [deciding(rating).effects.get(step) or NO_EFFECT for step in ("step_1", "step_2")]
+    return [
+        *(document["id"], rating.letter, rating.declared, inert(rating.target.name), inert(document["target"]["url"])),
+        *(rating.method, inert(rating.attribute), *(shares.get(letter) for letter in ("UCS", "DSBS", "BS"))),
+        *(inert(because.get("effect")), *(because.get(name) for name in ("estimate", "low", "high", "limit"))),
+        inert(because.get("text")),
+        *(end for step in steps for end in (step.estimate, step.low, step.high)),
+        *(rating.delta, document["questions"], rating.rated_at, rating.expires_at, rating.methodology.version),
+    ]
 
 
 async def _ranking(visit: Visit, kind: str) -> dict[str, Any]:

@@ -68,10 +68,7 @@ async def composition(visit: Visit) -> Response:
     return visit.page("compose/composition.html", found=document, hidden=_hidden(document))
 
 
-@pages.get("/compose/{composition_id}/report.html")
-async def composition_report(visit: Visit) -> Response:
-    """Send the report of a composition."""
-    return visit.api.passed_on(f"/v1/compositions/{visit.path('composition_id')}/report.html")
+pages.file("/compose/{composition_id}/report.html", "/v1/compositions/{composition_id}/report.html")
 
 
 @pages.post("/compose/{composition_id}/verify", "jobs:write")

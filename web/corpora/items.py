@@ -47,10 +47,7 @@ async def change_item(visit: Visit) -> Response:
     return visit.redirect(f"{back}#{visit.path('item_id')}")
 
 
-@pages.get("/corpora/{corpus_id}/items/{item_id}/image")
-async def picture(visit: Visit) -> Response:
-    """Send the file of a picture."""
-    return visit.api.passed_on(f"{_path(visit)}/image")
+pages.file("/corpora/{corpus_id}/items/{item_id}/image", "/v1/corpora/{corpus_id}/items/{item_id}/image")
 
 
 @pages.post("/corpora/{corpus_id}/selected", "jobs:write")

@@ -24,17 +24,7 @@ from web.frame.form import SentFile
 
 
 class Refused(Exception):
-    """A request that the API refused.
-
-    Parameters
-    ----------
-    status : int
-        HTTP status.
-    problem : mapping
-        The problem document (RFC 9457).
-    headers : Headers
-        Headers of the answer, such as ``Retry-After``.
-    """
+    """A request that the API refused: its status, problem document (RFC 9457), and headers, such as ``Retry-After``."""
 
     def __init__(self, status: int, problem: Mapping[str, Any], headers: Headers) -> None:
         super().__init__(f"{status} {problem.get('code')}")

@@ -31,13 +31,7 @@ LONGEST_HEADER = 4_096
 
 
 class SentFile:
-    """A file of a form, which arrives while it is read.
-
-    Attributes
-    ----------
-    name, media_type : str
-        What the browser says of the file; both may be empty.
-    """
+    """A file of a form, which arrives while it is read; its `name` and `media_type` may be empty."""
 
     def __init__(self, name: str, media_type: str, parts: _Parts, body: AsyncIterator[bytes]) -> None:
         self.name, self.media_type = name, media_type
@@ -69,13 +63,7 @@ class Form:
 
 
 async def read_form(request: Request, *, with_file: bool = False) -> Form:
-    """Read the form that a request sends; of a form with a file, read the fields before the file.
-
-    Parameters
-    ----------
-    request : Request
-    with_file : bool
-        Whether the form may have a file, which must then be its last field.
+    """Read the form that a request sends; of a form that may end `with_file`, read the fields before the file.
 
     Raises
     ------

@@ -77,6 +77,14 @@ class Pages:
 
         self._add(path, "POST", scope)(send)
 
+    def file(self, path: str, resource: str) -> None:
+        """Add a file of the API; `resource` can have the parameters of `path`."""
+
+        async def send(visit: Visit) -> Response:
+            return visit.api.passed_on(resource.format(**visit.request.path_params))
+
+        self._add(path, "GET")(send)
+
     def _add(
         self,
         path: str,

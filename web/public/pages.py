@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from markupsafe import Markup
 from starlette.responses import Response
 
-from web.compare.pages import size_axis
+from assay.document import NO_EFFECT, EffectDocument, Json
 from web.frame import Pages, Refused, Visit, segment
 from web.frame.rendering import KINDS
 from web.frame.visit import whole_number
+from web.services.service import line_of
 
 pages = Pages(public=True)
 
@@ -59,13 +61,14 @@ async def service(visit: Visit) -> Response:
     document = await visit.api.get(f"/v1/services/{segment(name)}")
     if document["service"] != name:
         return visit.redirect(f"/s/{document['service']}")
-    ends = [
-        rating["effect"]["of_limit"][2]
-        for series in document["series"]
-        for rating in series["ratings"]
-        if rating["effect"]
-    ]
-    return visit.page("public/service.html", service=document, scale=size_axis(ends), base=visit.base_url)
+    lines = [_line(number, series["ratings"]) for number, series in enumerate(document["series"])]
+    return visit.page("public/service.html", service=document, lines=lines, base=visit.base_url)
+
+
+def _line(number: int, ratings: Sequence[Json]) -> Markup | None:
+    """Draw the effects that decided the letters of a series."""
+    sizes = [EffectDocument(*rating["effect"]["of_limit"]) if rating["effect"] else NO_EFFECT for rating in ratings]
+    return line_of(ratings, sizes, "effect, in units of its limit", f"s{number}", 1.0)
 
 
 def bars(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -96,12 +96,13 @@ def part_of(rating: Rating, name: str, walk: str = "") -> Part | None:
     )
 
 
-def _both(heading: str, how: str, key: str, draw: Draw, note: str = "") -> PageFigure | None:
+def _both(heading: str, how: str, key: str, draw: Draw, note: str = "", *, folds: bool = True) -> PageFigure | None:
     narrow, wide = draw(f"{key}-n", "narrow"), draw(f"{key}-w", "wide")
     if narrow is None or wide is None:
         return None
-    svgs = Markup(narrow.svg), Markup(wide.svg)  # noqa: S704  escaped by the figures
-    return PageFigure(heading, how, *svgs, narrow.table, narrow.height > TALL, note)
+    folded = folds and narrow.height > TALL
+    svgs = Markup(narrow.svg), None if folded else Markup(wide.svg)  # noqa: S704  escaped by the figures
+    return PageFigure(heading, how, *svgs, narrow.table, folded, note)
 
 
 def _one(heading: str, how: str, figure: Figure | None) -> Iterator[PageFigure]:
@@ -122,6 +123,7 @@ def _band(rating: Rating, component: Component) -> PageFigure | None:
         "band",
         lambda key, width: figures.two_steps(verdict, component, key, width),
         missing,
+        folds=False,
     )
 
 
@@ -179,13 +181,13 @@ def _hidden(rating: Rating, component: Component) -> PageFigure | None:
     measured = [effect for effect in component.hidden if effect.estimate is not None]
     deciding = deciding_effect(component.part, component.part.letter)
     decided = component is rating.view.decider and deciding is not None and deciding.hidden is not None
-    forest = _both(
+    return _both(
         _hidden_heading(measured),
         "A mean can hide effects that go both ways. Each is held against its own limit, the shaded zone.",
         "hidden",
         lambda key, width: figures.hidden_forest(component, key, width),
+        folds=not decided,
     )
-    return replace(forest, folded=forest.folded and not decided) if forest is not None else None
 
 
 def _hidden_heading(measured: Sequence[Effect]) -> str:

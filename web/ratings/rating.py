@@ -34,27 +34,16 @@ MOST_LISTED = 200
 
 @dataclass(frozen=True)
 class Rating:
-    """A rating for its pages.
-
-    Attributes
-    ----------
-    document : mapping
-        The document of the API.
-    view : RatingView
-        The document, prepared for display.
-    others : list of mapping
-        Summaries of all ratings of the same service that the reader may see, this one included, newest first.
-    mine : bool
-        Whether the reader may change it.
-    public : bool
-        Whether these are the pages for everyone.
-    """
+    """A rating for its pages: the document of the API, and its view for people."""
 
     document: Json
     view: RatingView
     others: list[Json]
+    """Summaries of all ratings of the same service that the reader may see, this one included, newest first."""
     mine: bool
+    """Whether the reader may change it."""
     public: bool
+    """Whether these are the pages for everyone."""
 
     @property
     def rated(self) -> RatingDocument:
@@ -114,8 +103,8 @@ class Rating:
 
 
 def _quoted(text: str) -> str:
-    spaced = text.replace("%", "%25").replace(" ", "%20")  # `quote` is fast if nothing is left to escape
-    return quote(spaced, safe="/%")
+    # `quote` is fast if nothing is left to escape
+    return quote(text.replace("%", "%25").replace("+", "%2B").replace(" ", "+"), safe="/%+")
 
 
 async def rating_in_path(visit: Visit) -> Rating:

@@ -9,11 +9,12 @@ from starlette.responses import Response
 
 from assay.document import Json, JsonObject
 from web.frame import Api, Pages, Visit, segment
-from web.suites.pages import MOST, choices, described, target_of
+from web.suites.pages import choices, described, target_of
 
 pages = Pages()
 
-SHOWN = 50
+SHOWN, READ = 50, 200
+"""Number of schedules on a page, and of saved services that are read at once."""
 
 USUAL = {"every": "week", "weekday": "1", "day": "1", "hour": "3"}
 """Fields of a new schedule, as long as nothing else is chosen."""
@@ -26,7 +27,7 @@ async def schedules(visit: Visit) -> Response:
     return visit.page(
         "schedules/schedules.html",
         schedules=listing["items"],
-        names={target["id"]: target["name"] for target in (await visit.api.get("/v1/targets", limit=MOST))["items"]},
+        names={target["id"]: target["name"] for target in (await visit.api.get("/v1/targets", limit=READ))["items"]},
         older=visit.older(listing),
         in_words=in_words,
     )
@@ -38,11 +39,15 @@ async def new_schedule(visit: Visit) -> Response:
     names = ("rating", "service", "attribute", "method", "every")
     texts = visit.typed or {name: visit.query(name) for name in names if visit.query(name)}
     rating = await visit.api.get(f"/v1/ratings/{segment(texts['rating'])}") if texts.get("rating") else None
+    picked = [texts["service"]] if texts.get("service") else []
+    services, complete = ([], True) if rating else await choices(visit.api, visit.query("q"), picked)
     return visit.page(
         "schedules/new.html",
         given={**USUAL, **texts},
         rating=rating,
-        services=[] if rating else (await choices(visit.api, visit.query("q")))[0],
+        services=services,
+        more=not complete,
+        filter=visit.query("q"),
         methods=(await visit.api.get("/v1/methods"))["items"],
         attributes=(await visit.api.get("/v1/attributes"))["items"],
         weekdays=WEEKDAYS,
@@ -85,7 +90,8 @@ async def _request(api: Api, texts: dict[str, str]) -> JsonObject:
 
 async def _saved(api: Api, target: JsonObject) -> JsonObject:
     """Return the id of the saved target of a rating; if none is saved, the target as it was rated."""
-    saved = (await api.get("/v1/targets", kind=target["kind"], limit=MOST))["items"]
+    name = target["url"] or target["name"]
+    saved = (await api.get("/v1/targets", kind=target["kind"], q=name, limit=READ))["items"]
     target_id = next((target_row["id"] for target_row in saved if target_row["digest"] == target["digest"]), None)
     return {"id": target_id} if target_id else described(target)
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.document import Json, JsonObject
+from markupsafe import Markup
+
+from assay.document import EffectDocument, Json, JsonObject
+from reports.figures.timeline import Moment, timeline
 from service.http.problems import not_found
 from web.frame import Api, Visit
 
 MOST_ENTRIES = 50
 MOST_MEASURED = 12
 """Maximum number of ratings whose documents are read for the matrix."""
-
-MOST_DRAWN = 20
-"""Maximum number of ratings in a history chart."""
-
-LEFT, TOP, DEPTH = 66, 22, 90
-"""Position (x, y) of a first mark with probability 1, and height of the range from 1 to 0, in px."""
 
 Entry = Json
 
@@ -101,22 +98,25 @@ def lines(entries: Iterable[Entry]) -> Iterator[JsonObject]:
         if entry["withdrawn"] is None:
             series.setdefault((entry["method"], entry["attribute"]), []).append(entry)
     for (method, attribute), series_entries in series.items():
-        plotted = series_entries[:MOST_DRAWN][::-1]
-        if len(plotted) > 1:
-            step = max(60, min(140, 560 // len(plotted)))
-            marks = [_mark(LEFT + step * number, entry) for number, entry in enumerate(plotted)]
-            changes = [entry for entry in series_entries if entry["since"] and entry["since"]["changed"]]
+        likely = [(entry["probabilities"] or {}).get(entry["letter"], 0.0) for entry in series_entries]
+        dated = [{**entry, "methodology": entry["methodology"]["version"]} for entry in series_entries]
+        if drawn := line_of(dated, map(EffectDocument, likely), "probability of the letter", f"{method}-{attribute}"):
             yield {
                 "method": method,
                 "attribute": attribute,
-                "marks": marks,
-                "path": "M" + "L".join(f"{mark['x']} {mark['y']}" for mark in marks),
-                "width": marks[-1]["x"] + 30,
-                "changes": changes,
-                "drawn": plotted,
+                "svg": drawn,
+                "changes": [entry for entry in series_entries if entry["since"] and entry["since"]["changed"]],
+                "rows": list(zip(series_entries, likely, strict=True)),
             }
 
 
-def _mark(x: int, entry: Entry) -> JsonObject:
-    likely = (entry["probabilities"] or {}).get(entry["letter"], 0.0)
-    return {"x": x, "y": round(TOP + DEPTH * (1 - likely), 1), "entry": entry, "likely": likely}
+def line_of(
+    entries: Sequence[Entry], sizes: Iterable[EffectDocument], axis: str, key: str, limit: float | None = None
+) -> Markup | None:
+    """Draw ratings, newest first, as a line of a number of each; ``None`` for fewer than two."""
+    moments = [
+        Moment(entry["rated_at"], entry["letter"], entry["declared"], entry["methodology"], size)
+        for entry, size in zip(entries, sizes, strict=True)
+    ]
+    figure = timeline(moments, axis, key, limit)
+    return None if figure is None else Markup(figure.svg)  # noqa: S704  escaped by the figure

@@ -109,17 +109,9 @@ class Client:
 
 
 class Provider:
-    """OpenID Connect provider.
+    """OpenID Connect provider; the sign-in page has its `name`, and `ask` sends the requests.
 
-    Parameters
-    ----------
-    client : Client
-    name : str
-        Name of the provider on the sign-in page.
-    rules : mapping
-        Rules that grant rights to people, by the mark that a session stores.
-    ask : Ask
-        Sends the requests.
+    `rules` grant rights to people, by the mark that a session stores.
     """
 
     def __init__(self, client: Client, name: str, rules: Mapping[str, Rule], ask: Ask) -> None:

@@ -1,10 +1,10 @@
-// Buttons that copy the text before them; they stay hidden where the browser has no clipboard.
+// Buttons that copy the text before them, where the browser has a clipboard.
 if (navigator.clipboard) {
   for (const button of document.querySelectorAll("button[data-copy]")) {
     button.hidden = false;
-    button.addEventListener("click", async () => {
+    button.onclick = async () => {
       await navigator.clipboard.writeText(button.previousElementSibling.textContent);
       button.textContent = button.dataset.copy;
-    });
+    };
   }
 }

@@ -1,34 +1,16 @@
-// Squares are pointed at, or walked with arrow keys.
-const WAYS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
-
-const placeOf = (square) => ["x", "y"].map((name) => Number(square.querySelector("rect").getAttribute(name)));
-
-function neighbour(squares, from, [right, down]) {
-  const [x, y] = placeOf(from);
-  const far = (square) => {
-    const [u, v] = placeOf(square);
-    const ahead = right ? (v === y ? (u - x) * right : 0) : (v - y) * down;
-    return ahead > 0 ? Math.abs(v - y) * 1000 + Math.abs(u - x) : Infinity;
-  };
-  const best = squares.reduce((one, other) => (far(other) < far(one) ? other : one));
-  if (far(best) < Infinity) return best;
-  return (right && squares[squares.indexOf(from) + right]) || from;
-}
-
+// Squares are pointed at, or walked with arrow keys, along a line or a column.
 for (const figure of document.querySelectorAll("[data-peek]")) {
   const shown = figure.querySelector(".peek");
   let chosen = null;
   const choose = (square) => {
-    if (!square || square === chosen) return;
+    if (!square) return;
     chosen?.classList.remove("on");
-    chosen = square;
-    square.classList.add("on");
-    const [name, ...lines] = square.querySelector("title").textContent.split("\n");
-    const written = [name, ...lines].map((textContent, place) =>
+    (chosen = square).classList.add("on");
+    const written = square.querySelector("title").textContent.split("\n").map((textContent, place) =>
       Object.assign(document.createElement("p"), {
         textContent,
         dir: "auto",
-        className: ["muted s", "pref"][place] ?? "muted",
+        className: ["muted s", "pref"][place] ?? "muted"
       }),
     );
     const { picture } = square.dataset;
@@ -42,20 +24,21 @@ for (const figure of document.querySelectorAll("[data-peek]")) {
   for (const group of groups) {
     const squares = [...group.querySelectorAll("a")];
     const here = () => (squares.includes(chosen) ? chosen : squares[0]);
-    group.addEventListener("pointerover", (event) => {
-      if (!shown.querySelector("article")) choose(event.target.closest?.("a"));
-    });
-    group.addEventListener("focus", () => choose(here()));
-    group.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") openCase(here().getAttribute("href"), shown);
-      if (!WAYS[event.key]) return;
+    group.onpointerover = ({ target }) => shown.querySelector("article") || choose(target.closest?.("a"));
+    group.onfocus = () => choose(here());
+    group.onkeydown = (event) => {
+      const way = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key], now = here();
+      if (event.key === "Enter") openCase(now.getAttribute("href"), shown);
+      if (!way) return;
       event.preventDefault();
-      choose(neighbour(squares, here(), WAYS[event.key]));
-    });
+      const x = (square) => square.querySelector("rect").getAttribute("x");
+      const line = /Up|Down/.test(event.key) ? squares.filter((square) => x(square) === x(now)) : squares;
+      choose(line[line.indexOf(now) + way]);
+    };
   }
 }
 
-// A case is read in place: beside the squares, or above the list. Arrow keys go to the case before or after it.
+// A case is read in place: beside the squares, or above the list.
 async function openCase(address, panel) {
   const page = new DOMParser().parseFromString(await (await fetch(address)).text(), "text/html");
   const article = page.querySelector("#opened article");
@@ -65,7 +48,7 @@ async function openCase(address, panel) {
   if (panel.id) history.replaceState(null, "", address);
 }
 
-document.addEventListener("click", (event) => {
+document.onclick = (event) => {
   const link = event.target.closest?.(".squares a, .cases a, #opened a, article.opened a");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const panel = link.closest("[data-peek]")?.querySelector(".peek") ?? document.querySelector("#opened");
@@ -73,24 +56,18 @@ document.addEventListener("click", (event) => {
   if (!link.closest("#opened, [data-peek]")) link.closest("li").append(panel);
   if (link.matches("[data-copy]")) {
     navigator.clipboard?.writeText(link.href);
-    link.append(link.dataset.done ? "" : " ✓");
-    link.dataset.done = true;
+    link.textContent = link.dataset.copy;
   } else if (link.matches("[data-close]")) panel.replaceChildren();
   else openCase(link.getAttribute("href"), panel);
-});
+};
 
-document.addEventListener("keydown", (event) => {
-  const rel = { ArrowLeft: "prev", ArrowRight: "next", Escape: "close" }[event.key];
+document.onkeydown = (event) => {
   const article = event.target.closest?.("article.opened");
-  const link = article?.querySelector(rel === "close" ? "[data-close]" : `[rel=${rel}]`);
-  if (!rel || !link) return;
+  const link = article?.querySelector(`[aria-keyshortcuts="${CSS.escape(event.key)}"]`);
+  if (!link) return;
   event.preventDefault();
   link.click();
-});
+};
 
 const [, permalink] = location.hash.match(/^#case-(\d+)$/) ?? [];
-if (permalink && !document.getElementById(`case-${permalink}`)) {
-  const address = new URL(location.href);
-  address.searchParams.set("case", permalink);
-  location.replace(address);
-}
+if (permalink && !document.getElementById(`case-${permalink}`)) location.search += `&case=${permalink}`;

@@ -11,7 +11,6 @@ const join = async (...parts) => new Blob(parts).arrayBuffer();
 const sha = async (...parts) => new Uint8Array(await crypto.subtle.digest("SHA-256", await join(...parts)));
 const named = (hash) => `sha256:${[...hash].map((one) => one.toString(16).padStart(2, "0")).join("")}`;
 
-// Numbers stay as written, as in canonical JSON.
 class Digits { constructor(source) { this.source = source; } valueOf() { return Number(this.source); } }
 const parse = (text) => JSON.parse(text, (_, one, { source }) => (typeof one === "number" ? new Digits(source) : one));
 const points = (key) => Array.from(key, (one) => one.codePointAt(0).toString(16).padStart(6, "0")).join();
@@ -26,18 +25,17 @@ const digest = async (value) => named(await sha(utf8(canonical(value))));
 const leaf = (value) => sha(Uint8Array.of(0), utf8(canonical(value)));
 const part = (value, wanted) => Object.fromEntries(Object.entries(value).filter(([name]) => wanted(name)));
 
+const fail = (text) => { throw new Error(text); };
+
 async function read(address) {
   const answer = await fetch(address, { cache: "no-store" });
-  if (!answer.ok) throw new Error(`${address} answered ${answer.status}`);
-  return parse(await answer.text());
+  return answer.ok ? parse(await answer.text()) : fail(`${address} answered ${answer.status}`);
 }
 
-function same(name, found, sealed) {
-  if (found !== sealed) throw new Error(`the ${name} digest is ${found}, and ${sealed} was sealed`);
-  return found;
-}
+const same = (name, found, sealed) =>
+  found === sealed ? found : fail(`the ${name} digest is ${found}, and ${sealed} was sealed`);
 
-// RFC 9162, section 2.1.3.2: the root that a leaf and its path lead to.
+// RFC 9162, 2.1.3.2: the root that a leaf and its path lead to.
 async function root(hash, place, last, path) {
   for (const step of path.map(unhex)) {
     if (!last) return null;
@@ -50,12 +48,9 @@ async function root(hash, place, last, path) {
 }
 
 async function signed(keys, id, signature, message) {
-  const known = keys.find(({ kid }) => kid === id);
-  if (!known) throw new Error(`the key ${id} is unknown`);
-  const { kty, crv, x } = known;
+  const { kty, crv, x } = keys.find(({ kid }) => kid === id) ?? fail(`the key ${id} is unknown`);
   const key = await crypto.subtle.importKey("jwk", { kty, crv, x }, "Ed25519", false, ["verify"]);
-  if (await crypto.subtle.verify("Ed25519", key, signature, message)) return `by the key ${id}`;
-  throw new Error(`the key ${id} did not sign this`);
+  return (await crypto.subtle.verify("Ed25519", key, signature, message)) ? `by the key ${id}` : fail(`the key ${id} did not sign this`);
 }
 
 async function* checks() {
@@ -76,10 +71,10 @@ async function* checks() {
     for (const name of STATED) predicate[name] = rating[name] ?? null;
     const again = { _type: "https://in-toto.io/Statement/v1", subject: [subject],
       predicateType: "urn:assay:predicate:rating:v1", predicate };
-    if (payloadType === "application/vnd.in-toto+json" && rating.id === data.id && canonical(again) === canonical(stated)) {
-      return `${rating.letter ?? "no letter"}, ${rating.declared ? "declared" : "not declared"}, rated ${rating.rated_at}`;
-    }
-    throw new Error("the certificate states another document");
+    const equal = payloadType === "application/vnd.in-toto+json" && rating.id === data.id && canonical(again) === canonical(stated);
+    return equal
+      ? `${rating.letter ?? "no letter"}, ${rating.declared ? "" : "not "}declared, rated ${rating.rated_at}`
+      : fail("the certificate states another document");
   }];
   yield ["evidence", async () => {
     const any = 1 + Math.floor(Math.random() * data.questions);
@@ -91,7 +86,6 @@ async function* checks() {
   if (items.length) yield ["log", () => logged(items, keys, found)];
 }
 
-// Every entry is in the signed log; the published one has this digest.
 async function logged(items, keys, found) {
   const log = await read("/v1/log"), [note, lines] = log.checkpoint.split("\n\n"), [, size, head] = note.split("\n");
   const own = lines.split("\n").find((line) => line.startsWith(`— ${log.origin} `)) ?? "";
@@ -104,30 +98,28 @@ async function logged(items, keys, found) {
   return `entry ${items.map((one) => one.position + 1)} of ${size}, under a signed checkpoint`;
 }
 
-function tell(name, said, good) {
-  const line = document.createElement("li"), mark = document.createElement("b");
-  mark.textContent = list.dataset[good];
-  line.append(mark, ` ${name}: ${said}`);
-  line.className = good;
-  list.append(line);
-  if (good === "bad") outcome.className = "outcome bad";
-}
-
 button.hidden = false;
-button.addEventListener("click", async () => {
-  list.replaceChildren();
-  outcome.textContent = "";
-  outcome.className = "outcome good";
+button.onclick = async () => {
+  let good = true;
+  const tell = (name, said, mark) => {
+    const line = document.createElement("li"), sign = document.createElement("b");
+    sign.textContent = list.dataset[mark];
+    line.append(sign, ` ${name}: ${said}`);
+    line.className = mark;
+    list.append(line);
+    good &&= mark === "good";
+  };
+  data.verified = outcome.textContent = list.textContent = "";
   button.disabled = true;
-  delete data.verified;
   try {
-    if (!crypto.subtle) throw new Error("browsers compute digests on https only");
+    if (!crypto.subtle) fail("browsers compute digests on https only");
     for await (const [name, check] of checks()) {
       try { tell(name, await check(), "good"); } catch (error) { tell(name, error.message, "bad"); }
     }
   } catch (error) { tell("certificate", error.message, "bad"); }
-  const good = outcome.classList.contains("good");
-  outcome.textContent = outcome.dataset[good ? "good" : "bad"];
+  const mark = good ? "good" : "bad";
+  outcome.className = `outcome ${mark}`;
+  outcome.textContent = outcome.dataset[mark];
   data.verified = good;
   button.disabled = false;
-});
+};

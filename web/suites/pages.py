@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
+from assay.document import Json
 from reports.regulators import AUDIT_FILES
 from reports.regulators import METHOD as AUDITED
 from service.suites.schemas import MAX_TARGETS
 from web.frame import Api, Pages, Refused, Visit, segment
 from web.frame.form import Form
 from web.frame.visit import at_most
-from web.services.service import find_rated, read_service
+from web.services.service import find_rated
 
 pages = Pages()
 
@@ -45,19 +46,11 @@ async def new_suite(visit: Visit) -> Response:
         except Refused as refused:
             problem = refused.problem
     chosen = {name: form.getlist(name) for name in ("service", "method", "attribute")}
-    matching, complete = await choices(visit.api, form.get("q", "").strip())
-    services = {service.value: service for service in matching}
-    picked = []  # chosen services stay, whatever the filter is
-    for value in chosen["service"]:
-        if value in services:
-            picked.append(services.pop(value))
-        elif problem is None:
-            target = (await read_service(visit, value)).target
-            picked.append(Choice(value, target["name"], target["kind"], target["base_url"]))
+    services, complete = await choices(visit.api, form.get("q", "").strip(), chosen["service"])
     return visit.page(
         "suites/new.html",
-        services=[*picked, *islice(services.values(), BOXES)],
-        total=len(picked) + len(services) if complete else None,
+        services=services[: len(chosen["service"]) + BOXES],
+        total=len(services) if complete else None,
         filter=form.get("q", ""),
         methods=(await visit.api.get("/v1/methods"))["items"],
         attributes=(await visit.api.get("/v1/attributes"))["items"],
@@ -93,18 +86,8 @@ async def suite(visit: Visit) -> Response:
     return visit.page("suites/suite.html", suite=document, services=services, columns=list(columns), audit_files=files)
 
 
-@pages.get("/suites/{suite_id}/report.html")
-async def suite_report(visit: Visit) -> Response:
-    """Send the report of a suite."""
-    return visit.api.passed_on(f"/v1/suites/{visit.path('suite_id')}/report.html")
-
-
-@pages.get("/suites/{suite_id}/audits/{name}")
-async def suite_audit(visit: Visit) -> Response:
-    """Send a file for regulators about the recorded decisions of a suite."""
-    return visit.api.passed_on(f"/v1/suites/{visit.path('suite_id')}/audits/{visit.path('name')}")
-
-
+for _file in ("/suites/{suite_id}/report.html", "/suites/{suite_id}/audits/{name}"):
+    pages.file(_file, f"/v1{_file}")
 pages.act("/suites/{suite_id}/cancel", "jobs:write", "POST", "/v1/suites/{suite_id}/cancel", "/suites/{suite_id}")
 
 
@@ -123,7 +106,8 @@ async def _request(api: Api, form: Form | QueryParams) -> dict[str, Any]:
     return {**targets_entry, **{name: chosen for name, chosen in lists.items() if chosen}}
 
 
-MOST = 200
+MOST = 50
+"""Number of saved services that a form lists."""
 
 
 @dataclass(frozen=True)
@@ -136,10 +120,16 @@ class Choice:
     address: str | None
 
 
-async def choices(api: Api, text: str = "") -> tuple[list[Choice], bool]:
-    """List services of the caller whose name or address has a text, by name, saved or rated; whether these are all."""
+async def choices(api: Api, text: str, picked: Sequence[str]) -> tuple[list[Choice], bool]:
+    """List services of the caller whose name or address has a text, saved or rated; whether these are all.
+
+    Those that are `picked` come first, also if they do not match. Rated services that are not saved are read only if
+    all saved ones are listed.
+    """
     listing = await api.get("/v1/targets", q=text, limit=MOST)
-    saved, (rated, all_rated) = listing["items"], await find_rated(api, q=text)
+    saved, complete, rated = listing["items"], not listing["next_cursor"], list[Json]()
+    if complete:
+        rated, complete = await find_rated(api, q=text)
     saved_digests = {target["digest"] for target in saved}
     services = [Choice(target["id"], target["name"], target["kind"], target["base_url"]) for target in saved]
     for row in rated:
@@ -148,7 +138,17 @@ async def choices(api: Api, text: str = "") -> tuple[list[Choice], bool]:
             saved_digests.add(target["digest"])
             services.append(Choice(row["id"], target["name"], target["kind"], target["url"]))
     services.sort(key=lambda service: (service.kind, service.name.casefold()))
-    return services, all_rated and not listing["next_cursor"]
+    matching, first = {service.value: service for service in services}, []
+    for value in picked:
+        if value in matching:
+            first.append(matching.pop(value))
+            continue
+        with suppress(Refused):  # an unknown one is left out
+            kind = "ratings" if value.startswith("rat_") else "targets"
+            document = await api.get(f"/v1/{kind}/{segment(value)}")
+            target = {"url": document.get("base_url"), **document.get("target", document)}
+            first.append(Choice(value, target["name"], target["kind"], target["url"]))
+    return [*first, *matching.values()], complete
 
 
 async def target_of(api: Api, value: str) -> dict[str, Any]:

@@ -31,13 +31,7 @@ class Answers:
 def described(
     texts: Mapping[str, str], kind: str, protocol: str, fields: Sequence[Field]
 ) -> tuple[dict[str, Any], Errors]:
-    """Return the target that a form describes, without its secret, and its errors.
-
-    Parameters
-    ----------
-    fields : sequence of Field
-        Fields of the protocol's settings.
-    """
+    """Return the target that a form describes, without its secret, and its errors; `fields` are its settings."""
     settings, wrong = read_all(fields, texts)
     limits, more_wrong = read_all(LIMITS, texts)
     target: dict[str, Any] = {"kind": kind, "protocol": protocol, "settings": settings}

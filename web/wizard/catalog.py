@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -108,30 +108,20 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Material:
-    """Choices that remain after the answers so far.
-
-    Attributes
-    ----------
-    protocols, methods : sequence of mapping
-        Protocols and methods for the kind of service, the usual one first.
-    protocol, method : mapping
-        The chosen protocol and method.
-    settings, fields : tuple of Field
-        Fields of the protocol's settings, and of the method's specification.
-    front : tuple of Field
-        Fields within parts of those that are shown first, outside their parts.
-    copied : mapping
-        Parts of an earlier rating's experiment that no input shows.
-    """
+    """Choices that remain after the answers so far: of protocols and methods, the usual one first."""
 
     protocols: Sequence[Mapping[str, Any]]
     methods: Sequence[Mapping[str, Any]]
     protocol: Mapping[str, Any]
     method: Mapping[str, Any]
     settings: tuple[Field, ...]
+    """Fields of the settings of the chosen protocol."""
     fields: tuple[Field, ...]
+    """Fields of the specification of the chosen method."""
     copied: Mapping[str, Any]
+    """Parts of an earlier rating's experiment that no input shows."""
     front: tuple[Field, ...] = ()
+    """Fields within parts that are shown first, outside their parts."""
 
     @property
     def inputs(self) -> Sequence[Field]:
@@ -182,9 +172,9 @@ def _within(*fields: Field) -> Iterator[Field]:
 
 def _with_decisions(field: Field) -> Field:
     """Return a field; a name of a decision in its part is a choice among those of the catalog."""
-    titles = tuple((name, decision(name).title) for name in decisions())
+    titles = [(name, decision(name).title) for name in decisions()]
     names = {"settings.decision.name", "experiment.texts.decision"}
-    parts = tuple(replace(part, form="choice", options=titles) if part.name in names else part for part in field.parts)
+    parts = tuple(_choice(part, titles) if part.name in names else part for part in field.parts)
     return replace(field, parts=parts)
 
 
@@ -212,26 +202,22 @@ async def _with_options(api: Api, method: Mapping[str, Any], field: Field) -> Fi
             return replace(field, form="languages", options=tuple((method["languages"] or {}).items()))
         case "specification":
             listing = await api.get("/v1/specifications", kind=WORDS.get(method["name"]), limit=200)
-            return replace(
-                field, form="choice", options=tuple((words["name"], words["title"]) for words in listing["items"])
-            )
+            return _choice(field, ((words["name"], words["title"]) for words in listing["items"]))
         case "corpus":
             kind = "images" if "pictures" in method["schema"]["properties"] else "sentences"
             listing = await api.get("/v1/corpora", kind=kind, limit=200)
-            return replace(
-                field, form="choice", options=tuple((corpus["id"], corpus["name"]) for corpus in listing["items"])
-            )
+            return _choice(field, ((corpus["id"], corpus["name"]) for corpus in listing["items"]))
         case "upload":
             listing = await api.get("/v1/uploads", purpose="table", limit=200)
-            return replace(
-                field,
-                form="choice",
-                options=tuple((upload["digest"], upload["name"] or upload["id"]) for upload in listing["items"]),
-            )
+            return _choice(field, ((upload["digest"], upload["name"] or upload["id"]) for upload in listing["items"]))
         case _ if field.form == "part":
             parts = [await _with_options(api, method, part) for part in field.parts]
             return _with_decisions(replace(field, parts=tuple(parts)))
     return field
+
+
+def _choice(field: Field, options: Iterable[tuple[str, str]]) -> Field:
+    return replace(field, form="choice", options=tuple(options))
 
 
 async def _copied(api: Api, earlier: str, method: str, fields: Sequence[Field]) -> Mapping[str, Any]:

@@ -100,10 +100,7 @@ LOST = "Type the key again: it was typed more than two hours ago, or for another
 def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[str, Any], Errors]:
     """Return the body of ``POST /v1/jobs``, and the errors of the answers.
 
-    Parameters
-    ----------
-    factor : float, optional
-        Factor for the usual numbers of questions; by default, the answer of the form.
+    `factor` multiplies the usual numbers of questions; by default, it is the answer of the form.
     """
     answers, material = state.answers, state.material
     target, wrong = target_of(state)
@@ -149,27 +146,16 @@ REFERENCES = ("attribute", "specification", "corpus")
 
 @dataclass(frozen=True)
 class WizardState:
-    """State of the wizard, which every step reads.
-
-    Attributes
-    ----------
-    visit : Visit
-        The request of the browser.
-    answers : Answers
-        The answers so far.
-    material : Material
-        The choices for the kind of service, the protocol and the method.
-    errors : sequence of mapping
-        Errors of the answers, as in a problem document.
-    refused : Refused, optional
-        The API's refusal of the answers.
-    """
+    """State of the wizard, which every step reads."""
 
     visit: Visit
     answers: Answers
     material: Material
+    """The choices for the kind of service, the protocol and the method."""
     errors: Sequence[Mapping[str, str]] = ()
+    """Errors of the answers, as in a problem document."""
     refused: Refused | None = None
+    """The API's refusal of the answers."""
 
     def with_errors(self, errors: Sequence[Mapping[str, str]], refused: Refused | None = None) -> WizardState:
         """Return the state with errors of the answers, and the refusal that they are from, if any."""

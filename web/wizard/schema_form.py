@@ -21,24 +21,15 @@ NOTHING = object()
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a form.
-
-    Attributes
-    ----------
-    name : str
-        Name of the input: its path in the document, joined by dots.
-    form : str
-        ``text``, ``long``, ``texts`` (one or several long texts), ``number``, ``integer``, ``boolean``, ``choice``,
-        ``lines`` (a list), ``pairs`` (texts by name), ``lists`` (lists by name), ``shares`` (a list of numbers by
-        name), ``json``, ``part`` (an object that can be left out) or ``variant`` (a word or one of several objects).
-    default : object
-        Value if nothing is written.
-    parts : tuple of Field
-        Fields of a part, or of all variants.
-    """
+    """A field of a form; `default` is its value if nothing is written."""
 
     name: str
+    """Name of the input: its path in the document, joined by dots."""
     form: str
+    """``text``, ``long``, ``texts`` (one or several long texts), ``number``, ``integer``, ``boolean``, ``choice``,
+    ``lines`` (a list), ``pairs`` (texts by name), ``lists`` (lists by name), ``shares`` (a list of numbers by name),
+    ``json``, ``part`` (an object that can be left out) or ``variant`` (a word or one of several objects).
+    """
     title: str
     description: str = ""
     default: Any = None
@@ -49,6 +40,7 @@ class Field:
     minimum: float | None = None
     maximum: float | None = None
     parts: tuple[Field, ...] = ()
+    """Fields of a part, or of all variants."""
 
     @property
     def key(self) -> str:
@@ -62,14 +54,9 @@ class Field:
 
 
 def fields_of(schema: Schema, prefix: str, *, as_json: bool = False) -> list[Field]:
-    """Return the form fields of an object's schema.
+    """Return the form fields of an object's schema; their names begin with `prefix`, such as ``settings``.
 
-    Parameters
-    ----------
-    prefix : str
-        Prefix of the fields' names, such as ``settings``.
-    as_json : bool
-        Whether fields that no other input fits are written as JSON; otherwise they are left out.
+    Fields that no other input fits are left out or, `as_json`, written as JSON.
     """
     required = schema.get("required", ())
     optional_fields = (
@@ -121,18 +108,14 @@ def _form(name: str, value_schema: Schema, defs: Schema, *, as_json: bool) -> tu
     if "oneOf" in value_schema:
         return "variant", _variants(name, value_schema["oneOf"], defs)
     if "enum" in value_schema:
-        return "choice", {
-            "options": tuple((str(option), str(option).replace("-", " ")) for option in value_schema["enum"])
-        }
+        words = map(str, value_schema["enum"])
+        return "choice", {"options": tuple((word, word.replace("-", " ")) for word in words)}
     match value_schema.get("type"):
         case "string":
             return "long" if value_schema.get("maxLength", 0) >= LONG else "text", {}
         case "integer" | "number" as kind:
-            low, high = (
-                value_schema.get("minimum", value_schema.get("exclusiveMinimum")),
-                value_schema.get("maximum", value_schema.get("exclusiveMaximum")),
-            )
-            return kind, {"minimum": low, "maximum": high}
+            ends = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
+            return kind, {end: value_schema.get(end, value_schema.get(other)) for end, other in ends.items()}
         case "boolean":
             return "boolean", {}
         case "array":

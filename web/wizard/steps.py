@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 from starlette.responses import Response
 
@@ -17,13 +18,11 @@ from web.wizard.request import WizardState, request_of
 from web.wizard.schema_form import Field, text_of
 from web.wizard.trials import newest_probe, planned
 
-PRICES = ("price_per_call", "price_per_1000_characters")
-
 
 class Step(ABC):
     """A page of the form."""
 
-    name: ClassVar[str]
+    name: str
 
     @abstractmethod
     def inputs(self, state: WizardState) -> Sequence[str]:
@@ -105,40 +104,23 @@ class WhatStep(Step):
         return {"authors": authors, "judges": judges}
 
 
-class SureStep(Step):
-    """The number of questions, with what each size costs."""
+@dataclass(frozen=True)
+class PlanStep(Step):
+    """The number of questions, with what each size costs; or the complete request, with the last options."""
 
-    name = "sure"
-
-    def inputs(self, state: WizardState) -> Sequence[str]:  # noqa: ARG002  the same in every state
-        """List the inputs of the size and the prices."""
-        return ["size", *PRICES]
-
-    async def context(self, state: WizardState) -> dict[str, Any]:
-        """Plan the request in all sizes."""
-        return await _plans(state, all_sizes=True)
-
-
-class ConfirmStep(Step):
-    """The complete request, with the last options."""
-
-    name = "confirm"
+    name: str
+    fields: Sequence[str]
+    all_sizes: bool
 
     def inputs(self, state: WizardState) -> Sequence[str]:  # noqa: ARG002  the same in every state
-        """List the inputs of the last options."""
-        return [field.name for field in MORE]
+        """List the inputs of the page."""
+        return self.fields
 
     async def context(self, state: WizardState) -> dict[str, Any]:
-        """Plan the request in the chosen size."""
-        return await _plans(state, all_sizes=False)
-
-
-async def _plans(state: WizardState, *, all_sizes: bool) -> dict[str, Any]:
-    """Plan the request, unless its answers were refused; the body is shown either way."""
-    probe = await newest_probe(state)
-    refused = state.errors or state.refused
-    plans = [] if refused else await planned(state, probe, all_sizes=all_sizes)
-    return {"plans": plans, "probe": probe, "body": request_of(state)[0]}
+        """Plan the request, unless its answers were refused; the body is shown either way."""
+        probe, refused = await newest_probe(state), state.errors or state.refused
+        plans = [] if refused else await planned(state, probe, all_sizes=self.all_sizes)
+        return {"plans": plans, "probe": probe, "body": request_of(state)[0]}
 
 
 def _names_in(fields: Sequence[Field]) -> list[str]:
@@ -146,7 +128,9 @@ def _names_in(fields: Sequence[Field]) -> list[str]:
     return [name for field in fields for name in (field.name, *_names_in(field.parts))]
 
 
-STEP_BY_NAME: Mapping[str, Step] = {step.name: step for step in (WhereStep(), WhatStep(), SureStep(), ConfirmStep())}
+SURE = PlanStep("sure", ("size", "price_per_call", "price_per_1000_characters"), all_sizes=True)
+CONFIRM = PlanStep("confirm", [field.name for field in MORE], all_sizes=False)
+STEP_BY_NAME: Mapping[str, Step] = {step.name: step for step in (WhereStep(), WhatStep(), SURE, CONFIRM)}
 STEPS = ("kind", *STEP_BY_NAME)
 """Names of the steps, in order."""
 

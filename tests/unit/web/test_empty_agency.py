@@ -19,7 +19,7 @@ PARTS = ("/overview/running",)
 
 PATHS = sorted(
     {route.path for area in AREAS for route in area.routes if "GET" in (route.methods or ()) and "{" not in route.path}
-    - {*PARTS, "/compare/ranking.csv"}
+    - {*PARTS, "/compare/ranking.csv", "/compare/ratings.csv"}
 )
 
 

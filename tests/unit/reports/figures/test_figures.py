@@ -8,10 +8,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from assay.document import EffectDocument
 from assay.model import Letter
 from reports import figures
 from reports.embeds import badge
 from reports.figures.canvas import clip, heat_class, punch
+from reports.figures.timeline import Moment, timeline
 from tests.support.reports import read
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -30,6 +32,30 @@ def _drawn(document):
             yield figures.effects_forest(one, "k", width)
             yield figures.hidden_forest(one, "k", width)
             yield figures.tolerances_bars(one, rating.document.delta, "k", width)
+
+
+def test_a_timeline_shows_effects_with_intervals_letters_and_where_the_rules_changed():
+    moments = [
+        Moment("2026-01-03T10:00:00Z", "BS", True, "1.2.0", EffectDocument(3.0, 2.5, 30.0)),
+        Moment("2026-02-03T10:00:00Z", "BS", True, "1.2.0", EffectDocument(2.0, 1.5, 2.5)),
+        Moment("2026-03-03T10:00:00Z", None, False, "1.2.0"),
+        Moment("2026-04-03T10:00:00Z", "UCS", False, "1.3.0", EffectDocument(0.5, 0.0, 0.9)),
+        Moment("2026-05-03T10:00:00Z", "UCS", True, "1.3.0", EffectDocument(0.4, 0.0, 0.8)),
+    ]
+    assert timeline(moments[:1], "effect of its limit", "k", 1.0) is None
+    figure = timeline(moments[::-1], "effect of its limit", "k", 1.0)
+    root = ET.fromstring(figure.svg)
+    assert len(root.findall(f"{SVG}circle")) == 4
+    assert len(root.findall(f"{SVG}path[@class='path']")) == 4
+    # two ratings by the same rules are connected; a rating that measured nothing and new rules interrupt the line
+    assert len(root.findall(f"{SVG}path[@class='curve k1']")) == 2
+    assert [text for text in root.itertext() if text in {"1.2.0", "1.3.0"}] == ["1.3.0"]
+    assert [row[:3] for row in figure.table.rows][1:4] == [
+        ("3 Feb 2026", "BS", "2.0 (1.5 to 2.5)"),
+        ("3 Mar 2026", "no letter, inconclusive", "–"),
+        ("3 Apr 2026", "UCS, inconclusive", "0.5 (0.0 to 0.9)"),
+    ]
+    assert "3 Apr 2026 UCS, inconclusive" in figure.description
 
 
 def _schemes() -> dict[str, dict[str, str]]:

@@ -54,7 +54,7 @@ def test_axes_of_effects_and_tolerances_have_a_unit_and_ticks(sample):
     component = read(sample("BS eraser")).components[0]
     effects = figures.effects_forest(component, "k").svg
     assert "effect, as a share; 0 is none" in effects
-    assert ">0</text>" in effects
+    assert ">0.0</text>" in effects
     bars = figures.tolerances_bars(component, 0.1, "k").svg
     assert re.search(r">0\.0</text>.*>1\.0</text>.*>probability</text>", bars)
 

@@ -79,6 +79,24 @@ async def test_a_service_with_several_ratings_is_listed_once_by_a_search_with_it
 
 
 @pytest.mark.usefixtures("few_are_listed")
+async def test_a_schedule_chooses_among_all_services_by_a_search_and_keeps_the_chosen_one(agency, rate):
+    old = await rate("first-of-all", 0)
+    for number in range(1, 6):
+        await rate(f"later-{number}", number)
+    options = "//select[@name='service']/option"
+    unsearched = await page(agency, "/schedules/new")
+    assert len(unsearched.xpath(options)) == 3
+    assert "are found by their name" in unsearched.text_content()
+    found = await page(agency, "/schedules/new", q="first")
+    assert [one.text_content() for one in found.xpath(options)] == ["first-of-all (Translator)"]
+    nothing = await page(agency, "/schedules/new", q="no such name")
+    assert "No service matches." in nothing.text_content()
+    assert nothing.xpath("//input[@name='q' and @form='find-service']/@value") == ["no such name"]
+    chosen = await page(agency, "/schedules/new", service=old)
+    assert chosen.xpath(f"{options}[@selected]/@value") == [old]
+
+
+@pytest.mark.usefixtures("few_are_listed")
 async def test_a_suite_chooses_among_all_services_and_says_that_a_search_finds_more(agency, rate):
     old = await rate("first-of-all", 0)
     for number in range(1, 6):

@@ -8,7 +8,7 @@ import io
 import time
 
 import pytest
-from lxml import etree
+from lxml import etree, html
 from sqlalchemy import text
 
 from store.ratings.ratings import service_key
@@ -118,6 +118,30 @@ async def test_a_ranking_is_read_in_pages_sorted_by_any_column_and_as_csv(agency
     assert (chosen["method"], chosen["attribute"], chosen["total"]) == ("round-trip", "gender", 3)
 
 
+COMPARED = ((1, "UCS"), (2, "BS"))
+
+
+async def test_compared_ratings_are_downloaded_as_csv_by_those_who_may_read_them(agency, rate):
+    ids = [
+        await rate(number, letter, (0.1, 0.2, 0.3), described={"name": f"=S{number}"}) for number, letter in COMPARED
+    ]
+    hidden = await rate(3, "UCS", visibility="private")
+    compared = await agency.get("/compare", params={"first": ids[1], "second": ids[0]}, headers={"Accept": "text/html"})
+    (path,) = html.fromstring(compared.text).xpath("//a[@download]/@href")
+    answer = await agency.get(path)
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    named = [(row["rating"], row["letter"], row["name"]) for row in rows]
+    assert named == [(ids[1], "BS", "'=S2"), (ids[0], "UCS", "'=S1")]
+    document = (await agency.get(f"/v1/ratings/{ids[1]}")).json()
+    assert float(rows[0]["BS"]) == document["probabilities"]["BS"]
+    because = document["because"] or {}
+    assert rows[0]["because"] == because.get("text", "")
+    assert rows[0]["rated_at"] == document["rated_at"]
+    refused = await agency.get(path, params={"first": ids[0], "second": hidden})
+    assert refused.status_code == 404
+
+
 async def test_only_the_owner_of_a_private_rating_sees_its_service_in_a_ranking(agency, rate):
     await rate(1, "UCS", (0.0, 0.01, 0.02), visibility="private")
     await rate(2, "UCS", (0.0, 0.01, 0.02), visibility="unlisted")
@@ -139,6 +163,10 @@ async def test_a_service_has_its_ratings_by_method_with_changes_of_the_rules_and
     assert [rating["rules_changed"] for rating in series["ratings"]] == [True, False]
     by_id = await agency.get(f"/v1/services/{new}")
     assert by_id.json() == service
+    page = html.fromstring((await agency.get(f"/s/{service['service']}", headers={"Accept": "text/html"})).text)
+    (line,) = page.xpath("//figure//*[local-name()='svg']")
+    assert [text for text in line.itertext() if text in {"1.0.0", "1.3.0"}] == ["1.3.0"], "the new rules are marked"
+    assert len(line.xpath(".//*[local-name()='circle']")) == 2
     answer = await agency.get(f"/v1/services/{key_of(1)}/feed.atom")
     feed = etree.fromstring(answer.content)
     titles = feed.xpath("a:entry/a:title/text()", namespaces=ATOM)

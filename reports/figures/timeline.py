@@ -1,0 +1,93 @@
+"""The ratings of a service over time: a number with its interval for each, its letter, and where the rules changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import pairwise
+
+from assay.document import NO_EFFECT, EffectDocument
+from assay.model import Letter
+from reports.cells import intervals
+from reports.figures.axis import Axis
+from reports.figures.canvas import UNITS, Figure, box, draw, hallmark, label, stroke
+from reports.markup import Markup, tag
+from reports.view import Table
+
+MOST_MOMENTS = 12
+"""Maximum number of ratings that a figure has room for."""
+
+LEFT, TOP, BOTTOM, FOOT = 34, 38, 190, 60
+"""Space for the numbers of the axis, top and bottom of the picture, and height of letters and dates below it."""
+
+FURTHEST = 20.0
+"""Largest number that is drawn at its own height; larger ones are drawn at the edge."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A rating in a timeline: its time (ISO 8601), its letter, its methodology, and a number with an interval."""
+
+    rated_at: str
+    letter: str | None
+    declared: bool
+    rules: str
+    size: EffectDocument = NO_EFFECT
+
+    @property
+    def date(self) -> date:
+        """Day of the rating."""
+        return date.fromisoformat(self.rated_at[:10])
+
+
+def timeline(newest_first: Sequence[Moment], axis: str, key: str, limit: float | None = None) -> Figure | None:
+    """Draw the newest ratings from left to right, at even steps; numbers up to `limit` are in a shaded zone.
+
+    The line breaks where the rules change, because numbers by different rules are not comparable. Return ``None`` for
+    fewer than two ratings.
+    """
+    moments = newest_first[:MOST_MOMENTS][::-1]
+    if len(moments) < 2:
+        return None
+    changed = [before.rules != moment.rules for before, moment in pairwise([moments[0], *moments])]
+    across = float(UNITS["wide"])
+    step = (across - LEFT) / len(moments)
+    ends = [end for moment in moments for end in (moment.size.estimate, moment.size.high) if end is not None]
+    up = Axis([0.0, 1.2 * (limit or 0.0), *(min(end, FURTHEST) for end in ends)], BOTTOM, TOP)
+    shapes = [] if limit is None else [box(LEFT, up(limit), across - LEFT, BOTTOM - up(limit), "zone")]
+    shapes += up.upright(LEFT, across, axis)
+    shapes += [] if limit is None else [stroke("limit", (LEFT, up(limit)), (across, up(limit)))]
+    marks: list[Markup] = []
+    before: tuple[float, float] | None = None
+    for index, moment in enumerate(moments):
+        x, estimate = LEFT + (index + 0.5) * step, moment.size.estimate
+        spot = None if estimate is None else (x, up(estimate))
+        if changed[index]:
+            start = x - step / 2
+            marks += [stroke("line", (start, TOP - 14), (start, BOTTOM)), label(start + 3, TOP - 4, moment.rules, "s")]
+        elif before and spot:
+            shapes.append(stroke("curve k1", before, spot))
+        marks += _moment(moment, x, up)
+        before = spot
+    sizes = intervals([moment.size for moment in moments])
+    rows = tuple(_row(moment, size) for moment, size in zip(moments, sizes, strict=True))
+    words = "; ".join(" ".join(row) for row in rows)
+    table = Table(axis, ("Rated", "Letter", axis, "Rules"), rows)
+    return draw(f"{key}-timeline", table, f"Oldest first: {words}.", BOTTOM + FOOT, *shapes, *marks, across=across)
+
+
+def _moment(moment: Moment, x: float, up: Axis) -> Iterator[Markup]:
+    size, letter = moment.size, Letter(moment.letter) if moment.letter else None
+    if size.low is not None and size.high is not None:
+        yield stroke("path", (x, up(size.low)), (x, up(size.high)))
+    if size.estimate is not None:
+        yield tag("circle", cx=x, cy=up(size.estimate), r=4, class_="spot")
+    yield hallmark(letter, x - 17, BOTTOM + 8, 34, 17, struck=moment.declared, size=9)
+    yield label(x, BOTTOM + 41, f"{moment.date:%-d %b}", "m s")
+    yield label(x, BOTTOM + 54, f"{moment.date.year}", "m s")
+
+
+def _row(moment: Moment, size: str) -> tuple[str, ...]:
+    letter = f"{moment.letter or 'no letter'}{'' if moment.declared else ', inconclusive'}"
+    return f"{moment.date:%-d %b %Y}", letter, size, moment.rules
