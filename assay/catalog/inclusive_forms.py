@@ -34,7 +34,7 @@ _CAMEL = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])")
 _DOT = re.compile(rf"(?<={LETTER})\.(?=[a-zß-öø-ÿ])")
 _WITHIN = re.compile(rf"(?<={LETTER})(?:_|[^\w\s'().,;?@\[\]{{}}\"-])+(?={LETTER})")
 _SPECIAL = re.compile(
-    rf"{LETTER}@|[əɜ]|{LETTER}(?:\*|_|(?<={LETTER}{{3}})[34])(?!\w)|(?:(?<!\w)l|[bcdfghjklmnñpqrstvwz])xs?(?!\w)"
+    rf"{LETTER}@|[əɜ]|[(\[][mwfhdx](?:\s?[/|,*:+]\s?[mwfhdx]){{1,3}}[)\]]|{LETTER}(?:\*|_|(?<={LETTER}{{3}})[34])(?!\w)|(?:(?<!\w)l|[bcdfghjklmnñpqrstvwz])xs?(?!\w)"
 )
 _UNCLEAR = re.compile(
     rf"{LETTER}\s?/\s?-?{LETTER}|{LETTER}[(\[]|[(\[]-?{LETTER}{{1,5}}[)\]]|[\s,]-{LETTER}{{1,5}}(?!\w)"

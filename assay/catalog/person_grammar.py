@@ -76,7 +76,10 @@ class PersonGrammar:
     no pronoun conflicts with it.
     """
     endings: Mapping[str, str] = field(default_factory=dict)
-    """Pattern of nouns for persons that `people` does not list, by gender."""
+    """Pattern of nouns for persons that `people` does not list, by gender; ``"both"`` fits everybody."""
+    slots: Sequence[str] = ()
+    """Words that a noun without an article follows ("Soy dentista"); only there are `endings` read, also after an
+    article. In such a language, a noun that fits both genders leaves the gender open if nothing else shows it."""
     prefixes: Sequence[str] = ()
     """Particles that are written together with a noun."""
     blocked_by: Sequence[str] = ()
@@ -112,7 +115,7 @@ class PersonGrammar:
         if person is None and hits:  # "врач или врачиха": other nouns for the same person count as well
             meant = {noun.person for noun in hits[0][2]}
             hits = [hit for hit in hits if meant & {noun.person for noun in hit[2]}]
-        results = [self._at(text, words, *hit) for hit in hits]
+        results = [self._at(text, words, *hit, spoken=bool(self.slots) and person is None) for hit in hits]
         if results:
             if len(set(results)) > 1:
                 return None
@@ -153,8 +156,10 @@ class PersonGrammar:
                 return nouns
         return ()
 
-    def _at(self, text: str, words: Sequence[Word], first: int, last: int, nouns: Sequence[Noun]) -> str | None:
-        """Combine the readings of one noun and of the words that agree with it."""
+    def _at(
+        self, text: str, words: Sequence[Word], first: int, last: int, nouns: Sequence[Noun], *, spoken: bool
+    ) -> str | None:
+        """Combine the readings of one noun and of the words that agree with it; `spoken`: of the first person too."""
         genders = {noun.gender for noun in nouns}
         own = genders.pop() if len(genders) == 1 else None
         determined = self._determiner(text, words, first)
@@ -164,7 +169,8 @@ class PersonGrammar:
         if len(readings) > 1:
             # "la juez": the noun has no form for women; "un ama": it has no form for men
             return None if any(noun.paired for noun in nouns) else "she"
-        subject = any(noun.base for noun in nouns) and first <= MOST_BEFORE
+        base = any(noun.base for noun in nouns)
+        subject = base and (first <= MOST_BEFORE or (spoken and not determined))
         predicated = self._predicate(text, words, first, last) if subject else None
         if predicated == BOTH:
             return None
@@ -174,7 +180,7 @@ class PersonGrammar:
             return predicated
         if readings:
             return readings.pop()
-        return "neutral" if self.forms_open and None in {noun.gender for noun in nouns} else None
+        return "neutral" if (self.forms_open or (spoken and base)) and None in {noun.gender for noun in nouns} else None
 
     def _determiner(self, text: str, words: Sequence[Word], first: int) -> str | None:
         """Return the gender of the determiner or adjective before a noun."""
@@ -203,21 +209,32 @@ class PersonGrammar:
 
     def _without_noun(self, text: str, words: Sequence[Word]) -> str | None:
         """Read a sentence whose noun is not listed: by the ending of the noun and by the verb."""
-        ended = [(index, gender) for index, word in enumerate(words) if (gender := self._ending(word.text))]
+        placed = [index for index in range(len(words)) if self._placed(words, index)]
+        ended = [(index, gender) for index in placed if (gender := self._ending(words[index].text))]
         if len({gender for _, gender in ended}) > 1:
             return None
         for index, gender in ended[:1]:
-            return self._at(text, words, index, index, [Noun(gender, "", base=True, paired=gender == "she")])
+            noun = Noun(gender if gender in GENDERS else None, "", base=True, paired=gender == "she")
+            return self._at(text, words, index, index, [noun], spoken=bool(self.slots))
         if any(word.text in self.blocked_by for word in words):
             return None
         genders = {gender for word in words if (gender := _matching(self.predicates, word.text))}
         return genders.pop() if len(genders) == 1 else None
 
+    def _placed(self, words: Sequence[Word], index: int) -> bool:
+        """Return whether a noun for a person can be here: after one of `slots`, with or without an article."""
+        if not self.slots:
+            return True
+        before = [word.text for word in words[max(0, index - 2) : index]]
+        if before and before[-1] in self._determined and before[-1] not in self.slots:
+            before.pop()
+        return bool(before) and before[-1] in self.slots and words[index].text not in {*self.slots, *self._determined}
+
     def _ending(self, word: str) -> str | None:
         """Return the only gender whose endings a noun can have; verbs are no nouns."""
         if _matching(self.predicates, word):
             return None
-        genders = [gender for gender in GENDERS if (ends := self.endings.get(gender)) and _ends(ends, word)]
+        genders = [gender for gender, ends in self.endings.items() if _ends(ends, word)]
         return genders[0] if len(genders) == 1 else None
 
     @cached_property

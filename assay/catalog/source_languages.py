@@ -8,11 +8,14 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import product
 
+from assay.catalog.answer_text import normalise_answer
+from assay.catalog.inclusive_forms import marked_within
 from assay.catalog.labour import Occupation, occupations
 from assay.catalog.person_grammar import GENDERS, PersonGrammar, grammars
 from assay.catalog.tables import read_table
 from assay.catalog.templates import Construction, Frame
 from assay.catalog.values import Attribute, Lexicon, Value, plain
+from assay.document import JsonObject
 from assay.errors import SpecificationError, UnknownName
 
 LENGTHENED = 2
@@ -44,66 +47,60 @@ class SourceLanguage:
 
     code: str
     grammar: PersonGrammar
-    table: Mapping[str, object]
+    table: JsonObject
 
     @cached_property
     def occupations(self) -> tuple[TranslatedOccupation, ...]:
-        """Occupations of the catalog that have a form for each gender, by name."""
-        return tuple(entry for entry in self._translated if set(GENDERS) <= entry.words.keys())
+        """Occupations of the catalog that have a form for each gender; of several with the same forms, the last."""
+        paired = [entry for entry in self._translated if set(GENDERS) <= entry.words.keys()]
+        return tuple({(entry.words["he"], entry.words["she"]): entry for entry in paired}.values())
 
     @cached_property
     def open_occupations(self) -> tuple[TranslatedOccupation, ...]:
-        """Occupations of the catalog with one word for both genders."""
-        return tuple(entry for entry in self._translated if "both" in entry.words)
+        """Occupations of the catalog with one word for both genders; of several with the same word, the last."""
+        return tuple({entry.words["both"]: entry for entry in self._translated if "both" in entry.words}.values())
 
     @cached_property
     def base(self) -> Construction:
         """Frames that say the gender."""
-        frames = [str(frame) for frame in self._list("frames")]
-        longer = [f"{frame} {end}" for frame in frames[:LENGTHENED] for end in self._list("endings") if end]
+        frames = list(self.table["frames"])
+        longer = [f"{frame} {end}" for frame in frames[:LENGTHENED] for end in self.table.get("endings", ()) if end]
         return self._construction("base", list(dict.fromkeys(frames + longer)))
 
     @cached_property
     def neutral(self) -> Construction:
         """Frames that say no gender, for `open_occupations`."""
-        pairs = product(self._list("openings"), self._list("endings"))
-        return self._construction("neutral", [f"{opening} {{occupation}} {ending}" for opening, ending in pairs])
+        groups = self.table.get("neutral", ())
+        pairs = (pair for group in groups for pair in product(group["openings"], group["endings"]))
+        return self._construction("neutral", [f"{opening} {ending}" for opening, ending in pairs])
 
     def attribute(self, attribute: Attribute) -> Attribute:
         """Return the attribute with the words of this language."""
         values = tuple(
-            replace(value, forms={"subject": self._subjects[value.name]}, people=()) for value in attribute.values
+            replace(value, forms={"subject": self.table["subject"][value.name]}, people=())
+            for value in attribute.values
         )
         return replace(attribute, values=values)
 
     def read(self, sentence: str, residual: str) -> str:
         """Return the gender that pronouns and nouns of a sentence say; the residual if none or both are said."""
-        mentioned = {name for _, _, name in self._pronouns.places(plain(sentence))}
-        rest = self._pronouns.without(plain(sentence))
-        if (noun := self.grammar.read(rest)) in GENDERS:
+        text = plain(marked_within(normalise_answer(sentence)))
+        mentioned = {name for _, _, name in self._pronouns.places(text)}
+        if (noun := self.grammar.read(self._pronouns.without(text))) in GENDERS:
             mentioned.add(str(noun))
         return mentioned.pop() if len(mentioned) == 1 else residual
 
     @cached_property
     def common_words(self) -> frozenset[str]:
         """Words of the frames: a text without any of them is not in this language."""
-        text = " ".join(str(part) for name in ("frames", "openings", "endings") for part in self._list(name))
+        text = " ".join(frame.pattern for frame in (*self.base.frames, *self.neutral.frames))
         return frozenset(re.findall(r"[^\W\d_]+", re.sub(r"\{\w+\}", " ", text.casefold()))) | set(
-            self._subjects.values()
+            self.table["subject"].values()
         )
-
-    def _list(self, name: str) -> list[object]:
-        entries = self.table.get(name, [])
-        return list(entries) if isinstance(entries, list) else []
-
-    @cached_property
-    def _subjects(self) -> dict[str, str]:
-        subjects = self.table["subject"]
-        return {str(name): str(word) for name, word in subjects.items()} if isinstance(subjects, dict) else {}
 
     @cached_property
     def _pronouns(self) -> Lexicon:
-        return Lexicon({name: [word] for name, word in self._subjects.items()})
+        return Lexicon({name: [word] for name, word in self.table["subject"].items()})
 
     @cached_property
     def _translated(self) -> tuple[TranslatedOccupation, ...]:

@@ -203,7 +203,7 @@ class Attribute:
             If the language is not one of `one_hop_languages`.
         """
         code = language.partition("-")[0].lower()
-        if code in self.grammar and (by_grammar or person is not None or code not in self.one_hop):
+        if code in self.grammar and (person is not None or code not in self.one_hop):
             return self.grammar[code].read(sentence, person)
         lexicon, forms = _lexicon(self.one_hop, self.name, language), _of_language(self.inclusive, language)
         text = plain(marked_within(normalise_answer(sentence)))
@@ -211,6 +211,8 @@ class Attribute:
         of_values = [mark for mark in marks if mark[2] in self.value_names]
         if forms.include_both(text, of_values):
             return NEUTRAL
+        if by_grammar and code in self.grammar:
+            return self.grammar[code].read(text)
         if not marks:
             return None
         begin, end, value = marks[0]

@@ -33,9 +33,6 @@ from assay.model import Component, Probe, Translate
 BATCH = 500
 """Maximum number of texts sent at once."""
 
-ELIDED = "elided-article"
-"""Reason of a text whose article is elided, so that it does not show a gender."""
-
 
 @dataclass(frozen=True)
 class OneHop(TranslationMethod):
@@ -118,7 +115,7 @@ class OneHop(TranslationMethod):
     def _read(self, returned: str, text: Text, language: str) -> Reading:
         return read_marks(returned, text, language, self.catalog_attribute, by_grammar=self.source != "en")
 
-    def _show(self, texts: Sequence[Text], translations: Translations) -> Asking:
+    def _show(self, texts: Sequence[Text], translations: Translations, *, again: bool = True) -> Asking:
         """Translate texts, and count the values that their translations mark.
 
         A text whose article came back elided ("L'") is asked once more with the indefinite article, which is not.
@@ -131,16 +128,11 @@ class OneHop(TranslationMethod):
             retry_texts: list[Text] = []
             for text, reply in zip(chunk, replies, strict=True):
                 reading = read_hop(text.text, reply) or self._read(str(reply.value), text, language)
-                if reading.unusable == ELIDED and self.source == "en":
+                if reading.unusable == "elided-article" and again and self.source == "en":
                     retry_texts.append(with_indefinite_article(text))
                 else:
                     translations.count(text, reading, returned=reply.value)
-            replies = yield [
-                Probe(f"{language}/{text.name}", Translate(text.text, "en", language)) for text in retry_texts
-            ]
-            for text, reply in zip(retry_texts, replies, strict=True):
-                reading = read_hop(text.text, reply) or self._read(str(reply.value), text, language)
-                translations.count(text, reading, returned=reply.value)
+            yield from self._show(retry_texts, translations, again=False)
 
 
 def with_indefinite_article(text: Text) -> Text:
@@ -165,5 +157,5 @@ def read_marks(returned: str, text: Text, language: str, attribute: Attribute, *
     marks = [attribute.read_one_hop(piece, language, by_grammar=by_grammar) for piece in pieces]
     if any(mark is None for mark in marks):
         elided = any(attribute.elides(piece, language) for piece in pieces)
-        return Reading(unusable=ELIDED if elided else "no-mark-found")
+        return Reading(unusable="elided-article" if elided else "no-mark-found")
     return Reading(values=tuple(mark for mark in marks if mark is not None))

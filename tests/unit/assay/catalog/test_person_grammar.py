@@ -88,7 +88,7 @@ READINGS = {
     "it": [
         ("L'infermiera è qui.", "she"),
         ("L'insegnante è arrivata.", "she"),
-        ("L'insegnante è qui.", None),
+        ("L'insegnante è qui.", "neutral"),
         ("Il medico è arrivata.", None),
         ("Un'artista lavora qui.", "she"),
     ],
