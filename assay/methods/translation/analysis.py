@@ -24,7 +24,7 @@ from assay.errors import OutOfBounds, SpecificationError
 from assay.experiment import Looks, Method
 from assay.methods.translation import words
 from assay.methods.translation.blocks import BlockSpec, Text, declare_blocks, default_biased, default_unbiased
-from assay.methods.translation.collection import UNREAD, TranslationComponent, Translations
+from assay.methods.translation.collection import TranslationComponent, Translations
 from assay.methods.translation.hidden_effects import design_effects, hidden_effects
 from assay.methods.translation.published_rules import adjust, analyse_blocks
 from assay.model import (
@@ -315,10 +315,9 @@ class TwoStepTest:
             weights = {key: count * times for key, count in by_rows.items()}
             content = draw_excess_concordance(equal * times, pairs * times, transitions, rng, weights)
         child_rng = rng.spawn(1)[0]
-        understood = translations.lost - sum(translations.unusable_why[reason] for reason in UNREAD)
-        mixed = lost_of_no_group(translations.read_by_group, understood)
+        mixed = lost_of_no_group(translations.by_group, translations.lost)
         sure = self.tolerance.confidence
-        hidden = loss_effect(translations.read_by_group, self.delta_loss, sure, child_rng, DRAWS, of_no_group=mixed)
+        hidden = loss_effect(translations.by_group, self.delta_loss, sure, child_rng, DRAWS, of_no_group=mixed)
         if self.strata:
             hidden += hidden_effects(translations, self.tolerance, child_rng, DRAWS, times)
         return Posterior(transitions, Evidence(effects.step_1, effects.step_2, content, hidden))

@@ -39,11 +39,6 @@ ENGLISH = frozenset(
 )
 """Common English words; every sentence that is sent, and every translation of it, has some."""
 
-UNREAD = frozenset(
-    {"no-mark-found", "elided-article", "sentence-count", "not-english", "not-source-language", "same-answer"}
-)
-"""Reasons of texts that were not understood: such losses prove no bias, but a letter must survive them."""
-
 _WORD = re.compile(r"\w+")
 _LEAD = re.compile(r"\A[^:\n.!?(\[]{2,80}:\s+(?=\S)")
 _MARKED_WORD = re.compile(r"(?:^|\s)[#@*]\w")
@@ -176,8 +171,6 @@ class Translations(Tally):
     """Numbers of sentences by row and output, per frame; shape (rows, outputs)."""
     by_place: dict[str, Integers] = field(init=False, default_factory=dict)
     """Numbers of sentences by row and output, per position of a sentence in its text; shape (rows, outputs)."""
-    read_by_group: dict[str, Counter[str]] = field(init=False, default_factory=dict)
-    """As `by_group`, without the texts that were not understood (`UNREAD`)."""
     _alike: Counter[str] = field(init=False, default_factory=Counter)
     _examples: dict[str, list[ExampleDocument]] = field(init=False)
 
@@ -193,11 +186,8 @@ class Translations(Tally):
         if reading.values is not None and returned is not None:
             self._alike[returned_text := str(returned).strip()] += 1
             reading = Reading(unusable="same-answer") if self._alike[returned_text] > MOST_ALIKE else reading
-        outcome = self.count_reply(reading.failure, reading.unusable, group := _mostly_about(text))
-        if outcome is None:
+        if self.count_reply(reading.failure, reading.unusable, _mostly_about(text)) is None:
             return
-        if group is not None and reading.unusable not in UNREAD:
-            self.read_by_group.setdefault(group, Counter())[outcome] += 1
         sort, reason = "unusable", reading.unusable
         if reading.failure is not None:
             sort, reason = "failed", reading.failure.code

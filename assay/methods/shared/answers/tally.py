@@ -25,8 +25,8 @@ UNREAD = UNREADABLE | {"bad-json", "cut-short", "missing-word", "unsupported", "
 """Failure codes of answers that came and were not understood: they do not show that the service refuses."""
 
 REFUSED_IN_WORDS = "refused-in-words"
-REFUSALS = frozenset({REFUSED_IN_WORDS, "empty"})
-"""Reasons of answers that are refusals, in words or by saying nothing."""
+REFUSALS = frozenset({REFUSED_IN_WORDS, "empty", "untranslated", "error-marks"})
+"""Reasons of answers that are refusals: in words, by saying nothing, or by returning the text as it came."""
 
 DECLINED = "declined"
 """Failure code of a question that the service chose not to answer."""
