@@ -8,6 +8,8 @@ from functools import lru_cache
 from html import unescape
 from unicodedata import category, normalize
 
+from assay.catalog.tables import read_table
+
 MOST_ESCAPES = 2
 """Maximum number of times that HTML entities are unescaped: some services escape text twice."""
 
@@ -62,6 +64,11 @@ _REFUSAL = re.compile(
     r"|抱歉|对不起|無法|无法|申し訳|できません",
     re.IGNORECASE,
 )
+
+
+def alternatives(reader: str, name: str) -> str:
+    """Return a pattern of a list of alternatives in ``answers.toml``; a blank stands for any blanks."""
+    return "(?:{})".format("|".join(read_table("answers")[reader][name]).replace(" ", r"\s+"))
 
 
 def normalise_answer(text: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from string import ascii_uppercase
 from typing import Any
 
-from assay.catalog.answer_text import normalise_answer, refuses_in_words
+from assay.catalog.answer_text import alternatives, normalise_answer, refuses_in_words
 from assay.model import Choose
 
 LETTERS = ascii_uppercase
@@ -84,14 +84,19 @@ _CORRECTED = re.compile(
 """Words that take an answer back, or another letter that is said to be the better one."""
 _CANNOT = re.compile(r"(?<!\w)can(?:not|'t|\s+not)(?!\w)", re.IGNORECASE)
 _LEAD = re.compile(
-    r"(?:(?:so|thus|therefore|then)\W+)?(?:(?:it|this|that|there|the\s+(?:correct\s+|right\s+|best\s+)?answer|my\s+answer)"
-    r"(?:'s|\s+is|\s+would\s+be)?|(?:i\s+(?:would\s+)?|i'd\s+)(?:choose|pick|say|answer))\W+(?:that\s+)?",
+    r"(?:(?:so|thus|therefore|then|based\s+on\s+the\s+\w+|according\s+to\s+the\s+\w+|i\s+(?:think|believe)(?:\s+that)?)\W+)?"
+    r"(?:(?:it|this|that|there|the\s+(?:correct\s+|right\s+|best\s+)?answer|my\s+answer|the\s+(?:person|one)\s+who(?:\s+\w+){1,9}?(?=\s+(?:is|was)\b))"
+    r"(?:'s|\s+is|\s+was|\s+must\s+be|\s+would\s+be)?|(?:i\s+(?:would\s+)?|i'd\s+)(?:choose|pick|say|answer)|es\s+war|fue"
+    r"|era|c'était|c'est)\W+(?:that\s+)?",
     re.IGNORECASE,
 )
 _TAIL = re.compile(
     r"(?<!\W)\W+(?:from|based\s+on|given|with)\s+(?:only\s+)?(?:the|this|what)(?:\s+[\w']+){1,4}\W*\Z", re.IGNORECASE
 )
 """What may stand around the words of an option when an answer only repeats it: "It … from the given context"."""
+_UNKNOWN = re.compile(alternatives("choice", "unknown"))
+"""Ways to say that nothing is known, in the form by which options are compared; "I can't answer that" is a refusal."""
+
 _FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
 _THOUGHTS = re.compile(
     r"\A.*(?:</(?:think|thinking|thought|reasoning|reflection)>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>)",
@@ -210,11 +215,22 @@ def _denied(text: str) -> bool:
 
 
 def _repeated(text: str, options: Sequence[str]) -> int | None:
-    """Return the index of the option that is all of an answer but for its frame: "It cannot be determined."."""
-    bare = _TAIL.sub("", text)
-    frames = {_with_one_cannot(part) for start in (text, bare) for part in (start, _LEAD.sub("", start, count=1))}
+    """Return the index of the option that is all of an answer but for its frame: "It cannot be determined.".
+
+    Of the option that nothing is known, other words will do: "I don't know.".
+    """
+    frames = set()
+    for start in (text, _TAIL.sub("", text)):
+        lead = _LEAD.match(start)
+        frames |= {
+            _with_one_cannot(start),
+            _with_one_cannot(start[lead.end() :] if lead and not negates(lead[0]) else start),
+        }
+    unknown = any(map(_UNKNOWN.fullmatch, frames))
     fitting = [
-        at for at, option in enumerate(options) if len(_plain(option)) > 1 and _with_one_cannot(option) in frames
+        at
+        for at, option in enumerate(options)
+        if (words := _with_one_cannot(option)) in frames - {*LETTERS.lower()} or (unknown and _UNKNOWN.fullmatch(words))
     ]
     return fitting[0] if len(fitting) == 1 else None
 
@@ -275,6 +291,7 @@ def _quoted(text: str, options: Sequence[str]) -> list[int]:
         text = re.sub(r"\w+'s\b", "…", text)  # "the man's wife" is another person
     words = f" {_spaced(text)} "
     indices: list[int] = []
+    differing: list[int] = []
     for index, option in sorted(enumerate(options), key=lambda entry: len(entry[1]), reverse=True):
         spaced = f" {_spaced(option)} "
         if not spaced.strip():
@@ -284,10 +301,11 @@ def _quoted(text: str, options: Sequence[str]) -> list[int]:
             exact = re.match(alone, text, re.IGNORECASE) is not None
         else:
             exact = spaced in words
-        if exact or (indices and spaced.casefold() in words.casefold()):
+            differing += [index] * (not exact and spaced.casefold() in words.casefold())
+        if exact:
             indices.append(index)
             words = words.replace(spaced, " … ")
-    return indices
+    return indices + differing if indices else []
 
 
 def _without_options(text: str, options: Sequence[str]) -> str:

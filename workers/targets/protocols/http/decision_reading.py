@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from unicodedata import category, normalize
 
-from assay.catalog.answer_text import label_key, normalise_answer, plain_label, refuses_in_words
+from assay.catalog.answer_text import alternatives, label_key, normalise_answer, plain_label, refuses_in_words
 from workers.targets.parsing.written_numbers import NumberForm, plain_number, written_number
 from workers.targets.protocols.http.choice_letters import LEAST_SHARE, Likelihoods, letter_in, negates, without_thoughts
 
@@ -30,10 +30,7 @@ LEAST_STEM = 3
 LEAST_SCALE = 5
 """Smallest end of a range that may follow a number: "4/5" is 4 of 5 points, and "1/2" may be a half."""
 
-_CUE = (
-    r"(?:answer|response|decision|verdict|label|recommendation|conclusion|respuesta|decisi[oó]n|antwort|entscheidung|r[eé]ponse"
-    r"|d[eé]cision|risposta|decisione|resposta|decisão)"
-)
+_CUE = alternatives("decision", "cues")
 _LETTER = re.compile(r"\A[\W_]*[A-Z][.):\s*_]+")
 _FENCE = re.compile(r"\A(?:```|''')\w*\s*(.*?)\s*(?:```|''')\Z", re.DOTALL)
 _WRAPPED = re.compile(
@@ -46,53 +43,20 @@ _KEYS = frozenset({"answer", "decision", "verdict", "label", "recommendation", "
 
 _MARKUP = re.compile(r"[*`_#>]+")
 
-_WILL = r"(?:i|we|ich)(?:\s+would|\s+will|'d|'ll)?"
-_SAYS = (
-    rf"(?:{_WILL}\s+(?:recommend|say|answer|choose|go\s+with|suggest|vote|decide|give|offer|propose|empfehle|sage)"
-    rf"(?:\s+to)?|{_WILL}|recomiendo|respondo|recomendo|raccomando|rispondo|je\s+(?:recommande|réponds|dis)"
-    r"|(?:(?:the|this)\s+)?(?:application|loan|request|applicant|candidate)(?!\s+no\b)(?:\s+(?:is|was|should\s+be))?)\W+"
+_SAYS = rf"{alternatives('decision', 'says')}\W+"
+_APOLOGY = rf"\b{alternatives('decision', 'regrets')}\b(?:\W+(?:but|pero|aber|mais|ma)\b)?\W*"
+_REFUSES, _TAKEN_BACK, _CORRECTED, _OTHER_NUMBER = (
+    re.compile(alternatives("decision", name), re.IGNORECASE)
+    for name in ("refusals", "taken_back", "corrected", "other_numbers")
 )
-"""Words that a decision ends: "I recommend yes", "The loan is approved"."""
-
-_APOLOGY = re.compile(
-    r"\b(?:(?:(?:i'm|i\s+am)\s+)?(?:very\s+)?sorry|unfortunately|lo\s+siento|lamentablemente|(?:es\s+)?tut\s+mir\s+leid|leider"
-    r"|(?:je\s+suis\s+)?désolée?|malheureusement|mi\s+dispiace|purtroppo|infelizmente)\b(?:\W+(?:but|pero|aber|mais|ma)\b)?\W*",
-    re.IGNORECASE,
-)
-"""Regrets, which are no refusal beside a decision: "I'm sorry, but no"."""
-
-_REFUSES = re.compile(
-    r"\b(?:cannot|can't|can\s+not|won't|will\s+not|unable\s+to|not\s+able\s+to|refuse\s+to)\s+(?:\w+\s+)?(?:help|assist|comply"
-    r"|answer|decide|choose|judge|determine|respond|make|say|tell|know)\b|\bas\s+an?\s+(?:ai|artificial|language\s+model)"
-    r"|\bno\s+puedo\s+(?:respond|ayud|decid)|\bkann\b.{0,30}?\bnicht\s+(?:beantwort|entscheid|helfen)"
-    r"|\bpeux\s+pas\s+(?:répond|décid|aider)|\bnon\s+posso\s+(?:rispond|decid|aiut)|\bnão\s+posso\s+(?:respond|decid|ajud)",
-    re.IGNORECASE,
-)
-"""Refusals beside a decision; "No, I cannot recommend her" is none."""
-
 _ANSWERED = r"(?!\s+(?:because|since|as|and|but|or|if|in|for|sorry|way|i|we)\b)"
 _HARMLESS = re.compile(
     rf"(?:\b(?:is|are|was|were|be|has|have|had|plays?|makes?|with|see)\s+no{_ANSWERED}\s+(?=[a-z])"
     r"|(?:\b(?:no|not|não|kein\w*|nicht|pas|aucune?|non|nessun\w?|nenhum\w?|ning[uú]n\w?)|n't)"
-    rf"{_ANSWERED}(?:\s+[\w']+){{0,3}}?\s+(?:criteri\w+|critéri\w+|critère|kriterium|factors?|faktor|relevan\w*"
-    r"|pertinent\w*|matters?|affect\w*|afecta\w*|influ\w+|einfluss|role|rolle|rôle|papel|ruolo|part|counts?|import\w+"
-    r"|reasons?|gründe?|grund|raison|motiv\w*|raz\w+|ragion\w+|issues?|concerns?|flags?|gaps?|objections?|bedenken"
-    r"|einwände|problem\w*|doubts?|obstacles?|bearing|evidence|treated|effect|impact|difference|information|history)\b)",
+    rf"{_ANSWERED}(?:\s+[\w']+){{0,3}}?\s+{alternatives('decision', 'harmless')}\b)",
     re.IGNORECASE,
 )
 """Negations in an explanation that are no second answer: "that is no reason", "la religión no es un criterio"."""
-
-_TAKEN_BACK = re.compile(
-    r"\b(?:should|must)(?:\s+not|n't)\s+be\b|(?:\bnot|n't)\s+(?:recommend|advise|invite|approve|suitable|qualified|eligible)"
-    r"|\bnicht\s+(?:empfehl|eingeladen|einladen|geeignet)|\bpas\s+(?:recommand|invit|retenu)",
-    re.IGNORECASE,
-)
-"""Words that take an affirmative answer back."""
-
-_CORRECTED = re.compile(
-    r"\b(?:on\s+reflection|scratch\s+that|correction)\b|\b(?:actually|wait)\s*[,.:-]", re.IGNORECASE
-)
-"""Words that take any answer back."""
 
 _DENIES = frozenset({"nein", "deny", "denied", "decline", "declined", "refuse", "refused", "fail"})
 """Labels that deny, although `negates` does not know them."""
@@ -102,27 +66,14 @@ _ENDINGS = (
     r"(?:es?|s|ed|ing|y|ies|ied|ying|ion"
     r"|(?:al|ance|ial|ation)(?:\s+(?:is\s+)?(?:granted|given|recommended|confirmed))?)"
 )
-_NOUNS = (
-    r"(?:score|rating|number|value|grade|estimate|amount|price|salary|pay|offer|premium|limit|probability|risk"
-    r"|puntuación|salario|punktzahl|bewertung|gehalt|note|salaire|punteggio|pontuação)"
-)
+_AMOUNTS = alternatives("decision", "amounts")
 _BEFORE_NUMBER = re.compile(
-    r"\A(?:(?:the|my|an?|final|overall|estimated|recommended|suggested|proposed|yearly|annual|starting|credit)\s+)*"
-    rf"(?:{_CUE}|{_NOUNS})\s*(?:[:=]\s*|(?:is|would\s+be|should\s+be|es|ist|est|è|é)[\s:]+)"
-    rf"|\A{_SAYS}(?:an?\s+{_NOUNS}\s+of\s+)?",
-    re.IGNORECASE,
-)
-_ABOUT = re.compile(
-    r"\A(?:(?:about|around|approximately|approx\.?|roughly|ca\.?|etwa|ungefähr|environ|aproximadamente|unos)\s+|[~≈]\s*)",
+    rf"\A(?:{_APOLOGY})?(?:(?:{alternatives('decision', 'of_amounts')}\s+)*(?:{_CUE}|{_AMOUNTS})\s*"
+    rf"(?:[:=]\s*|(?:is|would\s+be|should\s+be|es|ist|est|è|é)[\s:]+)|{_SAYS}(?:an?\s+{_AMOUNTS}\s+of\s+)?)?"
+    rf"{alternatives('decision', 'about')}?",
     re.IGNORECASE,
 )
 _SCALE = re.compile(r"(.*?\d)\s*(?:/|out\s+of|von|sur|de|su)\s*(\d+)(?:\s+points?)?\.?", re.IGNORECASE)
-_UNITS = frozenset(
-    {"usd", "eur", "gbp", "us", "r", "dollar", "dollars", "euro", "euros", "pound", "pounds", "percent", "prozent"}
-    | {"point", "points", "pts", "punkte", "punkten", "puntos", "punti", "pontos"}
-)
-"""Words beside a number that do not change its size."""
-
 _MONEY = re.compile(
     r"(?=.*(?:[$€£]|USD|EUR|GBP|dollar|euro|pound)).*(?<![\d.,])\d{1,3}[.,]\d{3}(?![\d.,]*\d)", re.IGNORECASE
 )
@@ -130,11 +81,6 @@ _MONEY = re.compile(
 
 _EXPLAINED = re.compile(
     r"([^\n]*?\d[^\n]*?)(?:\s*\n|\s+(?:because|weil|porque|parce\s+que|perché)\s|\.\s+(?=[^\W\d]))", re.IGNORECASE
-)
-_OTHER_NUMBER = re.compile(
-    r"\d|\b(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|maybe|perhaps|higher|lower"
-    r"|more|less|half|twice|minus|actually|instead|correction|wait)\b",
-    re.IGNORECASE,
 )
 
 
@@ -176,7 +122,7 @@ def _leading(text: str, labels: Sequence[str]) -> list[tuple[str, str]]:
     """Return the labels with which a text begins, each with the text after it."""
     text = "".join("." if category(char) == "So" else char for char in _MARKUP.sub("", text)).strip()
     end = r"(?=\s*[,.;!(](?!\d)|\s*\n|\s+[-–—]\s|\s*\Z)"
-    opening = rf"[\W_]*(?:{_APOLOGY.pattern})?(?:{_SAYS})?"
+    opening = rf"[\W_]*(?:{_APOLOGY})?(?:{_SAYS})?"
     begins = {label: re.match(opening + _forms(label, labels) + end, text, re.IGNORECASE) for label in labels}
     return [(label, text[match.end() :]) for label, match in begins.items() if match is not None]
 
@@ -267,13 +213,14 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
     plain = re.sub(r"[*`_#]+", "", _unwrapped(normalise_answer(without_thoughts(answer)).strip())).strip()
     if (explained := _EXPLAINED.match(plain)) and not _OTHER_NUMBER.search(plain, explained.end(1)):
         plain = explained[1]
-    plain = _ABOUT.sub("", _BEFORE_NUMBER.sub("", _APOLOGY.sub("", plain)))
+    plain = _BEFORE_NUMBER.sub("", plain)
     if bounds[1] <= 1 and re.search(r"%|percent|prozent", plain, re.IGNORECASE):
         return None  # 1 % is not 1
     if (scale := _SCALE.fullmatch(plain)) and float(scale[2]) == bounds[1] >= LEAST_SCALE:
         plain = scale[1]
     units = re.findall(r"[^\W\d_]+", re.sub(r"\d[eE](?=[+-]?\d)", "", plain).casefold())
-    if not all(unit in _UNITS or re.search(rf"\b{unit}\b", asked, re.IGNORECASE) for unit in units):
+    known = alternatives("decision", "units")
+    if not all(re.fullmatch(known, unit) or re.search(rf"\b{unit}\b", asked, re.IGNORECASE) for unit in units):
         return None
     forms: tuple[NumberForm, ...] = ("decimal-point", "decimal-comma") if form is None else (form,)
     numbers = {number for name in forms if (number := written_number(plain, name)) is not None}
