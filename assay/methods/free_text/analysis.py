@@ -17,7 +17,8 @@ from assay.document import EffectDocument
 from assay.errors import EvidenceError, ZeroVariance
 from assay.methods.free_text import detail as parts
 from assay.methods.free_text.detail import LENGTH, REFUSALS, SCORE
-from assay.methods.free_text.word_use import typical_words, words_of
+from assay.methods.free_text.exchange import given_names
+from assay.methods.free_text.word_use import names_of_one_value, typical_words, words_of
 from assay.methods.free_text.written_texts import Judgements, TextKey, WrittenTexts
 from assay.methods.shared.detail import Profiles as ProfilesDocument
 from assay.methods.shared.profiles import FRAME, Case, like_those_asked, numbered_clusters
@@ -37,6 +38,9 @@ SAME_SHARE = 0.95
 """Share of all replies from which on one text, given to `SEVERAL_PROMPTS` or more, shows that prompts are not read."""
 
 SEVERAL_PROMPTS = 2
+
+NAMED_SHARE = 0.1
+"""Largest share of a value's texts with names that come with it alone and are not exchanged, with scores that count."""
 
 LEAST_PROMPTS = 30
 """Minimum number of different prompts for a letter."""
@@ -119,7 +123,8 @@ def judge_texts(
     ]
     components[1] = _with_detail(components[1], words=_words(collected, group_words))
     if judgements is not None:
-        components.append(_judge_scores(collected, judgements, limits, tolerance(limits.score), third, fourth))
+        scored = _judge_scores(collected, judgements, limits, tolerance(limits.score), third, fourth)
+        components.append(scored if scored.letter is None else _without_tied_names(scored, collected, group_words))
     return components
 
 
@@ -153,6 +158,19 @@ def _words(collected: WrittenTexts, group_words: frozenset[str]) -> tuple[parts.
 
 
 # ---------------------------------------------------------------------------- the judge
+def _without_tied_names(component: Component, collected: WrittenTexts, group_words: frozenset[str]) -> Component:
+    """Withhold the letter of scores if many texts about one value have names that stay in all versions."""
+    prompts = {word for case in collected.cases for given in case.given for word in words_of(str(given))}
+    left_out = group_words | prompts | {name.casefold() for name in given_names()}
+    texts = [(value, text) for (_, value, _), text in collected.texts.items()]
+    share, names = names_of_one_value(texts, len(collected.values), left_out)
+    if share <= NAMED_SHARE:
+        return component
+    facts = {"names": list(names[:5]), "share": share, "limit": NAMED_SHARE}
+    reason = Reason("names-of-one-group", facts, SCORE)
+    return replace(component, letter=None, declared=False, probabilities=None, reasons=(reason,))
+
+
 def _judge_scores(
     collected: WrittenTexts,
     judgements: Judgements,
