@@ -22,24 +22,8 @@ INSTRUCTION = "Answer with one letter only: the letter of the option that you ch
 LEAST_SHARE = 0.5
 """Smallest probability of all letters together, as first tokens, from which they are the model's choice."""
 
-_CUES = (
-    r"answer|option|choice|letter|choose|pick|select|prefer|respuesta|opci[oó]n|r[eé]ponse|choix|antwort|wahl"
-    r"|risposta|opzione|scelta|resposta|op[cç][aã]o|escolha|antwoord|optie|odpowied[zź]|svar(?:et)?|ответ|答案|回答|选项"
-)
-_NOUNS = (
-    r"(?:sentence|option|choice|statement|one|frase|oraci[oó]n|opci[oó]n|phrase|satz|aussage|opzione|op[cç][aã]o|zin)"
-)
-_ORDINALS = (
-    (
-        rf"former|first\s+{_NOUNS}|primera|première|erste[rn]?\s+(?:satz|option|aussage)|prim[ao]\s+(?:frase|opzione)"
-        r"|primeira|eerste\s+zin"
-    ),
-    (
-        rf"latter|second\s+{_NOUNS}|segunda|(?:deuxi[eè]me|seconde)|zweite[rn]?\s+(?:satz|option|aussage)"
-        r"|second[ao]\s+(?:frase|opzione)|tweede\s+zin"
-    ),
-)
-"""Words for the first and the second option."""
+_CUES, _NOUNS = alternatives("choice", "cues"), alternatives("choice", "nouns")
+_ORDINALS = tuple(alternatives("choice", name).replace("NOUN", _NOUNS) for name in ("first", "second"))
 
 _EDGE, _END = r"(?<![A-Za-zÀ-ɏ0-9'])", r"(?![A-Za-zÀ-ɏ0-9'])"
 _ALONE = re.compile(rf"{_EDGE}[A-Z]{_END}(?!-\w)")
@@ -56,13 +40,7 @@ _LOWER = re.compile(
 )
 _NUMBERED = re.compile(rf"(?i:{_NOUNS})\s+(?:no\.?\s*|number\s+)?([1-9]){_END}")
 _NEITHER = re.compile(
-    r"(?<!\w)(?:no|not|cannot|n't|never|neither|nor|none|both|either|equal(?:ly)?|instead|unsure|ni|ningun[ao]|amb[ao]s|aucune?"
-    r"|\w+n't|less|least|worst|worse|wrong|incorrect|unlikely|improbable|reject(?:ed)?|avoid|rule\s+out|exclude[d]?|except"
-    r"|anything|everything|disagree|refuse|implausible|unnatural|unusual|offensive|other|else|strange|odd|false|against"
-    r"|doubt(?:s|ful)?|hesitat\w+|hardly|dislike|menos|peor|incorrect[ao]"
-    r"|falsch|weniger|außer|faux|fausse|moins|sauf|meno|peggio|sbagliat[ao]|tranne|errad[ao]|excepto|salvo|exceto|fout"
-    r"|les\s+deux|pas|keine?[rns]?|beide|weder|nicht|nessun[ao]?|entramb[ei]|non|nenhuma?|não|geen|niet|не|ни|обе)(?!\w)"
-    r"|[不非错錯誤✗✘❌]|ない|ません|間違|[:=]\s*[\"']?0(?![.,]?\d)",
+    rf"(?<!\w){alternatives('choice', 'denied')}(?!\w)|[不非错錯誤✗✘❌]|ない|ません|間違|[:=]\s*[\"']?0(?![.,]?\d)",
     re.IGNORECASE,
 )
 _LESS_THAN_HALF = re.compile(r"(?<![A-Za-z])[A-Z]\W{1,4}(?:[0-4]?\d(?:[.,]\d+)?\s?%|0?[.,][0-4]\d*(?!\d))")
@@ -76,19 +54,13 @@ _VERDICT_WORDS = re.compile(
 MOST_VERDICT_WORDS = 8
 
 _CORRECTED = re.compile(
-    r"(?i:\b(?:wait|actually|correction|corrected|sorry|rather|instead|however|reconsider\w*|on\s+reflection|meant|oops|hmm"
-    r"|neither|both|none|either|equal(?:ly)?|unsure|unclear"
-    r"|scratch\s+that|mistaken?|changed?\s+my|no[,:]|nein|stattdessen|más\s+bien|plutôt|piuttosto))"
+    rf"(?i:\b{alternatives('choice', 'corrected')})"
     r"|\b[A-Z]\s+(?:\w+\s+){0,3}(?:more|better|most|best|correct|right|likelier|answer|preferred|preferable|fits)\b"
 )
 """Words that take an answer back, or another letter that is said to be the better one."""
 _CANNOT = re.compile(r"(?<!\w)can(?:not|'t|\s+not)(?!\w)", re.IGNORECASE)
 _LEAD = re.compile(
-    r"(?:(?:so|thus|therefore|then|based\s+on\s+the\s+\w+|according\s+to\s+the\s+\w+|i\s+(?:think|believe)(?:\s+that)?)\W+)?"
-    r"(?:(?:it|this|that|there|the\s+(?:correct\s+|right\s+|best\s+)?answer|my\s+answer|the\s+(?:person|one)\s+who(?:\s+\w+){1,9}?(?=\s+(?:is|was)\b))"
-    r"(?:'s|\s+is|\s+was|\s+must\s+be|\s+would\s+be)?|(?:i\s+(?:would\s+)?|i'd\s+)(?:choose|pick|say|answer)|es\s+war|fue"
-    r"|era|c'était|c'est)\W+(?:that\s+)?",
-    re.IGNORECASE,
+    rf"(?:{alternatives('choice', 'before_leads')}\W+)?{alternatives('choice', 'leads')}\W+", re.IGNORECASE
 )
 _TAIL = re.compile(
     r"(?<!\W)\W+(?:from|based\s+on|given|with)\s+(?:only\s+)?(?:the|this|what)(?:\s+[\w']+){1,4}\W*\Z", re.IGNORECASE
