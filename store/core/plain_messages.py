@@ -57,4 +57,6 @@ def plain_message(error: Mapping[str, Any], valid_names: Iterable[str] = ()) -> 
     if kind in _FORMS:
         return _FORMS[kind]
     message = str(error["msg"]).removeprefix("Value error, ")
-    return message.replace("Input should", "must").replace("must be a valid", "must be")
+    return (
+        message.replace("Input should", "must").replace("String should", "must").replace("must be a valid", "must be")
+    )
