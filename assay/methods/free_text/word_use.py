@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from scipy import special
@@ -25,12 +25,6 @@ MOST_WORDS = 10
 SURE = 0.05
 """Largest p-value, adjusted by Holm's method for all words and values, of a word that is listed."""
 
-LEAST_TEXTS = 6
-"""Minimum number of texts with a name that comes with one value: of evenly used names, 3 % come with one by chance."""
-
-OF_ONE_VALUE = 0.9
-"""Smallest share of the texts with a name that are about one value, if the name comes with that value."""
-
 _NAMED = re.compile(
     r"(?:\b(?:named|called|[Mm]eet|[Ii]ntroduc\w+|name\s+is|Dear|Mr|Ms|Mrs|Dr)\.?|\A\W*)\s*\b([A-Z][^\W\d_]+)"
     r"(?:\s+([A-Z][^\W\d_]+))?"
@@ -45,36 +39,10 @@ def words_of(text: str) -> list[str]:
     return [word.casefold() for word in _WORD.findall(text)]
 
 
-def names_of_one_value(
-    texts: Sequence[tuple[int, str]], values: int, left_out: frozenset[str]
-) -> tuple[float, tuple[str, ...]]:
-    """Return the largest share of a value's texts with names that come with this value alone, and these names.
-
-    Parameters
-    ----------
-    texts : sequence of (int, str)
-        Values and texts.
-    values : int
-        Number of values.
-    left_out : frozenset of str
-        Words in lower case that are no such names: of prompts, of groups, and names that are exchanged.
-    """
-    named = {name for _, text in texts for match in _NAMED.finditer(text) for name in match.groups() if name}
-    words = [(value, set(_WORD.findall(text))) for value, text in texts]
-    common = {word for _, several in words for word in several if word.islower()} | left_out
-    counts = {name: [0] * values for name in named if name.casefold() not in common}
-    for value, several in words:
-        for name in several & counts.keys():
-            counts[name][value] += 1
-    tied = {
-        name: by_value.index(max(by_value))
-        for name, by_value in counts.items()
-        if sum(by_value) >= LEAST_TEXTS and max(by_value) >= OF_ONE_VALUE * sum(by_value)
-    }
-    totals = Counter(value for value, _ in words)
-    holding = Counter(value for value, several in words if any(tied.get(word) == value for word in several))
-    frequent = sorted(tied, key=lambda name: (-max(counts[name]), name))
-    return max((holding[value] / total for value, total in totals.items()), default=0.0), tuple(frequent)
+def invented_names(texts: Collection[str]) -> set[str]:
+    """Return the words, in lower case, that are names of people in some text and never stand there in lower case."""
+    named = {name.casefold() for text in texts for match in _NAMED.finditer(text) for name in match.groups() if name}
+    return named - {word for text in texts for word in _WORD.findall(text) if word.islower()}
 
 
 def typical_words(
