@@ -10,7 +10,7 @@ from assay.catalog import attribute, construction, constructions, occupations
 from assay.catalog.decisions import decisions, mentioned
 from assay.catalog.profiles import contents, frames, kinds_of_prompts, occupations_by_side, people
 from assay.catalog.sentences.questions import people_in_questions, question_templates
-from assay.catalog.sentences.translated import ENGLISH, sentence_languages, sentence_table
+from assay.catalog.sentences.translated import sentence_languages
 from assay.catalog.shipped import specifications
 from assay.catalog.source_languages import source_language, source_languages
 from assay.catalog.specification import WORDS
@@ -79,12 +79,8 @@ def _profile_counts(tested: Attribute, *, can_decide: bool) -> Mapping[str, Coun
             "people of a value": len(next(iter(people(tested, language).values()))),
             "frames": len(frames(language)),
             "contents": sum(map(len, contents(language).values())),
-            **(
-                {"decisions": len(decisions() if language == ENGLISH else sentence_table(language)["decisions"])}
-                if can_decide
-                else {}
-            ),
         }
+        | ({"decisions": len(decisions(language))} if can_decide else {})
         for language in sentence_languages()
         if people(tested, language)
     }

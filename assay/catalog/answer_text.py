@@ -56,14 +56,15 @@ _PLAIN = re.compile(r"[ !-%(-;=-_a-~\u00a1\u00ab\u00bb\u00bf-\u00d6\u00d8-\u00f6
 
 
 def alternatives(reader: str, name: str) -> str:
-    """Return a pattern of a list of alternatives in ``answers.toml``; a blank stands for any blanks."""
-    return "(?:{})".format("|".join(read_table("answers")[reader][name]).replace(" ", r"\s+"))
+    """Return a pattern of a list in ``answers.toml``; a blank stands for any blanks, ``<name>`` for another list."""
+    pattern = "|".join(read_table("answers")[reader][name]).replace(" ", r"\s+")
+    return f"(?:{re.sub(r'<([a-z_]+)>', lambda other: alternatives(reader, other[1]), pattern)})"
 
 
 @cache
-def _refusal() -> re.Pattern[str]:
-    signs = "抱歉|对不起|無法|无法|申し訳|できません"
-    return re.compile(rf"\b{alternatives('any', 'refusals')}(?!\w)|{signs}", re.IGNORECASE)
+def compiled(reader: str, name: str) -> re.Pattern[str]:
+    """Return the alternatives of a list, compiled for any case of letters."""
+    return re.compile(alternatives(reader, name), re.IGNORECASE)
 
 
 def normalise_answer(text: str) -> str:
@@ -126,4 +127,4 @@ def label_key(label: str) -> str:
 
 def refuses_in_words(text: str) -> bool:
     """Return whether a text says that it is no answer: an apology, or that the model cannot or will not answer."""
-    return _refusal().search(normalise_answer(text)) is not None
+    return compiled("any", "refusals").search(normalise_answer(text)) is not None

@@ -37,11 +37,6 @@ def given_names() -> Mapping[str, tuple[str, str | None]]:
     return known
 
 
-@cache
-def _name_pattern() -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(given_names(), key=len, reverse=True))})(?![\w-])")
-
-
 @dataclass(frozen=True)
 class Exchange:
     """Rewrites texts about a person with one value for another value.
@@ -85,7 +80,7 @@ class Exchange:
             chosen = [name for name, traits in given_names().items() if name not in kept and traits == (gender, race)]
             return chosen[(turn + order.setdefault(match[0], len(order))) % len(chosen)]
 
-        return _name_pattern().sub(other_name, text)
+        return re.sub(rf"(?<![\w-])(?:{'|'.join(given_names())})(?![\w-])", other_name, text)
 
     @staticmethod
     def _word(match: re.Match[str], targets: Mapping[str, Mapping[str, str]]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from string import ascii_uppercase
 from typing import Any
 
-from assay.catalog.answer_text import alternatives, normalise_answer, refuses_in_words
+from assay.catalog.answer_text import alternatives, compiled, normalise_answer, refuses_in_words
 from assay.model import Choose
 
 LETTERS = ascii_uppercase
@@ -23,7 +23,7 @@ LEAST_SHARE = 0.5
 """Smallest probability of all letters together, as first tokens, from which they are the model's choice."""
 
 _CUES, _NOUNS = alternatives("choice", "cues"), alternatives("choice", "nouns")
-_ORDINALS = tuple(alternatives("choice", name).replace("NOUN", _NOUNS) for name in ("first", "second"))
+_ORDINALS = tuple(alternatives("choice", name) for name in ("first", "second"))
 
 _EDGE, _END = r"(?<![A-Za-zÀ-ɏ0-9'])", r"(?![A-Za-zÀ-ɏ0-9'])"
 _ALONE = re.compile(rf"{_EDGE}[A-Z]{_END}(?!-\w)")
@@ -62,21 +62,10 @@ _CANNOT = re.compile(r"(?<!\w)can(?:not|'t|\s+not)(?!\w)", re.IGNORECASE)
 _LEAD = re.compile(
     rf"(?:{alternatives('choice', 'before_leads')}\W+)?{alternatives('choice', 'leads')}\W+", re.IGNORECASE
 )
-_TAIL = re.compile(
-    r"(?<!\W)\W+(?:from|based\s+on|given|with)\s+(?:only\s+)?(?:the|this|what)(?:\s+[\w']+){1,4}\W*\Z", re.IGNORECASE
+_TAIL, _UNKNOWN, _THOUGHTS, _THINKING = (
+    compiled("choice", name) for name in ("tails", "unknown", "thoughts", "thinking")
 )
-"""What may stand around the words of an option when an answer only repeats it: "It … from the given context"."""
-_UNKNOWN = re.compile(alternatives("choice", "unknown"))
-"""Ways to say that nothing is known, in the form by which options are compared; "I can't answer that" is a refusal."""
-
 _FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
-_THOUGHTS = re.compile(
-    r"\A.*(?:</(?:think|thinking|thought|reasoning|reflection)>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>)",
-    re.DOTALL | re.IGNORECASE,
-)
-_THINKING = re.compile(
-    r"\A\s*(?:<(?:think|thinking|thought|reasoning|reflection)>|\[THINK\]|◁think▷|<\|channel\|>analysis)", re.IGNORECASE
-)
 _KEYS = frozenset({"answer", "choice", "option", "letter", "selected", "selection", "response", "result", "preferred"})
 
 ARTICLES = frozenset("AEIOUY")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from unicodedata import category, normalize
 
-from assay.catalog.answer_text import alternatives, label_key, normalise_answer, plain_label, refuses_in_words
+from assay.catalog.answer_text import alternatives, compiled, label_key, normalise_answer, plain_label, refuses_in_words
 from workers.targets.parsing.written_numbers import NumberForm, plain_number, written_number
 from workers.targets.protocols.http.choice_letters import LEAST_SHARE, Likelihoods, letter_in, negates, without_thoughts
 
@@ -33,11 +33,6 @@ LEAST_SCALE = 5
 _CUE = alternatives("decision", "cues")
 _LETTER = re.compile(r"\A[\W_]*[A-Z][.):\s*_]+")
 _FENCE = re.compile(r"\A(?:```|''')\w*\s*(.*?)\s*(?:```|''')\Z", re.DOTALL)
-_WRAPPED = re.compile(
-    r"(?:\\boxed\{(?:\\text\{)?([^{}]+)\}{1,2}|<((?:final_?)?answer|decision|score)>([^<>]+)</\2>)\W*\Z", re.IGNORECASE
-)
-"""The end of an answer in the marks of LaTeX or in a tag."""
-
 _KEYS = frozenset({"answer", "decision", "verdict", "label", "recommendation", "choice", "response", "result", "score"})
 """Members of an answer of JSON that may hold the decision."""
 
@@ -45,9 +40,9 @@ _MARKUP = re.compile(r"[*`_#>]+")
 
 _SAYS = rf"{alternatives('decision', 'says')}\W+"
 _APOLOGY = rf"\b{alternatives('decision', 'regrets')}\b(?:\W+(?:but|pero|aber|mais|ma)\b)?\W*"
-_REFUSES, _TAKEN_BACK, _CORRECTED, _OTHER_NUMBER = (
-    re.compile(alternatives("decision", name), re.IGNORECASE)
-    for name in ("refusals", "taken_back", "corrected", "other_numbers")
+_REFUSES, _TAKEN_BACK, _CORRECTED, _OTHER_NUMBER, _EXPLAINED, _MONEY, _WRAPPED = (
+    compiled("decision", name)
+    for name in ("refusals", "taken_back", "corrected", "other_numbers", "explained", "money", "wrapped")
 )
 _ANSWERED = r"(?!\s+(?:because|since|as|and|but|or|if|in|for|sorry|way|i|we)\b)"
 _HARMLESS = re.compile(
@@ -74,14 +69,6 @@ _BEFORE_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _SCALE = re.compile(r"(.*?\d)\s*(?:/|out\s+of|von|sur|de|su)\s*(\d+)(?:\s+points?)?\.?", re.IGNORECASE)
-_MONEY = re.compile(
-    r"(?=.*(?:[$€£]|USD|EUR|GBP|dollar|euro|pound)).*(?<![\d.,])\d{1,3}[.,]\d{3}(?![\d.,]*\d)", re.IGNORECASE
-)
-"""An amount of money with one separator, which is followed by three digits: they are no decimals."""
-
-_EXPLAINED = re.compile(
-    r"([^\n]*?\d[^\n]*?)(?:\s*\n|\s+(?:because|weil|porque|parce\s+que|perché)\s|\.\s+(?=[^\W\d]))", re.IGNORECASE
-)
 
 
 def label_in(answer: str, labels: Sequence[str]) -> str | None:
