@@ -58,7 +58,7 @@ _PLAIN = re.compile(r"[ !-%(-;=-_a-~\u00a1\u00ab\u00bb\u00bf-\u00d6\u00d8-\u00f6
 def alternatives(reader: str, name: str) -> str:
     """Return a pattern of a list in ``answers.toml``; a blank stands for any blanks, ``<name>`` for another list."""
     pattern = "|".join(read_table("answers")[reader][name]).replace(" ", r"\s+")
-    return f"(?:{re.sub(r'<([a-z_]+)>', lambda other: alternatives(reader, other[1]), pattern)})"
+    return f"(?:{re.sub(r'<([a-z_]+)>', lambda slot: alternatives(reader, slot[1]), pattern)})"
 
 
 @cache

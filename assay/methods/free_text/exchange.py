@@ -28,13 +28,13 @@ def _stands_alone_before(word: str) -> bool:
 @cache
 def given_names() -> Mapping[str, tuple[str, str | None]]:
     """Return the first names of the catalog, each with its gender and, if it indicates one, its race."""
-    known: dict[str, tuple[str, str | None]] = {
+    traits: dict[str, tuple[str, str | None]] = {
         name: (gender, None) for gender, group in names(attribute("gender")).items() for name in group
     }
     for race, group in names(attribute("race-names")).items():  # the first half of each group are women
         for index, person in enumerate(group):
-            known[person.split()[0]] = ("she" if index < len(group) / 2 else "he", race)
-    return known
+            traits[person.split()[0]] = ("she" if index < len(group) / 2 else "he", race)
+    return traits
 
 
 @dataclass(frozen=True)
@@ -66,18 +66,20 @@ class Exchange:
 
     def _renamed(self, text: str, before: str, after: str, turn: int) -> str:
         """Return a text with other names in place of those that are neither the person's nor another group's."""
-        kept = {word.strip(",") for person in self.persons.values() for word in person.split()}
+        person_words = {word.strip(",") for person in self.persons.values() for word in person.split()}
         order: dict[str, int] = {}
 
         def other_name(match: re.Match[str]) -> str:
-            if match[0] in kept:
+            if match[0] in person_words:
                 return match[0]
             gender, race = given_names()[match[0]]
             old, new = (set(value.split(", ")) for value in (before, after))
             gender = next(iter(new & {"he", "she"}), gender) if gender in old else gender
-            races = {known for _, known in given_names().values() if known is not None}
+            races = {of_name for _, of_name in given_names().values() if of_name is not None}
             race = next(iter(new & races), None) if race in old or not old & races or race is None else race
-            chosen = [name for name, traits in given_names().items() if name not in kept and traits == (gender, race)]
+            chosen = [
+                name for name, traits in given_names().items() if name not in person_words and traits == (gender, race)
+            ]
             return chosen[(turn + order.setdefault(match[0], len(order))) % len(chosen)]
 
         return re.sub(rf"(?<![\w-])(?:{'|'.join(given_names())})(?![\w-])", other_name, text)

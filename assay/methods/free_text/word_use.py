@@ -41,8 +41,8 @@ def words_of(text: str) -> list[str]:
 
 def invented_names(texts: Collection[str]) -> set[str]:
     """Return the words, in lower case, that are names of people in some text and never stand there in lower case."""
-    named = {name.casefold() for text in texts for match in _NAMED.finditer(text) for name in match.groups() if name}
-    return named - {word for text in texts for word in _WORD.findall(text) if word.islower()}
+    names = {name.casefold() for text in texts for match in _NAMED.finditer(text) for name in match.groups() if name}
+    return names - {word for text in texts for word in _WORD.findall(text) if word.islower()}
 
 
 def typical_words(

@@ -119,7 +119,7 @@ def _stands(label: str, explanation: str, labels: Sequence[str]) -> bool:
     explanation = _HARMLESS.sub(" … ", explanation)
     if _REFUSES.search(explanation) or _CORRECTED.search(explanation):
         return False
-    if any(_mentions(explanation, other, labels) for other in labels if other != label):
+    if any(_mentions(explanation, rival, labels) for rival in labels if rival != label):
         return False
     if negates(label) or label.casefold() in _DENIES:
         return True
@@ -180,7 +180,7 @@ def _forms(label: str, labels: Sequence[str]) -> str:
     stem = _ENDING.sub("", label) if label.isascii() and label.isalpha() and len(label) > LEAST_STEM else ""
     inner = rf"(?:{exact}|{stem}{_ENDINGS})" if len(stem) >= LEAST_STEM else exact
     inner = "".join(f"[{char}{plain[0]}]" if len(plain := normalize("NFD", char)) > 1 else char for char in inner)
-    same = [other for other in labels if re.fullmatch(inner, plain_label(other), re.IGNORECASE)]
+    same = [rival for rival in labels if re.fullmatch(inner, plain_label(rival), re.IGNORECASE)]
     return rf"(?<![\w-])(?:{inner if len(same) == 1 else exact})(?![\w-])"
 
 
@@ -190,10 +190,10 @@ def _mentions(text: str, label: str, labels: Sequence[str]) -> bool:
     return any(match[0].casefold() != "si" or label.casefold() == "si" for match in spellings)
 
 
-def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None, asked: str = "") -> float | None:
+def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None, prompt: str = "") -> float | None:
     """Return the number that an answer consists of; ``None`` for any other text and outside the range.
 
-    A heading before the number, "about", marks around it, its currency, units that the prompt `asked` for, the end of
+    A heading before the number, "about", marks around it, its currency, units that the `prompt` asks for, the end of
     the range after it ("75/100") and a reason without numbers are no part of it. Without a declared `form`, a number
     is read if both forms of numbers agree on it or only one of them gives a number within the range.
     """
@@ -206,8 +206,8 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
     if (scale := _SCALE.fullmatch(plain)) and float(scale[2]) == bounds[1] >= LEAST_SCALE:
         plain = scale[1]
     units = re.findall(r"[^\W\d_]+", re.sub(r"\d[eE](?=[+-]?\d)", "", plain).casefold())
-    known = alternatives("decision", "units")
-    if not all(re.fullmatch(known, unit) or re.search(rf"\b{unit}\b", asked, re.IGNORECASE) for unit in units):
+    usual = alternatives("decision", "units")
+    if not all(re.fullmatch(usual, unit) or re.search(rf"\b{unit}\b", prompt, re.IGNORECASE) for unit in units):
         return None
     forms: tuple[NumberForm, ...] = ("decimal-point", "decimal-comma") if form is None else (form,)
     numbers = {number for name in forms if (number := written_number(plain, name)) is not None}
