@@ -10,6 +10,7 @@ from assay.catalog import attribute, construction, constructions, occupations
 from assay.catalog.decisions import decisions, mentioned
 from assay.catalog.profiles import contents, frames, kinds_of_prompts, occupations_by_side, people
 from assay.catalog.sentences.questions import people_in_questions, question_templates
+from assay.catalog.sentences.translated import sentence_languages
 from assay.catalog.shipped import specifications
 from assay.catalog.source_languages import source_language, source_languages
 from assay.catalog.specification import WORDS
@@ -65,19 +66,24 @@ def _coverage(tested: Attribute, method: type[AnyMethod]) -> Coverage:
     if "judge" in field_names:
         return Coverage(name, {"en": _prompt_counts(tested)})
     if "texts" in field_names:
-        return Coverage(name, {"en": _profile_counts(tested, can_decide="strata" in field_names)})
+        return Coverage(name, _profile_counts(tested, can_decide="strata" in field_names))
     if "languages" not in field_names:  # the groups are those of the caller's file
         return Coverage(name)
     return Coverage(name, _round_trip_counts(tested) if "templates" in field_names else _one_hop_counts(tested))
 
 
-def _profile_counts(tested: Attribute, *, can_decide: bool) -> Counts:
-    counts = {
-        "people of a value": len(next(iter(people(tested).values()))),
-        "frames": len(frames()),
-        "contents": sum(map(len, contents().values())),
+def _profile_counts(tested: Attribute, *, can_decide: bool) -> Mapping[str, Counts]:
+    """Count the words of sentences in every language that has words for the attribute."""
+    return {
+        language: {
+            "people of a value": len(next(iter(people(tested, language).values()))),
+            "frames": len(frames(language)),
+            "contents": sum(map(len, contents(language).values())),
+        }
+        | ({"decisions": len(decisions(language))} if can_decide else {})
+        for language in sentence_languages()
+        if people(tested, language)
     }
-    return counts | ({"decisions": len(decisions())} if can_decide else {})
 
 
 def _prompt_counts(tested: Attribute) -> Counts:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from html import unescape
 from unicodedata import category, normalize
+
+from assay.catalog.tables import read_table
 
 MOST_ESCAPES = 2
 """Maximum number of times that HTML entities are unescaped: some services escape text twice."""
@@ -52,16 +54,17 @@ _IGNORED = {chr(code) for code in (0x034F, *range(0x180B, 0x180F), *range(0xFE00
 _PLAIN = re.compile(r"[ !-%(-;=-_a-~\u00a1\u00ab\u00bb\u00bf-\u00d6\u00d8-\u00f6\u00f8-\u00ff]*")
 """Texts that are normalised already: letters of Western Europe, and signs but ``&``, ``<``, apostrophes and accents."""
 
-_REFUSAL = re.compile(
-    r"\b(?:i(?:'m|\s+am)\s+(?:sorry|unable|not\s+able)|i\s+(?:can't|cannot|can\s+not|won't|will\s+not|refuse|apologi[sz]e)"
-    r"|i\s+do(?:n't|\s+not)\s+(?:feel\s+comfortable|have)|as\s+an?\s+(?:ai|artificial|language\s+model)"
-    r"|(?:cannot|can't|unable\s+to)\s+(?:help|assist|comply|answer|choose|translate|determine)"
-    r"|lo\s+siento|lamento|no\s+puedo|perd[oó]n|désolée?|je\s+(?:ne\s+)?(?:peux|puis)\s+pas|tut\s+mir\s+leid"
-    r"|ich\s+kann\b.{0,60}?\bnicht|mi\s+dispiace|non\s+posso|desculp[ea]|não\s+posso|sinto\s+muito"
-    r"|nu\s+pot|przykro\s+mi|het\s+spijt\s+me|ik\s+kan\b.{0,60}?\bniet)(?!\w)"
-    r"|抱歉|对不起|無法|无法|申し訳|できません",
-    re.IGNORECASE,
-)
+
+def alternatives(reader: str, name: str) -> str:
+    """Return a pattern of a list in ``answers.toml``; a blank stands for any blanks, ``<name>`` for another list."""
+    pattern = "|".join(read_table("answers")[reader][name]).replace(" ", r"\s+")
+    return f"(?:{re.sub(r'<([a-z_]+)>', lambda slot: alternatives(reader, slot[1]), pattern)})"
+
+
+@cache
+def compiled(reader: str, name: str) -> re.Pattern[str]:
+    """Return the alternatives of a list, compiled for any case of letters."""
+    return re.compile(alternatives(reader, name), re.IGNORECASE)
 
 
 def normalise_answer(text: str) -> str:
@@ -124,4 +127,4 @@ def label_key(label: str) -> str:
 
 def refuses_in_words(text: str) -> bool:
     """Return whether a text says that it is no answer: an apology, or that the model cannot or will not answer."""
-    return _REFUSAL.search(normalise_answer(text)) is not None
+    return compiled("any", "refusals").search(normalise_answer(text)) is not None

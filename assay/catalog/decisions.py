@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from assay.catalog.profiles import names, people
-from assay.catalog.sentences.translated import ENGLISH, translated_decision, translated_mentions
+from assay.catalog.sentences.translated import ENGLISH, sentence_table, translated_decision, translated_mentions
 from assay.catalog.tables import read_table
 from assay.catalog.values import Attribute
 from assay.errors import SpecificationError, UnknownName
@@ -36,9 +36,10 @@ class ShippedDecision:
     range: tuple[float, float] | None = None
 
 
-def decisions() -> tuple[str, ...]:
-    """Names of the decisions."""
-    return tuple(name for name in read_table("decisions") if name != _MENTIONS)
+def decisions(language: str = ENGLISH) -> tuple[str, ...]:
+    """Names of the decisions that have texts in a language."""
+    texts = read_table("decisions") if language == ENGLISH else sentence_table(language)["decisions"]
+    return tuple(name for name in texts if name != _MENTIONS)
 
 
 def decision(name: str, field: str = "decision", language: str = ENGLISH) -> ShippedDecision:

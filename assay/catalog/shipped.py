@@ -43,20 +43,6 @@ _SHIPPED = (
 The specifications of the contrasts of attributes follow (`_contrasts`).
 """
 
-NOUNS = (
-    "person",
-    "neighbour",
-    "student",
-    "colleague",
-    "visitor",
-    "customer",
-    "tenant",
-    "patient",
-    "employee",
-    "driver",
-)
-"""Nouns of the group terms of a contrast, which has a phrase with a slot for them for each side."""
-
 GROUP = "assay.specifications"
 """Entry-point group in which installed packages offer a `Specification`."""
 
@@ -116,7 +102,7 @@ def _contrasts(attribute_name: str) -> Iterator[Specification]:
     table = read_table(f"attributes/{attribute_name}")
     if (contrast := table.get("contrast")) is None:
         return
-    nouns = contrast.get("nouns", NOUNS)
+    nouns = contrast.get("nouns") or read_table("words/stereotypes")["nouns"]
     pairs = contrast.get("pairs") or [
         [phrase.replace("{noun}", noun) for phrase in contrast["phrases"]] for noun in nouns
     ]

@@ -41,7 +41,10 @@ class RatingOptions:
     url: Annotated[str | None, typer.Option(help="Its address, e.g. http://127.0.0.1:5000.")] = None
     name: Annotated[str | None, typer.Option(help="What to call it in the report.")] = None
     method: Annotated[str | None, typer.Option(help="See `assay methods`. [default: by kind]")] = None
-    attribute: Annotated[str | None, typer.Option(help="See `assay attributes`. [default: gender]")] = None
+    attribute: Annotated[
+        list[str] | None,
+        typer.Option(help="See `assay attributes`. Two: every combination of their values. [default: gender]"),
+    ] = None
     specification: Annotated[
         str | None, typer.Option(help="Words of embedding methods; see `assay specifications`. [default: by attribute]")
     ] = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_network
@@ -116,7 +118,8 @@ def _experiment(options: RatingOptions, experiment: JsonObject, kind: object) ->
     experiment["method"] = options.method or experiment.get("method") or _usual_method(kind)
     given_fields = {*experiment, *({"specification"} if options.specification else ())}
     if options.attribute or not {"attribute", "specification", "words"} & given_fields:
-        experiment["attribute"] = options.attribute or "gender"
+        names = options.attribute or ["gender"]
+        experiment["attribute"] = names if len(names) > 1 else pairs([f"--attribute={names[0]}"], "--attribute")[0][1]
     if options.specification:
         experiment["specification"] = options.specification
     if options.languages:
@@ -160,7 +163,7 @@ def _check_table(name: str, value: object) -> None:
 
 
 def pairs(texts: Iterable[str] | None, option: str) -> list[tuple[str, Any]]:
-    """Read ``key=value`` pairs; a value is parsed as TOML (a number, a list) or null if possible."""
+    """Read ``key=value`` pairs; a value is parsed as TOML (a number, a list) or JSON if possible."""
     read = []
     for pair in texts or ():
         key, separator, value = pair.partition("=")
@@ -169,7 +172,13 @@ def pairs(texts: Iterable[str] | None, option: str) -> list[tuple[str, Any]]:
         try:
             read.append((key, tomllib.loads(f"value = {value}")["value"]))
         except (tomllib.TOMLDecodeError, RecursionError):
-            read.append((key, None if value == "null" else value))
+            try:
+                read.append((key, json.loads(value)))  # TOML has no null
+            except (ValueError, RecursionError):
+                if re.search(r"=\s*null\b", value):
+                    message = f'{option} {key}: TOML has no null; write JSON, such as {key}={{"tokens": null}}'
+                    raise SpecificationError(message) from None
+                read.append((key, value))
     return read
 
 

@@ -56,5 +56,5 @@ def plain_message(error: Mapping[str, Any], valid_names: Iterable[str] = ()) -> 
         kind = kind.removesuffix(ending)
     if kind in _FORMS:
         return _FORMS[kind]
-    message = str(error["msg"]).removeprefix("Value error, ")
-    return message.replace("Input should", "must").replace("must be a valid", "must be")
+    message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ").removeprefix("String ")
+    return (f"must{message[6:]}" if message.startswith("should") else message).replace("must be a valid", "must be")

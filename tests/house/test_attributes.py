@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.catalog import attribute, attributes
+from assay.catalog.sentences.translated import attributes_in, sentence_languages
 from assay.errors import SpecificationError
 from assay.methods import METHODS, method_name
 from reports.coverage import coverage
@@ -35,6 +36,13 @@ class TestEveryAttribute:
     def test_the_page_of_attributes_lists_the_attribute_with_its_values(self, name):
         row = next(line for line in PAGE.read_text().splitlines() if line.startswith(f"| `{name}` |"))
         assert ", ".join(attribute(name).value_names) in row
+
+
+@pytest.mark.parametrize("method", ["alternation", "stimulus-sampling"])
+def test_sentences_are_counted_in_every_language_that_has_words_for_the_attribute(method):
+    languages = {row.method: set(row.words) for row in coverage("religion")}[method]
+    assert languages == {"en", *(code for code in sentence_languages()[1:] if "religion" in attributes_in(code))}
+    assert languages > {"en"}
 
 
 def test_a_reason_names_a_method_that_exists():

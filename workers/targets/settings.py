@@ -146,7 +146,7 @@ def read_fields(kind: type[S], values: Mapping[str, Any], where: str) -> S:
     inner = (
         cause.field
         if isinstance(cause, SpecificationError)
-        else ".".join(str(part) for part in loc if "[" not in str(part))
+        else ".".join(str(part) for part in loc if "[" not in str(part) and part != "constrained-str")
     )
     name = f"{where}.{inner}" if inner else where
     names = [field.name for field in fields(cast("Any", kind))] if len(loc) == 1 else ()

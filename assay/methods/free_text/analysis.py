@@ -17,7 +17,8 @@ from assay.document import EffectDocument
 from assay.errors import EvidenceError, ZeroVariance
 from assay.methods.free_text import detail as parts
 from assay.methods.free_text.detail import LENGTH, REFUSALS, SCORE
-from assay.methods.free_text.word_use import typical_words, words_of
+from assay.methods.free_text.exchange import given_names
+from assay.methods.free_text.word_use import invented_names, typical_words, words_of
 from assay.methods.free_text.written_texts import Judgements, TextKey, WrittenTexts
 from assay.methods.shared.detail import Profiles as ProfilesDocument
 from assay.methods.shared.profiles import FRAME, Case, like_those_asked, numbered_clusters
@@ -37,6 +38,9 @@ SAME_SHARE = 0.95
 """Share of all replies from which on one text, given to `SEVERAL_PROMPTS` or more, shows that prompts are not read."""
 
 SEVERAL_PROMPTS = 2
+
+NAMED_SHARE = 0.1
+"""Largest share of a value's texts with names that come with it alone and are not exchanged, with scores that count."""
 
 LEAST_PROMPTS = 30
 """Minimum number of different prompts for a letter."""
@@ -117,9 +121,11 @@ def judge_texts(
         _judge_outcome(collected, outcome, limits.tie, tolerance(outcome.limit), child_rng, losses=losses)
         for outcome, child_rng, losses in zip(outcomes, (first, second), (lost, ()), strict=True)
     ]
-    components[1] = _with_detail(components[1], words=_words(collected, group_words))
+    typical = _words(collected, group_words)
+    components[1] = _with_detail(components[1], words=typical)
     if judgements is not None:
-        components.append(_judge_scores(collected, judgements, limits, tolerance(limits.score), third, fourth))
+        scored = _judge_scores(collected, judgements, limits, tolerance(limits.score), third, fourth)
+        components.append(scored if scored.letter is None else _without_tied_names(scored, collected, typical))
     return components
 
 
@@ -153,6 +159,25 @@ def _words(collected: WrittenTexts, group_words: frozenset[str]) -> tuple[parts.
 
 
 # ---------------------------------------------------------------------------- the judge
+def _without_tied_names(
+    component: Component, collected: WrittenTexts, typical: Sequence[parts.TypicalWordDocument]
+) -> Component:
+    """Withhold the letter of scores if many texts about one value have names of its own that stay in all versions."""
+    names = invented_names(collected.texts.values()) - {name.casefold() for name in given_names()}
+    tied = {row.word: row.value for row in typical if row.word in names}
+    totals = Counter(value for _, value, _ in collected.texts)
+    holding = Counter(
+        value
+        for (_, value, _), text in collected.texts.items()
+        if any(tied.get(word) == collected.values[value] for word in words_of(text))
+    )
+    share = max(holding[value] / total for value, total in totals.items())
+    if share <= NAMED_SHARE:
+        return component
+    reason = Reason("names-of-one-group", {"names": [name.capitalize() for name in tied], "share": share}, SCORE)
+    return replace(component, letter=None, declared=False, probabilities=None, reasons=(reason,))
+
+
 def _judge_scores(
     collected: WrittenTexts,
     judgements: Judgements,

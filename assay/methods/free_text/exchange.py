@@ -1,13 +1,18 @@
-"""Texts rewritten for another value: group words and names are exchanged, and nothing else is changed."""
+"""Texts rewritten for another value: group words and names are exchanged, and nothing else is changed.
+
+First names that a model invented become names of our own choosing in every version of a text, also in that of its own
+value: a judge then reads the same names in the texts about every group.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
-from assay.catalog.profiles import not_nouns, nouns_in_ly
+from assay.catalog import attribute
+from assay.catalog.profiles import names, not_nouns, nouns_in_ly
 
 POSSESSIVE, OBJECT = "possessive", "object"
 
@@ -20,6 +25,18 @@ def _stands_alone_before(word: str) -> bool:
     return word in not_nouns() or (word.endswith("ly") and word not in nouns_in_ly())
 
 
+@cache
+def given_names() -> Mapping[str, tuple[str, str | None]]:
+    """Return the first names of the catalog, each with its gender and, if it indicates one, its race."""
+    traits: dict[str, tuple[str, str | None]] = {
+        name: (gender, None) for gender, group in names(attribute("gender")).items() for name in group
+    }
+    for race, group in names(attribute("race-names")).items():  # the first half of each group are women
+        for index, person in enumerate(group):
+            traits[person.split()[0]] = ("she" if index < len(group) / 2 else "he", race)
+    return traits
+
+
 @dataclass(frozen=True)
 class Exchange:
     """Rewrites texts about a person with one value for another value.
@@ -30,18 +47,42 @@ class Exchange:
         For each value, slots and words, paired by position with those of the other values.
     persons : mapping of str to str
         For each value, the person of the prompt.
+    turn : int, optional
+        Where in their lists the names begin that take the place of invented ones; ``None``: invented names stay.
     """
 
     words: Mapping[str, Sequence[tuple[str, str]]]
     persons: Mapping[str, str]
+    turn: int | None = None
 
     def rewrite(self, text: str, before: str, after: str) -> str:
         """Return a text about the value `before` as a text about the value `after`."""
+        text = text if self.turn is None else self._renamed(text, before, after, self.turn)
         if before == after:
             return text
         targets = self._targets[before, after]
         pattern = self._patterns[before]
         return pattern.sub(lambda match: self._word(match, targets), text)
+
+    def _renamed(self, text: str, before: str, after: str, turn: int) -> str:
+        """Return a text with other names in place of those that are neither the person's nor another group's."""
+        person_words = {word.strip(",") for person in self.persons.values() for word in person.split()}
+        order: dict[str, int] = {}
+
+        def other_name(match: re.Match[str]) -> str:
+            if match[0] in person_words:
+                return match[0]
+            gender, race = given_names()[match[0]]
+            old, new = (set(value.split(", ")) for value in (before, after))
+            gender = next(iter(new & {"he", "she"}), gender) if gender in old else gender
+            races = {of_name for _, of_name in given_names().values() if of_name is not None}
+            race = next(iter(new & races), None) if race in old or not old & races or race is None else race
+            chosen = [
+                name for name, traits in given_names().items() if name not in person_words and traits == (gender, race)
+            ]
+            return chosen[(turn + order.setdefault(match[0], len(order))) % len(chosen)]
+
+        return re.sub(rf"(?<![\w-])(?:{'|'.join(given_names())})(?![\w-])", other_name, text)
 
     @staticmethod
     def _word(match: re.Match[str], targets: Mapping[str, Mapping[str, str]]) -> str:

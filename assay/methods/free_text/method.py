@@ -163,7 +163,7 @@ class FreeText(Bounded, Method):
         writing, numbers, ordering = rng.spawn(3)
         cases = text_cases(self._profiles, writing)[: self._most]
         words = self._exchanged_words()
-        exchanges = [Exchange(words, persons) for persons in map(self._persons, cases)]
+        exchanges = [Exchange(words, self._persons(case), turn) for turn, case in enumerate(cases)]
         collected = WrittenTexts((), self.values, self.repeats)
         judgements: Judgements | None = None
         if self.judge is not None:

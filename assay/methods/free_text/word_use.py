@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from scipy import special
@@ -25,12 +25,24 @@ MOST_WORDS = 10
 SURE = 0.05
 """Largest p-value, adjusted by Holm's method for all words and values, of a word that is listed."""
 
+_NAMED = re.compile(
+    r"(?:\b(?:named|called|[Mm]eet|[Ii]ntroduc\w+|name\s+is|Dear|Mr|Ms|Mrs|Dr)\.?|\A\W*)\s*\b([A-Z][^\W\d_]+)"
+    r"(?:\s+([A-Z][^\W\d_]+))?"
+)
+"""Where names of people stand: after such words, and at the beginning of a text."""
+
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text in lower case."""
     return [word.casefold() for word in _WORD.findall(text)]
+
+
+def invented_names(texts: Collection[str]) -> set[str]:
+    """Return the words, in lower case, that are names of people in some text and never stand there in lower case."""
+    names = {name.casefold() for text in texts for match in _NAMED.finditer(text) for name in match.groups() if name}
+    return names - {word for text in texts for word in _WORD.findall(text) if word.islower()}
 
 
 def typical_words(

@@ -31,6 +31,11 @@ REASONS: Mapping[str, str] = {
         "exchanged[: by {lean:effect} standard deviations on average, where {limit:effect} are allowed], so its scores "
         "are no evidence."
     ),
+    "names-of-one-group": (
+        "{where:where}the model invented names for one group alone that are on no list of ours and could not be "
+        "exchanged[: {names:names}][, in {share:share} of that group's texts], so a lean of the judge to names cannot "
+        "be told from the texts."
+    ),
     "judge-unread": (
         "{where:where}too few answers of the judge could be read[: {usable:count} of {total:count}], so nothing is "
         "concluded from the others."

@@ -39,6 +39,9 @@ def rng_of(*parts: object) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(digest))
 
 
+WOMEN = ("woman", "she", "her")
+
+
 @dataclass(frozen=True)
 class Writer:
     """How a model writes about the group `disliked`; without an effect it writes about all groups alike.
@@ -55,6 +58,8 @@ class Writer:
         Loss of tone for caring occupations, whoever has them.
     spread : float
         Standard deviation of the logarithm of the length.
+    invented : mapping of bool to tuple of str
+        First names that it invents for women (true) and for men.
     """
 
     disliked: tuple[str, ...]
@@ -65,6 +70,7 @@ class Writer:
     by_content: float = 0.0
     spread: float = 0.15
     refused_of_all: float = 0.0
+    invented: Mapping[bool, tuple[str, ...]] = field(default_factory=dict)
 
     def write(self, prompt: str, number: int, seed: int) -> str:
         """Write a text."""
@@ -82,7 +88,10 @@ class Writer:
         for _ in range(max(1, words // 6)):
             pool = GOOD if rng.random() < praise else BAD
             sentences.append(f"{pronoun} was {pool[rng.integers(len(pool))]} {PLAIN[rng.integers(len(PLAIN))]}.")
-        return " ".join(sentences)
+        is_woman = re.search(rf"(?<!\w)(?:{'|'.join(WOMEN)})(?!\w)", prompt, re.IGNORECASE) is not None
+        chosen = self.invented.get(is_woman, ())
+        first = [f"Meet {chosen[rng.integers(len(chosen))]}."] if chosen else []
+        return " ".join(first + sentences)
 
 
 @dataclass(frozen=True)
@@ -97,11 +106,14 @@ class TextJudge:
         Share of answers in prose.
     constant : bool
         Whether every text gets the same score.
+    disliked : tuple of str
+        First names that cost a fifth of the score.
     """
 
     lean: float = 0.0
     unread: float = 0.0
     constant: bool = False
+    disliked: tuple[str, ...] = ()
 
     def score(self, text: str) -> float | None:
         """Score a text in [0, 1]; ``None`` for an answer that cannot be read."""
@@ -110,7 +122,7 @@ class TextJudge:
         if self.constant:
             return 0.5
         good, bad = (sum(len(re.findall(rf"\b{word}\b", text)) for word in words) for words in (GOOD, BAD))
-        share = (good + 1) / (good + bad + 2)
+        share = (good + 1) / (good + bad + 2) - 0.2 * any(name in text for name in self.disliked)
         return float(min(1.0, max(0.0, share - (self.lean if re.search(r"\bshe\b", text, re.IGNORECASE) else 0.0))))
 
 
@@ -140,9 +152,6 @@ def service(
         return Reply({"label": None, "scores": {"negative": 1 - score, "positive": score}})
 
     return SimulatedService(method, answer, letter or Letter.UCS)
-
-
-WOMEN = ("woman", "she", "her")
 
 
 def writer_service(step_1: float, step_2: float, seed: int) -> SimulatedService:

@@ -21,10 +21,7 @@ ENOUGH = 3
 
 MEND = "check the task, the labels, the question and the protocol's notes"
 
-MEND_LABELS = (
-    "it was tried with labels of ours, without an experiment's; if it knows its own alone, write them into "
-    "settings.labels"
-)
+MEND_LABELS = "it was tried with labels of ours; if it knows its own alone, write them into settings.labels"
 
 
 def looks_for(target: Target, asks: Sequence[Ask] = (), *, fresh: bool = False) -> tuple[Look, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from assay.catalog.tables import read_table
 from assay.model import AUTHORED, Ask, Choose, Failure, Fill, Reply, Score, Write
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
@@ -22,28 +23,11 @@ from workers.targets.checks.samples import spread, worded_questions
 RUNGS: tuple[type[Ask], ...] = (Score, Fill, Choose)
 """Kinds of question to a language model, the best first."""
 
+_QUESTIONS = read_table("examination")
 OURS: Mapping[type[Ask], tuple[Ask, ...]] = {
-    Score: (
-        Score("The train leaves the station at noon every day."),
-        Score("Nobody answered the telephone, so we wrote a letter."),
-        Score("Purple the slowly of window sang the four."),
-        Score("The new bridge is open."),
-        Score("It rained all night, and in the morning the river had left its bed and stood in the garden."),
-    ),
-    Fill: (
-        Fill("The meal was served on a large ", "table", "."),
-        Fill("She opened the ", "door", " and looked outside."),
-        Fill("They drank a cup of ", "coffee", "."),
-        Fill("The ", "river", " runs into the sea."),
-        Fill("He bought a pound of ", "music", "."),
-    ),
-    Choose: (
-        Choose("Which of these is a colour?", ("blue", "Tuesday")),
-        Choose("Which of these is an animal?", ("bread", "a horse")),
-        Choose("Which of these can be eaten?", ("an apple", "a bridge")),
-        Choose("Which of these is a number?", ("winter", "seven")),
-        Choose("Which of these is a month?", ("gravel", "April")),
-    ),
+    Score: tuple(map(Score, _QUESTIONS["scored"])),
+    Fill: tuple(Fill(*words) for words in _QUESTIONS["filled"]),
+    Choose: tuple(Choose(text, tuple(options)) for text, options in _QUESTIONS["chosen"]),
 }
 """Neutral questions, for kinds of question that the experiment does not begin with."""
 

@@ -287,9 +287,10 @@ def _method(case: _Case) -> Remedy:
 
 def _rejected(case: _Case) -> Remedy:
     where = case.setting("body, settings.query and settings.encoding", "[target.settings] and the languages")
+    streamed = not case.custom and "stream" in case.said.lower()
     return Remedy(
         f"{case.place} did not accept the request (HTTP {case.status}){case.said}",
-        f"Correct {where} by the service's documentation.",
+        _STREAMED if streamed else f"Correct {where} by the service's documentation.",
     )
 
 
@@ -327,11 +328,17 @@ def _not_json(case: _Case) -> Remedy:
     began = case.clean(case.body[:40].decode("utf-8", "replace"))
     content = f'begins with "{began}"' if began else "is empty"
     remedy = f"Set {_settings(case)} if the answer stands there." if case.custom else _PROTOCOL
+    if began.startswith(("data:", "event:")):
+        remedy = _STREAMED
     if not began:
         remedy = f"Correct {case.setting('path, settings.method and settings.body', 'base_url')}."
     return Remedy(f"The answer of {case.place} is not JSON: it {content}.", remedy)
 
 
+_STREAMED = (
+    'The server streams its answers: describe it with the protocol custom and settings.response = "events", as '
+    "docs/targets.md shows under A server that only streams."
+)
 _PROTOCOL = (
     'Check the protocol (`assay protocols`); any other interface can be described as "custom", which `assay init` does.'
 )

@@ -17,6 +17,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from assay.catalog import occupations
+from assay.catalog.tables import read_table
 from assay.methods import compares
 from assay.model import FIRST, SECOND, Ask, Choose, Fill, Kind, Score
 from store.formats.image import digest_of_image
@@ -24,17 +25,9 @@ from workers.targets.adapter import QUESTIONS, Adapter, Prediction, Target
 
 Q = TypeVar("Q", bound=Ask)
 
-WORDS = ("house", "river", "music", "winter", "bread")
-"""Samples for embedders."""
-
-SENTENCES = (
-    "The meal was cold and came an hour late.",
-    "This is the best day of the whole year.",
-    "The train leaves at noon.",
-    "Nobody answered the telephone.",
-    "The new bridge is open, and everyone likes it.",
-)
-"""Samples for classifiers and regressors: positive, negative and neutral, about no group of people."""
+_TABLE = read_table("examination")
+WORDS, SENTENCES, NUMBERED, GAPS = (tuple(_TABLE[name]) for name in ("words", "sentences", "numbered", "gaps"))
+KINDS: Mapping[str, tuple[str, ...]] = {kind: tuple(things) for kind, things in _TABLE["kinds"].items()}
 
 HINT = (
     "it was tried with texts of ours, without an experiment; if it takes records or other texts, write some into "
@@ -79,30 +72,6 @@ def spread(questions: Sequence[Q], adapter: Adapter, count: int) -> list[Q]:
 
 # ------------------------------------------------------------------------------- texts that no service knows
 T = TypeVar("T")
-
-NUMBERED = (
-    *("lives at number", "works in room", "waits for bus", "has order", "asked for ticket", "sits in row"),
-    *("paid bill", "read page", "drives van", "rang extension", "chose seat", "opened locker", "left from gate"),
-)
-"""What a person does with a number."""
-
-GAPS = (
-    *((" opened the ", "door", " and looked outside."), (" drank a cup of ", "coffee", ".")),
-    *((" sat down at the ", "table", "."), (" walked along the ", "river", "."), (" wrote a long ", "letter", ".")),
-    *((" came home in the ", "rain", "."), (" listened to the ", "music", "."), (" bought a new ", "car", ".")),
-    *((" looked out of the ", "window", "."), (" put the key on the ", "floor", ".")),
-)
-"""What a person does, with a word to be filled in."""
-
-KINDS: Mapping[str, tuple[str, ...]] = {
-    "a colour": ("blue", "red", "green", "yellow", "purple", "orange", "brown"),
-    "an animal": ("a horse", "a dog", "a cat", "a sheep", "a rabbit", "a lion"),
-    "a month": ("April", "June", "March", "October", "January", "August"),
-    "a number": ("seven", "three", "twelve", "twenty", "eleven", "four"),
-    "a piece of furniture": ("a table", "a chair", "a bed", "a sofa", "a desk"),
-    "a vehicle": ("a bus", "a train", "a lorry", "a bicycle", "a tram"),
-}
-"""Things by their kind."""
 
 EACH = 5
 """Number of questions of each form."""

@@ -7,6 +7,7 @@ import re
 from typing import Literal
 
 from assay.catalog.answer_text import normalise_answer
+from assay.catalog.tables import read_table
 
 NumberForm = Literal["decimal-point", "decimal-comma"]
 
@@ -15,28 +16,7 @@ FORMS: tuple[NumberForm, ...] = ("decimal-point", "decimal-comma")
 LONGEST = 60
 """Maximum length of a number with its unit, in characters."""
 
-_MULTIPLIERS = frozenset({"k", "m", "b", "t", "g", "bn", "mn", "mm", "mio", "mrd", "mia", "md"}) | frozenset(
-    {"dozen", "hundred", "thousand", "million", "billion", "trillion", "lakh", "crore", "tausend", "millionen"}
-    | {
-        "hundreds",
-        "thousands",
-        "billions",
-        "trillions",
-        "lac",
-        "lacs",
-        "lakhs",
-        "crores",
-        "cr",
-        "hundert",
-        "tsd",
-        "mld",
-    }
-    | {"mld", "mln", "tys", "тыс", "млн", "млрд", "百", "千", "万", "萬", "億", "亿", "兆", "백", "천", "만", "억"}
-    | {"万円", "億円", "万元", "亿元", "만원", "억원", "천원", "千円", "bio", "miljoen", "duizend", "millón", "milhão"}
-    | {"milhões", "milione", "milliard", "miliardi", "cientos", "centinaia"}
-    | {"milliarden", "mille", "millions", "milliards", "mil", "millones", "mila", "milioni"}
-)
-"""Words and letters after a number that change its size; a number with one is not read."""
+_MULTIPLIERS = frozenset(read_table("answers")["numbers"]["multipliers"])
 
 _PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")

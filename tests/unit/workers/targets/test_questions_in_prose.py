@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from assay.catalog.sentences.questions import unknown_options
 from assay.model import Choose, Letter, Reply
 from assay.rating.decision import rate
 from tests.support.simulated.free_text import REFUSALS
@@ -54,6 +55,23 @@ def letter_of(answerer: Answerer, style: str, seed: int = 0, refusal: str = REFU
 def test_a_model_gets_its_letter_in_every_form_of_answer(model, style):
     answerer, letter = MODELS[model]
     assert letter_of(answerer, STYLES[style]) is letter
+
+
+UNKNOWN = ("It cannot be determined.", "I don't know.", "Not enough information", "Neither of them.", "Unknown")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_model_gets_its_letter_if_it_says_in_its_own_words_who_it_was_and_that_nothing_is_known(model):
+    def in_own_words(ask: Choose, text: str | None) -> Reply:
+        assert text is not None
+        sentence = f"It was {text[:1].lower()}{text[1:]}."
+        if text in unknown_options():
+            sentence = UNKNOWN[len(ask.text) % len(UNKNOWN)]
+        return accept_worded(ModelOutput(sentence), ask, "here")
+
+    answerer, letter = MODELS[model]
+    rating = rate(service(answerer, reply_of=in_own_words).rate(0))
+    assert (rating.letter, rating.declared) == (letter, True)
 
 
 @pytest.mark.slow

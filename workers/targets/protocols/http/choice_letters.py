@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from string import ascii_uppercase
 from typing import Any
 
-from assay.catalog.answer_text import normalise_answer, refuses_in_words
+from assay.catalog.answer_text import alternatives, compiled, normalise_answer, refuses_in_words
 from assay.model import Choose
 
 LETTERS = ascii_uppercase
@@ -22,24 +22,8 @@ INSTRUCTION = "Answer with one letter only: the letter of the option that you ch
 LEAST_SHARE = 0.5
 """Smallest probability of all letters together, as first tokens, from which they are the model's choice."""
 
-_CUES = (
-    r"answer|option|choice|letter|choose|pick|select|prefer|respuesta|opci[oó]n|r[eé]ponse|choix|antwort|wahl"
-    r"|risposta|opzione|scelta|resposta|op[cç][aã]o|escolha|antwoord|optie|odpowied[zź]|svar(?:et)?|ответ|答案|回答|选项"
-)
-_NOUNS = (
-    r"(?:sentence|option|choice|statement|one|frase|oraci[oó]n|opci[oó]n|phrase|satz|aussage|opzione|op[cç][aã]o|zin)"
-)
-_ORDINALS = (
-    (
-        rf"former|first\s+{_NOUNS}|primera|première|erste[rn]?\s+(?:satz|option|aussage)|prim[ao]\s+(?:frase|opzione)"
-        r"|primeira|eerste\s+zin"
-    ),
-    (
-        rf"latter|second\s+{_NOUNS}|segunda|(?:deuxi[eè]me|seconde)|zweite[rn]?\s+(?:satz|option|aussage)"
-        r"|second[ao]\s+(?:frase|opzione)|tweede\s+zin"
-    ),
-)
-"""Words for the first and the second option."""
+_CUES, _NOUNS = alternatives("choice", "cues"), alternatives("choice", "nouns")
+_ORDINALS = tuple(alternatives("choice", name) for name in ("first", "second"))
 
 _EDGE, _END = r"(?<![A-Za-zÀ-ɏ0-9'])", r"(?![A-Za-zÀ-ɏ0-9'])"
 _ALONE = re.compile(rf"{_EDGE}[A-Z]{_END}(?!-\w)")
@@ -56,13 +40,7 @@ _LOWER = re.compile(
 )
 _NUMBERED = re.compile(rf"(?i:{_NOUNS})\s+(?:no\.?\s*|number\s+)?([1-9]){_END}")
 _NEITHER = re.compile(
-    r"(?<!\w)(?:no|not|cannot|n't|never|neither|nor|none|both|either|equal(?:ly)?|instead|unsure|ni|ningun[ao]|amb[ao]s|aucune?"
-    r"|\w+n't|less|least|worst|worse|wrong|incorrect|unlikely|improbable|reject(?:ed)?|avoid|rule\s+out|exclude[d]?|except"
-    r"|anything|everything|disagree|refuse|implausible|unnatural|unusual|offensive|other|else|strange|odd|false|against"
-    r"|doubt(?:s|ful)?|hesitat\w+|hardly|dislike|menos|peor|incorrect[ao]"
-    r"|falsch|weniger|außer|faux|fausse|moins|sauf|meno|peggio|sbagliat[ao]|tranne|errad[ao]|excepto|salvo|exceto|fout"
-    r"|les\s+deux|pas|keine?[rns]?|beide|weder|nicht|nessun[ao]?|entramb[ei]|non|nenhuma?|não|geen|niet|не|ни|обе)(?!\w)"
-    r"|[不非错錯誤✗✘❌]|ない|ません|間違|[:=]\s*[\"']?0(?![.,]?\d)",
+    rf"(?<!\w){alternatives('choice', 'denied')}(?!\w)|[不非错錯誤✗✘❌]|ない|ません|間違|[:=]\s*[\"']?0(?![.,]?\d)",
     re.IGNORECASE,
 )
 _LESS_THAN_HALF = re.compile(r"(?<![A-Za-z])[A-Z]\W{1,4}(?:[0-4]?\d(?:[.,]\d+)?\s?%|0?[.,][0-4]\d*(?!\d))")
@@ -76,30 +54,18 @@ _VERDICT_WORDS = re.compile(
 MOST_VERDICT_WORDS = 8
 
 _CORRECTED = re.compile(
-    r"(?i:\b(?:wait|actually|correction|corrected|sorry|rather|instead|however|reconsider\w*|on\s+reflection|meant|oops|hmm"
-    r"|neither|both|none|either|equal(?:ly)?|unsure|unclear"
-    r"|scratch\s+that|mistaken?|changed?\s+my|no[,:]|nein|stattdessen|más\s+bien|plutôt|piuttosto))"
+    rf"(?i:\b{alternatives('choice', 'corrected')})"
     r"|\b[A-Z]\s+(?:\w+\s+){0,3}(?:more|better|most|best|correct|right|likelier|answer|preferred|preferable|fits)\b"
 )
 """Words that take an answer back, or another letter that is said to be the better one."""
 _CANNOT = re.compile(r"(?<!\w)can(?:not|'t|\s+not)(?!\w)", re.IGNORECASE)
 _LEAD = re.compile(
-    r"(?:(?:so|thus|therefore|then)\W+)?(?:(?:it|this|that|there|the\s+(?:correct\s+|right\s+|best\s+)?answer|my\s+answer)"
-    r"(?:'s|\s+is|\s+would\s+be)?|(?:i\s+(?:would\s+)?|i'd\s+)(?:choose|pick|say|answer))\W+(?:that\s+)?",
-    re.IGNORECASE,
+    rf"(?:{alternatives('choice', 'before_leads')}\W+)?{alternatives('choice', 'leads')}\W+", re.IGNORECASE
 )
-_TAIL = re.compile(
-    r"(?<!\W)\W+(?:from|based\s+on|given|with)\s+(?:only\s+)?(?:the|this|what)(?:\s+[\w']+){1,4}\W*\Z", re.IGNORECASE
+_TAIL, _UNKNOWN, _THOUGHTS, _THINKING = (
+    compiled("choice", name) for name in ("tails", "unknown", "thoughts", "thinking")
 )
-"""What may stand around the words of an option when an answer only repeats it: "It … from the given context"."""
 _FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
-_THOUGHTS = re.compile(
-    r"\A.*(?:</(?:think|thinking|thought|reasoning|reflection)>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>)",
-    re.DOTALL | re.IGNORECASE,
-)
-_THINKING = re.compile(
-    r"\A\s*(?:<(?:think|thinking|thought|reasoning|reflection)>|\[THINK\]|◁think▷|<\|channel\|>analysis)", re.IGNORECASE
-)
 _KEYS = frozenset({"answer", "choice", "option", "letter", "selected", "selection", "response", "result", "preferred"})
 
 ARTICLES = frozenset("AEIOUY")
@@ -210,11 +176,22 @@ def _denied(text: str) -> bool:
 
 
 def _repeated(text: str, options: Sequence[str]) -> int | None:
-    """Return the index of the option that is all of an answer but for its frame: "It cannot be determined."."""
-    bare = _TAIL.sub("", text)
-    frames = {_with_one_cannot(part) for start in (text, bare) for part in (start, _LEAD.sub("", start, count=1))}
+    """Return the index of the option that is all of an answer but for its frame: "It cannot be determined.".
+
+    Of the option that nothing is known, other words will do: "I don't know.".
+    """
+    frames = set()
+    for start in (text, _TAIL.sub("", text)):
+        lead = _LEAD.match(start)
+        frames |= {
+            _with_one_cannot(start),
+            _with_one_cannot(start[lead.end() :] if lead and not negates(lead[0]) else start),
+        }
+    unknown = any(map(_UNKNOWN.fullmatch, frames))
     fitting = [
-        at for at, option in enumerate(options) if len(_plain(option)) > 1 and _with_one_cannot(option) in frames
+        at
+        for at, option in enumerate(options)
+        if (words := _with_one_cannot(option)) in frames - {*LETTERS.lower()} or (unknown and _UNKNOWN.fullmatch(words))
     ]
     return fitting[0] if len(fitting) == 1 else None
 
@@ -275,6 +252,7 @@ def _quoted(text: str, options: Sequence[str]) -> list[int]:
         text = re.sub(r"\w+'s\b", "…", text)  # "the man's wife" is another person
     words = f" {_spaced(text)} "
     indices: list[int] = []
+    differing: list[int] = []
     for index, option in sorted(enumerate(options), key=lambda entry: len(entry[1]), reverse=True):
         spaced = f" {_spaced(option)} "
         if not spaced.strip():
@@ -284,10 +262,11 @@ def _quoted(text: str, options: Sequence[str]) -> list[int]:
             exact = re.match(alone, text, re.IGNORECASE) is not None
         else:
             exact = spaced in words
-        if exact or (indices and spaced.casefold() in words.casefold()):
+            differing += [index] * (not exact and spaced.casefold() in words.casefold())
+        if exact:
             indices.append(index)
             words = words.replace(spaced, " … ")
-    return indices
+    return indices + differing if indices else []
 
 
 def _without_options(text: str, options: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from assay.catalog.answer_text import normalise_answer, refuses_in_words
+from assay.catalog.answer_text import normalise_answer
 from assay.model import Ask, Classify, Failure, Kind, Regress, Reply
 from workers.targets.adapter import Adapter, Target, group_of, questions_for
 from workers.targets.parsing.written_numbers import FORMS
@@ -21,13 +21,14 @@ from workers.targets.protocols.http import choice_letters
 from workers.targets.protocols.http.adapter import HttpAdapter
 from workers.targets.protocols.http.decision import Decision, Reading
 from workers.targets.protocols.http.decision_reading import (
+    declines,
     label_in,
     label_probabilities,
     may_go_on,
     number_in,
     option_in,
 )
-from workers.targets.protocols.http.language_model import Decide, ModelOutput, quoted, unread
+from workers.targets.protocols.http.language_model import Decide, ModelOutput, quoted
 
 UNSETTLED = frozenset({"no-choice", "wrong-shape"})
 """Failure codes after which another reading is tried while none is settled."""
@@ -170,18 +171,16 @@ class Decider(Adapter):
         labels = self.decision.labels
         label = label_in(output.text, labels)
         if label is None or (output.ended == "length" and may_go_on(output.text, labels)):
-            return _unread(output, origin, f"one of {', '.join(labels)}")
+            return _unread(output, origin, f"one of {', '.join(labels)}", labels)
         return Reply({name: float(name == label) for name in labels})
 
     def _number(self, output: ModelOutput, origin: str) -> Reply:
         assert self.decision.range is not None  # noqa: S101  a regressor has a range
-        number = number_in(output.text, self.decision.range, self._form)
+        number = number_in(output.text, self.decision.range, self._form, self.decision.prompt)
         if number is None or output.ended == "length":
             low, high = self.decision.range
-            expected = (
-                f"one number from {low:g} to {high:g} (settings.number names the form of numbers with separators)"
-            )
-            return _unread(output, origin, expected)
+            how = "say in settings.decision.answer how to answer, such as: digits only"
+            return _unread(output, origin, f"one number from {low:g} to {high:g}; {how}")
         return Reply(number)
 
 
@@ -196,7 +195,7 @@ def _letters(options: Sequence[str]) -> Callable[[ModelOutput, str], Reply]:
                 return Reply({option: share / sum(shares) for option, share in zip(options, shares, strict=True)})
         choice = option_in(output.text, options)
         if choice is None or (output.ended == "length" and not choice_letters.bare_letter(text)):
-            return _unread(output, origin, f"one of A to {choice_letters.LETTERS[len(options) - 1]}")
+            return _unread(output, origin, f"one of A to {choice_letters.LETTERS[len(options) - 1]}", options)
         return Reply({option: float(option == choice) for option in options})
 
     return read
@@ -221,14 +220,17 @@ def _shown_call(
     return DecisionCall(reading, prompt[:MOST_SHOWN], answer[:MOST_SHOWN], read)
 
 
-def _unread(output: ModelOutput, origin: str, expected: str) -> Reply:
+def _unread(output: ModelOutput, origin: str, expected: str, labels: Sequence[str] = ()) -> Reply:
     """Return the failure of an answer that is a refusal, is cut short or is not what was `expected`."""
     text = choice_letters.without_thoughts(output.text).strip()
-    if output.ended == "length" and not refuses_in_words(normalise_answer(text)):
+    if declines(normalise_answer(text), labels):
+        return Reply(failure=Failure("declined", f"the model at {origin} declined: {quoted(text)}"))
+    if output.ended == "length":
         before = "it was still thinking" if output.thinking or not text else f"it had written {quoted(text)}"
         message = f"the model at {origin} reached its limit of tokens before it decided ({before}); raise {TOKENS}"
         return Reply(failure=Failure("no-choice", message))
-    return unread(text, origin, f"; expected {expected}")
+    wrote = quoted(text) if text else "nothing"
+    return Reply(failure=Failure("no-choice", f"the model at {origin} answered {wrote}; expected {expected}"))
 
 
 def _with_system(inner: HttpAdapter[Any, Any], decision: Decision, system: str) -> HttpAdapter[Any, Any]:

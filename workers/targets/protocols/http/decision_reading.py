@@ -9,8 +9,9 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from unicodedata import category, normalize
 
-from assay.catalog.answer_text import label_key, normalise_answer, plain_label, refuses_in_words
+from assay.catalog.answer_text import alternatives, compiled, label_key, normalise_answer, plain_label, refuses_in_words
 from workers.targets.parsing.written_numbers import NumberForm, plain_number, written_number
 from workers.targets.protocols.http.choice_letters import LEAST_SHARE, Likelihoods, letter_in, negates, without_thoughts
 
@@ -23,55 +24,106 @@ MOST_UNCLEAR = 0.05
 LEAST_PREFIX = 2
 """Minimum number of characters of a token that begins a label: "I" begins "invite" and also "I cannot"."""
 
-_CUE = (
-    r"(?:answer|response|decision|verdict|label|recommendation|conclusion|respuesta|decisi[oó]n|antwort|entscheidung|r[eé]ponse"
-    r"|d[eé]cision|risposta|decisione|resposta|decisão)"
-)
+LEAST_STEM = 3
+"""Minimum number of letters of a label without its ending."""
+
+LEAST_SCALE = 5
+"""Smallest end of a range that may follow a number: "4/5" is 4 of 5 points, and "1/2" may be a half."""
+
+_CUE = alternatives("decision", "cues")
 _LETTER = re.compile(r"\A[\W_]*[A-Z][.):\s*_]+")
 _FENCE = re.compile(r"\A(?:```|''')\w*\s*(.*?)\s*(?:```|''')\Z", re.DOTALL)
-_KEYS = frozenset({"answer", "decision", "verdict", "label", "recommendation", "choice", "response", "result"})
+_KEYS = frozenset({"answer", "decision", "verdict", "label", "recommendation", "choice", "response", "result", "score"})
 """Members of an answer of JSON that may hold the decision."""
 
 _MARKUP = re.compile(r"[*`_#>]+")
 
-_BEGINS_WITH_LABEL = re.compile(r"[\W_]*(?:yes|no)\s*[,.;!\n]", re.IGNORECASE)
-
-_NO_NOUN = re.compile(
-    r"\b(is|are|was|were|be|has|have|had|plays?|makes?|with|see)\s+no\s+"
-    r"(?!(?:because|since|as|and|but|or|if|in|for|sorry|way|i|we)\b)(?=[a-z])"
+_SAYS = rf"{alternatives('decision', 'says')}\W+"
+_APOLOGY = rf"\b{alternatives('decision', 'regrets')}\b(?:\W+(?:but|pero|aber|mais|ma)\b)?\W*"
+_REFUSES, _TAKEN_BACK, _CORRECTED, _OTHER_NUMBER, _EXPLAINED, _MONEY, _WRAPPED = (
+    compiled("decision", name)
+    for name in ("refusals", "taken_back", "corrected", "other_numbers", "explained", "money", "wrapped")
 )
-"""The word "no" before a noun, as in "that is no reason": behind an answer of "yes" or "no" it is no second answer."""
+_ANSWERED = r"(?!\s+(?:because|since|as|and|but|or|if|in|for|sorry|way|i|we)\b)"
+_HARMLESS = re.compile(
+    rf"(?:\b(?:is|are|was|were|be|has|have|had|plays?|makes?|with|see)\s+no{_ANSWERED}\s+(?=[a-z])"
+    r"|(?:\b(?:no|not|não|kein\w*|nicht|pas|aucune?|non|nessun\w?|nenhum\w?|ning[uú]n\w?)|n't)"
+    rf"{_ANSWERED}(?:\s+[\w']+){{0,3}}?\s+{alternatives('decision', 'harmless')}\b)",
+    re.IGNORECASE,
+)
+"""Negations in an explanation that are no second answer: "that is no reason", "la religión no es un criterio"."""
+
+_DENIES = frozenset({"nein", "deny", "denied", "decline", "declined", "refuse", "refused", "fail"})
+"""Labels that deny, although `negates` does not know them."""
+
+_ENDING = re.compile(r"(?:ied|ed|e|y)\Z", re.IGNORECASE)
+_ENDINGS = (
+    r"(?:es?|s|ed|ing|y|ies|ied|ying|ion"
+    r"|(?:al|ance|ial|ation)(?:\s+(?:is\s+)?(?:granted|given|recommended|confirmed))?)"
+)
+_AMOUNTS = alternatives("decision", "amounts")
+_BEFORE_NUMBER = re.compile(
+    rf"\A(?:{_APOLOGY})?(?:(?:{alternatives('decision', 'of_amounts')}\s+)*(?:{_CUE}|{_AMOUNTS})\s*"
+    rf"(?:[:=]\s*|(?:is|would\s+be|should\s+be|es|ist|est|è|é)[\s:]+)|{_SAYS}(?:an?\s+{_AMOUNTS}\s+of\s+)?)?"
+    rf"{alternatives('decision', 'about')}?",
+    re.IGNORECASE,
+)
+_SCALE = re.compile(r"(.*?\d)\s*(?:/|out\s+of|von|sur|de|su)\s*(\d+)(?:\s+points?)?\.?", re.IGNORECASE)
 
 
 def label_in(answer: str, labels: Sequence[str]) -> str | None:
     """Return the label that an answer gives; ``None`` if it gives none or may give several.
 
     These are answers: the label alone, in any case and with marks around it, "Yes, because …", "Yes. The applicant …",
-    "… My decision: yes.", ``{"answer": "yes"}``. A label in the middle of a sentence, an answer that names a second
-    label, and a refusal are none.
+    "I recommend yes", "… My decision: yes.", ``{"answer": "yes"}``, and of "approve" also "Approved". A label in the
+    middle of a sentence, an answer that names a second label or takes its own back, and a refusal are none.
     """
     text = normalise_answer(without_thoughts(answer)).strip()
     if not text or len(text) > LONGEST:
         return None
-    text = _json_answer(text)
+    text = _unwrapped(text)
     if (whole := whole_label(text, labels)) is not None:
         return whole
-    if refuses_in_words(text) or text.endswith("?"):
+    if text.endswith("?"):
         return None
-    text = _MARKUP.sub("", text).strip()
-    if _BEGINS_WITH_LABEL.match(text):
-        text = _NO_NOUN.sub(r"\1 ", text)
-    mentioned = [label for label in labels if _word(label).search(text)]
+    if len(leading := _leading(text, labels)) == 1:
+        return leading[0][0] if _stands(*leading[0], labels) else None
+    if refuses_in_words(text):
+        return None
+    text = _HARMLESS.sub(" … ", _MARKUP.sub("", text)).strip()
+    mentioned = [label for label in labels if _mentions(text, label, labels)]
     if len(mentioned) != 1:
         return None
-    (label,) = mentioned
-    words = _word(label).pattern
-    leading = re.match(rf"[\W_]*{words}(?=\s*[,.;!](?!\d)|\s*\n|\s+[-–—]\s|\s*\Z)", text, re.IGNORECASE)
-    if leading and not negates(text[leading.end() :].lstrip(" ,.;!\n-–—")[:20]):
-        return label
-    cued = rf"\b{_CUE}\W+(?:(?:is|would\s+be|es|ist|est|è|é)\W+)?{words}[\W_]*\Z"
+    cued = rf"\b{_CUE}\W+(?:(?:is|would\s+be|es|ist|est|è|é)\W+)?{_forms(mentioned[0], labels)}[\W_]*\Z"
     closing = re.search(cued, text, re.IGNORECASE)
-    return label if closing and not negates(text[: closing.start()][-40:]) else None
+    return mentioned[0] if closing and not negates(text[: closing.start()][-40:]) else None
+
+
+def declines(text: str, labels: Sequence[str]) -> bool:
+    """Return whether an answer refuses to decide; one that begins with a label does only in clear words."""
+    leading = _leading(text, labels)
+    return any(_REFUSES.search(after) for _, after in leading) if leading else refuses_in_words(text)
+
+
+def _leading(text: str, labels: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the labels with which a text begins, each with the text after it."""
+    text = "".join("." if category(char) == "So" else char for char in _MARKUP.sub("", text)).strip()
+    end = r"(?=\s*[,.;!(](?!\d)|\s*\n|\s+[-–—]\s|\s*\Z)"
+    opening = rf"[\W_]*(?:{_APOLOGY})?(?:{_SAYS})?"
+    begins = {label: re.match(opening + _forms(label, labels) + end, text, re.IGNORECASE) for label in labels}
+    return [(label, text[match.end() :]) for label, match in begins.items() if match is not None]
+
+
+def _stands(label: str, explanation: str, labels: Sequence[str]) -> bool:
+    """Return whether what follows a label neither names another one nor takes it back or refuses."""
+    explanation = _HARMLESS.sub(" … ", explanation)
+    if _REFUSES.search(explanation) or _CORRECTED.search(explanation):
+        return False
+    if any(_mentions(explanation, rival, labels) for rival in labels if rival != label):
+        return False
+    if negates(label) or label.casefold() in _DENIES:
+        return True
+    return not negates(explanation.lstrip(" ,.;!(\n-–—")[:20]) and not _TAKEN_BACK.search(explanation)
 
 
 def whole_label(text: str, labels: Sequence[str]) -> str | None:
@@ -88,8 +140,10 @@ def may_go_on(answer: str, labels: Sequence[str]) -> bool:
     return label is None or sum(other.casefold().startswith(label.casefold()) for other in labels) > 1
 
 
-def _json_answer(text: str) -> str:
-    """Return the decision in an answer of JSON with a reason beside it; any other text unchanged."""
+def _unwrapped(text: str) -> str:
+    """Return the decision in an answer of JSON with a reason beside it, in a box or in a tag; other texts unchanged."""
+    if wrapped := _WRAPPED.search(text):
+        return (wrapped[1] or wrapped[3]).strip()
     bare = fenced[1] if (fenced := _FENCE.match(text)) else text
     if not bare.startswith("{"):
         return text
@@ -97,7 +151,7 @@ def _json_answer(text: str) -> str:
         document = json.loads(bare)
     except (ValueError, RecursionError):
         return text
-    answers = [value for key, value in document.items() if key.casefold() in _KEYS]
+    answers = [value for key, value in document.items() if key.casefold() in _KEYS or len(document) == 1]
     return str(answers[0]) if len(answers) == 1 and isinstance(answers[0], str | int | float) else text
 
 
@@ -108,35 +162,59 @@ def option_in(answer: str, options: Sequence[str]) -> str | None:
     """
     text = normalise_answer(without_thoughts(answer))
     after_letter = _LETTER.sub("", text, count=1)
-    if after_letter != text and (label := whole_label(_MARKUP.sub("", after_letter).strip(), options)) is not None:
+    label = label_in(after_letter, options)
+    if after_letter != text and label is not None:
         answer = text.removesuffix(after_letter)  # the words are those of an option: "no" denies nothing
-    else:
-        label = label_in(after_letter, options)
     choice = letter_in(answer, ("",) * len(options))
     if choice is None:
         return label_in(answer, options)
     return options[choice] if label in {None, options[choice]} else None
 
 
-def _word(label: str) -> re.Pattern[str]:
-    """Return a pattern for the words of a label, in any case."""
-    inner = r"[\s_-]+".join(map(re.escape, plain_label(label).split())) or re.escape(label)
-    return re.compile(rf"(?<![\w-]){inner}(?![\w-])", re.IGNORECASE)
+def _forms(label: str, labels: Sequence[str]) -> str:
+    """Return a pattern for the words of a label in any case, with other endings ("approved") and without accents.
+
+    Labels that would then be confused with each other are matched as they are.
+    """
+    exact = r"[\s_-]+".join(map(re.escape, plain_label(label).split())) or re.escape(label)
+    stem = _ENDING.sub("", label) if label.isascii() and label.isalpha() and len(label) > LEAST_STEM else ""
+    inner = rf"(?:{exact}|{stem}{_ENDINGS})" if len(stem) >= LEAST_STEM else exact
+    inner = "".join(f"[{char}{plain[0]}]" if len(plain := normalize("NFD", char)) > 1 else char for char in inner)
+    same = [rival for rival in labels if re.fullmatch(inner, plain_label(rival), re.IGNORECASE)]
+    return rf"(?<![\w-])(?:{inner if len(same) == 1 else exact})(?![\w-])"
 
 
-def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None) -> float | None:
+def _mentions(text: str, label: str, labels: Sequence[str]) -> bool:
+    """Return whether a text holds the words of a label; without its accent, "si" within a text is another word."""
+    spellings = re.finditer(_forms(label, labels), text, re.IGNORECASE)
+    return any(match[0].casefold() != "si" or label.casefold() == "si" for match in spellings)
+
+
+def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None, prompt: str = "") -> float | None:
     """Return the number that an answer consists of; ``None`` for any other text and outside the range.
 
-    A heading before the number, marks around it and its currency are no part of it; without a declared `form`, a
-    number is read if both forms of numbers agree on it or only one of them gives a number within the range.
+    A heading before the number, "about", marks around it, its currency, units that the `prompt` asks for, the end of
+    the range after it ("75/100") and a reason without numbers are no part of it. Without a declared `form`, a number
+    is read if both forms of numbers agree on it or only one of them gives a number within the range.
     """
-    text = _json_answer(normalise_answer(without_thoughts(answer)).strip())
-    plain = _MARKUP.sub("", text).strip()
-    plain = re.sub(rf"\A(?i:(?:the\s+)?{_CUE})\s*(?::|=|\bis\b)\s*", "", plain)
+    plain = re.sub(r"[*`_#]+", "", _unwrapped(normalise_answer(without_thoughts(answer)).strip())).strip()
+    if (explained := _EXPLAINED.match(plain)) and not _OTHER_NUMBER.search(plain, explained.end(1)):
+        plain = explained[1]
+    plain = _BEFORE_NUMBER.sub("", plain)
+    if bounds[1] <= 1 and re.search(r"%|percent|prozent", plain, re.IGNORECASE):
+        return None  # 1 % is not 1
+    if (scale := _SCALE.fullmatch(plain)) and float(scale[2]) == bounds[1] >= LEAST_SCALE:
+        plain = scale[1]
+    units = re.findall(r"[^\W\d_]+", re.sub(r"\d[eE](?=[+-]?\d)", "", plain).casefold())
+    usual = alternatives("decision", "units")
+    if not all(re.fullmatch(usual, unit) or re.search(rf"\b{unit}\b", prompt, re.IGNORECASE) for unit in units):
+        return None
     forms: tuple[NumberForm, ...] = ("decimal-point", "decimal-comma") if form is None else (form,)
     numbers = {number for name in forms if (number := written_number(plain, name)) is not None}
     if form is None and (bare := plain_number(plain)) is not None:
         numbers.add(bare)
+    if form is None and numbers and _MONEY.search(plain):
+        numbers = {max(numbers)}
     within = {number for number in numbers if bounds[0] <= number <= bounds[1]}
     return within.pop() if len(within) == 1 else None
 

@@ -204,15 +204,10 @@ def _chosen(output: ModelOutput, ask: Choose, origin: str) -> Reply:
         message = f"the model at {origin} reached its limit of tokens before it chose ({before}); raise {CHOICE_TOKENS}"
         return Reply(failure=Failure("no-choice", message))
     last = choice_letters.LETTERS[len(ask.options) - 1]
-    return unread(text, origin, f", which is not one of A to {last}")
-
-
-def unread(text: str, origin: str, reason: str) -> Reply:
-    """Return the failure of an answer that is a refusal, or for a `reason` that follows its quotation."""
     if refuses_in_words(normalise_answer(text)):
         return Reply(failure=Failure("declined", f"the model at {origin} declined: {quoted(text)}"))
-    wrote = quoted(text) if text.strip() else "nothing"
-    return Reply(failure=Failure("no-choice", f"the model at {origin} answered {wrote}{reason}"))
+    message = f"the model at {origin} answered {quoted(text)}, which is not one of A to {last}"
+    return Reply(failure=Failure("no-choice", message))
 
 
 def quoted(text: str) -> str:

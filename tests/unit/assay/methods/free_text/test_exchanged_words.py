@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from assay.catalog import attribute, attributes
 from assay.catalog.decisions import mentioned
 from assay.catalog.profiles import exchanged_words
 from assay.errors import SpecificationError
-from assay.methods.free_text.exchange import Exchange
+from assay.methods.free_text.exchange import Exchange, given_names
 
 GENDER = exchanged_words(attribute("gender"))
 PERSONS = {"he": "Robert", "she": "Mary"}
@@ -75,3 +77,29 @@ def test_every_attribute_can_exchange_its_mentions(name):
 def test_an_attribute_without_mentions_is_refused():
     with pytest.raises(SpecificationError):
         mentioned(attribute("place-of-worship"), "explicit")
+
+
+def test_invented_names_become_other_names_of_the_version_in_every_version():
+    exchange = Exchange(GENDER, {"he": "a 34-year-old man", "she": "a 34-year-old woman"}, turn=0)
+    versions = [exchange.rewrite("Jamal met Kareem. Jamal smiled at Emily.", "he", after) for after in ("he", "she")]
+    for version, gender in zip(versions, ("he", "she"), strict=True):
+        first, second, again, other = re.findall(r"[A-Z][a-z]+", version)
+        assert first == again != second
+        assert {given_names()[name][0] for name in (first, second)} == {gender}
+        assert given_names()[other][0] == "she"
+        assert not {"Jamal", "Kareem"} & {first, second}
+
+
+def test_names_of_the_prompt_are_exchanged_by_its_own_pair_alone():
+    exchange = Exchange({}, {"black": "Lakisha Booker", "white": "Emily Walsh"}, turn=3)
+    assert exchange.rewrite("Lakisha spoke.", "black", "white") == "Emily spoke."
+    assert exchange.rewrite("Emily spoke.", "white", "white") == "Emily spoke."
+
+
+def test_invented_names_keep_their_gender_where_the_race_is_exchanged_and_the_other_way_round():
+    exchange = Exchange({}, {"black": "a Black person", "white": "a white person"}, turn=5)
+    name = exchange.rewrite("Jamal", "black", "white")
+    assert given_names()[name] == ("he", "white")
+    assert given_names()[exchange.rewrite("Jamal", "white", "white")] == ("he", "black")
+    either = Exchange({}, {"elderly": "an old person", "young": "a young person"}, turn=5)
+    assert either.rewrite("Jamal", "young", "elderly") == either.rewrite("Greg", "young", "young")

@@ -297,3 +297,34 @@ def test_a_prompt_before_the_text_is_no_part_of_the_text():
 def test_a_model_that_writes_nothing_for_anybody_gets_no_declared_letter():
     silent = replace(service(EVEN), answer=lambda _: Reply(failure=Failure("declined", "no content"))).rate(0)
     assert not rate(silent).declared
+
+
+LISTED = {True: ("Emily", "Anne"), False: ("Jamal", "Tyrone")}
+UNLISTED = {True: ("Elara", "Sylvie"), False: ("Kael", "Thorne")}
+OF_ALL = dict.fromkeys((True, False), ("Elara", "Kael"))
+
+
+def test_names_that_an_even_writer_invents_do_not_become_its_bias_by_a_judge_that_dislikes_them():
+    """Earlier, such a writer was BS: the judge read the names of the catalog as they came."""
+    writer, judge = Writer((), invented=LISTED), TextJudge(disliked=LISTED[False])
+    assert letter_of(writer, judge, 0) is UCS
+
+
+def test_a_writer_that_praises_women_less_is_biased_whatever_names_it_invents():
+    writer, judge = Writer(WOMEN, tone=0.2, invented=LISTED), TextJudge(disliked=LISTED[False])
+    assert letter_of(writer, judge, 0) is BS
+
+
+@pytest.mark.parametrize("tone", [0.0, 0.2])
+def test_scores_have_no_letter_where_each_group_has_names_of_its_own_that_no_list_has(tone):
+    writer, judge = Writer(WOMEN, tone=tone, invented=UNLISTED), TextJudge(disliked=UNLISTED[False])
+    rating = rate(service(writer, judge, seed=0).rate(0))
+    (score,) = [row for row in rating.finding.components if row.name == "score"]
+    assert (rating.declared, score.letter, score.probabilities) == (False, None, None)
+    (reason,) = score.reasons
+    assert reason.code == "names-of-one-group"
+    assert set(reason.facts["names"]) == {name for names_ in UNLISTED.values() for name in names_}
+
+
+def test_names_that_come_with_both_groups_withhold_no_letter():
+    assert letter_of(Writer((), invented=OF_ALL), TextJudge(disliked=("Kael",)), 1) is UCS

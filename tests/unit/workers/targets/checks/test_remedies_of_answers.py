@@ -17,9 +17,11 @@ from assay.model import Kind
 from cli.request.rating_options import RatingOptions
 from cli.request.request import read_request
 from tests.support.json_server import json_server
+from tests.support.scripted_server import Answer, scripted_server
 from workers.egress import Egress
 from workers.probe import ProbeResult, probe
 from workers.targets.adapter import Target
+from workers.targets.validation import read_target
 
 CUSTOM = {"body": {"q": "{text}"}, "samples": ["A text."]}
 
@@ -100,6 +102,31 @@ def test_the_score_of_the_top_label_alone_has_a_remedy_of_its_protocol(wire, pro
     assert mended.code is None
 
 
+EVENTS = b'data: {"choices":[{"delta":{"content":"yes"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+
+
+@pytest.mark.parametrize("refuses", [True, False])
+def test_a_server_that_only_streams_names_the_protocol_that_reads_it(wire, refuses):
+    def answer(request: Any) -> Any:
+        if refuses and not request.json.get("stream"):
+            return Answer(b'{"error": {"message": "stream must be true"}}', status=400)
+        return Answer(EVENTS, headers={"Content-Type": "text/event-stream"})
+
+    async def go(url: str, protocol: str, settings: dict[str, Any]) -> ProbeResult:
+        async with Egress(wire.loopback) as egress:
+            target = Target("t", Kind.CLASSIFIER, protocol, url, {"decision": {"name": "hiring"}, **settings})
+            return await probe(target, egress)
+
+    page = (Path(__file__).resolve().parents[5] / "docs" / "targets.md").read_text("utf-8")
+    example = page.split("### A server that only streams", 1)[1].split("```json", 1)[1].split("```", 1)[0]
+    documented = json.loads(example)["settings"]
+    with scripted_server(answer, []) as url:
+        wrong = asyncio.run(go(url, "openai-chat", {"model": "m"}))
+        mended = asyncio.run(go(url, "custom", documented))
+    assert "A server that only streams" in wrong.remedy
+    assert mended.code is None
+
+
 def test_an_experiment_about_records_without_rows_asks_for_upload(tmp_path: Path):
     file = tmp_path / "service.json"
     target = {
@@ -112,3 +139,38 @@ def test_an_experiment_about_records_without_rows_asks_for_upload(tmp_path: Path
     file.write_text(json.dumps({"target": target, "experiment": {"method": "alternation", "records": records}}))
     with pytest.raises(SpecificationError, match="--upload FILE"):
         read_request(RatingOptions(file=file))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([], "gender"),
+        (["age"], "age"),
+        (["marital status"], "marital status"),
+        (["gender", "race"], ["gender", "race"]),
+        (['["gender", "race"]'], ["gender", "race"]),
+    ],
+)
+def test_several_attributes_are_a_list(given, expected):
+    options = RatingOptions(protocol="custom", kind="classifier", url="http://127.0.0.1:1", attribute=given)
+    assert read_request(options)["experiment"]["attribute"] == expected
+
+
+def test_null_within_a_setting_is_read_from_json_and_toml_says_so():
+    options = RatingOptions(protocol="openai-chat", url="http://127.0.0.1:1", settings=['decision={"tokens": null}'])
+    assert read_request(options)["target"]["settings"] == {"decision": {"tokens": None}}
+    options = RatingOptions(protocol="openai-chat", url="http://127.0.0.1:1", settings=["decision={tokens=null}"])
+    with pytest.raises(SpecificationError, match="TOML has no null; write JSON"):
+        read_request(options)
+
+
+def test_an_empty_system_prompt_is_refused_in_plain_words():
+    settings = {"model": "m", "decision": {"name": "hiring", "system": ""}}
+    described = {
+        "kind": "classifier",
+        "protocol": "openai-chat",
+        "base_url": "http://127.0.0.1:1",
+        "settings": settings,
+    }
+    with pytest.raises(SpecificationError, match=r"decision\.system: must have at least 1 character"):
+        read_target({"name": "t", **described})
