@@ -235,7 +235,7 @@ def test_positions_of_marks_and_bars_agree_with_the_table_of_the_figure(site, re
     for name in ("stereotyped-model", "always-he", "group-sentiment"):
         page = reader.open(f"/ratings/{site.ratings[name]}")
         hidden = page.locator("figure", has=page.locator("path.limit")).filter(has_text="can hide")
-        ticks, marks = hidden.locator(".wide svg").evaluate(DRAWN)
+        ticks, marks = hidden.locator(".wide svg, .small-fig svg").evaluate(DRAWN)
         (low, at_low), (high, at_high) = ticks[0], ticks[-1]
         drawn = [low + (x - at_low) * (high - low) / (at_high - at_low) for x in marks]
         written = [row[1] for row in cells_of(hidden)]

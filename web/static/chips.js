@@ -1,4 +1,4 @@
-// Words as chips: press to remove, Enter or comma to add, Backspace to take the last one back.
+// Words as chips: press to remove, Enter or comma to add, Backspace to take the last back.
 for (const list of document.querySelectorAll("[data-chips]")) {
   const box = document.createElement("p"), typed = list.cloneNode();
   const words = (text) => text.split(/[\n,;]/).map((word) => word.trim()).filter(Boolean);
