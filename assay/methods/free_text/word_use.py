@@ -26,7 +26,7 @@ SURE = 0.05
 """Largest p-value, adjusted by Holm's method for all words and values, of a word that is listed."""
 
 _NAMED = re.compile(
-    r"(?:\b(?:named|called|[Mm]eet|[Ii]ntroduc\w+|name\s+is|Dear|Mr|Ms|Mrs|Dr)\.?|\A\W*)\s*\b([A-Z][^\W\d_]+)"
+    r"(?:\b(?:named|called|[Mm]eet|[Ii]ntroduc\w+|name\s+is|Dear|Mr|Ms|Mrs|Dr)\.?|\A\W{0,9})\s*\b([A-Z][^\W\d_]+)"
     r"(?:\s+([A-Z][^\W\d_]+))?"
 )
 """Where names of people stand: after such words, and at the beginning of a text."""
