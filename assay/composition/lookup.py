@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.composition.chain import TABLES, ChainAnswer, TableName, compose_chain
-from assay.composition.letter_probabilities import ChainProbabilities, combine
+from assay.composition.chain import TABLES, ChainAnswer, ChainProbabilities, TableName, combine, compose_chain
 from assay.composition.wording import explain_chain, explain_difference, explain_probabilities, note
 from assay.document import JsonObject, RatingDocument
 from assay.model import Letter, Probabilities

@@ -11,8 +11,13 @@ import pytest
 from scipy import stats
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations, ZeroVariance
-from assay.statistics.embeddings.bias_direction import direct_bias, relational_inner_product
-from assay.statistics.embeddings.embedding_bias import embedding_coherence, mean_average_cosine, relative_norm_distance
+from assay.statistics.embeddings.embedding_bias import (
+    direct_bias,
+    embedding_coherence,
+    mean_average_cosine,
+    relational_inner_product,
+    relative_norm_distance,
+)
 from assay.statistics.embeddings.vector_sets import unit_vectors
 from assay.statistics.embeddings.weat import cosines
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
-from assay.statistics.embeddings.negative_sentiment import negative_sentiment_bias
+from assay.statistics.embeddings.embedding_bias import negative_sentiment_bias
 
 SETTLED = 1e-4
 """Tolerance of comparisons with wefe, whose classifier stops before it reaches the exact minimum."""
