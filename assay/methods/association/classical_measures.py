@@ -30,8 +30,6 @@ from assay.statistics.embeddings.embedding_bias import (
 )
 from assay.statistics.embeddings.weat import Weat, cosines, null_check, weat
 
-Matrix = Floats
-
 OF_PAIRS = frozenset({"ripa", "direct_bias"})
 """Measures that compare pairs of words of two groups."""
 
@@ -62,10 +60,7 @@ def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random
     return Classical(
         mac=_measured(lambda: _mac(words, vectors)),
         weat=pairs,
-        null=result_or_why(
-            NullDocument,
-            lambda: read_json(NullDocument, asdict(null_check(effect=PUBLISHED_EFFECT, words=PUBLISHED_WORDS))),
-        ),
+        null=read_json(NullDocument, asdict(null_check(effect=PUBLISHED_EFFECT, words=PUBLISHED_WORDS))),
     )
 
 
@@ -74,16 +69,16 @@ def _measured(measure: Callable[[], Any]) -> MeasureDocument:
     return result_or_why(MeasureDocument, lambda: read_json(MeasureDocument, asdict(measure())))
 
 
-def _matrix(vectors: Vectors, terms: tuple[str, ...]) -> Matrix:
+def _matrix(vectors: Vectors, terms: tuple[str, ...]) -> Floats:
     return vectors.matrix(vectors.among(terms))
 
 
 def _of_pair(
-    first: Matrix,
-    second: Matrix,
-    stereotypes: Matrix,
-    other_stereotypes: Matrix,
-    controls: Matrix,
+    first: Floats,
+    second: Floats,
+    stereotypes: Floats,
+    other_stereotypes: Floats,
+    controls: Floats,
     rng: np.random.Generator,
 ) -> WeatDocument:
     """Compute the measures of two groups."""

@@ -138,7 +138,10 @@ class Association(OneSpecification[AssociationWords]):
         measurement.units = _units(words, vectors)
         measurement.detail = replace(
             measurement.detail,
-            connections=_connections(posterior),
+            connections=tuple(
+                _summary(posterior.mean(name), name, float(posterior.residual(name).mean()))
+                for name in posterior.connections
+            ),
             protected=_protected(words, posterior),
             predictive=result_or_why(
                 Predictive, lambda: predictive_check(posterior, rows.distance, rows.connection, rows.protected)
@@ -369,12 +372,6 @@ def _summary(draws: Floats, connection: str | None = None, sigma: float | None =
         hpdi_89=EffectDocument(low=shortest.low, high=shortest.high),
         equal_tailed_89=EffectDocument(low=equal.low, high=equal.high),
         sigma=sigma,
-    )
-
-
-def _connections(posterior: Posterior) -> tuple[ConnectionDocument, ...]:
-    return tuple(
-        _summary(posterior.mean(name), name, float(posterior.residual(name).mean())) for name in posterior.connections
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,8 +21,6 @@ from assay.statistics.hidden.scales import on_scale
 from assay.statistics.hypothesis_tests.distribution import as_sample, check_paired
 from assay.statistics.intervals.correlation import pearson
 from assay.statistics.special import special
-
-Closeness = Literal["norm", "cos"]
 
 LEAST_RANKED = 3
 """Minimum number of attribute words to compare orders."""
@@ -113,18 +110,18 @@ def mean_average_cosine(
     )
 
 
-def relative_norm_distance(
-    first: ArrayLike, second: ArrayLike, words: ArrayLike, closeness: Closeness = "norm"
-) -> WordScores:
+def relative_norm_distance(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> WordScores:
     """Compare the distances of words to the mean vectors of two groups (RND).
 
     Parameters
     ----------
     first, second : array_like, shape (words, dims)
         Vectors of the two groups.
-    closeness : {"norm", "cos"}
-        Euclidean distance to the first mean less the distance to the second (positive: nearer to the second), or
-        cosine with the first mean less the cosine with the second (positive: nearer to the first).
+
+    Returns
+    -------
+    WordScores
+        Euclidean distance to the first mean less the distance to the second (positive: nearer to the second).
 
     Raises
     ------
@@ -133,16 +130,13 @@ def relative_norm_distance(
     TooFewObservations
         If a set is empty.
     EvidenceError
-        If a number is not finite, or, for cosines, a vector or a mean is all zero.
+        If a number is not finite.
 
     References
     ----------
     .. [1] Garg et al. (2018), "Word embeddings quantify 100 years of gender and ethnic stereotypes", PNAS 115.
     """
     middles, attributes = _middles(first, second, words)
-    if closeness == "cos":
-        nearness = cosines(attributes, middles)
-        return WordScores.of(nearness[:, 0] - nearness[:, 1])
     distances = np.linalg.norm(attributes[:, None, :] - middles[None, :, :], axis=2)
     return WordScores.of(distances[:, 0] - distances[:, 1])
 
@@ -187,12 +181,12 @@ NOTHING = 1e-12
 
 @dataclass(frozen=True)
 class DirectBias:
-    """DirectBias_c: the projection of words that should be neutral on the direction of an attribute."""
+    """DirectBias: the projection of words that should be neutral on the direction of an attribute."""
 
     value: float
     """Mean of ``abs(cos(word, direction))**c``, in [0, 1]."""
     c: float
-    """Strictness: the smaller c is, the more small cosines count."""
+    """Strictness of the source's measure, always 1; if it were smaller, small cosines would count more."""
     explained: float
     """Share of the pairs' squared differences that lies along the direction, in (0, 1]. If it is small, the pairs have
     no common direction, and the value means little."""
@@ -200,8 +194,8 @@ class DirectBias:
     """Signed cosines, in the order of the words; positive towards the first of the pairs."""
 
 
-def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike, *, c: float = 1.0) -> DirectBias:
-    """Measure how far neutral words lie along the principal direction of definitional pairs (DirectBias_c).
+def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike) -> DirectBias:
+    """Measure how far neutral words lie along the principal direction of definitional pairs (DirectBias_1).
 
     Parameters
     ----------
@@ -209,9 +203,6 @@ def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike, *, c: flo
         Vectors of words that should be neutral.
     first, second : array_like, shape (pairs, dims)
         Vectors of the pairs that define the attribute (she, he), row by row.
-    c : float
-        Strictness, positive. With 0, which the source allows, every word that is not exactly orthogonal
-        would count fully, and no measured vector is exactly orthogonal.
 
     Returns
     -------
@@ -221,7 +212,7 @@ def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike, *, c: flo
     Raises
     ------
     OutOfBounds
-        If `c` is not positive, `first` and `second` differ in size, or the vectors differ in length.
+        If `first` and `second` differ in size, or the vectors differ in length.
     TooFewObservations
         If a set is empty.
     ZeroVariance
@@ -234,8 +225,6 @@ def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike, *, c: flo
     .. [1] Bolukbasi et al. (2016), "Man is to computer programmer as woman is to homemaker?", NeurIPS,
        section 5.2; the direction, section 5.1.
     """
-    if not 0 < c < np.inf:
-        raise OutOfBounds(f"the strictness of direct bias must be a positive number, not {c}", "c")
     a, b = _pairs(first, second)
     differences = unit_vectors(a, "the first of the pairs") - unit_vectors(b, "the second of the pairs")
     # Centring each pair on its own mean leaves plus and minus half its difference, so the principal components are
@@ -247,9 +236,8 @@ def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike, *, c: flo
         raise EvidenceError("two directions explain the pairs equally well; more pairs would single one out")
     towards_first = directions[0] * (1 if (differences @ directions[0]).sum() >= 0 else -1)
     lean = cosines(as_vectors(words, "the words", dims=a.shape[1]), towards_first[None, :])[:, 0]
-    return DirectBias(
-        float((np.abs(lean) ** c).mean()), c, float(strength[0] ** 2 / (strength**2).sum()), tuple(lean.tolist())
-    )
+    explained = float(strength[0] ** 2 / (strength**2).sum())
+    return DirectBias(float(np.abs(lean).mean()), 1.0, explained, tuple(lean.tolist()))
 
 
 def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> WordScores:
@@ -292,14 +280,6 @@ def _pairs(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
     return a, b
 
 
-Constant = Literal["penalised", "free"]
-"""Treatment of the classifier's constant.
-
-``"penalised"``: the constant is penalised like a weight, as in LIBLINEAR, the default of scikit-learn when RNSB was
-published, and still of wefe. ``"free"``: no penalty, as in scikit-learn's default (lbfgs) today. On the WEAT lists
-the divergence is 10 to 70 % larger with ``"free"``.
-"""
-
 STEPS = 100
 """Maximum number of Newton steps; about six are usual."""
 
@@ -324,15 +304,12 @@ class NegativeSentiment:
     """Probability that each target is negative, in the order of the targets."""
 
 
-def negative_sentiment_bias(
-    positive: ArrayLike,
-    negative: ArrayLike,
-    targets: ArrayLike,
-    *,
-    strength: float = 1.0,
-    constant: Constant = "penalised",
-) -> NegativeSentiment:
-    """Fit the classifier to sentiment words and compare its probabilities for the targets.
+def negative_sentiment_bias(positive: ArrayLike, negative: ArrayLike, targets: ArrayLike) -> NegativeSentiment:
+    """Fit a logistic regression to sentiment words, and compare its probabilities that the targets are negative.
+
+    The fit minimises ``(|w|**2 + b**2) / 2 + sum log(1 + exp(-y (w x + b)))``, with y = 1 for negative words and -1 for
+    positive ones. The constant b is penalised like a weight, as in LIBLINEAR, the default of scikit-learn when RNSB was
+    published, and still of wefe; without that, the divergence on the WEAT lists is 10 to 70 % larger.
 
     Parameters
     ----------
@@ -340,18 +317,13 @@ def negative_sentiment_bias(
         Vectors of words of known sentiment.
     targets : array_like, shape (words, dims)
         Vectors of the protected words of all groups; at least two.
-    strength : float
-        Weight C of the data against the penalty in ``(|w|**2 + b**2) / 2 + C sum log(1 + exp(-y (w x + b)))``,
-        with y = 1 for negative words and -1 for positive ones.
-    constant : {"penalised", "free"}
-        Whether ``b**2`` is in the penalty.
 
     Raises
     ------
     TooFewObservations
         If a sentiment has no word, or there are fewer than two targets.
     OutOfBounds
-        If `strength` is not positive, or the vectors differ in length.
+        If the vectors differ in length.
     EvidenceError
         If a number is not finite, the fit does not converge, or all targets have a probability of zero.
 
@@ -360,16 +332,13 @@ def negative_sentiment_bias(
     .. [1] Sweeney & Najafian (2019), "A transparent framework for evaluating unintended demographic bias in
        word embeddings", ACL.
     """
-    if not 0 < strength < np.inf:
-        raise OutOfBounds(f"the weight of the data must be a positive number, not {strength}", "strength")
     good = as_vectors(positive, "the positive words")
     bad = as_vectors(negative, "the negative words", dims=good.shape[1])
     target_vectors = as_vectors(targets, "the targets", least=2, dims=good.shape[1])
     words, is_negative = np.concatenate([good, bad]), np.repeat([0.0, 1.0], [len(good), len(bad)])
     # the optimal weights lie in the span of the words, so at most one unknown per word is needed
     span = np.linalg.svd(words, full_matrices=False)[2]
-    penalty = np.append(np.ones(len(span)), 1.0 if constant == "penalised" else 0.0)
-    weights = _fit_logistic(_with_constant(words @ span.T), is_negative, strength, penalty)
+    weights = _fit_logistic(_with_constant(words @ span.T), is_negative)
     probability = special.expit(_with_constant(target_vectors @ span.T) @ weights)
     if probability.sum() <= 0:
         raise EvidenceError("the classifier gives every target a probability of zero; there is nothing to compare")
@@ -378,28 +347,28 @@ def negative_sentiment_bias(
     return NegativeSentiment(max(0.0, divergence), tuple(probability.tolist()))
 
 
-def _fit_logistic(design: Floats, labels: Floats, strength: float, penalty: Floats) -> Floats:
+def _fit_logistic(design: Floats, labels: Floats) -> Floats:
     """Maximise the penalised likelihood by Newton's method, one coefficient for each column."""
-    flat = FLAT * max(1.0, strength * float(np.abs(design).sum(axis=0).max()))
+    flat = FLAT * max(1.0, float(np.abs(design).sum(axis=0).max()))
     weights = np.zeros(design.shape[1])
     for _ in range(STEPS):
         fitted = special.expit(design @ weights)
-        gradient = penalty * weights + strength * design.T @ (fitted - labels)
+        gradient = weights + design.T @ (fitted - labels)
         if np.abs(gradient).max() <= flat:
             return weights
-        curvature = np.diag(penalty) + strength * (design.T * (fitted * (1 - fitted))) @ design
+        curvature = np.eye(len(weights)) + (design.T * (fitted * (1 - fitted))) @ design
         step = np.asarray(np.linalg.solve(curvature, gradient), dtype=float)
-        weights = _descend(design, labels, strength, penalty, weights, step)
+        weights = _descend(design, labels, weights, step)
     raise EvidenceError(f"the sentiment classifier did not settle in {STEPS} steps; are the vectors on one scale?")
 
 
-def _descend(design: Floats, labels: Floats, strength: float, penalty: Floats, start: Floats, step: Floats) -> Floats:
+def _descend(design: Floats, labels: Floats, start: Floats, step: Floats) -> Floats:
     """Return the weights after a Newton step, which is halved until the cost does not rise."""
 
     def cost(weights: Floats) -> float:
         score = design @ weights
         misfit = float((np.logaddexp(0.0, score) - labels * score).sum())
-        return float(penalty @ weights**2) / 2 + strength * misfit
+        return float(weights @ weights) / 2 + misfit
 
     ceiling = cost(start) * (1 + ROUNDING)
     for _ in range(HALVINGS):

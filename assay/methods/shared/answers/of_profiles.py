@@ -119,12 +119,9 @@ def read_classes(value: object) -> dict[str, float] | None:
         read = {str(label): read_number(score) for label, score in scores.items()}
         return None if None in read.values() else {label: score for label, score in read.items() if score is not None}
     label = value.get("label")
-    return {label: 1.0} if isinstance(label, str) and label_key(label) and not _refuses(label) else None
-
-
-def _refuses(label: str) -> bool:
-    """Return whether a label of several words is a refusal."""
-    return " " in label and refuses_in_words(label)
+    if not isinstance(label, str) or not label_key(label) or (" " in label and refuses_in_words(label)):
+        return None
+    return {label: 1.0}
 
 
 def too_many_labels(labels: Collection[str]) -> Reason | None:

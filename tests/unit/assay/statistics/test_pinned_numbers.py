@@ -40,6 +40,7 @@ from assay.methods.alternation.gaussian_divergence import (
     kl_by_fold,
     kl_of_folds,
 )
+from assay.methods.alternation.group_rates import disparate_impact
 from assay.methods.alternation.published_rules import UnorderedValues, kolmogorov_smirnov
 from assay.methods.association.comparison import compare
 from assay.methods.association.predictive_check import predictive_check
@@ -97,7 +98,6 @@ from assay.statistics.hypothesis_tests.goodness import (
     every_outcome,
     exact_multinomial,
 )
-from assay.statistics.hypothesis_tests.matched import disparate_impact
 from assay.statistics.hypothesis_tests.paired import d_z, sign_flip_test
 from assay.statistics.hypothesis_tests.published import published_letter
 from assay.statistics.intervals.alternation_effects import Profiles, group_draws, paired_draws, tied_draws, without_each
@@ -778,7 +778,6 @@ def test_measures_of_embedding_bias_equal_their_pinned_numbers(same):
         "MAC": mean_average_cosine(distance, protected),
         "MAC by set": mean_average_cosine(distance, protected, sets),
         "RND": relative_norm_distance(first, second, words),
-        "RND, cosine": relative_norm_distance(first, second, words, "cos"),
         "ECT": embedding_coherence(first, second, words),
         "ECT, ties": embedding_coherence(first, second, words[[0, 0, 1, 2]]),
         "ECT, least": embedding_coherence(first, second, words[:3]),
@@ -791,7 +790,6 @@ def test_direct_bias_and_ripa_equal_their_pinned_numbers(same):
     cases = {
         "direct bias": direct_bias(words, first, second),
         "direct bias, other way": direct_bias(words, second, first),
-        "direct bias, strict": direct_bias(words, first, second, c=0.5),
         "direct bias, one pair": direct_bias(words, first[:1], second[:1]),
         "RIPA": relational_inner_product(first, second, words),
     }
@@ -802,9 +800,7 @@ def test_negative_sentiment_bias_equals_its_pinned_numbers(same):
     good, bad, targets = wave(5, 4) + 0.3, wave(6, 4, phase=1) - 0.3, wave(4, 4, phase=2)
     cases = {
         "penalised": negative_sentiment_bias(good, bad, targets),
-        "free": negative_sentiment_bias(good, bad, targets, constant="free"),
-        "strong": negative_sentiment_bias(good, bad, targets, strength=100.0),
-        "far apart": negative_sentiment_bias(40 * good, 40 * bad, targets, strength=50.0),
+        "far apart": negative_sentiment_bias(40 * good, 40 * bad, targets),
         "two targets alike": negative_sentiment_bias(good, bad, targets[[0, 0]]),
     }
     same("negative_sentiment", cases, rtol=1e-8)
@@ -1150,8 +1146,6 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "impact: nobody": (TooFewObservations, "none", lambda: disparate_impact([], [], ("m", "f"), rng())),
     "impact: none positive":
         (TooFewObservations, "none of 2", lambda: disparate_impact([0, 0], [0, 1], ("m", "f"), rng())),
-    "impact: an unknown group": (OutOfBounds, "0 to 2", lambda: disparate_impact([1, 0], [0, 2], ("m", "f"), rng())),
-    "impact: a group before": (OutOfBounds, "-1 to 0", lambda: disparate_impact([1, 0], [-1, 0], ("m", "f"), rng())),
     "vectors: a row": (OutOfBounds, r"\(2,\)", lambda: as_vectors([1, 2], "they")),
     "vectors: too few":
         (TooFewObservations, "hold 1 vectors; at least 2", lambda: as_vectors([[1, 2]], "they", least=2)),
@@ -1217,19 +1211,13 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "MAC: sets": (OutOfBounds, "2 and 1", lambda: mean_average_cosine([1.0, 2.0], ["a", "b"], ["x"])),
     "RND: dims": (OutOfBounds, "second group", lambda: relative_norm_distance([[1, 2]], [[1, 2, 3]], [[1, 2]])),
     "ECT: two": (TooFewObservations, "hold 2 vectors", lambda: embedding_coherence(wave(2, 3), wave(2, 3), wave(2, 3))),
-    "direct bias: c": (OutOfBounds, "not 0", lambda: direct_bias(TWO_PAIRS, TWO_PAIRS, TWO_PAIRS, c=0)),
-    "direct bias: c infinite": (OutOfBounds, "not inf", lambda: direct_bias(TWO_PAIRS, TWO_PAIRS, TWO_PAIRS, c=INF)),
     "direct bias: no direction": (ZeroVariance, "same way", lambda: direct_bias(TWO_PAIRS, TWO_PAIRS, TWO_PAIRS)),
     "direct bias: no pairs": (OutOfBounds, "2 and 1", lambda: direct_bias(TWO_PAIRS, TWO_PAIRS, [[1, 1]])),
     "direct bias: two directions":
         (EvidenceError, "equally well", lambda: direct_bias(TWO_PAIRS, TWO_PAIRS, [[-1, 0], [0, -1]])),
-    "RNSB: strength 0":
-        (OutOfBounds, "not 0", lambda: negative_sentiment_bias([[1.0]], [[2.0]], [[1.0], [2.0]], strength=0)),
-    "RNSB: strength infinite":
-        (OutOfBounds, "inf", lambda: negative_sentiment_bias([[1.0]], [[2.0]], [[1.0], [2.0]], strength=INF)),
     "RNSB: one target": (TooFewObservations, "at least 2", lambda: negative_sentiment_bias([[1.0]], [[2.0]], [[1.0]])),
     "RNSB: none negative": (
-        EvidenceError, "zero", lambda: negative_sentiment_bias([[1.0]], [[-1.0]], [[1e9], [1e9]], strength=1e3)
+        EvidenceError, "zero", lambda: negative_sentiment_bias([[1.0]], [[-1.0]], [[1e9], [1e9]])
     ),
     "stereotype: something else": (OutOfBounds, "1/2", lambda: score_choices([0.4], ["t"], ["b"])),
     "stereotype: no pairs": (TooFewObservations, "no pairs", lambda: score_choices([], [], [])),
