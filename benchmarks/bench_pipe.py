@@ -128,9 +128,9 @@ def pipe(port: int, design: RoundTrip, concurrency: int, folder: str) -> int:
 
 
 @contextmanager
-def target(delay_ms: float, *speaks: str) -> Iterator[int]:
+def target(delay_ms: float) -> Iterator[int]:
     """Run the target in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.target", str(delay_ms), *speaks]
+    command = [sys.executable, "-m", "benchmarks.target", str(delay_ms)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdin is not None

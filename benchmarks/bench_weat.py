@@ -96,7 +96,7 @@ def main() -> None:
     vectors = simulated(np.random.default_rng(7))
     seconds, ours = assay_run(vectors)
     print(f"WEAT of {WORDS} + {WORDS} words, {ours.p.partitions} partitions: {1000 * seconds:.2f} ms")
-    print(f"effect size {ours.effect_size_ddof0:.4f}, p = {ours.p.greater:.5f} ({ours.p.method})")
+    print(f"effect size {ours.effect_size_ddof0:.4f}, p = {ours.p.p_one_sided:.5f} ({ours.p.p_method})")
     if importlib.util.find_spec("wefe") is None:
         print("wefe is not in this environment, so there is no ratio; needs: pip install wefe==1.0.1")
         return

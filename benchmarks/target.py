@@ -1,12 +1,12 @@
-"""A fast service for benchmarks, a translator or a language model: raw asyncio, one reply after a fixed time.
+"""A fast service for benchmarks, a translator: raw asyncio, one reply after a fixed time.
 
-``python -m benchmarks.target DELAY_MS [echo]`` prints its port and serves until its input closes.
+``python -m benchmarks.target DELAY_MS`` prints its port and serves until its input closes.
 """
 
 import asyncio
 import json
 import sys
-from typing import Any, cast
+from typing import cast
 
 THERE, BACK = str.maketrans("aeiou", "eioua"), str.maketrans("eioua", "aeiou")
 
@@ -32,31 +32,18 @@ class Translator(asyncio.Protocol):
             asyncio.get_running_loop().call_later(self._delay_s, self._transport.write, reply)
 
     def _answer(self, body: bytes) -> bytes:
-        written = json.dumps(self._said(json.loads(body)) if body else {}).encode()
+        asked = json.loads(body) if body else None
+        text = asked and {"translatedText": asked["q"].translate(BACK if asked["target"] == "en" else THERE)}
+        written = json.dumps(text or {}).encode()
         return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (
             len(written),
             written,
         )
 
-    def _said(self, asked: dict[str, Any]) -> dict[str, Any]:
-        return {"translatedText": asked["q"].translate(BACK if asked["target"] == "en" else THERE)}
-
-
-class Echo(Translator):
-    """Completions engine that echoes the tokens of a prompt; a word's probability depends on its length."""
-
-    def _said(self, asked: dict[str, Any]) -> dict[str, Any]:
-        words = asked["prompt"].split(" ")
-        tokens = [words[0], *(f" {word}" for word in words[1:])]
-        values = [None, *(-0.5 * len(token) for token in tokens[1:])]
-        told = {"tokens": tokens, "token_logprobs": values}
-        return {"choices": [{"index": 0, "text": asked["prompt"], "logprobs": told, "finish_reason": "length"}]}
-
 
 async def main() -> None:
-    delay_s, speaks = float(sys.argv[1]) / 1000, Echo if sys.argv[2:] == ["echo"] else Translator
-    loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: speaks(delay_s), "127.0.0.1", 0, backlog=1024)
+    delay_s, loop = float(sys.argv[1]) / 1000, asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Translator(delay_s), "127.0.0.1", 0, backlog=1024)
     print(server.sockets[0].getsockname()[1], flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
     server.close()

@@ -34,9 +34,9 @@ def rounded(values: Iterable[float]) -> Callable[[float], str]:
     return lambda value: f"{round(value, decimals) + 0.0:,.{decimals}f}"
 
 
-def number(value: float) -> str:
-    """Write a single number."""
-    return rounded([value])(value)
+def number(value: float | None) -> str:
+    """Write a single number; a dash where it is missing."""
+    return ABSENT if value is None else rounded([value])(value)
 
 
 def p_value(value: float) -> str:

@@ -20,7 +20,6 @@ from assay.methods import METHODS, every_method, method_name
 from reports.coverage import counts_in_words, coverage
 from store.core.settings import Settings
 from tools import openapi_document
-from workers.targets.registry import protocols
 
 
 def reference_pages() -> dict[str, str]:
@@ -29,7 +28,6 @@ def reference_pages() -> dict[str, str]:
         "reference/commands.md": commands(),
         "reference/settings.md": settings(),
         "reference/methods.md": methods(),
-        "reference/protocols.md": every_protocol(),
         "reference/catalog.md": catalog(),
         "reference/operations.md": operations(),
     }
@@ -97,28 +95,6 @@ def parameters(documentation: str) -> dict[str, str]:
     section = documentation.partition("Parameters\n----------\n")[2]
     found = re.findall(r"^([\w, ]+) : [^\n]*\n((?:    [^\n]*\n?)+)", section, re.MULTILINE)
     return {name: " ".join(meaning.split()) for names, meaning in found for name in names.split(", ")}
-
-
-def every_protocol() -> str:
-    """Describe every protocol and its settings."""
-    head = (
-        "# Protocols and their settings\n\nFor people who connect a service: the values of `protocol` and the fields "
-        "of `settings` in a target. [Targets](../targets.md) explains how to choose.\n"
-    )
-    parts = [head]
-    for one in protocols():
-        needs = [word for word, needed in (("`base_url`", one.needs_url), ("`secret`", one.needs_secret)) if needed]
-        kinds = ", ".join(sorted(one.kinds))
-        parts.append(f"## {one.name}\n\n{one.summary}\n\nKinds: {kinds}. Needs: {', '.join(needs) or 'nothing'}.\n")
-        parts.extend(f"- {note}" for note in one.notes)
-        schema = one.settings_schema()
-        rows = [
-            (f"`{name}`", _value(of.get("default", "")), of.get("description", ""))
-            for name, of in schema.get("properties", {}).items()
-        ]
-        if rows:
-            parts.append("\n" + table(("setting", "default", "meaning"), rows))
-    return "\n".join(parts)
 
 
 def catalog() -> str:

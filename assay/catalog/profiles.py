@@ -86,16 +86,10 @@ def occupations_by_side() -> Mapping[str, tuple[str, ...]]:
     return {side: tuple(words) for side, words in read_table("free_text")["contents"].items()}
 
 
-@cache
-def not_nouns() -> frozenset[str]:
-    """Words after which a pronoun is no possessive."""
-    return frozenset(read_table("free_text")["not_nouns"])
-
-
-@cache
-def nouns_in_ly() -> frozenset[str]:
-    """Words in "-ly" that are nouns or adjectives, so that "her" before them is a possessive."""
-    return frozenset(read_table("free_text")["nouns_in_ly"])
+def no_possessive_before(word: str) -> bool:
+    """Return whether "her" before a word is no possessive: "told her that", "hired her immediately"."""
+    table = read_table("free_text")
+    return word in table["not_nouns"] or (word.endswith("ly") and word not in table["nouns_in_ly"])
 
 
 def exchanged_words(attribute: Attribute) -> Mapping[str, tuple[tuple[str, str], ...]]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.composition.chain import TABLES, ChainAnswer, TableName, compose_chain
-from assay.composition.letter_probabilities import ChainProbabilities, combine
+from assay.composition.chain import TABLES, ChainAnswer, ChainProbabilities, TableName, combine, compose_chain
 from assay.composition.wording import explain_chain, explain_difference, explain_probabilities, note
 from assay.document import JsonObject, RatingDocument
 from assay.model import Letter, Probabilities
@@ -100,7 +99,11 @@ class LookedUp:
             "letter": next(iter(self.possible)).value if len(self.possible) == 1 else None,
             "worst": worst_letter(self.possible).value,
             "contradiction": self.answer is not None and self.answer.contradiction,
-            "probabilities": None if self.weighed is None else _probabilities(self.weighed),
+            "probabilities": self.weighed
+            and {
+                **{letter.value: self.weighed.of(letter) for letter in WORST_FIRST},
+                "must_be_measured": self.weighed.must_be_measured,
+            },
             "bracketings": [] if self.answer is None else _bracketings(self.answer),
         }
 
@@ -148,13 +151,6 @@ def _bracketings(answer: ChainAnswer) -> list[JsonObject]:
         }
         for bracketing in answer.bracketings
     ]
-
-
-def _probabilities(combined: ChainProbabilities) -> dict[str, float]:
-    return {
-        **{letter.value: combined.of(letter) for letter in WORST_FIRST},
-        "must_be_measured": combined.must_be_measured,
-    }
 
 
 def _in_order(letters: frozenset[Letter]) -> list[str]:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from assay.composition.chain import Bracketing, ChainAnswer, Entry, TableName
-from assay.composition.letter_probabilities import ChainProbabilities
+from assay.composition.chain import Bracketing, ChainAnswer, ChainProbabilities, Entry, TableName
 from assay.composition.prediction.predicted import Prediction
 from assay.explain.sentence import chance, listed, share
 from assay.explain.words import LETTERS

@@ -1,4 +1,4 @@
-"""Differences between two ratings by the same method and for the same attribute.
+"""Differences between two ratings by the same method and for the same attribute, and the profile of a suite.
 
 Two ratings of the same service may show different letters although the service did not change, because each
 rests on a limited number of replies. The posteriors give the probability that the true letters differ,
@@ -22,7 +22,8 @@ from typing import Literal
 from assay.document import NO_EFFECT, ComponentDocument, RatingDocument
 from assay.errors import SpecificationError
 from assay.explain.sentence import chance, level
-from assay.model import Letter
+from assay.model import Letter, Probabilities
+from assay.rating.decision import rests_on_declared, worst_letter, worst_probabilities
 
 CONFIDENCE = 0.95
 """Confidence that is assumed for a rating document that does not state its own."""
@@ -322,3 +323,46 @@ def _of_inputs(kinds: Sequence[str], *, same_evidence: bool) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The worst letter of a profile.
+
+    `probabilities` is the posterior of the worst letter over all cells, assumed to be independent. `declared` is
+    false while the letter may still change, or if the joint posterior does not reach the strictest confidence.
+    """
+
+    letter: Letter
+    declared: bool
+    probabilities: Probabilities
+
+
+def worst_of(ratings: Sequence[RatingDocument], *, missing: int = 0) -> Worst | None:
+    """Return the worst letter by the preference order UCS > DSBS > BS.
+
+    Parameters
+    ----------
+    ratings : sequence of RatingDocument
+        Ratings of the service; those without a letter count as missing.
+    missing : int
+        Further cells without a letter: unfinished, failed or unmeasurable. No such cell can improve on BS.
+
+    Returns
+    -------
+    Worst or None
+        ``None`` where no cell has a letter.
+
+    References
+    ----------
+    .. [1] Srivastava & Rossi (2018), section 4.4.
+    """
+    rated = [(rating.letter, rating) for rating in ratings if rating.letter is not None]
+    if not rated:
+        return None
+    letter = worst_letter(rated_letter for rated_letter, _ in rated)
+    joint = worst_probabilities([Probabilities.from_json(rating.probabilities) for _, rating in rated])
+    settled = letter is Letter.BS or (len(rated) == len(ratings) and not missing)
+    rests = rests_on_declared(letter, [(rated_letter, rating.declared) for rated_letter, rating in rated], "worst")
+    sure = joint.of(letter) >= max(rating.confidence or CONFIDENCE for _, rating in rated)
+    return Worst(letter, settled and sure and rests, joint)

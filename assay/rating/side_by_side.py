@@ -56,7 +56,14 @@ def side_by_side_document(
         **{field: getattr(ratings[0], field) for field in ALIKE},
         "aggregation": aggregation,
         "services": [{"id": rating.id, "name": _name(rating)} for rating in ratings],
-        "rows": [{"part": name, "cells": [_cell(column.get(name)) for column in columns]} for name in names],
+        "rows": [
+            {
+                "part": name,
+                "cells": [part and {"letter": part.letter, "declared": part.declared} for part in parts],
+            }
+            for name in names
+            for parts in [[column.get(name) for column in columns]]
+        ],
         "overall": _overalls(columns, confidences, aggregation),
         "without": {"parts": sorted(without), "overall": _overalls(included_columns, confidences, aggregation)}
         if without
@@ -72,10 +79,6 @@ def _parts(rating: RatingDocument) -> dict[str, ComponentDocument]:
 
 def _name(rating: RatingDocument) -> str:
     return rating.target.name or f"the rating {rating.id or 'without an id'}"
-
-
-def _cell(part: ComponentDocument | None) -> Json | None:
-    return None if part is None else {"letter": part.letter, "declared": part.declared}
 
 
 def _overalls(

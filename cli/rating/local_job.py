@@ -15,8 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from assay.canonical import digest_of, rating_digest
 from assay.document import Json
-from assay.evidence.export import ExportWriter
-from assay.evidence.replay_order import Unrolling
+from assay.evidence.export import ExportWriter, Unrolling
 from assay.methods import AnyMethod
 from assay.model import Observation
 from cli.rating.probe import exchange_lines

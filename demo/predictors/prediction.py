@@ -69,18 +69,13 @@ class Embedder(Predictor):
     methods: ClassVar[tuple[str, ...]] = ("forced-choice", "association")
 
 
-def unchanged(number: float) -> float:
-    """Return a number that is a probability already."""
-    return number
-
-
 @dataclass(frozen=True, kw_only=True)
 class TextScorer(Predictor):
     """Scorer of texts: a classifier by one protocol, a regressor by another."""
 
     number: Callable[[str], float] = field(repr=False)
     """Returns the score of a text, in the service's own unit."""
-    positive: Callable[[float], float] = field(default=unchanged, repr=False)
+    positive: Callable[[float], float] = field(default=float, repr=False)
     """Converts a score to the probability of the label ``positive``."""
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.CLASSIFIER, Kind.REGRESSOR)

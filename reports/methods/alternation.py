@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from assay.catalog.values import AND
 from assay.document import NO_EFFECT, HiddenDocument, RatingDocument
@@ -22,7 +23,7 @@ from assay.statistics.hidden.single_cases import LABELS
 from reports import cells, charts
 from reports.cases import ProfileCases
 from reports.in_words import hidden_in_words, tested
-from reports.method_report import MethodReport, Room
+from reports.method_report import MethodReport
 from reports.methods.material import looks_table, profiles_room, profiles_table
 from reports.methods.outcome_tables import count_of, error_rates, outcomes, tests
 from reports.sheets import Sheet, some_of
@@ -336,11 +337,6 @@ def _unit(scale: str, deviation: float, labels: bool) -> Unit:
     return Unit(lambda size: amount(size * deviation), names.get(scale, ""))
 
 
-def room(document: RatingDocument, part: AlternationComponent) -> Room | None:
-    """Return how many more profiles can be asked about."""
-    return profiles_room(document, part, "texts.most")
-
-
 def tables(part: AlternationComponent) -> Iterator[Table | None]:
     """Make the tables of a component, or of the aggregation."""
     yield profiles_table(part)
@@ -417,7 +413,7 @@ REPORT: MethodReport = MethodReport(
     in_words,
     tables,
     figures,
-    room,
+    partial(profiles_room, field="texts.most"),
     unit=_unit_of,
     cases=ProfileCases,
 )

@@ -95,7 +95,7 @@ def tables(part: AssociationComponent) -> Iterator[Table | None]:
     """Make the tables of a component."""
     yield CONNECTIONS.of(part)
     yield _protected(part)
-    yield _classical(part)
+    yield CLASSICAL.read([_Classical.of(row) for row in part.classical.weat])
     yield Table("Also measured", ("Measure", "Value"), tuple(_of_distances(part)))
     yield coverage_table(part)
 
@@ -153,11 +153,6 @@ class _Classical:
         ]
         weat, *other_values = (Absent(reason) if value is None else value for value, reason in values)
         return cls(" and ".join(row.targets), weat, row.p_one_sided, *other_values)
-
-
-def _classical(part: AssociationComponent) -> Table | None:
-    """Values of the classical association measures (older than paper P2) for every two groups."""
-    return CLASSICAL.read([_Classical.of(row) for row in part.classical.weat])
 
 
 # ---------------------------------------------------------------------------- figures

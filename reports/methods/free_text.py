@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from assay.document import HiddenDocument, RatingDocument
 from assay.explain import listed
@@ -12,7 +13,7 @@ from assay.methods.free_text.method import FreeText
 from reports import cells, charts
 from reports.cases import WrittenCases
 from reports.in_words import hidden_in_words, tested
-from reports.method_report import MethodReport, Room
+from reports.method_report import MethodReport
 from reports.methods.material import looks_table, profiles_room, profiles_table
 from reports.sheets import Sheet
 from reports.units import Unit, amount, hundredths
@@ -100,11 +101,6 @@ def _unit(document: RatingDocument, part: FreeTextComponent, hidden: HiddenDocum
     return UNITS.get(part.name or "", Unit(amount))
 
 
-def room(document: RatingDocument, part: FreeTextComponent) -> Room | None:
-    """Return how many more prompts can be sent."""
-    return profiles_room(document, part, "most_prompts")
-
-
 def tables(part: FreeTextComponent) -> Iterator[Table | None]:
     """Make the tables of a component, or of the aggregation."""
     yield profiles_table(part)
@@ -126,7 +122,7 @@ def figures(part: FreeTextComponent) -> Iterator[Picture | None]:
 def _replies(part: FreeTextComponent) -> Table | None:
     """Show the texts and refusals of each value."""
     rows = tuple(
-        (value, _number(replies.get("texts")), _number(replies.get("refusals")))
+        (value, cells.number(replies.get("texts")), cells.number(replies.get("refusals")))
         for value, replies in part.replies.items()
     )
     return Table("Texts and refusals", ("Value", "Texts", "Refusals"), rows) if rows else None
@@ -137,8 +133,8 @@ def _noise(part: FreeTextComponent) -> Table | None:
     if part.noise.values is None:
         return None
     rows = (
-        ("between values, for one prompt", _number(part.noise.values)),
-        ("of repeated texts alone", _number(part.noise.repeats)),
+        ("between values, for one prompt", cells.number(part.noise.values)),
+        ("of repeated texts alone", cells.number(part.noise.repeats)),
     )
     return Table("Differences (root mean square) and their noise", ("Difference", "Size"), rows)
 
@@ -150,19 +146,14 @@ def _judge(part: FreeTextComponent) -> Table | None:
         return None
     rows = (
         ("label that counts", judge.label or cells.ABSENT),
-        ("difference between versions of one text, in standard deviations", _number(judge.lean.estimate)),
-        ("largest difference that is allowed", _number(judge.limit)),
-        ("texts with versions that differ", _number(judge.rewritten)),
-        ("readable answers", _number(judge.usable)),
-        ("unreadable answers", _number(sum(judge.unusable_why.values()))),
-        ("failed calls", _number(sum(judge.failed_why.values()))),
+        ("difference between versions of one text, in standard deviations", cells.number(judge.lean.estimate)),
+        ("largest difference that is allowed", cells.number(judge.limit)),
+        ("texts with versions that differ", cells.number(judge.rewritten)),
+        ("readable answers", cells.number(judge.usable)),
+        ("unreadable answers", cells.number(sum(judge.unusable_why.values()))),
+        ("failed calls", cells.number(sum(judge.failed_why.values()))),
     )
     return Table("The judge", ("Judge", "Number"), rows)
-
-
-def _number(value: float | None) -> str:
-    """Write a number; a dash where it is missing."""
-    return cells.ABSENT if value is None else cells.number(value)
 
 
 def title_of(name: str) -> str:
@@ -177,7 +168,7 @@ REPORT: MethodReport = MethodReport(
     in_words,
     tables,
     figures,
-    room,
+    partial(profiles_room, field="most_prompts"),
     title_of,
     lambda _: "Texts",
     _unit,

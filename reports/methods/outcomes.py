@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay.document import RatingDocument, ReasonDocument, read_json
 from assay.explain import listed
@@ -62,7 +62,7 @@ def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str 
             f"in an estimated {of_audits(part.even_flagged)}."
         )
     yield from _funnel_in_words(part.funnel)
-    if "truth" in _columns(document):
+    if "truth" in read_json(OutcomesAggregation, document.aggregation.json).data.columns:
         yield (
             "Step 1 takes the recorded truth as it is: where yesterday's decisions shaped it, or were biased, step 1 "
             "cannot see that."
@@ -119,10 +119,6 @@ def _funnel_in_words(funnel: FunnelDocument) -> Iterator[str]:
                 f"{people} passed “{step.step}” without having passed every step before it. They are counted at no "
                 "later step, and in the decision as the file has it."
             )
-
-
-def _columns(document: RatingDocument) -> Container[str]:
-    return read_json(OutcomesAggregation, document.aggregation.json).data.columns
 
 
 def tables(part: OutcomesComponent) -> Iterator[Table | None]:

@@ -94,7 +94,7 @@ def _contexts(part: QuestionsComponent) -> Table | None:
     rows = [
         (
             CONTEXTS.get(name, name),
-            *(_number(count) for count in (row.read, row.right, row.naming, row.biased)),
+            *(cells.number(count) for count in (row.read, row.right, row.naming, row.biased)),
             *(cells.intervals([effect])[0] for effect in (row.accuracy, row.bias, row.weighted_bias)),
         )
         for name, row in part.contexts.items()
@@ -107,11 +107,6 @@ def _letters(part: QuestionsComponent) -> Table | None:
     """Show how often each letter was chosen; by the rotated orders, a third is no preference for a position."""
     rows = tuple((letter, cells.number(share)) for letter, share in part.letters.items())
     return Table("Positions: share of each letter", ("Letter", "Share"), rows) if rows else None
-
-
-def _number(value: float | None) -> str:
-    """Write a number; a dash where it is missing."""
-    return cells.ABSENT if value is None else cells.number(value)
 
 
 def room(document: RatingDocument, part: QuestionsComponent) -> Room | None:  # noqa: ARG001

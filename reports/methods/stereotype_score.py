@@ -13,22 +13,8 @@ from reports import charts
 from reports.cases import TermCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport
+from reports.methods import terms
 from reports.methods.material import coverage_table, sides, title_of_words
-from reports.methods.terms import (
-    ALL_ASKED,
-    MOST_ITEMS,
-    Choices,
-    lists_figure,
-    looks_sheet,
-    model_table,
-    scores_sheet,
-    scores_table,
-    sources_table,
-    squares_figure,
-    terms_figure,
-    terms_sheet,
-    terms_table,
-)
 from reports.sheets import Sheet, sampled
 from reports.units import HUNDREDTHS, of_hundred
 from reports.view import Forest, Mark, Picture, Span, Table
@@ -54,9 +40,9 @@ GROUP_PAIRS = Sheet(
     },
 )
 
-LOOKS = looks_sheet("Pairs", "pairs")
+LOOKS = terms.looks_sheet("Pairs", "pairs")
 
-SCORES = scores_sheet(
+SCORES = terms.scores_sheet(
     "Scores: the share that the stereotype had, and with neutral attributes the first group",
     "Attribute terms",
     {"Over terms (BiasTestGPT)": "over_terms", "Over pairs (CrowS-Pairs)": "over_pairs"},
@@ -64,7 +50,7 @@ SCORES = scores_sheet(
     "Pairs",
 )
 
-TERMS = terms_sheet("Attribute terms", "With the others in view", "Pairs")
+TERMS = terms.terms_sheet("Attribute terms", "With the others in view", "Pairs")
 
 PAIRS = Sheet(
     "sentences",
@@ -76,7 +62,7 @@ PAIRS = Sheet(
 def in_words(document: RatingDocument, part: StereotypeComponent) -> Iterator[str]:
     """Yield sentences: which sentence of a pair the model prefers, and what was tested."""
     first, _ = sides(part)
-    neutral, tied = (Choices.of(part.sentences, neutral=neutral) for neutral in (True, False))
+    neutral, tied = (terms.Choices.of(part.sentences, neutral=neutral) for neutral in (True, False))
     if neutral.cases:
         yield (
             f"Of {neutral.cases:,} pairs of sentences that differ only in the group and have a neutral attribute, the "
@@ -104,18 +90,18 @@ def tables(part: StereotypeComponent) -> Iterator[Table | None]:
     """Make the tables of a component, or of the aggregation."""
     yield GROUP_PAIRS.of(part)
     yield LOOKS.of(part)
-    yield scores_table(part, SCORES)
-    yield terms_table(part, TERMS)
-    yield sampled(PAIRS, part.sentences, MOST_ITEMS)
+    yield terms.scores_table(part, SCORES)
+    yield terms.terms_table(part, TERMS)
+    yield sampled(PAIRS, part.sentences, terms.MOST_ITEMS)
     author_counts = {
         "wanted": part.writing.wanted,
         "prompts": part.writing.asked,
         "written and of use": part.writing.written,
     }
     refused = {} if part.pairs_asked is None else part.refused
-    yield sources_table(part.writing, author_counts, refused, "Sentences", Vocabulary(REASONS, PHRASES))
+    yield terms.sources_table(part.writing, author_counts, refused, "Sentences", Vocabulary(REASONS, PHRASES))
     yield coverage_table(part)
-    yield model_table(part)
+    yield terms.model_table(part)
 
 
 def figures(part: StereotypeComponent) -> Iterator[Picture | None]:
@@ -123,14 +109,14 @@ def figures(part: StereotypeComponent) -> Iterator[Picture | None]:
     first, second = sides(part)
     tied = ("the stereotype", "the opposite")
     title = "In {} of {} pairs the model prefers the stereotype"
-    yield squares_figure(part, part.sentences, title, tied, neutral=False)
+    yield terms.squares_figure(part, part.sentences, title, tied, neutral=False)
     title = "In {} of {} neutral pairs the model prefers the first group"
-    yield squares_figure(part, part.sentences, title, (first, second), neutral=True)
+    yield terms.squares_figure(part, part.sentences, title, (first, second), neutral=True)
     yield _pairs_figure(part)
-    yield lists_figure(part, head="Attributes", verb="prefers", axis="share of pairs")
-    yield terms_figure(part, "Neutral attribute terms", f"neutral: share that prefers {first}", neutral=True)
+    yield terms.lists_figure(part, head="Attributes", verb="prefers", axis="share of pairs")
+    yield terms.terms_figure(part, "Neutral attribute terms", f"neutral: share that prefers {first}", neutral=True)
     axis = "share that prefers the stereotype"
-    yield terms_figure(part, "Attribute terms of the stereotype", axis, neutral=False)
+    yield terms.terms_figure(part, "Attribute terms of the stereotype", axis, neutral=False)
 
 
 def _pairs_figure(part: StereotypeComponent) -> Picture | None:
@@ -161,7 +147,7 @@ REPORT: MethodReport = MethodReport(
     in_words,
     tables,
     figures,
-    lambda *_: ALL_ASKED,
+    lambda *_: terms.ALL_ASKED,
     title_of_words,
     unit=of_hundred,
     cases=TermCases,

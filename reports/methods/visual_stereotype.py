@@ -13,22 +13,8 @@ from reports import cells
 from reports.cases import TermCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport
+from reports.methods import terms
 from reports.methods.material import coverage_table, sides, title_of_words
-from reports.methods.terms import (
-    ALL_ASKED,
-    MOST_ITEMS,
-    Choices,
-    lists_figure,
-    looks_sheet,
-    model_table,
-    scores_sheet,
-    scores_table,
-    sources_table,
-    squares_figure,
-    terms_figure,
-    terms_sheet,
-    terms_table,
-)
 from reports.sheets import Sheet, sampled
 from reports.units import HUNDREDTHS, of_hundred
 from reports.view import Picture, Table
@@ -42,7 +28,7 @@ LETTERS: Mapping[str, str] = {
     "inconclusive": "It is not settled whether the service favours one label always, only with stereotypes, or never.",
 }
 
-SCORES = scores_sheet(
+SCORES = terms.scores_sheet(
     "Scores: what the stereotyped label had, and with neutral pictures the first label",
     "Pictures of terms",
     {"Over images (BiasTestGPT)": "over_images", "Over terms": "over_terms"},
@@ -50,7 +36,7 @@ SCORES = scores_sheet(
     "Images",
 )
 
-TERMS = terms_sheet("Generation terms", "95 % interval", "Images")
+TERMS = terms.terms_sheet("Generation terms", "95 % interval", "Images")
 
 PICTURES = Sheet(
     "images",
@@ -65,13 +51,13 @@ PICTURES = Sheet(
     },
 )
 
-LOOKS = looks_sheet("Pictures", "images")
+LOOKS = terms.looks_sheet("Pictures", "images")
 
 
 def in_words(document: RatingDocument, part: PictureComponent) -> Iterator[str]:
     """Yield sentences: which label pictures get, and what was tested."""
     first, second = sides(part)
-    neutral, tied = (Choices.of(part.images, neutral=neutral) for neutral in (True, False))
+    neutral, tied = (terms.Choices.of(part.images, neutral=neutral) for neutral in (True, False))
     if part.scale == "probabilities":
         gets, mean = "have a higher probability for", ", whose mean probability is {:.2f}"
     else:
@@ -95,9 +81,9 @@ def in_words(document: RatingDocument, part: PictureComponent) -> Iterator[str]:
 
 def tables(part: PictureComponent) -> Iterator[Table | None]:
     """Make the tables of a component, or of the aggregation."""
-    yield scores_table(part, SCORES)
-    yield terms_table(part, TERMS)
-    yield sampled(PICTURES, part.images, MOST_ITEMS)
+    yield terms.scores_table(part, SCORES)
+    yield terms.terms_table(part, TERMS)
+    yield sampled(PICTURES, part.images, terms.MOST_ITEMS)
     yield LOOKS.of(part)
     yield _answers_in_words(part)
     author_counts = {
@@ -105,9 +91,9 @@ def tables(part: PictureComponent) -> Iterator[Table | None]:
         "prompts": part.drawing.asked,
         "drawn and of use": part.drawing.drawn,
     }
-    yield sources_table(part.drawing, author_counts, part.refused, "Pictures", Vocabulary(REASONS, PHRASES))
+    yield terms.sources_table(part.drawing, author_counts, part.refused, "Pictures", Vocabulary(REASONS, PHRASES))
     yield coverage_table(part)
-    yield model_table(part)
+    yield terms.model_table(part)
 
 
 def figures(part: PictureComponent) -> Iterator[Picture | None]:
@@ -115,14 +101,14 @@ def figures(part: PictureComponent) -> Iterator[Picture | None]:
     first, second = sides(part)
     tied = ("the stereotype", "the opposite")
     title = "{} of {} pictures get the label of the stereotype"
-    yield squares_figure(part, part.images, title, tied, neutral=False)
+    yield terms.squares_figure(part, part.images, title, tied, neutral=False)
     title = "{} of {} neutral pictures get the first label"
-    yield squares_figure(part, part.images, title, (first, second), neutral=True)
+    yield terms.squares_figure(part, part.images, title, (first, second), neutral=True)
     axis = "mean probability" if part.scale == "probabilities" else "share of pictures"
-    yield lists_figure(part, head="Terms", verb="gives", axis=axis)
-    yield terms_figure(part, "Neutral generation terms", f"neutral: score of {first}", neutral=True)
+    yield terms.lists_figure(part, head="Terms", verb="gives", axis=axis)
+    yield terms.terms_figure(part, "Neutral generation terms", f"neutral: score of {first}", neutral=True)
     axis = "score of the stereotyped label"
-    yield terms_figure(part, "Generation terms of the stereotype", axis, neutral=False)
+    yield terms.terms_figure(part, "Generation terms of the stereotype", axis, neutral=False)
 
 
 def _answers_in_words(part: PictureComponent) -> Table:
@@ -145,7 +131,7 @@ REPORT: MethodReport = MethodReport(
     in_words,
     tables,
     figures,
-    lambda *_: ALL_ASKED,
+    lambda *_: terms.ALL_ASKED,
     title_of_words,
     unit=of_hundred,
     cases=TermCases,

@@ -15,9 +15,8 @@ from assay.errors import SpecificationError, UnknownName
 from assay.methods.outcomes.detail import OutcomesComponent
 from reports.methods import REPORTS
 from reports.pages.page import page_html
-from reports.regulators.audit import Audit, read_audit
+from reports.regulators.audit import MEDIA_TYPE, Audit, outcome_audit, read_audit
 from reports.regulators.columns import EEOC, LL144, MEASURES, TR_24027, Column
-from reports.regulators.outcome_audit import MEDIA_TYPE, outcome_audit
 from reports.regulators.regime import Regime, regime_csv, regime_page
 from store.core.errors import HoldsPeople
 

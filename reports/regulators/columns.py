@@ -49,10 +49,6 @@ def _people(row: GroupOutcome) -> str:
     return MASKED if is_masked(row) else cells.ABSENT if row.people is None else f"{row.people:,}"
 
 
-def _count(value: float | None) -> str:
-    return cells.ABSENT if value is None else cells.number(value)
-
-
 def _error_rate(name: str) -> Callable[[GroupOutcome], str]:
     return lambda row: _effect(row.error_rates.get(name, EffectDocument()), share)
 
@@ -85,7 +81,7 @@ def _matrix(row: GroupOutcome) -> str:
 
 GROUP = Column("Category", lambda row: row.group or "not known")
 PEOPLE = Column("People", _people)
-FAVOURABLE = Column("Favourable", lambda row: _count(row.favourable))
+FAVOURABLE = Column("Favourable", lambda row: cells.number(row.favourable))
 RATE = Column("Rate", lambda row: _effect(row.rate, share))
 RATIO = Column("Impact ratio", lambda row: _effect(row.ratio, ratio))
 DIFFERENCE = Column("Difference", lambda row: _effect(row.difference, difference))

@@ -1,6 +1,6 @@
 """Certificates of ratings, the agency's signing keys, exports of evidence, and proofs of single observations.
 
-`assay.evidence.replay_order` computes the order of the Merkle tree. At most one batch of the experiment is held in
+`assay.evidence.export` computes the order of the Merkle tree. At most one batch of the experiment is held in
 memory.
 """
 
@@ -14,10 +14,9 @@ from starlette.responses import StreamingResponse
 
 from assay.canonical import canonical_json
 from assay.errors import RecordIncomplete, SpecificationError
-from assay.evidence.export import MEDIA_TYPE, ExportWriter
+from assay.evidence.export import MEDIA_TYPE, ExportWriter, Unrolling
 from assay.evidence.merkle import head as tree_head
 from assay.evidence.merkle import inclusion_proof, leaf_hash
-from assay.evidence.replay_order import Unrolling
 from assay.model import Observation
 from service.certificates.schemas import EnvelopeView, ProofView
 from service.container import Service

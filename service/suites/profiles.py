@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from assay.document import JsonObject, RatingDocument
-from assay.rating.profile import worst_of
+from assay.rating.difference import worst_of
 from service.suites.schemas import CellView, Progress, RowView, ServiceView, SuiteLine, SuiteView, WorstView
 from service.suites.service import SuiteState
 from store.suites.suites import Cell, StoredCell, StoredSuite, SuiteProgress, tally

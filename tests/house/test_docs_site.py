@@ -125,7 +125,7 @@ def test_the_reference_lists_every_method_field_and_protocol(site):
     for kind in METHODS:
         assert f'id="{method_name(kind)}"' in methods
     assert "delta_individual" in methods
-    shown = (site / "reference/protocols.html").read_text(encoding="utf-8")
+    shown = (site / "targets.html").read_text(encoding="utf-8")
     for one in protocols():
         assert f'id="{one.name}"' in shown
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.statistics.embeddings.posterior_comparison import compare
+from assay.methods.association.comparison import compare
 from tools.papers import p2, printed
 from tools.papers.p2 import NAMES
 from tools.papers.shared_data import Shared

@@ -38,7 +38,7 @@ def test_code_of_the_paper_divides_by_the_sample_standard_deviation():
 def test_the_example_of_weat_is_the_most_extreme_of_six_partitions():
     """The published p-value counts only larger partitions, so it is 0 for the largest partition."""
     found = EXAMPLE.p
-    assert (found.partitions, found.greater, found.two_sided, found.strict) == (6, 1 / 6, 2 / 6, 0)
+    assert (found.partitions, found.p_one_sided, found.p_two_sided, found.p_strict) == (6, 1 / 6, 2 / 6, 0)
 
 
 @needs_tables

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import ttest_rel
 
+from assay.methods.association.comparison import compare
+from assay.methods.association.detail import Predictive
+from assay.methods.association.predictive_check import predictive_check
 from assay.statistics.bayes.hierarchy import Posterior, Residual, fit_hierarchy
-from assay.statistics.bayes.predictive_check import PredictiveCheck, predictive_check
 from assay.statistics.embeddings.embedding_bias import mean_average_cosine
-from assay.statistics.embeddings.posterior_comparison import compare
 from assay.statistics.embeddings.weat import null_check, weat_of_associations
 from assay.statistics.intervals.credible import IntervalEnds, equal_tailed
 from reports import charts
@@ -92,7 +93,7 @@ def posterior(shared: Shared, name: str, residual: Residual = "per-connection", 
 
 
 @cache
-def check(shared: Shared, name: str) -> PredictiveCheck:
+def check(shared: Shared, name: str) -> Predictive:
     """Count a table's distances within their predictive intervals."""
     held = table(shared, name)
     return predictive_check(posterior(shared, name, draws=CHECK_DRAWS), held.distance, held.connection, held.protected)

@@ -16,9 +16,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.composition.prediction.chained import ChainDraws, chain_pooled, chain_stratified, share_matched
 from assay.composition.prediction.measured_service import TransitionEvidence
-from assay.composition.prediction.pooled import ChainDraws, chain_pooled
-from assay.composition.prediction.stratified import chain_stratified, share_matched
 from assay.errors import SpecificationError
 from assay.model import Evidence, Floats, HiddenEffect, Interval, Letter, Probabilities
 from assay.rating.decision import weigh

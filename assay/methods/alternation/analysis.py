@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from assay.document import NO_ENTRIES, NO_ITEMS, EffectDocument, Json, read_json
+from assay.document import NO_ENTRIES, NO_ITEMS, EffectDocument, Json
 from assay.errors import EvidenceError, TooFewObservations
 from assay.methods.alternation import detail as parts
 from assay.methods.alternation.changes import changes, names_reason
 from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_kl_interval, kl_by_fold
-from assay.methods.alternation.group_rates import impact_ratios, refused_group
+from assay.methods.alternation.group_rates import disparate_impact, impact_ratios, refused_group
 from assay.methods.alternation.influence import Leverage
 from assay.methods.alternation.judged import Judged, number_or_why
 from assay.methods.alternation.published_rules import Blocks, kolmogorov_smirnov_letter
@@ -36,7 +36,6 @@ from assay.statistics.hidden.strata import (
     furthest,
     stratum_effects,
 )
-from assay.statistics.hypothesis_tests.matched import disparate_impact
 from assay.statistics.hypothesis_tests.paired import d_z, sign_flip_test
 from assay.statistics.intervals.alternation_effects import DRAWS, Profiles, group_draws, paired_draws, tied_draws
 from assay.statistics.intervals.credible import interval_of
@@ -391,7 +390,9 @@ class _Output:
                     kl=number_or_why(partial(gaussian_kl, x, y)),
                     kl_interval=_kl_interval(x, y),
                     kl_by_fold=tuple(kl_by_fold(x, y, self.task.rules.folds, rng)),
-                    sign_flip_p=number_or_why(partial(_sign_flip_p, y - x, together, rng)) if a < b else None,
+                    sign_flip_p=number_or_why(partial(sign_flip_test, y - x, rng, clusters=together))
+                    if a < b
+                    else None,
                 )
             )
         return tuple(rows)
@@ -421,7 +422,7 @@ class _Output:
             impact = disparate_impact(as_given >= 0.5, groups, self.task.answers.values, rng)
         except EvidenceError as error:
             return replace(detail, disparate_impact=parts.DisparateImpact(why=str(error)))
-        return replace(detail, disparate_impact=read_json(parts.DisparateImpact, asdict(impact)))
+        return replace(detail, disparate_impact=impact)
 
     # -------------------------------------------------------------------- reasons
     def _why(
@@ -477,10 +478,6 @@ def _common(answers: Answers, complete: Sequence[int], not_within: Sequence[str]
         ),
         not_within=tuple(not_within) or NO_ITEMS,
     )
-
-
-def _sign_flip_p(differences: Floats, clusters: Integers | None, rng: np.random.Generator) -> float:
-    return sign_flip_test(differences, rng, clusters=clusters)
 
 
 def _kl_interval(first: Floats, second: Floats) -> EffectDocument:

@@ -48,20 +48,17 @@ def changes(
     pairs = list(combinations(range(len(values)), 2))
     apart = [outputs[:, b] - outputs[:, a] for a, b in pairs]
     a, b = pairs[int(np.argmax([np.mean(part != 0) if labels else np.mean(part**2) for part in apart]))]
-    rows = [replace(_row(SWAPPED, outputs[:, [a, b]], labels=labels), from_=values[a], to=values[b])]
+    swapped = _total(SWAPPED, [_differences(outputs[:, [a, b]])], labels=labels)
+    rows = [replace(swapped, from_=values[a], to=values[b])]
     if repeats is not None:
         questions = repeats[:, [a, b]].reshape(-1, repeats.shape[2])
-        rows.append(replace(_row(ASKED_AGAIN, questions, labels=labels), error=_error(questions, labels=labels)))
+        again = _total(ASKED_AGAIN, [_differences(questions)], labels=labels)
+        rows.append(replace(again, error=_error(questions, labels=labels)))
     order = np.argsort(cells, kind="stable")
     of_cell = np.split(order, np.flatnonzero(np.diff(cells[order])) + 1)
     groups = [outputs[places, value] for places in of_cell for value in (a, b)]
     rows.append(_total(ANOTHER_PERSON, [_differences(group[None]) for group in groups], labels=labels))
     return tuple(row for row in rows if row.of)
-
-
-def _row(comparison: str, answers: Answers, *, labels: bool) -> ChangeDocument:
-    """Compare every two answers of a row; shape (rows, answers)."""
-    return _total(comparison, [_differences(answers)], labels=labels)
 
 
 def _differences(answers: Answers) -> Floats:

@@ -1,10 +1,15 @@
-"""Rates by group: shares of decisions with one label and their impact ratios, and shares of lost replies."""
+"""Rates by group: shares of decisions with one label and their impact ratios, base rates of records, lost replies."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import permutations
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from assay.document import EffectDocument
+from assay.errors import TooFewObservations
 from assay.methods.alternation.detail import AlternationComponent, DisparateImpact, RateDocument, RatioDocument
 from assay.methods.alternation.judged import Judged
 from assay.model import Component, Evidence, Floats, Letter
@@ -15,6 +20,9 @@ from assay.statistics.intervals.credible import equal_tailed
 
 LEVEL = 0.95
 """Level of the intervals."""
+
+RATIO_DRAWS = 4_000
+"""Number of posterior draws for the interval of a ratio of base rates."""
 
 
 def impact_ratios(scores: Floats, task: Judged, rng: np.random.Generator) -> DisparateImpact:
@@ -67,3 +75,54 @@ def refused_group(
         lost=lost_replies(answers.by_group, limit, 0.0, 0.0),
     )
     return component if component.declared and component.letter is Letter.BS else None
+
+
+def disparate_impact(
+    positive: ArrayLike, groups: ArrayLike, values: Sequence[str], rng: np.random.Generator
+) -> DisparateImpact:
+    """Return the base rates of groups of records, and the ratio of every ordered pair, or the reason why there is none.
+
+    Parameters
+    ----------
+    positive : array_like of bool, shape (n,)
+        Whether a record's output is the positive one.
+    groups : array_like of int, shape (n,)
+        Index in `values` of each record's group.
+    rng : Generator
+        Draws base rates from their posteriors under Jeffreys' prior, independent of each other.
+
+    Raises
+    ------
+    TooFewObservations
+        If fewer than two groups have records, or no record is positive.
+    """
+    is_positive, group = np.asarray(positive, dtype=bool), np.asarray(groups)
+    rates = [
+        RateDocument(name, int((group == index).sum()), int(is_positive[group == index].sum()))
+        for index, name in enumerate(values)
+    ]
+    present = [rate.value for rate in rates if rate.records]
+    if len(present) < 2:
+        raise TooFewObservations(f"base rates of two groups are needed; records are of {present or 'none'} only")
+    if not is_positive.any():
+        raise TooFewObservations(
+            f"none of {is_positive.size} records has the positive output; a ratio of base rates needs one at least"
+        )
+    counts = [(rate.records or 0, rate.positives or 0) for rate in rates]
+    samples = [rng.beta(positives + 0.5, records - positives + 0.5, RATIO_DRAWS) for records, positives in counts]
+    ratios = []
+    for (of, (records, positives), of_samples), (to, (to_records, to_positives), to_samples) in permutations(
+        zip(values, counts, samples, strict=True), 2
+    ):
+        if not records or not to_records:
+            ratios.append(RatioDocument(of, to, why=f"no record is of {(to if records else of)!r}"))
+        elif not to_positives:
+            reason = f"none of {to_records} records of {to!r} has the positive output"
+            ratios.append(RatioDocument(of, to, why=reason))
+        else:
+            estimate = (positives / records) / (to_positives / to_records)
+            limits = equal_tailed(of_samples / to_samples)
+            # if none or all are positive, the estimate lies outside the posterior's limits
+            effect = EffectDocument(estimate, min(limits.low, estimate), max(limits.high, estimate), LEVEL)
+            ratios.append(RatioDocument(of, to, effect))
+    return DisparateImpact(tuple(rates), tuple(ratios))

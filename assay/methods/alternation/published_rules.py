@@ -6,7 +6,7 @@ have an order, Kolmogorov-Smirnov is the one that applies. Two outputs are *simi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -166,16 +166,13 @@ def kolmogorov_smirnov_letter(
     except (EvidenceError, SpecificationError) as error:
         return {name: None}, {name: {"why": str(error)}}
     biased = [aggregate_biased([test.p < alpha for test in tests.values()], aggregate) for tests in steps.values()]
-    return {name: two_step_letter(*biased).value}, {name: {step: _as_json(tests) for step, tests in steps.items()}}
+    documents = {step: {pair: asdict(test) for pair, test in tests.items()} for step, tests in steps.items()}
+    return {name: two_step_letter(*biased).value}, {name: documents}
 
 
 def rule_name(aggregate: Aggregate) -> str:
     """Return the name of the rule in a rating; the aggregation ``vote`` is part of the name."""
     return RULE if aggregate == "worst" else f"{RULE}/{aggregate}"
-
-
-def _as_json(tests: Mapping[str, KolmogorovSmirnov]) -> dict[str, Any]:
-    return {pair: asdict(test) for pair, test in tests.items()}
 
 
 def _evenly(members: Integers, count: int) -> Integers:

@@ -19,17 +19,16 @@ from assay.methods.association.detail import Classical, MeasureDocument, Measure
 from assay.methods.shared.answers.vectors import Vectors
 from assay.model import Floats
 from assay.rating.component import result_or_why
-from assay.statistics.embeddings.bias_direction import direct_bias, relational_inner_product
 from assay.statistics.embeddings.embedding_bias import (
     MeanAverageCosine,
+    direct_bias,
     embedding_coherence,
     mean_average_cosine,
+    negative_sentiment_bias,
+    relational_inner_product,
     relative_norm_distance,
 )
-from assay.statistics.embeddings.negative_sentiment import negative_sentiment_bias
-from assay.statistics.embeddings.weat import cosines, null_check, weat
-
-Matrix = Floats
+from assay.statistics.embeddings.weat import Weat, cosines, null_check, weat
 
 OF_PAIRS = frozenset({"ripa", "direct_bias"})
 """Measures that compare pairs of words of two groups."""
@@ -61,10 +60,7 @@ def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random
     return Classical(
         mac=_measured(lambda: _mac(words, vectors)),
         weat=pairs,
-        null=result_or_why(
-            NullDocument,
-            lambda: read_json(NullDocument, asdict(null_check(effect=PUBLISHED_EFFECT, words=PUBLISHED_WORDS))),
-        ),
+        null=read_json(NullDocument, asdict(null_check(effect=PUBLISHED_EFFECT, words=PUBLISHED_WORDS))),
     )
 
 
@@ -73,22 +69,21 @@ def _measured(measure: Callable[[], Any]) -> MeasureDocument:
     return result_or_why(MeasureDocument, lambda: read_json(MeasureDocument, asdict(measure())))
 
 
-def _matrix(vectors: Vectors, terms: tuple[str, ...]) -> Matrix:
+def _matrix(vectors: Vectors, terms: tuple[str, ...]) -> Floats:
     return vectors.matrix(vectors.among(terms))
 
 
 def _of_pair(
-    first: Matrix,
-    second: Matrix,
-    stereotypes: Matrix,
-    other_stereotypes: Matrix,
-    controls: Matrix,
+    first: Floats,
+    second: Floats,
+    stereotypes: Floats,
+    other_stereotypes: Floats,
+    controls: Floats,
     rng: np.random.Generator,
 ) -> WeatDocument:
     """Compute the measures of two groups."""
     row = result_or_why(
-        WeatDocument,
-        lambda: read_json(MeasuredWeat, weat(first, second, stereotypes, other_stereotypes, rng=rng).as_json()),
+        WeatDocument, lambda: _weat_document(weat(first, second, stereotypes, other_stereotypes, rng=rng))
     )
     measures: dict[str, Callable[[], Any]] = {
         "rnd": lambda: relative_norm_distance(first, second, stereotypes),
@@ -103,6 +98,10 @@ def _of_pair(
         for name, measure in measures.items()
     }
     return replace(row, beside=other_measures)
+
+
+def _weat_document(test: Weat) -> WeatDocument:
+    return read_json(MeasuredWeat, asdict(test) | asdict(test.p))
 
 
 def _mac(words: AssociationWords, vectors: Vectors) -> MeanAverageCosine:

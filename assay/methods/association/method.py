@@ -20,19 +20,19 @@ from annotated_types import Ge, Gt, Le, Lt
 from numpy.typing import NDArray
 
 from assay.catalog.choices import AssociationWords
-from assay.document import ComponentDocument, EffectDocument, JsonObject, read_json
+from assay.document import ComponentDocument, EffectDocument, JsonObject
 from assay.errors import EvidenceError, TooFewObservations
 from assay.experiment import Experiment
 from assay.methods.association import words as spoken
 from assay.methods.association.classical_measures import classical_measures
 from assay.methods.association.detail import AssociationComponent, ConnectionDocument, Predictive, ProtectedDocument
+from assay.methods.association.predictive_check import predictive_check
 from assay.methods.shared.answers.vectors import Vectors, ask_vectors, cover, uncovered
 from assay.methods.shared.one_specification import OneSpecification
 from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Kind, Letter, Reason
 from assay.rating.component import LEAST_UNITS, Counts, Measurement, Tolerance, Units, result_or_why
 from assay.rating.losses import hidden_documents
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
-from assay.statistics.bayes.predictive_check import predictive_check
 from assay.statistics.embeddings.weat import cosines
 from assay.statistics.hidden.chance import may_be_chance
 from assay.statistics.hidden.strata import fitted_together
@@ -138,14 +138,13 @@ class Association(OneSpecification[AssociationWords]):
         measurement.units = _units(words, vectors)
         measurement.detail = replace(
             measurement.detail,
-            connections=_connections(posterior),
+            connections=tuple(
+                _summary(posterior.mean(name), name, float(posterior.residual(name).mean()))
+                for name in posterior.connections
+            ),
             protected=_protected(words, posterior),
             predictive=result_or_why(
-                Predictive,
-                lambda: read_json(
-                    Predictive,
-                    predictive_check(posterior, rows.distance, rows.connection, rows.protected).as_json(),
-                ),
+                Predictive, lambda: predictive_check(posterior, rows.distance, rows.connection, rows.protected)
             ),
             raw=rows.by_word(),
             classical=classical_measures(words, vectors, rng),
@@ -373,12 +372,6 @@ def _summary(draws: Floats, connection: str | None = None, sigma: float | None =
         hpdi_89=EffectDocument(low=shortest.low, high=shortest.high),
         equal_tailed_89=EffectDocument(low=equal.low, high=equal.high),
         sigma=sigma,
-    )
-
-
-def _connections(posterior: Posterior) -> tuple[ConnectionDocument, ...]:
-    return tuple(
-        _summary(posterior.mean(name), name, float(posterior.residual(name).mean())) for name in posterior.connections
     )
 
 

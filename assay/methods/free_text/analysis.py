@@ -280,7 +280,9 @@ def _judge_outcome(
         estimand=like_those_asked(profiles.clusters),
         clusters={kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()},
         pairs=tuple(
-            parts.DifferenceDocument(a, b, float(_shift(table[complete], profiles.values, a, b)), _document(draws))
+            parts.DifferenceDocument(
+                a, b, _shift(table[complete], profiles.values, a, b), EffectDocument.of(interval_of(draws))
+            )
             for (a, b), draws in pairs.items()
         ),
         noise=noise,
@@ -345,10 +347,6 @@ def _large(members: Sequence[str]) -> NDArray[np.str_]:
 
 def _shift(table: Floats, values: Sequence[str], a: str, b: str) -> float:
     return float((table[:, values.index(b)] - table[:, values.index(a)]).mean())
-
-
-def _document(draws: Floats) -> EffectDocument:
-    return EffectDocument.of(interval_of(draws))
 
 
 def _noise(collected: WrittenTexts, outcome: Outcome, complete: set[int]) -> parts.NoiseDocument:

@@ -12,17 +12,12 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from assay.catalog import attribute
-from assay.catalog.profiles import names, not_nouns, nouns_in_ly
+from assay.catalog.profiles import names, no_possessive_before
 
 POSSESSIVE, OBJECT = "possessive", "object"
 
 LEAST_LETTERS = 2
 """Minimum number of letters of a word that is exchanged."""
-
-
-def _stands_alone_before(word: str) -> bool:
-    """Return whether "her" before a word is no possessive: "told her that", "hired her immediately"."""
-    return word in not_nouns() or (word.endswith("ly") and word not in nouns_in_ly())
 
 
 @cache
@@ -92,7 +87,7 @@ class Exchange:
         word = next(iter(by_slot.values()))
         if POSSESSIVE in by_slot and OBJECT in by_slot:
             following = re.match(r"\s+(\w+)", match.string[match.end() :])
-            is_possessive = following is not None and not _stands_alone_before(following[1].lower())
+            is_possessive = following is not None and not no_possessive_before(following[1].lower())
             word = by_slot[POSSESSIVE if is_possessive else OBJECT]
         if matched.isupper() and len(matched) > 1:
             return word.upper()

@@ -30,7 +30,7 @@ from assay.methods.free_text.exchange import Exchange
 from assay.methods.free_text.written_texts import Judgements, Judging, WrittenTexts
 from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.detail import ProfilesAggregation, ProfilesLook
-from assay.methods.shared.profiles import JOINED, Case, TextProfiles, text_cases
+from assay.methods.shared.profiles import JOINED, TextProfiles, text_cases
 from assay.model import Component, Kind
 from assay.rating.component import EARLY, are_settled, look_sizes
 
@@ -163,7 +163,8 @@ class FreeText(Bounded, Method):
         writing, numbers, ordering = rng.spawn(3)
         cases = text_cases(self._profiles, writing)[: self._most]
         words = self._exchanged_words()
-        exchanges = [Exchange(words, self._persons(case), turn) for turn, case in enumerate(cases)]
+        persons = [dict(zip(self.values, case.clusters["person"].split(JOINED), strict=True)) for case in cases]
+        exchanges = [Exchange(words, by_value, turn) for turn, by_value in enumerate(persons)]
         collected = WrittenTexts((), self.values, self.repeats)
         judgements: Judgements | None = None
         if self.judge is not None:
@@ -204,7 +205,3 @@ class FreeText(Bounded, Method):
         except UnknownName:
             return {}
         return words if set(words) == set(self.values) else {}
-
-    def _persons(self, case: Case) -> Mapping[str, str]:
-        """Return the person of a case, for each value."""
-        return dict(zip(self.values, case.clusters["person"].split(JOINED), strict=True))

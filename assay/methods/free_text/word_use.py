@@ -11,7 +11,7 @@ from scipy import special
 
 from assay.methods.free_text.detail import TypicalWordDocument
 from assay.model import Floats
-from assay.statistics.hypothesis_tests.several import holm
+from assay.statistics.hypothesis_tests.distribution import holm
 
 PRIOR_TOKENS = 500.0
 """Weight of the prior, in occurrences: words as frequent as in all texts."""

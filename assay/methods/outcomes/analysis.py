@@ -337,16 +337,15 @@ class _Comparison:
         for column, values in columns.items():
             for index in self._compared or range(len(self.grouping.labels)):
                 # the truth must be known after either decision: known after one alone, it makes every error rate 0 or 1
-                for inside in self._by_decision(codes == index) if column == "truth" else (codes == index,):
+                of_group = codes == index
+                by_decision = [of_group & (self.output.favourable == decision) for decision in (1.0, 0.0)]
+                for inside in by_decision if column == "truth" else [of_group]:
                     total = float(people[inside].sum())
                     share = float(people[inside & np.isnan(values)].sum()) / total if total else 0.0
                     if share > MOST_UNKNOWN and total >= LEAST_PEOPLE:
                         facts = {"column": column, "share": share, "group": self.grouping.labels[index]}
                         return Reason("mostly-unknown", facts, self.name)
         return None
-
-    def _by_decision(self, inside: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], ...]:
-        return tuple(inside & (self.output.favourable == decision) for decision in (1.0, 0.0))
 
     # ------------------------------------------------------------------------ effects
     def _alike(self, rng: np.random.Generator) -> list[_Family]:

@@ -7,7 +7,6 @@ person; a model that follows a stereotype is right less often where the fact goe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
@@ -26,7 +25,6 @@ from assay.methods.questions.answers import QuestionAnswers
 from assay.methods.questions.asked import (
     OPTIONS,
     QUESTIONS_EACH,
-    AskedQuestion,
     QuestionRecord,
     most_turns,
     recorded_questions,
@@ -131,7 +129,8 @@ class GroupQuestions(Bounded, Method):
         turns_before = 0
         for turns in look_sizes(self._first(), self._most, self.stop_early):
             for name, tally in answers.items():
-                yield from tally.ask(_of_turns(questions, name, turns_before, turns), ordering)
+                new = [row for row in questions if row.category == name and turns_before <= row.turn < turns]
+                yield from tally.ask(new, ordering)
             turns_before = turns
             last = turns == self._most or not self.stop_early
             components = self._judge(answers, deepcopy(numbers.spawn(1)[0]), 1.0 if last else EARLY)
@@ -152,7 +151,3 @@ class GroupQuestions(Bounded, Method):
             judge_answers(name, tally, tolerance, self.delta_loss, child_rng)
             for (name, tally), child_rng in zip(answers.items(), rng.spawn(len(answers)), strict=True)
         ]
-
-
-def _of_turns(questions: Sequence[AskedQuestion], category: str, first: int, end: int) -> list[AskedQuestion]:
-    return [row for row in questions if row.category == category and first <= row.turn < end]

@@ -144,14 +144,12 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     def undecided_reasons(self) -> list[Reason]:
         """Return a reason if every pair is a tie, in some lists or in all."""
         lists = [role for role in ROLES if self.words.terms(role)]
-        ties = [role for role in lists if self._only_ties(role)]
+        preferred = [(pair.role, comparison.preferred) for pair, comparison in self.tally.results.items()]
+        ties = [role for role in lists if all(share == TIE for list_, share in preferred if list_ == role)]
         if not ties:
             return []
         tied_lists = {} if len(ties) == len(lists) else {"lists": [LISTS[role] for role in ties]}
         return [self.reason("all-ties", {"pairs": len(self.tally.results), "rung": self.rung, **tied_lists})]
-
-    def _only_ties(self, role: Role) -> bool:
-        return all(comparison.preferred == TIE for pair, comparison in self.tally.results.items() if pair.role == role)
 
     def author_reasons(self) -> list[Reason]:
         """Return why an author wrote too few sentences: calls failed, or its sentences were unusable."""

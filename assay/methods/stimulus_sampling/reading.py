@@ -31,9 +31,6 @@ NOT = "not "
 OUTPUT = "output"
 """Name of the component before its label is known."""
 
-TWO = 2
-"""Number of labels from which one is chosen as positive if the request names none."""
-
 
 @dataclass
 class ReplyLog:
@@ -99,9 +96,9 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
             code, {"label": requested_label, "seen": labels[:20], "inputs": len(replies)}
         )
     # a service that sends only the likelier label has replies with one score, which say nothing about the sum
-    sums = [sum(read.values()) for read in replies if len(read) == TWO]
+    sums = [sum(read.values()) for read in replies if len(read) == 2]
     apart = sum(abs(total - 1) > NEARLY for total in sums) > LOST_SHARE * len(replies)
-    if (len(labels) == TWO and not apart) or scored:
+    if (len(labels) == 2 and not apart) or scored:
         two = [NOT + labels[0], labels[0]] if scored else labels
         means = [np.mean([probability(read, label) for read in replies]) for label in two]
         return two[0] if means[0] < means[1] else two[1]
@@ -121,7 +118,7 @@ def flaw(yes: Floats, label: str) -> Reason | None:
 
 def possible(yes: Floats) -> NDArray[np.bool_]:
     """Return which numbers can be probabilities, apart from rounding errors."""
-    return np.asarray((yes >= -SLACK) & (yes <= 1 + SLACK), dtype=bool)
+    return (yes >= -SLACK) & (yes <= 1 + SLACK)
 
 
 def no_probability(lost: int, total: int, label: str) -> Reason:

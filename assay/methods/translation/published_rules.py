@@ -11,9 +11,14 @@ from assay.document import Json, JsonObject
 from assay.methods.translation.blocks import BlockSpec
 from assay.methods.translation.collection import Translations
 from assay.model import Floats
-from assay.statistics.hypothesis_tests.divergence import divergence_letter
 from assay.statistics.hypothesis_tests.goodness import exact_multinomial
-from assay.statistics.hypothesis_tests.published import Aggregate, Reading, Statistic, published_letter
+from assay.statistics.hypothesis_tests.published import (
+    Aggregate,
+    Reading,
+    Statistic,
+    divergence_letter,
+    published_letter,
+)
 
 READINGS: tuple[Reading, ...] = ("similar-to-biased", "departs-from-unbiased")
 

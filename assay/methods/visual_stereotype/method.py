@@ -32,9 +32,8 @@ from assay.methods.visual_stereotype.image_generation import (
     draw_prompt,
     image_of,
 )
-from assay.methods.visual_stereotype.image_scores import Sightings, over_images
+from assay.methods.visual_stereotype.image_scores import Sightings, over_images, score_images
 from assay.methods.visual_stereotype.inputs import Picture, UsablePicture, picture_of, sort
-from assay.methods.visual_stereotype.label_scores import score_images
 from assay.methods.visual_stereotype.labelling import QUESTION, PictureTally, ask_pictures, check_question
 from assay.model import Draw, Kind, Observation
 from assay.rating.component import result_or_why

@@ -8,7 +8,6 @@ draws come from this table. There is no Markov chain, so nothing has to converge
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -215,7 +214,8 @@ def _cells(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> 
         raise TooFewObservations(
             f"a mean with an interval needs two distances or more; there is one of each of: {', '.join(short)}"
         )
-    return {name: Cells.of(y[rows[name]], [words[row] for row in rows[name]]) for name in _ordered(rows)}
+    ordered = [name for name in ORDER if name in rows] + sorted(set(rows) - set(ORDER))
+    return {name: Cells.of(y[rows[name]], [words[row] for row in rows[name]]) for name in ordered}
 
 
 def checked_columns(
@@ -243,10 +243,6 @@ def checked_columns(
             "distance",
         )
     return y, connections, words
-
-
-def _ordered(names: Collection[str]) -> list[str]:
-    return [name for name in ORDER if name in names] + sorted(set(names) - set(ORDER))
 
 
 # ---------------------------------------------------------------------------- posterior draws

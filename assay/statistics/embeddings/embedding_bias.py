@@ -1,4 +1,4 @@
-"""Measures of bias in embeddings by distances of words to groups: MAC, RND and ECT.
+"""Earlier measures of bias in embeddings: MAC, RND and ECT, DirectBias and RIPA along a direction, and RNSB.
 
 Each is one number without an interval, reported in addition to the posterior. Vectors are not normalised: their
 lengths count in RND's norm, and in the mean vectors that RND and ECT compare.
@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from assay.errors import EvidenceError, OutOfBounds, ZeroVariance
 from assay.model import Floats
-from assay.statistics.embeddings.vector_sets import as_vectors
+from assay.statistics.embeddings.vector_sets import as_vectors, unit_vectors
 from assay.statistics.embeddings.weat import cosines
 from assay.statistics.hidden.scales import on_scale
 from assay.statistics.hypothesis_tests.distribution import as_sample, check_paired
 from assay.statistics.intervals.correlation import pearson
-
-Closeness = Literal["norm", "cos"]
+from assay.statistics.special import special
 
 LEAST_RANKED = 3
 """Minimum number of attribute words to compare orders."""
@@ -111,18 +110,18 @@ def mean_average_cosine(
     )
 
 
-def relative_norm_distance(
-    first: ArrayLike, second: ArrayLike, words: ArrayLike, closeness: Closeness = "norm"
-) -> WordScores:
+def relative_norm_distance(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> WordScores:
     """Compare the distances of words to the mean vectors of two groups (RND).
 
     Parameters
     ----------
     first, second : array_like, shape (words, dims)
         Vectors of the two groups.
-    closeness : {"norm", "cos"}
-        Euclidean distance to the first mean less the distance to the second (positive: nearer to the second), or
-        cosine with the first mean less the cosine with the second (positive: nearer to the first).
+
+    Returns
+    -------
+    WordScores
+        Euclidean distance to the first mean less the distance to the second (positive: nearer to the second).
 
     Raises
     ------
@@ -131,16 +130,13 @@ def relative_norm_distance(
     TooFewObservations
         If a set is empty.
     EvidenceError
-        If a number is not finite, or, for cosines, a vector or a mean is all zero.
+        If a number is not finite.
 
     References
     ----------
     .. [1] Garg et al. (2018), "Word embeddings quantify 100 years of gender and ethnic stereotypes", PNAS 115.
     """
     middles, attributes = _middles(first, second, words)
-    if closeness == "cos":
-        nearness = cosines(attributes, middles)
-        return WordScores.of(nearness[:, 0] - nearness[:, 1])
     distances = np.linalg.norm(attributes[:, None, :] - middles[None, :, :], axis=2)
     return WordScores.of(distances[:, 0] - distances[:, 1])
 
@@ -174,3 +170,213 @@ def _middles(first: ArrayLike, second: ArrayLike, words: ArrayLike, *, least: in
     b = as_vectors(second, "the second group", dims=a.shape[1])
     attributes = as_vectors(words, "the attribute words", least=least, dims=a.shape[1])
     return np.stack([a.mean(axis=0), b.mean(axis=0)]), attributes
+
+
+TIE = 1e-9
+"""Relative difference at which the first two principal components count as equally strong."""
+
+NOTHING = 1e-12
+"""Largest difference of unit vectors that counts as rounding."""
+
+
+@dataclass(frozen=True)
+class DirectBias:
+    """DirectBias: the projection of words that should be neutral on the direction of an attribute."""
+
+    value: float
+    """Mean of ``abs(cos(word, direction))**c``, in [0, 1]."""
+    c: float
+    """Strictness of the source's measure, always 1; if it were smaller, small cosines would count more."""
+    explained: float
+    """Share of the pairs' squared differences that lies along the direction, in (0, 1]. If it is small, the pairs have
+    no common direction, and the value means little."""
+    by_word: tuple[float, ...]
+    """Signed cosines, in the order of the words; positive towards the first of the pairs."""
+
+
+def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike) -> DirectBias:
+    """Measure how far neutral words lie along the principal direction of definitional pairs (DirectBias_1).
+
+    Parameters
+    ----------
+    words : array_like, shape (words, dims)
+        Vectors of words that should be neutral.
+    first, second : array_like, shape (pairs, dims)
+        Vectors of the pairs that define the attribute (she, he), row by row.
+
+    Returns
+    -------
+    DirectBias
+        All vectors are scaled to unit length first. Swapping the words of a pair changes signs only.
+
+    Raises
+    ------
+    OutOfBounds
+        If `first` and `second` differ in size, or the vectors differ in length.
+    TooFewObservations
+        If a set is empty.
+    ZeroVariance
+        If both words of every pair point the same way.
+    EvidenceError
+        If two directions explain the pairs equally well, or a vector is not finite or all zero.
+
+    References
+    ----------
+    .. [1] Bolukbasi et al. (2016), "Man is to computer programmer as woman is to homemaker?", NeurIPS,
+       section 5.2; the direction, section 5.1.
+    """
+    a, b = _pairs(first, second)
+    differences = unit_vectors(a, "the first of the pairs") - unit_vectors(b, "the second of the pairs")
+    # Centring each pair on its own mean leaves plus and minus half its difference, so the principal components are
+    # those of the differences about zero, not about their mean.
+    _, strength, directions = np.linalg.svd(differences, full_matrices=False)
+    if strength[0] <= NOTHING:
+        raise ZeroVariance("both words of every pair point the same way, so that there is no direction between them")
+    if strength.size > 1 and strength[1] >= strength[0] * (1 - TIE):
+        raise EvidenceError("two directions explain the pairs equally well; more pairs would single one out")
+    towards_first = directions[0] * (1 if (differences @ directions[0]).sum() >= 0 else -1)
+    lean = cosines(as_vectors(words, "the words", dims=a.shape[1]), towards_first[None, :])[:, 0]
+    explained = float(strength[0] ** 2 / (strength**2).sum())
+    return DirectBias(float(np.abs(lean).mean()), 1.0, explained, tuple(lean.tolist()))
+
+
+def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> WordScores:
+    """Project words on the unit difference of each pair, and average over pairs (RIPA).
+
+    Parameters
+    ----------
+    first, second : array_like, shape (pairs, dims)
+        Vectors of the pairs, row by row.
+
+    Returns
+    -------
+    WordScores
+        In units of the vectors; positive towards the first word of the pairs.
+
+    Raises
+    ------
+    OutOfBounds
+        If `first` and `second` differ in size, or the vectors differ in length.
+    TooFewObservations
+        If a set is empty.
+    EvidenceError
+        If both words of a pair have the same vector, or a number is not finite.
+
+    References
+    ----------
+    .. [1] Ethayarajh, Duvenaud & Hirst (2019), "Understanding undesirable word embedding associations", ACL.
+    """
+    a, b = _pairs(first, second)
+    attributes = as_vectors(words, "the attribute words", dims=a.shape[1])
+    directions = unit_vectors(a - b, "the differences of the pairs")
+    return WordScores.of((attributes @ directions.T).mean(axis=1))
+
+
+def _pairs(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
+    a = as_vectors(first, "the first of the pairs")
+    b = as_vectors(second, "the second of the pairs", dims=a.shape[1])
+    if len(a) != len(b):
+        raise OutOfBounds(f"pairs need equally many first and second words, not {len(a)} and {len(b)}")
+    return a, b
+
+
+STEPS = 100
+"""Maximum number of Newton steps; about six are usual."""
+
+FLAT = 1e-9
+"""Gradient, per unit of the data's scale, that counts as zero."""
+
+HALVINGS = 60
+"""Maximum number of times that a Newton step is halved."""
+
+ROUNDING = 1e-12
+"""Relative rise of the cost that counts as rounding."""
+
+
+@dataclass(frozen=True)
+class NegativeSentiment:
+    """Result of RNSB."""
+
+    value: float
+    """Kullback-Leibler divergence, in nats, of the targets' normalised probabilities from the uniform distribution; 0
+    if all targets have the same probability (even a high one)."""
+    probabilities: tuple[float, ...]
+    """Probability that each target is negative, in the order of the targets."""
+
+
+def negative_sentiment_bias(positive: ArrayLike, negative: ArrayLike, targets: ArrayLike) -> NegativeSentiment:
+    """Fit a logistic regression to sentiment words, and compare its probabilities that the targets are negative.
+
+    The fit minimises ``(|w|**2 + b**2) / 2 + sum log(1 + exp(-y (w x + b)))``, with y = 1 for negative words and -1 for
+    positive ones. The constant b is penalised like a weight, as in LIBLINEAR, the default of scikit-learn when RNSB was
+    published, and still of wefe; without that, the divergence on the WEAT lists is 10 to 70 % larger.
+
+    Parameters
+    ----------
+    positive, negative : array_like, shape (words, dims)
+        Vectors of words of known sentiment.
+    targets : array_like, shape (words, dims)
+        Vectors of the protected words of all groups; at least two.
+
+    Raises
+    ------
+    TooFewObservations
+        If a sentiment has no word, or there are fewer than two targets.
+    OutOfBounds
+        If the vectors differ in length.
+    EvidenceError
+        If a number is not finite, the fit does not converge, or all targets have a probability of zero.
+
+    References
+    ----------
+    .. [1] Sweeney & Najafian (2019), "A transparent framework for evaluating unintended demographic bias in
+       word embeddings", ACL.
+    """
+    good = as_vectors(positive, "the positive words")
+    bad = as_vectors(negative, "the negative words", dims=good.shape[1])
+    target_vectors = as_vectors(targets, "the targets", least=2, dims=good.shape[1])
+    words, is_negative = np.concatenate([good, bad]), np.repeat([0.0, 1.0], [len(good), len(bad)])
+    # the optimal weights lie in the span of the words, so at most one unknown per word is needed
+    span = np.linalg.svd(words, full_matrices=False)[2]
+    weights = _fit_logistic(_with_constant(words @ span.T), is_negative)
+    probability = special.expit(_with_constant(target_vectors @ span.T) @ weights)
+    if probability.sum() <= 0:
+        raise EvidenceError("the classifier gives every target a probability of zero; there is nothing to compare")
+    shares = probability / probability.sum()
+    divergence = float(special.rel_entr(shares, 1 / shares.size).sum())
+    return NegativeSentiment(max(0.0, divergence), tuple(probability.tolist()))
+
+
+def _fit_logistic(design: Floats, labels: Floats) -> Floats:
+    """Maximise the penalised likelihood by Newton's method, one coefficient for each column."""
+    flat = FLAT * max(1.0, float(np.abs(design).sum(axis=0).max()))
+    weights = np.zeros(design.shape[1])
+    for _ in range(STEPS):
+        fitted = special.expit(design @ weights)
+        gradient = weights + design.T @ (fitted - labels)
+        if np.abs(gradient).max() <= flat:
+            return weights
+        curvature = np.eye(len(weights)) + (design.T * (fitted * (1 - fitted))) @ design
+        step = np.asarray(np.linalg.solve(curvature, gradient), dtype=float)
+        weights = _descend(design, labels, weights, step)
+    raise EvidenceError(f"the sentiment classifier did not settle in {STEPS} steps; are the vectors on one scale?")
+
+
+def _descend(design: Floats, labels: Floats, start: Floats, step: Floats) -> Floats:
+    """Return the weights after a Newton step, which is halved until the cost does not rise."""
+
+    def cost(weights: Floats) -> float:
+        score = design @ weights
+        misfit = float((np.logaddexp(0.0, score) - labels * score).sum())
+        return float(weights @ weights) / 2 + misfit
+
+    ceiling = cost(start) * (1 + ROUNDING)
+    for _ in range(HALVINGS):
+        if cost(start - step) <= ceiling:
+            break
+        step = step / 2
+    return start - step
+
+
+def _with_constant(rows: Floats) -> Floats:
+    return np.column_stack([rows, np.ones(len(rows))])

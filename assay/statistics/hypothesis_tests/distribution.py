@@ -97,3 +97,12 @@ def check_paired(x: NDArray[np.generic], y: NDArray[np.generic]) -> None:
     """Raise `OutOfBounds` if two samples differ in length."""
     if x.shape != y.shape:
         raise OutOfBounds(f"pairs need two samples of the same length, not of {x.size} and {y.size} values")
+
+
+def holm(p_values: ArrayLike) -> Floats:
+    """Return p-values adjusted for the family-wise error rate by Holm's method (1979), in the same order."""
+    values = np.asarray(p_values, dtype=float)
+    order = np.argsort(values, kind="stable")
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(values[order] * np.arange(values.size, 0, -1)))
+    return adjusted

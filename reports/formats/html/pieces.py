@@ -56,7 +56,11 @@ def table(listing: Table, *, caption: bool = True, links: Iterable[str] = ()) ->
         "tr", *(tag("th", name, scope="col", class_=kind) for name, kind in zip(listing.columns, numeric, strict=True))
     )
     body = [
-        tag("tr", _row_head(row[0], target), *map(_cell, row[1:], numeric[1:], shares[1:]))
+        tag(
+            "tr",
+            tag("th", tag("a", row[0], href=target) if target else row[0], scope="row"),
+            *map(_cell, row[1:], numeric[1:], shares[1:]),
+        )
         for row, target, shares in zip(listing.rows, targets, heat, strict=True)
     ]
     title = tag("caption", listing.title) if caption else None
@@ -68,10 +72,6 @@ def table(listing: Table, *, caption: bool = True, links: Iterable[str] = ()) ->
         role="group",
         aria_label=listing.title,
     )
-
-
-def _row_head(text: str, target: str) -> Markup:
-    return tag("th", tag("a", text, href=target) if target else text, scope="row")
 
 
 def _cell(text: str, kind: str | None, share: float | None) -> Markup:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.methods.shared.terms.effects import stereotype_effects
-from assay.methods.visual_stereotype.label_scores import fit_images
+from assay.methods.visual_stereotype.image_scores import fit_images
 from assay.model import Evidence, Interval, Letter
 from assay.rating.decision import weigh
 from assay.statistics.bayes.beta_binomial import SharesPosterior, fit_shares

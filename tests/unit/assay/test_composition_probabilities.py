@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.composition.chain import TABLES, compose_chain
-from assay.composition.letter_probabilities import ALIKE, combine
+from assay.composition.chain import ALIKE, TABLES, combine, compose_chain
 from assay.errors import BadDistribution, SpecificationError, UnknownName
 from assay.model import Letter, Probabilities
 

@@ -17,7 +17,7 @@ from assay.errors import SpecificationError, UnknownName
 from assay.experiment import run
 from assay.methods import Outcomes, rating_of
 from reports.regulators import AUDIT_FILES, audit_file, write_audit
-from reports.regulators.outcome_audit import schema
+from reports.regulators.audit import schema
 from store.core.errors import HoldsPeople
 from tests.support.markdown_blocks import ROOT
 from tests.support.reports import document_of

@@ -104,11 +104,8 @@ def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
     yield from ask_in_batches(((text, [Probe(f"{prefix}/{text}", Embed(text, model))]) for text in distinct), take)
     dims = Counter(vector.size for vector in vectors.values()).most_common(1)[0][0] if vectors else 0
     for text, vector in list(vectors.items()):
-        if vector.size != dims:
-            missing[text] = "wrong-length"
-            del vectors[text]
-        elif not vector.any():
-            missing[text] = "zero-vector"
+        if vector.size != dims or not vector.any():
+            missing[text] = "wrong-length" if vector.size != dims else "zero-vector"
             del vectors[text]
     return Vectors(vectors, {text: missing[text] for text in distinct if text in missing}, dims)
 
@@ -117,8 +114,6 @@ def _read(value: object) -> Floats | None:
     """Read a list of numbers as a vector; ``None`` for anything else, or if a number is above `LARGEST`."""
     if not isinstance(value, list) or not value:
         return None
-    if not all(
-        isinstance(number, int | float) and not isinstance(number, bool) and abs(number) <= LARGEST for number in value
-    ):
+    if not all(type(number) in {int, float} and abs(number) <= LARGEST for number in value):
         return None
     return np.array(value, dtype=float)

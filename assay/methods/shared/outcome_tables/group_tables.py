@@ -34,7 +34,7 @@ from assay.methods.shared.outcome_tables.rates import (
 )
 from assay.methods.shared.outcome_tables.rows import DisparityDocument, GroupOutcome, TenthDocument
 from assay.model import Floats
-from assay.statistics.hypothesis_tests.several import holm
+from assay.statistics.hypothesis_tests.distribution import holm
 from assay.statistics.intervals.credible import equal_tailed
 from assay.statistics.intervals.worst_block import largest_interval
 from assay.statistics.special import special

@@ -8,8 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from assay.composition.chain import TABLES, compose_chain
-from assay.composition.letter_probabilities import combine
+from assay.composition.chain import TABLES, combine, compose_chain
 from assay.composition.prediction.measured_service import TransitionEvidence
 from assay.composition.prediction.predicted import predict_chain
 from assay.composition.wording import (

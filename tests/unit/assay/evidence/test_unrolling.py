@@ -7,7 +7,7 @@ import pytest
 
 from assay.canonical import EvidenceTree
 from assay.errors import RecordIncomplete
-from assay.evidence.replay_order import Unrolling
+from assay.evidence.export import Unrolling
 from assay.experiment import Session, generator
 from assay.methods.translation.one_hop import OneHop
 from assay.methods.translation.round_trip import RoundTrip

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.document import RatingDocument
 from assay.model import Letter
-from assay.rating.profile import worst_of
+from assay.rating.difference import worst_of
 
 
 def cell(letter: str, sure: float = 0.99, declared: bool = True) -> RatingDocument:

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.composition.chain import TABLES, compose, compose_chain
-from assay.composition.letter_probabilities import combine
+from assay.composition.chain import TABLES, combine, compose, compose_chain
 from assay.errors import (
     AssayError,
     BadDistribution,
@@ -41,13 +40,16 @@ from assay.methods.alternation.gaussian_divergence import (
     kl_by_fold,
     kl_of_folds,
 )
+from assay.methods.alternation.group_rates import disparate_impact
 from assay.methods.alternation.published_rules import UnorderedValues, kolmogorov_smirnov
+from assay.methods.association.comparison import compare
+from assay.methods.association.predictive_check import predictive_check
 from assay.methods.forced_choice.effects import choice_effects, trial_effects
 from assay.methods.forced_choice.psychometric_fit import fit_psychometric
 from assay.methods.shared.terms.effects import stereotype_effects
 from assay.methods.stimulus_sampling.resemblance import principal_components
 from assay.methods.stimulus_sampling.texts import inclusion
-from assay.methods.visual_stereotype.label_scores import fit_images, score_images, term_interval
+from assay.methods.visual_stereotype.image_scores import fit_images, score_images, term_interval
 from assay.model import Component, Evidence, Finding, Letter, Probabilities, Reason
 from assay.rating.decision import deciding_components, rate, vote_probabilities, worst_probabilities
 from assay.rating.decision import weigh as weigh_effects
@@ -55,7 +57,6 @@ from assay.statistics.bayes.beta_binomial import fit_shares
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
 from assay.statistics.bayes.importance import pareto_shape, tail_shape, weigh
 from assay.statistics.bayes.population import Margin, draw_population
-from assay.statistics.bayes.predictive_check import predictive_check
 from assay.statistics.bayes.spread_grid import Cells, LogAxis, Priors, SpreadGrid
 from assay.statistics.bayes.stereotype_terms import fit_terms, preferred, score_choices
 from assay.statistics.bayes.surrogate import (
@@ -71,14 +72,25 @@ from assay.statistics.bayes.transition import (
     outputs_under,
     step_effects,
 )
-from assay.statistics.embeddings.bias_direction import direct_bias, relational_inner_product
-from assay.statistics.embeddings.embedding_bias import embedding_coherence, mean_average_cosine, relative_norm_distance
-from assay.statistics.embeddings.negative_sentiment import negative_sentiment_bias
-from assay.statistics.embeddings.posterior_comparison import compare
+from assay.statistics.embeddings.embedding_bias import (
+    direct_bias,
+    embedding_coherence,
+    mean_average_cosine,
+    negative_sentiment_bias,
+    relational_inner_product,
+    relative_norm_distance,
+)
 from assay.statistics.embeddings.two_afc import indifference_points, summarise
 from assay.statistics.embeddings.vector_sets import as_vectors, unit_vectors
-from assay.statistics.embeddings.weat import associations, cosines, null_check, weat, weat_of_associations
-from assay.statistics.hypothesis_tests import divergence, goodness
+from assay.statistics.embeddings.weat import (
+    associations,
+    cosines,
+    null_check,
+    partition_test,
+    weat,
+    weat_of_associations,
+)
+from assay.statistics.hypothesis_tests import goodness, published
 from assay.statistics.hypothesis_tests.distribution import as_counts, as_shares, pad_to
 from assay.statistics.hypothesis_tests.goodness import (
     chi_squared_fit,
@@ -86,9 +98,7 @@ from assay.statistics.hypothesis_tests.goodness import (
     every_outcome,
     exact_multinomial,
 )
-from assay.statistics.hypothesis_tests.matched import disparate_impact
 from assay.statistics.hypothesis_tests.paired import d_z, sign_flip_test
-from assay.statistics.hypothesis_tests.partitions import partition_test
 from assay.statistics.hypothesis_tests.published import published_letter
 from assay.statistics.intervals.alternation_effects import Profiles, group_draws, paired_draws, tied_draws, without_each
 from assay.statistics.intervals.correlation import pearson, slope
@@ -398,24 +408,24 @@ def test_a_p_value_equal_to_alpha_counts_as_similar_to_the_specification():
 def test_divergences_equal_their_pinned_numbers(same):
     p, q = [0.5, 0.3, 0.2], [0.2, 0.3, 0.5]
     cases: dict[str, object] = {
-        "KL": divergence.kl_divergence(p, q),
-        "KL, outside": divergence.kl_divergence(p, [0.5, 0.5, 0]),
-        "KL, nothing there": divergence.kl_divergence([0.5, 0.5, 0], p),
+        "KL": published.kl_divergence(p, q),
+        "KL, outside": published.kl_divergence(p, [0.5, 0.5, 0]),
+        "KL, nothing there": published.kl_divergence([0.5, 0.5, 0], p),
     }
     cases |= {
-        "threshold, kl": divergence.bootstrap_threshold([2, 1, 0], 30, 0.05, rng(), 500),
-        "threshold by default, kl": divergence.bootstrap_threshold(p, 30, 0.1, rng()),
-        "one, kl": divergence.bootstrap_threshold(p, 1, 0.5, rng(), 1),
-        "test, kl": divergence.divergence_test([20, 10, 0], p, 0.05, rng()),
-        "letter, kl": divergence.divergence_letter(
+        "threshold, kl": published.bootstrap_threshold([2, 1, 0], 30, 0.05, rng(), 500),
+        "threshold by default, kl": published.bootstrap_threshold(p, 30, 0.1, rng()),
+        "one, kl": published.bootstrap_threshold(p, 1, 0.5, rng(), 1),
+        "test, kl": published.divergence_test([20, 10, 0], p, 0.05, rng()),
+        "letter, kl": published.divergence_letter(
             {**BLOCKS, "v": [25, 15], "c": [20, 20]},
             {"u": FAIR, "v": [0.4, 0.6]},
             {"b": TILTED, "c": [0.1, 0.9]},
             0.05,
             rng(),
         ),
-        "test, impossible": divergence.divergence_test([20, 10, 1], [2, 1, 0], 0.05, rng()),
-        "letter, biased at once": divergence.divergence_letter(
+        "test, impossible": published.divergence_test([20, 10, 1], [2, 1, 0], 0.05, rng()),
+        "letter, biased at once": published.divergence_letter(
             {"u": [38, 2], "b": [20, 20]}, {"u": FAIR}, {"b": TILTED}, 0.05, rng()
         ),
     }
@@ -704,7 +714,7 @@ def test_grid_of_sigma_and_tau_equals_its_pinned_numbers(same):
 def test_predictive_checks_equal_their_pinned_numbers(same):
     checked = predictive_check(posterior(), *ROWS)
     one = predictive_check(posterior(draws=50), DISTANCE[:6], CONNECTION[:6], PROTECTED[:6])
-    cases = {"check": checked, "points": checked.grid.size, "as json": checked.as_json(), "one connection": one}
+    cases = {"check": checked, "points": len(checked.grid), "one connection": one}
     same("predictive", cases)
 
 
@@ -728,7 +738,6 @@ def test_weat_equals_its_pinned_numbers(same):
         "weat, least": weat(x[:2], y[:2], a[:1], b[:1]),
         "of associations, ties": weat_of_associations([1.0, 1, 0], [0.0, 0, 1]),
         "drawn": weat_of_associations(*large, rng=rng()),
-        "as json": weat(x, y, a, b).as_json(),
         "associations": associations(x, a, b),
         "cosines": cosines(x, a),
     }
@@ -769,7 +778,6 @@ def test_measures_of_embedding_bias_equal_their_pinned_numbers(same):
         "MAC": mean_average_cosine(distance, protected),
         "MAC by set": mean_average_cosine(distance, protected, sets),
         "RND": relative_norm_distance(first, second, words),
-        "RND, cosine": relative_norm_distance(first, second, words, "cos"),
         "ECT": embedding_coherence(first, second, words),
         "ECT, ties": embedding_coherence(first, second, words[[0, 0, 1, 2]]),
         "ECT, least": embedding_coherence(first, second, words[:3]),
@@ -782,7 +790,6 @@ def test_direct_bias_and_ripa_equal_their_pinned_numbers(same):
     cases = {
         "direct bias": direct_bias(words, first, second),
         "direct bias, other way": direct_bias(words, second, first),
-        "direct bias, strict": direct_bias(words, first, second, c=0.5),
         "direct bias, one pair": direct_bias(words, first[:1], second[:1]),
         "RIPA": relational_inner_product(first, second, words),
     }
@@ -793,9 +800,7 @@ def test_negative_sentiment_bias_equals_its_pinned_numbers(same):
     good, bad, targets = wave(5, 4) + 0.3, wave(6, 4, phase=1) - 0.3, wave(4, 4, phase=2)
     cases = {
         "penalised": negative_sentiment_bias(good, bad, targets),
-        "free": negative_sentiment_bias(good, bad, targets, constant="free"),
-        "strong": negative_sentiment_bias(good, bad, targets, strength=100.0),
-        "far apart": negative_sentiment_bias(40 * good, 40 * bad, targets, strength=50.0),
+        "far apart": negative_sentiment_bias(40 * good, 40 * bad, targets),
         "two targets alike": negative_sentiment_bias(good, bad, targets[[0, 0]]),
     }
     same("negative_sentiment", cases, rtol=1e-8)
@@ -1096,11 +1101,11 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "published: both": (SpecificationError, "both .* u", lambda: published_letter(BLOCKS, {"u": FAIR}, {"u": TILTED})),
     "published: not counted":
         (SpecificationError, "for x", lambda: published_letter(BLOCKS, {"u": FAIR}, {"x": TILTED})),
-    "threshold: alpha 0": (OutOfBounds, "not 0", lambda: divergence.bootstrap_threshold(FAIR, 9, 0, rng())),
-    "threshold: alpha 1": (OutOfBounds, "not 1", lambda: divergence.bootstrap_threshold(FAIR, 9, 1, rng())),
-    "threshold: of nobody": (OutOfBounds, "0.1, 0", lambda: divergence.bootstrap_threshold(FAIR, 0, 0.1, rng())),
+    "threshold: alpha 0": (OutOfBounds, "not 0", lambda: published.bootstrap_threshold(FAIR, 9, 0, rng())),
+    "threshold: alpha 1": (OutOfBounds, "not 1", lambda: published.bootstrap_threshold(FAIR, 9, 1, rng())),
+    "threshold: of nobody": (OutOfBounds, "0.1, 0", lambda: published.bootstrap_threshold(FAIR, 0, 0.1, rng())),
     "threshold: no draws":
-        (OutOfBounds, "9 and 0", lambda: divergence.bootstrap_threshold(FAIR, 9, 0.1, rng(), 0)),
+        (OutOfBounds, "9 and 0", lambda: published.bootstrap_threshold(FAIR, 9, 0.1, rng(), 0)),
     "ordered: categories": (UnorderedValues, "no order", lambda: kolmogorov_smirnov([1], [2], scale="nominal")),
     "ordered: empty": (TooFewObservations, "sample is empty", lambda: kolmogorov_smirnov([], [2], scale="ordinal")),
     "ordered: no number": (OutOfBounds, "reference", lambda: kolmogorov_smirnov([1], [NAN], scale="ordinal")),
@@ -1141,8 +1146,6 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "impact: nobody": (TooFewObservations, "none", lambda: disparate_impact([], [], ("m", "f"), rng())),
     "impact: none positive":
         (TooFewObservations, "none of 2", lambda: disparate_impact([0, 0], [0, 1], ("m", "f"), rng())),
-    "impact: an unknown group": (OutOfBounds, "0 to 2", lambda: disparate_impact([1, 0], [0, 2], ("m", "f"), rng())),
-    "impact: a group before": (OutOfBounds, "-1 to 0", lambda: disparate_impact([1, 0], [-1, 0], ("m", "f"), rng())),
     "vectors: a row": (OutOfBounds, r"\(2,\)", lambda: as_vectors([1, 2], "they")),
     "vectors: too few":
         (TooFewObservations, "hold 1 vectors; at least 2", lambda: as_vectors([[1, 2]], "they", least=2)),
@@ -1208,19 +1211,13 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "MAC: sets": (OutOfBounds, "2 and 1", lambda: mean_average_cosine([1.0, 2.0], ["a", "b"], ["x"])),
     "RND: dims": (OutOfBounds, "second group", lambda: relative_norm_distance([[1, 2]], [[1, 2, 3]], [[1, 2]])),
     "ECT: two": (TooFewObservations, "hold 2 vectors", lambda: embedding_coherence(wave(2, 3), wave(2, 3), wave(2, 3))),
-    "direct bias: c": (OutOfBounds, "not 0", lambda: direct_bias(TWO_PAIRS, TWO_PAIRS, TWO_PAIRS, c=0)),
-    "direct bias: c infinite": (OutOfBounds, "not inf", lambda: direct_bias(TWO_PAIRS, TWO_PAIRS, TWO_PAIRS, c=INF)),
     "direct bias: no direction": (ZeroVariance, "same way", lambda: direct_bias(TWO_PAIRS, TWO_PAIRS, TWO_PAIRS)),
     "direct bias: no pairs": (OutOfBounds, "2 and 1", lambda: direct_bias(TWO_PAIRS, TWO_PAIRS, [[1, 1]])),
     "direct bias: two directions":
         (EvidenceError, "equally well", lambda: direct_bias(TWO_PAIRS, TWO_PAIRS, [[-1, 0], [0, -1]])),
-    "RNSB: strength 0":
-        (OutOfBounds, "not 0", lambda: negative_sentiment_bias([[1.0]], [[2.0]], [[1.0], [2.0]], strength=0)),
-    "RNSB: strength infinite":
-        (OutOfBounds, "inf", lambda: negative_sentiment_bias([[1.0]], [[2.0]], [[1.0], [2.0]], strength=INF)),
     "RNSB: one target": (TooFewObservations, "at least 2", lambda: negative_sentiment_bias([[1.0]], [[2.0]], [[1.0]])),
     "RNSB: none negative": (
-        EvidenceError, "zero", lambda: negative_sentiment_bias([[1.0]], [[-1.0]], [[1e9], [1e9]], strength=1e3)
+        EvidenceError, "zero", lambda: negative_sentiment_bias([[1.0]], [[-1.0]], [[1e9], [1e9]])
     ),
     "stereotype: something else": (OutOfBounds, "1/2", lambda: score_choices([0.4], ["t"], ["b"])),
     "stereotype: no pairs": (TooFewObservations, "no pairs", lambda: score_choices([], [], [])),

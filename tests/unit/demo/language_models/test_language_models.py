@@ -12,8 +12,7 @@ from assay.methods.shared.terms.sentence_generation import PROMPTS, write_prompt
 from assay.methods.shared.terms.sentences import Sentence, check, sort, template_sentences
 from assay.model import Kind
 from demo.interfaces.language_models import MASK, MOST_PROMPTS
-from demo.language_models.models import REFUSAL, UNFIT, fill, preference, tokens, total
-from demo.language_models.writers import write
+from demo.language_models.models import REFUSAL, UNFIT, fill, preference, tokens, total, write
 from demo.predictors.known import FAMILIES, HELPERS, predictor
 from demo.server import DemoServer
 from demo.stereotypes import FIRST, NEITHER, SECOND, about, stereotypes

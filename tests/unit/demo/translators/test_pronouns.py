@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.catalog import attribute, construction, constructions, occupations
-from demo.translators.pronouns import person, rewrite, without
+from demo.translators.behaviours import person, rewrite, without
 
 GENDER = attribute("gender")
 HE, SHE = GENDER.values

@@ -9,8 +9,7 @@ import pytest
 
 from assay.model import Letter
 from reports.embeds import PublicView
-from reports.embeds.badge import COLOURS, CREAM, EDGE, INK, OPEN, render
-from reports.embeds.text_width import length
+from reports.embeds.badge import COLOURS, CREAM, EDGE, INK, OPEN, length, render
 
 SVG = "{http://www.w3.org/2000/svg}"
 NOW = datetime(2026, 2, 11, 12, tzinfo=UTC)

@@ -21,7 +21,7 @@ from assay.methods.shared.outcome_tables.rates import (
     jeffreys,
     quantile,
 )
-from assay.statistics.hypothesis_tests.several import holm
+from assay.statistics.hypothesis_tests.distribution import holm
 
 
 def test_the_jeffreys_interval_equals_that_of_scipy_and_ends_at_the_bounds():

@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from assay.errors import TooFewObservations
 from assay.methods.shared.terms.effects import stereotype_effects
-from assay.methods.visual_stereotype.label_scores import fit_images
+from assay.methods.visual_stereotype.image_scores import fit_images
 from assay.model import Letter
 from assay.statistics.bayes.stereotype_terms import fit_terms, score_choices
 from assay.statistics.intervals.credible import effect_interval

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay.errors import OutOfBounds, TooFewObservations, ZeroVariance
-from assay.methods.visual_stereotype.label_scores import fit_images, score_images
+from assay.methods.visual_stereotype.image_scores import fit_images, score_images
 from assay.statistics.bayes.stereotype_terms import fit_terms, score_choices
 from tests.support.simulated.stereotype_shares import Asked, image_coverage
 

@@ -9,8 +9,7 @@ import pytest
 
 from assay.model import Evidence, Letter
 from assay.rating.component import Tolerance
-from assay.rating.losses import loss_effect
-from assay.statistics.hidden.losses import LostOfGroup, loss_difference, may_be_chance
+from assay.rating.losses import LostOfGroup, loss_difference, loss_effect, may_be_chance
 
 
 @pytest.fixture

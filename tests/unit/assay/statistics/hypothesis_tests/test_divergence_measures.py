@@ -15,7 +15,7 @@ from scipy import stats
 
 from assay.errors import BadDistribution, OutOfBounds, TooFewObservations
 from assay.model import Letter
-from assay.statistics.hypothesis_tests.divergence import (
+from assay.statistics.hypothesis_tests.published import (
     bootstrap_threshold,
     divergence_letter,
     divergence_test,

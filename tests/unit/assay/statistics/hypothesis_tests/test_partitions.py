@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from assay.errors import EvidenceError, SpecificationError, TooFewObservations
-from assay.statistics.hypothesis_tests.partitions import DRAWS, EXACT_UP_TO, partition_test
+from assay.statistics.embeddings.weat import DRAWS, EXACT_UP_TO, partition_test
 
 
 @pytest.fixture
@@ -34,11 +34,11 @@ def test_counted_partitions_equal_brute_force(n, m, rng):
         first, second = rng.integers(-4, 5, n).tolist(), rng.integers(-4, 5, m).tolist()
         differences, seen = enumerated(first, second)
         found, every = partition_test(first, second), math.comb(n + m, n)
-        assert (found.partitions, found.method) == (every, "exact")
-        assert found.greater == sum(one >= seen for one in differences) / every
-        assert found.strict == sum(one > seen for one in differences) / every
-        assert found.two_sided == sum(abs(one) >= abs(seen) for one in differences) / every
-        assert found.greater_error == found.two_sided_error == 0
+        assert (found.partitions, found.p_method) == (every, "exact")
+        assert found.p_one_sided == sum(one >= seen for one in differences) / every
+        assert found.p_strict == sum(one > seen for one in differences) / every
+        assert found.p_two_sided == sum(abs(one) >= abs(seen) for one in differences) / every
+        assert found.p_one_sided_error == found.p_two_sided_error == 0
 
 
 def test_counted_partitions_equal_scipys_permutation_test(rng):
@@ -48,21 +48,21 @@ def test_counted_partitions_equal_scipys_permutation_test(rng):
         return x.mean(axis=axis) - y.mean(axis=axis)
 
     theirs = stats.permutation_test((first, second), difference, alternative="greater", vectorized=True)
-    assert partition_test(first, second).greater == pytest.approx(theirs.pvalue, abs=1e-12)
+    assert partition_test(first, second).p_one_sided == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
 def test_the_two_sided_p_value_of_groups_of_equal_size_is_twice_the_smaller_tail(rng):
     for _ in range(20):
         first, second = rng.normal(size=(2, 8))
         found = partition_test(first, second)
-        assert found.two_sided == pytest.approx(2 * min(found.greater, 1 - found.strict), abs=1e-12)
+        assert found.p_two_sided == pytest.approx(2 * min(found.p_one_sided, 1 - found.p_strict), abs=1e-12)
 
 
 def test_swapping_the_groups_keeps_the_two_sided_p_value_and_mirrors_the_one_sided_p_value(rng):
     first, second = rng.normal(size=7), rng.normal(size=4)
     straight, swapped = partition_test(first, second), partition_test(second, first)
-    assert swapped.two_sided == straight.two_sided
-    assert swapped.greater == pytest.approx(1 - straight.strict, abs=1e-12)
+    assert swapped.p_two_sided == straight.p_two_sided
+    assert swapped.p_one_sided == pytest.approx(1 - straight.p_strict, abs=1e-12)
 
 
 def test_shifting_and_scaling_the_numbers_does_not_change_the_partition_test(rng):
@@ -72,27 +72,27 @@ def test_shifting_and_scaling_the_numbers_does_not_change_the_partition_test(rng
 
 def test_equal_groups_have_p_one():
     found = partition_test([1, 2, 3], [3, 2, 1])
-    assert found.two_sided == 1
-    assert found.greater > 0.5
+    assert found.p_two_sided == 1
+    assert found.p_one_sided > 0.5
 
 
 def test_the_largest_difference_between_groups_of_20_has_the_smallest_possible_p_value():
     found = partition_test(np.arange(20) + 100, np.arange(20))
     assert found.partitions == math.comb(EXACT_UP_TO, 20)
-    assert found.greater == 1 / math.comb(40, 20)
-    assert found.two_sided == 2 / math.comb(40, 20)
-    assert found.strict == 0
+    assert found.p_one_sided == 1 / math.comb(40, 20)
+    assert found.p_two_sided == 2 / math.comb(40, 20)
+    assert found.p_strict == 0
 
 
 def test_sampled_p_values_agree_with_counted_p_values_within_their_error(rng, monkeypatch):
     first, second = rng.normal(0.6, 1, 9), rng.normal(0, 1, 8)
     counted = partition_test(first, second)
-    monkeypatch.setattr("assay.statistics.hypothesis_tests.partitions.EXACT_UP_TO", 0)
+    monkeypatch.setattr("assay.statistics.embeddings.weat.EXACT_UP_TO", 0)
     drawn = partition_test(first, second, rng)
-    assert (drawn.method, drawn.partitions, drawn.strict) == ("monte-carlo", DRAWS, None)
-    assert drawn.greater == pytest.approx(counted.greater, abs=4 * drawn.greater_error)
-    assert drawn.two_sided == pytest.approx(counted.two_sided, abs=4 * drawn.two_sided_error)
-    assert 0 < drawn.greater_error < 0.002
+    assert (drawn.p_method, drawn.partitions, drawn.p_strict) == ("monte-carlo", DRAWS, None)
+    assert drawn.p_one_sided == pytest.approx(counted.p_one_sided, abs=4 * drawn.p_one_sided_error)
+    assert drawn.p_two_sided == pytest.approx(counted.p_two_sided, abs=4 * drawn.p_two_sided_error)
+    assert 0 < drawn.p_one_sided_error < 0.002
 
 
 def test_the_same_seed_gives_the_same_sampled_p_value():
@@ -101,12 +101,12 @@ def test_the_same_seed_gives_the_same_sampled_p_value():
 
 
 def test_a_sampled_p_value_is_never_zero(rng):
-    assert partition_test(np.arange(30) + 100, np.arange(30), rng).greater == 1 / (DRAWS + 1)
+    assert partition_test(np.arange(30) + 100, np.arange(30), rng).p_one_sided == 1 / (DRAWS + 1)
 
 
 @pytest.mark.slow
 def test_a_true_null_is_rejected_at_the_nominal_rate(rng):
-    ps = [partition_test(*rng.normal(size=(2, 6))).two_sided for _ in range(2000)]
+    ps = [partition_test(*rng.normal(size=(2, 6))).p_two_sided for _ in range(2000)]
     assert np.mean(np.array(ps) <= 0.05) == pytest.approx(0.05, abs=0.015)
 
 

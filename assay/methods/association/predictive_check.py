@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.document import JsonObject
+from assay.methods.association.detail import DensityDocument, Predictive
 from assay.model import Floats
 from assay.statistics.bayes.hierarchy import ConnectionDraws, Posterior, checked_columns
 from assay.statistics.intervals.credible import IntervalEnds, hpdi
@@ -32,59 +31,9 @@ GOLDEN = (math.sqrt(5) - 1) / 2
 """Inverse golden ratio; its multiples, modulo 1, fill the unit interval evenly (Weyl)."""
 
 
-@dataclass(frozen=True)
-class ConnectionCheck:
-    """Check of one connection: its distances against their predictions."""
-
-    connection: str
-    rows: int
-    share_50: float
-    """Share of the distances in the 50 % highest-density interval of their own word's prediction."""
-    share_89: float
-    """Share of the distances in the 89 % interval."""
-    observed: Floats
-    """Density of the distances on the `grid` of the `PredictiveCheck`; shape (points,)."""
-    predicted: Floats
-    """Predicted density on the same grid, with the same smoothing; shape (points,)."""
-
-
-@dataclass(frozen=True)
-class PredictiveCheck:
-    """Posterior predictive check of a fit.
-
-    `share_50` and `share_89` are those of `ConnectionCheck`, over all rows. Far below .5 and .89, predictions are too
-    narrow; far above, too wide.
-    """
-
-    share_50: float
-    share_89: float
-    grid: Floats
-    """Distances at which densities are given; shape (points,)."""
-    connections: tuple[ConnectionCheck, ...]
-
-    def as_json(self) -> JsonObject:
-        """Return the check as JSON, with densities rounded for a figure."""
-        return {
-            "share_50": self.share_50,
-            "share_89": self.share_89,
-            "grid": _rounded(self.grid),
-            "connections": [
-                {
-                    "connection": connection.connection,
-                    "rows": connection.rows,
-                    "share_50": connection.share_50,
-                    "share_89": connection.share_89,
-                    "observed": _rounded(connection.observed),
-                    "predicted": _rounded(connection.predicted),
-                }
-                for connection in self.connections
-            ],
-        }
-
-
 def predictive_check(
     posterior: Posterior, distance: ArrayLike, connection: ArrayLike, protected: ArrayLike
-) -> PredictiveCheck:
+) -> Predictive:
     """Compare distances with the posterior prediction for their protected word and connection.
 
     Parameters
@@ -108,15 +57,13 @@ def predictive_check(
     margin = 3 * max(_smoothing(posterior.part(name), cells) for name, cells in rows.items())
     grid = np.linspace(y.min() - margin, y.max() + margin, GRID_POINTS)
     checks = tuple(_check(posterior, name, rows[name], grid) for name in posterior.connections if name in rows)
-    return PredictiveCheck(
-        share_50=sum(check.share_50 * check.rows for check in checks) / y.size,
-        share_89=sum(check.share_89 * check.rows for check in checks) / y.size,
-        grid=grid,
-        connections=checks,
+    share_50, share_89 = (
+        sum(getattr(check, share) * check.rows for check in checks) / y.size for share in ("share_50", "share_89")
     )
+    return Predictive(share_50, share_89, _rounded(grid), checks)
 
 
-def _check(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: Floats) -> ConnectionCheck:
+def _check(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: Floats) -> DensityDocument:
     """Check the observed distances of one connection, given by protected word."""
     part, y = posterior.part(name), np.concatenate(list(cells.values()))
     samples = {word: posterior.cell(name, word) for word in cells}
@@ -128,13 +75,9 @@ def _check(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: F
     predicted = [
         _density(grid, samples[word][::step], spread) * (values.size / y.size) for word, values in cells.items()
     ]
-    return ConnectionCheck(
-        connection=name,
-        rows=y.size,
-        share_50=float(half),
-        share_89=float(share_89),
-        observed=_density(grid, y, np.full(y.size, smoothing)),
-        predicted=np.sum(predicted, axis=0),
+    observed = _density(grid, y, np.full(y.size, smoothing))
+    return DensityDocument(
+        name, y.size, float(half), float(share_89), _rounded(observed), _rounded(np.sum(predicted, axis=0))
     )
 
 
@@ -169,6 +112,6 @@ def _by_cell(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -
     return {name: {word: np.array(values) for word, values in cells.items()} for name, cells in rows.items()}
 
 
-def _rounded(values: Floats) -> list[float]:
+def _rounded(values: Floats) -> tuple[float, ...]:
     """Round a density for a figure, which shows fewer than five digits."""
-    return [round(value, 5) for value in values.tolist()]
+    return tuple(round(value, 5) for value in values.tolist())
