@@ -31,8 +31,7 @@ from store.jobs import jobs
 from store.jobs.jobs import Claim, NewJob
 from store.ratings.experiment_json import dump_method
 from workers.calls.driver import CalledService, Driver, JobLedger
-from workers.calls.limits import Budget, Lane
-from workers.calls.shared_rate_limits import lane_of
+from workers.calls.limits import Budget, Lane, lane_of
 from workers.egress import Egress
 from workers.engine.tasks import open_workplace
 from workers.engine.worker_context import Workplace

@@ -25,12 +25,11 @@ from store.jobs.jobs import Job
 from store.ratings.standing import Description
 from store.security.rights import OPERATOR_TENANT
 from store.security.secrets import destination_of
-from store.targets import refusals, targets
+from store.targets import domains, targets
 from store.targets.targets import StoredTarget
 from workers.calls.driver import CalledService
 from workers.calls.host_limits import FILE_TIMEOUT_S, HostLimits
-from workers.calls.limits import Breaker, Lane
-from workers.calls.shared_rate_limits import lane_of
+from workers.calls.limits import Breaker, Lane, lane_of
 from workers.egress import CallFailed, Egress
 from workers.engine.worker_context import Workplace, place_of
 from workers.targets.adapter import Adapter, Target
@@ -172,7 +171,7 @@ def _called(job: Job, rated: Target, second: Target | None) -> dict[str, bool]:
 
 async def _admit(workplace: Workplace, job: Job, egress: Egress, hosts: HostLimits, called: Mapping[str, bool]) -> None:
     """Admit a job at the hosts that it calls; if nobody refuses ratings and all hosts are exempt, return at once."""
-    watched = workplace.database.value_of(refusals.EXIST)
+    watched = workplace.database.value_of(domains.EXIST)
     try:
         watched = watched or not all([await egress.exempt(url, FILE_TIMEOUT_S) for url in called])
     except CallFailed as failed:
@@ -271,7 +270,7 @@ def announced(workplace: Workplace, job: Job) -> bool:
         return True
     urls = [url for link in _links(job.target) if (url := link.get("base_url"))]
     with workplace.database.read() as connection:
-        return any(refusals.standing(connection, job.tenant, url).proven for url in urls)
+        return any(domains.standing(connection, job.tenant, url).proven for url in urls)
 
 
 def _links(described: Json) -> Sequence[Json]:

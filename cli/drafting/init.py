@@ -16,8 +16,7 @@ from assay.document import Json
 from assay.errors import SpecificationError, UnknownName
 from assay.methods import usual_method
 from assay.model import Kind
-from cli.drafting.call import Draft, draft_of
-from cli.drafting.curl import read_curl
+from cli.drafting.call import Draft, draft_of, read_curl
 from cli.drafting.openapi import read_openapi
 from cli.request.rating_options import SECRET_VARIABLE
 from cli.request.request import networks

@@ -9,7 +9,7 @@ from dataclasses import replace
 from assay.experiment import generator
 from assay.rating.plan import Effort, Plan, Service, plan_of
 from cli.exits import Exit
-from cli.rating.second_service import check_second
+from cli.rating.local_job import check_second
 from cli.request.rating_options import RatingOptions
 from cli.request.request import method_of_request, networks, read_request
 from cli.terminal import print_json

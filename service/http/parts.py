@@ -8,9 +8,8 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from service.http.metrics import Meter
-from service.http.rate_limit import RateLimiter
+from service.http.rate_limit import OpenStreams, RateLimiter
 from service.http.swr_cache import SwrCache
-from service.http.waits import OpenStreams
 from store.core.database import AsyncDatabase
 from store.core.settings import Settings
 from store.security.keys import ApiKey

@@ -40,7 +40,7 @@ from store.jobs.submission import request_digest
 from store.ratings import ratings
 from store.ratings.experiment_json import dump_method, parse_method
 from store.ratings.ratings import Stamp, StoredRating
-from store.targets import refusals
+from store.targets import domains
 
 CROWDED_RETRY_S = 5
 
@@ -185,8 +185,8 @@ def _existing(c: Connection, order: Order, max_active: int) -> tuple[StoredRatin
         return None, twin, queued_before(c, twin)
     if work.active >= max_active - NEAR_LIMIT and count_active(c, new.tenant) >= max_active:
         raise too_many_jobs(f"{max_active} of your jobs are queued or running")
-    if work.refusals and new.kind in refusals.CALLING:
-        refusals.check(c, new.tenant, new.target, new.author)
+    if work.refusals and new.kind in domains.CALLING:
+        domains.check(c, new.tenant, new.target, new.author)
     return None, None, work.own_before
 
 

@@ -16,16 +16,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    and_,
-    case,
-    func,
-    not_,
-    or_,
-    select,
-)
+from sqlalchemy import ColumnElement, Connection, and_, case, func, not_, or_, select
 
 from assay.document import JsonObject
 from store.core.rows import all_rows

@@ -14,12 +14,13 @@ from workers.egress.failures import (
     RETRY_AFTER_CAP_S,
     AddressRefused,
     CallFailed,
+    Quoter,
     parse_retry_after,
     should_retry,
+    spellings,
 )
 from workers.egress.guard import SPECIAL, Guard, Network, read_origin, refuse_url, why_denied
 from workers.egress.http_exchange import Exchange, ShownExchange, show_exchange
-from workers.egress.quotation import Quoter, spellings
 from workers.egress.transport import GuardedTransport
 
 __all__ = [

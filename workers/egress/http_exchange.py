@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from assay.document import JsonObject
 from workers.egress.connection import ReceivedResponse
-from workers.egress.quotation import LONGEST_KEY, MASK, Quoter
+from workers.egress.failures import LONGEST_KEY, MASK, Quoter
 
 SHOWN_BODY = 2_000
 """Characters of a body that are shown."""

@@ -20,8 +20,8 @@ from store.core.database import Database
 from store.core.errors import StoreUnavailable
 from store.core.settings import Settings
 from store.jobs import fair_order, idempotency, jobs
-from store.jobs.dispatch import reconciler_lock
 from store.jobs.fair_order import Share
+from store.jobs.jobs import reconciler_lock
 from store.ratings import expiry
 from store.suites import schedules
 from store.suites.schedules import Bounds

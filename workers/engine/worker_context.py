@@ -18,7 +18,7 @@ from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs.jobs import Claim
 from store.security.secrets import Vault
-from workers.calls.shared_rate_limits import LocalTraffic, Traffic, TrafficOnRedis
+from workers.calls.limits import LocalTraffic, Traffic, TrafficOnRedis
 from workers.egress import Exchange
 from workers.targets.adapter import Target
 

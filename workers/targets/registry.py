@@ -27,8 +27,7 @@ from workers.targets.protocols.deep_translator import DeepTranslator
 from workers.targets.protocols.deepl import DeepL
 from workers.targets.protocols.google import Google
 from workers.targets.protocols.http.decider import Decider
-from workers.targets.protocols.huggingface.images import HfImages
-from workers.targets.protocols.huggingface.inference import HfInference, HfLanguageModel
+from workers.targets.protocols.huggingface.inference import HfImages, HfInference, HfLanguageModel
 from workers.targets.protocols.kserve import Kserve
 from workers.targets.protocols.libretranslate import LibreTranslate
 from workers.targets.protocols.mlflow import Mlflow

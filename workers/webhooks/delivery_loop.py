@@ -27,7 +27,7 @@ from store.webhooks.deliveries import ClaimedDelivery, Outcome
 from store.webhooks.fan_out import body_of, content_type_of
 from store.webhooks.webhooks import CHALLENGE, SECRET_PREFIX
 from workers.calls.host_limits import HostLimits
-from workers.calls.shared_rate_limits import Traffic
+from workers.calls.limits import Traffic
 from workers.egress import CallFailed, GuardedTransport
 from workers.egress.guard import origin_of
 from workers.engine.worker_context import BackgroundThread, Workplace

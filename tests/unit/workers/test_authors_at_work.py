@@ -37,7 +37,7 @@ from store.targets import targets
 from store.targets.targets import NewTarget, StoredTarget, descriptor
 from workers import run_job as running
 from workers.calls.driver import JobLedger
-from workers.calls.shared_rate_limits import lane_of
+from workers.calls.limits import lane_of
 from workers.engine.worker_context import Workplace
 from workers.generation import authored, corpus_sentences
 from workers.run_job import run_job

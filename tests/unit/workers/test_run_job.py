@@ -28,7 +28,7 @@ from store.ratings import ratings
 from store.ratings.experiment_json import dump_method, parse_method
 from store.security.secrets import Vault, key_id_of
 from workers.calls.driver import JobLedger
-from workers.calls.shared_rate_limits import lane_of
+from workers.calls.limits import lane_of
 from workers.engine.worker_context import Workplace
 from workers.run_job import _WORK as WORK
 from workers.run_job import run_job

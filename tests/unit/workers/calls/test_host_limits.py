@@ -31,11 +31,11 @@ from store.jobs import jobs
 from store.jobs.jobs import Job
 from store.ratings.experiment_json import dump_method
 from store.security.secrets import Vault
-from store.targets import domains, refusals
+from store.targets import domains
 from tests.support.concurrency import run_concurrently
 from tests.support.jobs import new_job
 from workers.calls.host_limits import FILE_BYTES, HostLimits
-from workers.calls.shared_rate_limits import LocalTraffic
+from workers.calls.limits import LocalTraffic
 from workers.egress import CallFailed, Egress
 from workers.engine.worker_context import Workplace
 from workers.job_targets import open_services, with_circumstances
@@ -160,7 +160,7 @@ def prove(workplace: Workplace, host: str, tenant: str, ratings: str = "allowed"
     with workplace.database.write() as c:
         domain, _ = domains.add(c, tenant, host)
         verified = domains.checked(c, domain.id, None)
-        refusals.set_policy(c, verified, ratings)
+        domains.set_policy(c, verified, ratings)
 
 
 def call_often(workplace: Workplace, url: str, tenants: list[str], calls: int) -> None:
@@ -441,7 +441,7 @@ def test_a_file_that_could_never_be_read_is_no_consent_for_an_hour_and_is_soon_r
     workplace = open_workplace(host_cooldown_s=0)
     assert rate(workplace, host.url).error["code"] == "target_unfit"
     with workplace.database.read() as c:
-        known = refusals.standing(c, "acme", host.url)
+        known = domains.standing(c, "acme", host.url)
         retry_at = c.exec_driver_sql("SELECT retry_at FROM refusal_files").scalar_one()
         assert not known.wish_known
         assert retry_at / 1000 - time.time() <= 60

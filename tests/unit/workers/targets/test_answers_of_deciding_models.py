@@ -6,7 +6,7 @@ import pytest
 
 from assay.model import Kind
 from tests.unit.workers.targets.test_deciding_models import CASE, OWN, PAY, chat, decide, last_message, lettered
-from workers.targets.protocols.http.decision_reading import label_in, label_probabilities, number_in
+from workers.targets.protocols.http.decision import label_in, label_probabilities, number_in
 
 TEXT = {**OWN, "reading": "text"}
 LETTERS = {**OWN, "reading": "letters"}

@@ -13,7 +13,7 @@ from assay.model import Classify, Kind, Regress
 from tests.support.scripted_server import Answer, scripted_server
 from workers.egress import Egress
 from workers.targets.adapter import Target
-from workers.targets.protocols.http.decision_reading import label_in, label_probabilities, number_in, option_in
+from workers.targets.protocols.http.decision import label_in, label_probabilities, number_in, option_in
 from workers.targets.registry import connect, protocols
 from workers.targets.validation import read_target
 

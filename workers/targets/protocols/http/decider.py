@@ -19,8 +19,9 @@ from workers.targets.adapter import Adapter, Target, group_of, questions_for
 from workers.targets.parsing.written_numbers import FORMS
 from workers.targets.protocols.http import choice_letters
 from workers.targets.protocols.http.adapter import HttpAdapter
-from workers.targets.protocols.http.decision import Decision, Reading
-from workers.targets.protocols.http.decision_reading import (
+from workers.targets.protocols.http.decision import (
+    Decision,
+    Reading,
     label_in,
     label_probabilities,
     may_go_on,
