@@ -33,8 +33,8 @@ from store.ratings.experiment_json import dump_method
 from workers.calls.driver import CalledService, Driver, JobLedger
 from workers.calls.limits import Budget, Lane, lane_of
 from workers.egress import Egress
-from workers.engine.tasks import open_workplace
-from workers.engine.worker_context import Workplace
+from workers.engine.tasks import open_context
+from workers.engine.worker_context import WorkerContext
 from workers.targets.adapter import Limits, Target
 from workers.targets.registry import connect
 
@@ -100,7 +100,7 @@ def pipe(port: int, pairs: Sequence[tuple[str, str]], concurrency: int, folder: 
     """Ask through adapter, driver, lane and ledger of a job."""
     settings = Settings(data_dir=Path(folder), egress_allow="127.0.0.0/8")
     migrate.upgrade(settings.resolved_database_url)
-    workplace = open_workplace(settings)
+    context = open_context(settings)
     model = Target(
         "bench",
         Kind.LANGUAGE_MODEL,
@@ -109,22 +109,22 @@ def pipe(port: int, pairs: Sequence[tuple[str, str]], concurrency: int, folder: 
         {"model": "bench"},
         limits=Limits(concurrency=concurrency),
     )
-    claim = claimed(workplace, model)
-    session = asyncio.run(scored(workplace, claim, model, pairs))
-    workplace.database.close()
+    claim = claimed(context, model)
+    session = asyncio.run(scored(context, claim, model, pairs))
+    context.database.close()
     if session.failed or session.asked != 2 * len(pairs):
         raise SystemExit(f"{session.asked} of {2 * len(pairs)} questions were asked, {session.failed} failed")
 
 
-async def scored(workplace: Workplace, claim: Claim, model: Target, pairs: Sequence[tuple[str, str]]) -> Session:
+async def scored(context: WorkerContext, claim: Claim, model: Target, pairs: Sequence[tuple[str, str]]) -> Session:
     """Run the experiment to its finding."""
     session, rng = Session(design(pairs)), generator(1)
-    async with Egress(workplace.settings.egress_networks) as egress, workplace.traffic() as traffic:
+    async with Egress(context.settings.egress_networks) as egress, context.traffic() as traffic:
         driver = Driver(
             connect(model, egress),
             model.limits,
             Budget(10**7, 0),
-            JobLedger(workplace, claim),
+            JobLedger(context, claim),
             claim.job.id,
             rng,
             rated=CalledService(Lane(lane_of("default", model.base_url), claim.job.id, model.limits, rng, traffic)),
@@ -133,7 +133,7 @@ async def scored(workplace: Workplace, claim: Claim, model: Target, pairs: Seque
     return session
 
 
-def claimed(workplace: Workplace, model: Target) -> Claim:
+def claimed(context: WorkerContext, model: Target) -> Claim:
     """Add a job and claim it; the ledger does not depend on the experiment."""
     new = NewJob(
         tenant="default",
@@ -151,7 +151,7 @@ def claimed(workplace: Workplace, model: Target) -> Claim:
         expected=1,
         key_id=None,
     )
-    with workplace.database.write() as connection:
+    with context.database.write() as connection:
         claim = jobs.claim(connection, jobs.add(connection, new).id, "bench", LEASE_S)
     if claim is None:
         raise SystemExit("the job could not be claimed")

@@ -290,7 +290,7 @@ def _post_and_work(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
     from service.app import create_app
     from store.core import migrate
     from store.core.settings import Settings
-    from workers.engine.tasks import open_workplace
+    from workers.engine.tasks import open_context
     from workers.engine.worker_context import import_first
     from workers.run_job import run_job
     from workers.targets.validation import TargetChecker
@@ -299,7 +299,7 @@ def _post_and_work(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
     migrate.upgrade(settings.resolved_database_url)
     with DemoServer() as services:
         app = create_app(settings, validator=TargetChecker(settings), doorbell=lambda _: None)
-        context = open_workplace(settings)
+        context = open_context(settings)
 
         def work(job_id: str) -> None:
             import_first()  # as the task of a worker does

@@ -42,7 +42,7 @@ from store.security.secrets import Vault
 from store.targets import targets
 from store.targets.targets import NewTarget
 from workers.egress import Exchange, show_exchange
-from workers.engine.tasks import open_workplace, owner
+from workers.engine.tasks import open_context, owner
 from workers.run_job import run_job
 from workers.targets.validation import check_target
 
@@ -121,20 +121,20 @@ def run_here(
     check_target(request["target"], settings.egress_networks, scraping=settings.allow_scraping)
     check_second(method, request, settings)
     migrate.upgrade(settings.resolved_database_url)
-    workplace = open_workplace(settings)
+    context = open_context(settings)
     if verbose:
-        workplace.on_exchange = _printer(request)
+        context.on_exchange = _printer(request)
     try:
-        with workplace.database.write() as connection:
+        with context.database.write() as connection:
             if "upload" in request:
                 from cli.request.upload import keep_upload
 
                 keep_upload(connection, TENANT, request)
-            keep_second(connection, workplace.vault, request)
-            job = jobs.add(connection, _new_job(request, method, workplace.vault))
-        with _progress(request["target"]["name"], job.expected) as (workplace.on_progress, tick):
-            _in_thread(lambda: run_job(job.id, workplace, owner()), workplace.leaving, tick)
-        with workplace.database.read() as connection:
+            keep_second(connection, context.vault, request)
+            job = jobs.add(connection, _new_job(request, method, context.vault))
+        with _progress(request["target"]["name"], job.expected) as (context.on_progress, tick):
+            _in_thread(lambda: run_job(job.id, context, owner()), context.leaving, tick)
+        with context.database.read() as connection:
             ended = jobs.find(connection, job.id, TENANT)
             if ended is None:
                 raise RuntimeError("the job is no longer in the database")
@@ -142,10 +142,10 @@ def run_here(
             small = images.thumbnails(connection, thumbnails_wanted(stored.document), TENANT) if stored else {}
         rating = stored and _by_no_agency(stored)
         if rating is not None and export is not None:
-            write_export(workplace.database, rating, export)
+            write_export(context.database, rating, export)
         return ended, rating, small
     finally:
-        workplace.database.close()
+        context.database.close()
 
 
 def _by_no_agency(rating: StoredRating) -> StoredRating:

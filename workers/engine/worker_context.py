@@ -149,7 +149,7 @@ class LeavingFlag:
 
 
 @dataclass
-class Workplace:
+class WorkerContext:
     """Resources of a worker: database, vault, settings, metrics, and callbacks for progress and for each exchange."""
 
     database: Database

@@ -160,7 +160,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         answers = (Score,) if self.settings.answer == "log-probability" else (Choose, Write)
         return None if isinstance(ask, Translate) else why_unasked(ask, answers)
 
-    def _ask_for(self, asks: Sequence[Ask]) -> Request:
+    def _build_request(self, asks: Sequence[Ask]) -> Request:
         settings, values = self.settings, self._values(asks)
         headers = {name: fill_text(value, values) for name, value in settings.headers.items()}
         query = {name: fill_text(value, values) for name, value in settings.query.items()}
@@ -244,7 +244,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
                 raise
             return before
 
-    def _read(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:
+    def _parse_response(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:
         origin, settings = response.origin, self.settings
         translating = self.target.kind is Kind.TRANSLATOR
         if settings.response == "text":
@@ -282,7 +282,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         ended = Expression(self.settings.ended)
         return [reason for body in bodies if (reason := found(ended, body, origin, "ended")) is not None]
 
-    def _accept(self, answer: Any, ask: Ask, origin: str) -> Reply:
+    def _validate_answer(self, answer: Any, ask: Ask, origin: str) -> Reply:
         if isinstance(ask, Translate):
             return accept_text(answer, ask, origin)
         if isinstance(ask, Worded):
@@ -367,5 +367,7 @@ class CustomLooker(Custom):
             "question": ask.question,
         }
 
-    def _accept(self, answer: Any, ask: Ask, origin: str) -> Reply:
-        return accept_look(answer, ask, origin) if isinstance(ask, Look) else super()._accept(answer, ask, origin)
+    def _validate_answer(self, answer: Any, ask: Ask, origin: str) -> Reply:
+        return (
+            accept_look(answer, ask, origin) if isinstance(ask, Look) else super()._validate_answer(answer, ask, origin)
+        )

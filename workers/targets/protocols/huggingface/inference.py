@@ -128,7 +128,7 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
             return Failure("unsupported", "the model must look like 'owner/name'")
         return super()._refuse(ask)
 
-    def _ask_for(self, asks: Sequence[Prediction]) -> Request:
+    def _build_request(self, asks: Sequence[Prediction]) -> Request:
         model = model_of(asks, self.settings.model)
         path = f"/models/{model}" if model else ""
         if self.target.kind is Kind.EMBEDDER and self.settings.feature_path:
@@ -142,7 +142,7 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
             body["parameters"] = {"top_k": settings.top_k} if classifying else {**labels, **template}
         return post_json(path, body)
 
-    def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - one text a call
+    def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - one text a call
         origin, body = response.origin, json_of(response)
         refuse_error(body, response)
         if self.target.kind is Kind.CLASSIFIER:
@@ -186,7 +186,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
     def _offered(self) -> Sequence[type[Ask]]:
         return (Fill,) if self.settings.task == "fill-mask" else (Choose, Write)
 
-    def _ask_for(self, asks: Sequence[Worded]) -> Request:
+    def _build_request(self, asks: Sequence[Worded]) -> Request:
         (ask,) = asks
         settings = self.settings
         parameters: JsonObject = {"return_full_text": False}
@@ -208,7 +208,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         spaced = self.settings.word_begins_with_space and ask.before[-1:].isspace()
         return f" {ask.word}" if spaced else ask.word
 
-    def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
+    def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
         origin, answer = response.origin, unwrapped(json_of(response))
         refuse_error(answer, response)
         if not isinstance(asks[0], Fill):
@@ -251,7 +251,7 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
                 return Failure("unsupported", "this model answers questions, but there is no question about the image")
         return None
 
-    def _ask_for(self, asks: Sequence[Look]) -> Request:
+    def _build_request(self, asks: Sequence[Look]) -> Request:
         (ask,) = asks
         path = f"/models/{self.settings.model}" if self.settings.model else ""
         return post_json(path, self._body(ask, images.in_base64(images.picture_of(ask, self._egress))))
@@ -268,7 +268,7 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
             parameters["hypothesis_template"] = settings.hypothesis_template
         return {"inputs": image, "parameters": parameters}
 
-    def _read(self, response: Response, asks: Sequence[Look]) -> Sequence[Any]:
+    def _parse_response(self, response: Response, asks: Sequence[Look]) -> Sequence[Any]:
         (ask,) = asks
         origin, answer = response.origin, json_of(response)
         refuse_error(answer, response)
