@@ -6,7 +6,6 @@ import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Literal
 
 from assay.document import JsonObject, RatingDocument
 from assay.rating.profile import worst_of
@@ -113,18 +112,13 @@ def _line(suite: StoredSuite, counted: SuiteProgress) -> JsonObject:
     links = {"self": path}
     if counted.ended_at is None:
         links["cancel"] = f"{path}/cancel"
+    waiting = "queued" if set(counted.by_status) == {"queued"} else "running"
     return {
-        "status": _status(counted),
+        "status": waiting if counted.ended_at is None else "ended",
         "ended_at": counted.ended_at,
         "progress": _progress(suite, counted),
         "links": links,
     }
-
-
-def _status(counted: SuiteProgress) -> Literal["queued", "running", "ended"]:
-    if counted.ended_at is not None:
-        return "ended"
-    return "queued" if set(counted.by_status) == {"queued"} else "running"
 
 
 def _progress(suite: StoredSuite, counted: SuiteProgress) -> Progress:

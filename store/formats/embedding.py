@@ -228,18 +228,14 @@ def inspect(file: BinaryIO, media_type: str) -> JsonObject:
 
 def _check_words(words: Sequence[str], distinct: set[str]) -> None:
     for number, word in enumerate(words, len(distinct) + 1):
-        if not 0 < len(word) <= LONGEST_WORD or not word.strip() or "\0" in word or _is_broken(word):
+        broken = not word.isascii() and any("\ud800" <= character <= "\udfff" for character in word)  # half a character
+        if not 0 < len(word) <= LONGEST_WORD or not word.strip() or "\0" in word or broken:
             raise Unreadable(f"word {number:,} ({shown(word)}) is not a word of 1 to {LONGEST_WORD} characters")
         if word in distinct:
             raise Unreadable(f"word {number:,} ({shown(word)}) appears twice; keep one of its vectors")
         distinct.add(word)
     if len(distinct) > MOST_WORDS:
         raise Unreadable(f"more than {MOST_WORDS:,} words; leave rare ones out")
-
-
-def _is_broken(word: str) -> bool:
-    """Whether a word contains a lone surrogate, which is not valid text."""
-    return not word.isascii() and any("\ud800" <= character <= "\udfff" for character in word)
 
 
 def _check_vectors(words: Sequence[str], vectors: NDArray[np.floating[Any]]) -> None:

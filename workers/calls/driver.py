@@ -85,17 +85,13 @@ class TargetRefused(Exception):
         self.failure = failure
 
 
-def _count_nothing(outcome: str, seconds: float) -> None:
-    """Ignore a call; used if no counter is given."""
-
-
 @dataclass(frozen=True)
 class CalledService:
     """Limits, breaker and call counter of a service; the counter takes ``answered`` or a failure code, and seconds."""
 
     lane: Lane
     breaker: Breaker = field(default_factory=Breaker)
-    on_call: Callable[[str, float], None] = _count_nothing
+    on_call: Callable[[str, float], None] = lambda *_: None
 
 
 @dataclass

@@ -126,10 +126,6 @@ class WorkMeter:
         return Histogram(f"assay_{name}", text, labels, buckets=buckets, registry=self.registry)
 
 
-def _ignore_progress(answered: int, expected: int) -> None:
-    """Ignore progress, because it is already stored in the job's row."""
-
-
 class LeavingFlag:
     """Flag that a parent process sets; children that were forked after its creation can read it.
 
@@ -155,7 +151,7 @@ class WorkerContext:
     database: Database
     vault: Vault
     settings: Settings
-    on_progress: Callable[[int, int], None] = _ignore_progress
+    on_progress: Callable[[int, int], None] = lambda *_: None
     on_exchange: Callable[[Exchange], None] | None = None
     leaving: LeavingFlag | threading.Event = field(default_factory=threading.Event)
     meter: WorkMeter = field(default_factory=WorkMeter)

@@ -8,7 +8,7 @@ protocol of this list.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, Literal
@@ -185,20 +185,14 @@ def settings_chosen(target: Json) -> Literal["default", "named", "changed"]:
     if not settings.keys() <= {setting.name for setting in fields(settings_type)}:
         return "changed"  # a setting of the protocol below a preset, such as `body` or `headers`
     read = read_fields(settings_type, settings, "settings")
-    chosen = [setting for setting in fields(settings_type) if not _is_default(setting, getattr(read, setting.name))]
-    if all(setting.name == "model" or _has_no_default(setting) for setting in chosen):
+    usual = {
+        setting.name: setting.default if setting.default_factory is MISSING else setting.default_factory()
+        for setting in fields(settings_type)
+    }
+    chosen = [name for name, default in usual.items() if name != NEUTRAL and getattr(read, name) != default]
+    if all(name == "model" or usual[name] is MISSING for name in chosen):
         return "named" if chosen else "default"
     return "changed"
-
-
-def _is_default(setting: Field[Any], value: object) -> bool:
-    if setting.default_factory is not MISSING:
-        return bool(value == setting.default_factory())
-    return setting.name == NEUTRAL or bool(value == setting.default)
-
-
-def _has_no_default(setting: Field[Any]) -> bool:
-    return setting.default is MISSING and setting.default_factory is MISSING
 
 
 def _links(target: Target) -> list[Target]:

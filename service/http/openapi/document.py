@@ -117,7 +117,8 @@ def _complete(route: APIRoute, method: str, operation: JsonObject, *, keys_requi
     responses = operation["responses"]
     responses.pop("422", None)
     success = responses[str(route.status_code or 200)]
-    if any(_is_paged(parameter.field_info.annotation) for parameter in route.dependant.query_params):
+    queries = [parameter.field_info.annotation for parameter in route.dependant.query_params]
+    if any(isinstance(query, type) and issubclass(query, PageQuery) for query in queries):
         success.setdefault("headers", {}).update(LINK)
     if method == "GET" and "ETag" in success.get("headers", {}):
         responses["304"] = NOT_MODIFIED
@@ -127,11 +128,6 @@ def _complete(route: APIRoute, method: str, operation: JsonObject, *, keys_requi
     described = {status for status in responses if status >= "400" and "content" not in responses[status]}
     responses |= dict.fromkeys(described | set(_failures(method, operation, calls)), PROBLEM_REF)
     operation["responses"] = {status: responses[status] for status in sorted(responses)}
-
-
-def _is_paged(query: object) -> bool:
-    """Return whether the parameters of a query choose a page of a list."""
-    return isinstance(query, type) and issubclass(query, PageQuery)
 
 
 def _failures(method: str, operation: JsonObject, calls: Sequence[Any]) -> Iterator[str]:
