@@ -55,9 +55,9 @@ COUNTERS = ("asked", "failed_calls", "calls", "observed", "attempt", "attempts_w
 """Columns of a job that start at 0."""
 
 
-@dataclass(frozen=True)
-class NewJob:
-    """Fields of a new job."""
+@dataclass(frozen=True, kw_only=True)
+class RequestedWork:
+    """Fields that a job has from its request until its end."""
 
     tenant: str
     kind: str
@@ -82,12 +82,18 @@ class NewJob:
     """URL to notify when the job ends."""
     max_calls: int
     """Maximum calls to the target."""
-    deadline_s: int
-    """Seconds from now until the job is given up."""
     expected: int
-    """Number of probes if the job is decided at the first look."""
+    """Number of probes if the job is decided at the first look; the number may grow."""
     key_id: str | None
     """The API key of the request."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewJob(RequestedWork):
+    """Fields of a new job."""
+
+    deadline_s: int
+    """Seconds from now until the job is given up."""
     author: JsonObject | None = None
     """A second service that generates the sentences or pictures: its description, and the ``id`` if it is a saved
     target, which stores its secret.
@@ -107,39 +113,25 @@ def columns_of(new: NewJob) -> dict[str, Any]:
     return fields | sealed_columns(new.sealed_secret)
 
 
-@dataclass(frozen=True)
-class Job:
+@dataclass(frozen=True, kw_only=True)
+class Job(RequestedWork):
     """A job's row. Times are milliseconds since 1970 by the database's clock."""
 
     id: str
-    tenant: str
-    kind: str
-    target_id: str | None
     target_url: str | None
     """``target["base_url"]``, for filters."""
-    target: JsonObject
-    sealed_secret: SealedSecret | None
     author: JsonObject | None
-    experiment: JsonObject | None
-    request_digest: str
-    seed: int
     nonce: str | None
     """Nonce of the commitment."""
     commitment: str | None
     """Commitment to the experiment and the seed; ``None`` for other jobs."""
-    visibility: str
-    callback_url: str | None
-    max_calls: int
     deadline_at: int
     """When the job is given up, `deadline_s` after its creation."""
-    key_id: str | None
     status: Status
     stage: str
     """Current step, for display."""
     asked: int
     """Distinct probes answered so far."""
-    expected: int
-    """Probes that the experiment is expected to need."""
     failed_calls: int
     """Failures among `asked`."""
     calls: int
