@@ -18,13 +18,14 @@ from sqlalchemy import (
     BigInteger,
     Connection,
     Engine,
+    String,
     Table,
     Update,
+    bindparam,
     create_engine,
     event,
     exc,
     func,
-    literal,
     make_url,
     select,
 )
@@ -170,9 +171,14 @@ VALUES_A_QUERY = 1000
 """Values per query, well below the maximum number of parameters of a statement."""
 
 
+def insert_of(dialect: str, table: Table) -> postgresql.Insert | sqlite.Insert:
+    """Return an INSERT of a dialect (``sqlite`` or ``postgresql``), which can have an ON CONFLICT clause."""
+    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+
+
 def insert_into(c: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
-    """Return an INSERT of the connection's dialect, which can have an ON CONFLICT clause."""
-    return sqlite.insert(table) if c.dialect.name == "sqlite" else postgresql.insert(table)
+    """Return `insert_of` the connection's dialect."""
+    return insert_of(c.dialect.name, table)
 
 
 def upsert(c: Connection, table: Table, row: Mapping[str, Any], *changed: str) -> None:
@@ -194,8 +200,11 @@ def chunks(values: Sequence[V]) -> Iterator[Sequence[V]]:
 def lock_transaction(c: Connection, key: int | str) -> None:
     """Take a Postgres advisory lock until the transaction ends; on SQLite a write excludes others anyway."""
     if c.dialect.name == "postgresql":
-        number = literal(key, BigInteger) if isinstance(key, int) else func.hashtextextended(literal(key), 0)
-        c.execute(select(func.pg_advisory_xact_lock(number)))
+        c.execute(_LOCK_NUMBER if isinstance(key, int) else _LOCK_TEXT, {"key": key})
+
+
+_LOCK_NUMBER = select(func.pg_advisory_xact_lock(bindparam("key", type_=BigInteger)))
+_LOCK_TEXT = select(func.pg_advisory_xact_lock(func.hashtextextended(bindparam("key", type_=String), 0)))
 
 
 # ---------------------------------------------------------------------------- errors

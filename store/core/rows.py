@@ -30,9 +30,11 @@ Row = TypeVar("Row", bound=tuple[Any, ...])
 T = TypeVar("T")
 
 
-def one_row(c: Connection, query: Executable, build: Callable[..., T]) -> T | None:
-    """Return the only row of a query, or ``None`` if there is none."""
-    row = c.execute(query).mappings().one_or_none()
+def one_row(
+    c: Connection, query: Executable, build: Callable[..., T], values: Mapping[str, object] | None = None
+) -> T | None:
+    """Return the only row of a query, or ``None`` if there is none; `values` are those of its bound parameters."""
+    row = c.execute(query, values).mappings().one_or_none()
     return None if row is None else build(**row)
 
 

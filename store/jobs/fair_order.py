@@ -14,9 +14,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, ScalarSelect, Select, case, func, literal, select, tuple_
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Integer,
+    ScalarSelect,
+    Select,
+    bindparam,
+    case,
+    func,
+    select,
+    tuple_,
+)
 
 from store.core.clock import now_ms
+from store.core.columns import AnyText
 from store.core.engines import upsert
 from store.core.settings import Settings
 from store.jobs.job import Job
@@ -63,6 +76,10 @@ def register(c: Connection, worker: str, slots: int, for_s: float) -> None:
 
 # ---------------------------------------------------------------------------- statements
 _slots = func.coalesce(select(func.sum(workers.c.slots)).where(workers.c.alive_until > now_ms()).scalar_subquery(), 0)
+_own = bindparam("own_slots", type_=Integer)
+_three_quarters = case((_slots > _own, _slots), else_=_own) * 3 // 4
+_most = func.coalesce(bindparam("most_running", type_=Integer), case((_three_quarters > 1, _three_quarters), else_=1))
+
 _running = (
     select(jobs.c.tenant, func.count().label("jobs"))
     .where(jobs.c.status == "running")
@@ -87,16 +104,13 @@ def _started_last(tenant: ColumnElement[str]) -> ColumnElement[int]:
     return func.coalesce(latest.scalar_subquery(), 0)
 
 
-def next_job(c: Connection, share: Share, attempt_cap: int) -> tuple[str, int | None] | None:
-    """Return the id of the job to claim next, and the time when it was dispatched; ``None`` if no job can start.
-
-    The caller holds a lock under which all jobs are claimed, because otherwise two workers would choose the same job.
-    """
+def _next() -> Select[tuple[str, int | None]]:
+    """Return the job that is claimed next, and when it was dispatched."""
     waiting, head = _waiting_tenants().subquery("tenants"), jobs.alias("head")
     first = (
         select(head.c.id)
         .where(head.c.status == "queued", head.c.tenant == waiting.c.tenant, head.c.next_run_at <= now_ms())
-        .where(head.c.attempts_without_progress < attempt_cap)
+        .where(head.c.attempts_without_progress < bindparam("attempt_cap", type_=Integer))
         .order_by(head.c.next_run_at, head.c.id)
         .limit(1)
         .scalar_subquery()
@@ -110,12 +124,23 @@ def next_job(c: Connection, share: Share, attempt_cap: int) -> tuple[str, int | 
             _started_last(waiting.c.tenant).label("served"),
         )
         .select_from(waiting.outerjoin(_running, _running.c.tenant == waiting.c.tenant))
-        .where(running < _most(share))
+        .where(running < _most)
         .subquery("turns")
     )
     in_turn = turns.c.running, turns.c.served, turns.c.tenant
     fair = select(turns.c.id).where(turns.c.id.is_not(None)).order_by(*in_turn).limit(1)
-    row = c.execute(select(jobs.c.id, jobs.c.dispatched_at).where(jobs.c.id == fair.scalar_subquery())).one_or_none()
+    return select(jobs.c.id, jobs.c.dispatched_at).where(jobs.c.id == fair.scalar_subquery())
+
+
+_NEXT = _next()
+
+
+def next_job(c: Connection, share: Share, attempt_cap: int) -> tuple[str, int | None] | None:
+    """Return the id of the job to claim next, and the time when it was dispatched; ``None`` if no job can start.
+
+    The caller holds a lock under which all jobs are claimed, because otherwise two workers would choose the same job.
+    """
+    row = c.execute(_NEXT, {"attempt_cap": attempt_cap} | _limits(share)).one_or_none()
     return None if row is None else (row.id, row.dispatched_at)
 
 
@@ -125,15 +150,11 @@ def within_share(share: Share) -> ColumnElement[bool]:
         return jobs.c.id.is_not(None)
     running = jobs.alias("running_jobs")
     full = select(running.c.tenant).where(running.c.status == "running").group_by(running.c.tenant)
-    return jobs.c.tenant.not_in(full.having(func.count() >= _most(share)))
+    return jobs.c.tenant.not_in(full.having(func.count() >= _most.params(_limits(share))))
 
 
-def _most(share: Share) -> ColumnElement[int]:
-    """Return the number of jobs that a tenant may run at a time (`Share.limit` in SQL)."""
-    if share.max_jobs is not None:
-        return literal(share.max_jobs)
-    slots = case((_slots > share.slots, _slots), else_=share.slots) * 3 // 4
-    return case((slots > 1, slots), else_=1)
+def _limits(share: Share) -> dict[str, int | None]:
+    return {"most_running": share.max_jobs, "own_slots": share.slots}
 
 
 # ---------------------------------------------------------------------------- position in the queue
@@ -141,17 +162,25 @@ QUEUE = jobs.alias("queue")
 """Queued jobs in the conditions of `jobs_before`."""
 
 
-def jobs_before(tenant: str, *earlier: ColumnElement[bool]) -> ScalarSelect[int]:
+def jobs_before(tenant: ColumnElement[str], *earlier: ColumnElement[bool]) -> ScalarSelect[int]:
     """Count a tenant's queued jobs that meet the conditions on `QUEUE`, up to `MOST_COUNTED`."""
     earlier_jobs = select(QUEUE.c.id).where(QUEUE.c.status == "queued", QUEUE.c.tenant == tenant, *earlier)
     return select(func.count()).select_from(earlier_jobs.limit(MOST_COUNTED).subquery()).scalar_subquery()
 
 
+_OWN_BEFORE = select(
+    jobs_before(
+        bindparam("own_tenant", type_=AnyText()),
+        tuple_(QUEUE.c.next_run_at, QUEUE.c.id)
+        < tuple_(bindparam("due_at", type_=BigInteger), bindparam("job_id", type_=AnyText())),
+    )
+)
+
+
 def own_before(c: Connection, job: Job) -> int:
     """Count the queued jobs of a queued job's tenant before it, up to `MOST_COUNTED`."""
-    due = tuple_(literal(job.next_run_at, BigInteger), literal(job.id))
-    earlier = tuple_(QUEUE.c.next_run_at, QUEUE.c.id) < due
-    return int(c.execute(select(jobs_before(job.tenant, earlier))).scalar_one())
+    values = {"own_tenant": job.tenant, "due_at": job.next_run_at, "job_id": job.id}
+    return int(c.execute(_OWN_BEFORE, values).scalar_one())
 
 
 @dataclass(frozen=True)

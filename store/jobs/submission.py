@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, bindparam, func, insert, literal, select
+from sqlalchemy import BigInteger, Connection, Integer, bindparam, func, insert, select
 
 from assay.canonical import described_digest, digest_of
 from assay.document import Json, JsonObject
 from store.core.clock import now_ms
+from store.core.columns import AnyText
 from store.core.engines import lock_transaction
-from store.core.rows import equal, one_row
+from store.core.rows import one_row
 from store.jobs import fair_order
 from store.jobs.job import COUNTERS, UNFINISHED, Job, NewJob, columns_of, job_from
 from store.jobs.tables import events as events_table
@@ -40,31 +41,51 @@ class ExistingWork:
     """Whether any host refuses ratings (`store.targets.domains`)."""
 
 
+_mine = bindparam("by_tenant", type_=AnyText())
+_same = bindparam("digest", type_=AnyText())
+_age_ms = bindparam("age_ms", type_=BigInteger)
+
+_rating_id = (
+    select(ratings.c.id)
+    .where(ratings.c.tenant == _mine, ratings.c.request_digest == _same, _age_ms > 0)
+    .where(ratings.c.created_at >= now_ms() - _age_ms, ratings.c.expires_at > now_ms())
+    .where(ratings.c.withdrawn_at.is_(None))
+    .order_by(ratings.c.created_at.desc(), ratings.c.id.desc())
+    .limit(1)
+    .scalar_subquery()
+)
+_twin_id = (
+    select(jobs.c.id)
+    .where(jobs.c.tenant == _mine, jobs.c.request_digest == _same)
+    .where(jobs.c.status.in_(UNFINISHED), jobs.c.cancel_requested.is_(False))
+    .order_by(jobs.c.created_at.desc(), jobs.c.id.desc())
+    .limit(1)
+    .scalar_subquery()
+)
+_unfinished = (
+    select(jobs.c.id)
+    .where(jobs.c.tenant == _mine, jobs.c.status.in_(UNFINISHED))
+    .limit(bindparam("most", type_=Integer))
+    .subquery()
+)
+
+# statements of frequent requests are built once, because that takes longer than executing them
+_JOB = select(jobs).where(jobs.c.id == bindparam("job_id", type_=AnyText()))
+_OWN_JOB = _JOB.where(jobs.c.tenant == _mine)
+_own_before = fair_order.jobs_before(_mine, fair_order.QUEUE.c.next_run_at <= now_ms())
+_EXISTING_WORK = select(
+    _rating_id.label("rating_id"),
+    _twin_id.label("twin_id"),
+    select(func.count()).select_from(_unfinished).scalar_subquery().label("active"),
+    _own_before.label("own_before"),
+    domains.EXIST.label("refusals"),
+)
+
+
 def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: int, max_active: int) -> ExistingWork:
     """Read existing work for a request; count at most `max_active` unfinished jobs of the tenant."""
-    age_ms = max_age_s * 1000
-    rating_id = (
-        select(ratings.c.id)
-        .where(ratings.c.tenant == tenant, ratings.c.request_digest == request_digest, literal(max_age_s > 0))
-        .where(ratings.c.created_at >= now_ms() - age_ms, ratings.c.expires_at > now_ms())
-        .where(ratings.c.withdrawn_at.is_(None))
-        .order_by(ratings.c.created_at.desc(), ratings.c.id.desc())
-        .limit(1)
-    )
-    unfinished = select(jobs.c.id).where(jobs.c.tenant == tenant, jobs.c.status.in_(UNFINISHED))
-    twin_id = (
-        unfinished.where(jobs.c.request_digest == request_digest, jobs.c.cancel_requested.is_(False))
-        .order_by(jobs.c.created_at.desc(), jobs.c.id.desc())
-        .limit(1)
-    )
-    query = select(
-        rating_id.scalar_subquery(),
-        twin_id.scalar_subquery(),
-        select(func.count()).select_from(unfinished.limit(max_active).subquery()).scalar_subquery(),
-        fair_order.jobs_before(tenant, fair_order.QUEUE.c.next_run_at <= now_ms()),
-        domains.EXIST,
-    )
-    return ExistingWork(*c.execute(query).one())
+    values = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": max_active}
+    return ExistingWork(*c.execute(_EXISTING_WORK, values).one())
 
 
 def serialise(c: Connection, request_digest: str) -> None:
@@ -74,7 +95,9 @@ def serialise(c: Connection, request_digest: str) -> None:
 
 def find(c: Connection, job_id: str, tenant: str | None) -> Job | None:
     """Read a tenant's job; with ``tenant=None``, a job of any tenant."""
-    return one_row(c, select(jobs).where(*equal(jobs, id=job_id, tenant=tenant)), job_from)
+    if tenant is None:
+        return one_row(c, _JOB, job_from, {"job_id": job_id})
+    return one_row(c, _OWN_JOB, job_from, {"job_id": job_id, "by_tenant": tenant})
 
 
 def request_digest(

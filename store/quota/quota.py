@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Integer, Table, func, literal, select
+from sqlalchemy import ColumnElement, Connection, Executable, Table, bindparam, func, literal, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import Integer
 
-from store.core.engines import insert_into, lock_transaction
+from store.core.engines import insert_of, lock_transaction
 from store.core.errors import QuotaExceeded
 from store.quota.tables import stored_bytes
 
@@ -103,9 +105,11 @@ def check(c: Connection, tenant: str) -> None:
     quota = c.get_execution_options().get(OPTION)
     if quota is None:
         return
-    total = select(func.coalesce(func.sum(stored_bytes.c.bytes), 0)).where(stored_bytes.c.tenant == tenant)
-    if (used := int(c.execute(total).scalar_one())) > quota:
+    if (used := int(c.execute(_TOTAL, {"counted": tenant}).scalar_one())) > quota:
         raise QuotaExceeded(used, quota, by_kind(c, tenant))
+
+
+_TOTAL = select(func.coalesce(func.sum(stored_bytes.c.bytes), 0)).where(stored_bytes.c.tenant == bindparam("counted"))
 
 
 def by_kind(c: Connection, tenant: str) -> dict[str, int]:
@@ -125,7 +129,15 @@ def _written(value: object) -> int:
 
 
 def _count(c: Connection, tenant: str, kind: str, size: int, *, own_shard: bool = False) -> None:
-    shard = func.pg_backend_pid() % SHARDS if own_shard and c.dialect.name == "postgresql" else 0
-    new = insert_into(c, stored_bytes).values(shard=shard, tenant=tenant, kind=kind, bytes=size)
+    counted = _counting(c.dialect.name, own_shard=own_shard)
+    c.execute(counted, {"tenant": tenant, "kind": kind, "bytes": size})
+
+
+@cache
+def _counting(dialect: str, *, own_shard: bool) -> Executable:
+    """Return the statement that adds to a count; it is kept, because building it costs as much as executing it."""
+    shard = func.pg_backend_pid() % SHARDS if own_shard and dialect == "postgresql" else 0
+    new = insert_of(dialect, stored_bytes).values(shard=shard)
     total = {"bytes": stored_bytes.c.bytes + new.excluded.bytes}
-    c.execute(new.on_conflict_do_update(index_elements=list(stored_bytes.primary_key), set_=total))
+    values: dict[str, Any] = {name: bindparam(name) for name in ("tenant", "kind", "bytes")}
+    return new.values(values).on_conflict_do_update(index_elements=list(stored_bytes.primary_key), set_=total)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import structlog
 from celery import Celery
+from celery.utils import uuid
 
 from store.core.database import Database
 from store.core.settings import Settings
@@ -82,7 +83,10 @@ def owner() -> str:
 
 # ------------------------------------------------------------------------------- announcements
 class JobNotifier:
-    """Sends Celery messages over Celery's pool of connections, which threads and forked processes may use."""
+    """Sends Celery messages over Celery's pool of connections, which threads and forked processes may use.
+
+    It publishes with kombu directly, because `Celery.send_task` takes a third of the processor time of a whole POST.
+    """
 
     def __init__(self, app: Celery) -> None:
         self._app, self._queue = app, str(app.conf.task_default_queue)
@@ -92,7 +96,20 @@ class JobNotifier:
 
         May block until the broker's timeout; raises any exception of the broker's client.
         """
-        self._app.send_task(RUN_JOB, args=[job_id], ignore_result=True, retry=False)
+        message = self._app.amqp.as_task_v2(
+            uuid(), RUN_JOB, args=[job_id], ignore_result=True, argsrepr=f"({job_id!r},)", kwargsrepr="{}"
+        )
+        with self._app.producer_or_acquire() as producer:
+            producer.publish(
+                message.body,
+                exchange="",
+                routing_key=self._queue,
+                serializer="json",
+                headers=message.headers,
+                delivery_mode="persistent",
+                retry=False,
+                **message.properties,
+            )
 
     def unheard(self) -> int:
         """Count the messages that wait for a worker. May block and raise."""
