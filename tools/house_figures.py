@@ -293,7 +293,7 @@ def _post_and_work(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
     from workers.engine.tasks import open_context
     from workers.engine.worker_context import import_first
     from workers.run_job import run_job
-    from workers.targets.validation import TargetChecker
+    from workers.targets.registry import TargetChecker
 
     settings = Settings(data_dir=folder, egress_allow="127.0.0.0/8")
     migrate.upgrade(settings.resolved_database_url)

@@ -33,7 +33,7 @@ from workers.engine.celery_app import make_celery
 from workers.engine.embedded import EmbeddedWorker
 from workers.engine.reconciler import reconciling
 from workers.engine.tasks import JobNotifier, open_context
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker
 
 LITTER = 20_000
 """Number of new objects after which the garbage collector looks for cycles; few objects outlive a request."""

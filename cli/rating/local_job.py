@@ -44,7 +44,7 @@ from store.targets.targets import NewTarget
 from workers.egress import Exchange, show_exchange
 from workers.engine.tasks import open_context, owner
 from workers.run_job import run_job
-from workers.targets.validation import check_target
+from workers.targets.registry import check_target
 
 TENANT = "default"
 SECOND_ID = "tgt_author"

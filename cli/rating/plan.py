@@ -16,8 +16,7 @@ from cli.terminal import print_json
 from reports.plain import codes
 from store.core.settings import Settings
 from workers.probe import text_of_question
-from workers.targets.registry import keep_to_links
-from workers.targets.validation import TargetChecker, check_target, read_target
+from workers.targets.registry import TargetChecker, check_target, keep_to_links, read_target
 
 SHOWN_QUESTIONS = 5
 """Number of first questions that a plan shows."""

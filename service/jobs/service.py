@@ -34,9 +34,9 @@ from service.targets.service import ResolvedTarget, check_language_model, check_
 from service.uploads.service import UPLOADED
 from store.core.columns import SealedSecret, new_id, random_nonce, random_seed
 from store.core.database import Connection
-from store.jobs import fair_order, jobs, rests
+from store.jobs import jobs, rests
+from store.jobs.job import request_digest
 from store.jobs.jobs import Job, NewJob
-from store.jobs.submission import request_digest
 from store.ratings import ratings
 from store.ratings.experiment_json import dump_method, parse_method
 from store.ratings.ratings import Stamp, StoredRating
@@ -192,7 +192,7 @@ def _existing(c: Connection, order: Order, max_active: int) -> tuple[StoredRatin
 
 def queued_before(c: Connection, job: Job) -> int | None:
     """Return the number of the tenant's jobs before a queued job; ``None`` if the job is not queued."""
-    return fair_order.own_before(c, job) if job.status == "queued" else None
+    return jobs.own_before(c, job) if job.status == "queued" else None
 
 
 # ---------------------------------------------------------------------------- construction of orders

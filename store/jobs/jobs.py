@@ -2,11 +2,10 @@
 
 ========================  ==========================================================
 `store.jobs.jobs` (here)  page, count, cancel; due, mark_dispatched, fail_poison_jobs …: jobs that wait for a worker
-`store.jobs.submission`   add, find, queue_place, serialise, existing_work: for every request
 `store.jobs.leases`       claim, hold, heartbeat, release: the right to write
 `store.jobs.runs`         record, stage, finish, fail, cancel: results of a run
 `store.jobs.fair_order`   the order in which queued jobs start, and the share of each tenant
-`store.jobs.job`          the row, and its events in order
+`store.jobs.job`          the row, its events in order, and its submission: add, find, existing_work …
 ========================  ==========================================================
 """
 
@@ -29,17 +28,23 @@ from store.jobs.job import (
     Event,
     Job,
     NewJob,
+    add,
+    add_all,
+    add_finished,
     changed,
     claimable,
     end_cancelled,
     end_failed,
     events,
+    existing_work,
+    find,
     job_from,
+    own_before,
+    serialise,
 )
 from store.jobs.leases import Beat, Claim, announce_next, claim, claim_next, heartbeat, hold, release
 from store.jobs.observations import LedgerEntry
 from store.jobs.runs import cancel, fail, finish, finish_with, record, stage
-from store.jobs.submission import add, add_all, add_finished, existing_work, find, serialise
 from store.jobs.tables import jobs
 from store.ratings.tables import ratings
 

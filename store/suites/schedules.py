@@ -23,8 +23,7 @@ from store.core.columns import new_id, random_nonce, random_seed
 from store.core.rows import one_row
 from store.corpora.materials import with_stored_material
 from store.jobs import jobs, rests
-from store.jobs.job import NewJob
-from store.jobs.submission import request_digest
+from store.jobs.job import NewJob, request_digest
 from store.quota.tenant_rows import TenantRows
 from store.ratings.experiment_json import dump_method, parse_method
 from store.suites import suites

@@ -21,7 +21,7 @@ from cli.agency.tracing import start_tracing
 from service.app import create_app
 from store.core import migrate
 from store.core.settings import Settings
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker
 from workers.run_job import run_job
 from workers.engine.tasks import open_context
 

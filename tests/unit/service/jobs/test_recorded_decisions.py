@@ -18,7 +18,7 @@ from tests.unit.service.conftest import client_of
 from web import add_pages
 from workers.engine.tasks import open_context
 from workers.run_job import run_job
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio
 

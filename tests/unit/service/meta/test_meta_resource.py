@@ -15,7 +15,7 @@ from service.jobs.schemas import RatingRequest
 from service.keys.schemas import KeyRequest
 from service.targets.schemas import TargetDescription
 from store.core.database import Database
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio
 
