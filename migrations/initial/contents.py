@@ -5,18 +5,10 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy.schema import SchemaItem
 
-from migrations.columns import optional, required
+from migrations.columns import NAMES, optional, required
 
-METADATA = sa.MetaData(
-    naming_convention={
-        "pk": "pk_%(table_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "ck": "ck_%(table_name)s_%(constraint_name)s",
-    }
-)
-"""All tables of the initial schema; their constraints and indexes are named as those of `store`."""
+METADATA = sa.MetaData(naming_convention=NAMES)
+"""All tables of the initial schema."""
 
 
 def table(name: str, *parts: SchemaItem, sqlite_autoincrement: bool = False) -> None:

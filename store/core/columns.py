@@ -18,15 +18,9 @@ from typing import Any
 from sqlalchemy import BigInteger, Dialect, Integer, LargeBinary, MetaData, Text
 from sqlalchemy.types import TypeDecorator
 
-metadata = MetaData(
-    naming_convention={
-        "pk": "pk_%(table_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "ck": "ck_%(table_name)s_%(constraint_name)s",
-    }
-)
+from migrations.columns import NAMES
+
+metadata = MetaData(naming_convention=NAMES)
 """Tables that have been imported; `store/<noun>/tables.py` has those of a noun."""
 
 Counted = BigInteger().with_variant(Integer, "sqlite")  # SQLite increments INTEGER keys only
