@@ -6,7 +6,7 @@ a service, except the library behind `workers.targets.protocols.deep_translator`
 
 from __future__ import annotations
 
-from workers.egress.calls import AGENT, Egress, Response
+from workers.egress.calls import AGENT, Egress, Exchange, Response, ShownExchange, show_exchange
 from workers.egress.connection import HEADER_CAP
 from workers.egress.failures import (
     CODES,
@@ -20,7 +20,6 @@ from workers.egress.failures import (
     spellings,
 )
 from workers.egress.guard import SPECIAL, Guard, Network, read_origin, refuse_url, why_denied
-from workers.egress.http_exchange import Exchange, ShownExchange, show_exchange
 from workers.egress.transport import GuardedTransport
 
 __all__ = [
