@@ -35,15 +35,15 @@ LIMITS: Mapping[str, float] = {
     "modules with one importer outside their folder, %": 15,
     "layers inside assay": 6,
     "import circles": 0,
-    "files passed by a plain POST": 38,
-    "files passed by a round-trip job": 83,
+    "files passed by a plain POST": 34,
+    "files passed by a round-trip job": 81,
     "lines of hand-written Python": 107_709,
     "median lines of a module": 120,
     "90th percentile of lines": 300,
     "longest module": 500,
     "longest function, lines": 60,
     "functions without full annotations": 0,
-    "uses of Any": 800,
+    "uses of Any": 797,
     "public names without a docstring": 0,
 }
 """Largest permitted value of each figure."""

@@ -1,4 +1,4 @@
-"""Outgoing calls: one request with one deadline, a complete response or a `CallFailed`, and exchanges shown to people."""
+"""Outgoing calls: one request with one deadline, a complete response or `CallFailed`, and exchanges shown to people."""
 
 from __future__ import annotations
 
