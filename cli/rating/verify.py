@@ -44,7 +44,7 @@ from assay.rating.rerating import rerate, rules_of
 from cli.rating.audit import counted_file
 from cli.rating.compare import read_json
 from cli.terminal import escape
-from store.core.clock import iso
+from store.core.columns import iso
 from store.ratings.experiment_json import parse_method
 from store.security.signing import is_signature
 

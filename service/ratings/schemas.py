@@ -21,7 +21,7 @@ from service.http.openapi.common_schemas import (
 from service.http.rows import Fields, PageQuery, Search
 from service.ratings.components import AnyAggregation, AnyComponent, BecauseView, ReasonView
 from service.replies.schemas import ReplyView
-from store.core.clock import iso
+from store.core.columns import iso
 from store.ratings.ratings import State, StoredRating, Summary, requester_document
 from store.ratings.standing import Description, Requester, Standing
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, Integer, ScalarSelect, Select, bindparam, case, func, select
 
-from store.core.clock import now_ms
+from store.core.columns import now_ms
 from store.core.engines import upsert
 from store.core.settings import Settings
 from store.jobs.tables import jobs, workers

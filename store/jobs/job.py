@@ -24,8 +24,7 @@ from sqlalchemy import (
 
 from assay.canonical import commitment_of, described_digest, digest_of
 from assay.document import Json, JsonObject
-from store.core.clock import now_ms
-from store.core.columns import AnyText, SealedSecret, new_id, sealed_columns, take_sealed
+from store.core.columns import AnyText, SealedSecret, new_id, now_ms, sealed_columns, take_sealed
 from store.core.engines import lock_transaction
 from store.core.rows import one_row
 from store.jobs import fair_order

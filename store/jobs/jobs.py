@@ -17,8 +17,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 
 from assay.document import JsonObject
-from store.core.clock import now_ms
-from store.core.columns import sealed_columns
+from store.core.columns import now_ms, sealed_columns
 from store.core.errors import AlreadyFinished
 from store.core.rows import about_target, all_rows, equal, one_row, page_of
 from store.jobs.backlog import backlog, counts_by_status, queue_of

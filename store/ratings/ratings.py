@@ -17,8 +17,7 @@ from assay.canonical import rating_digest
 from assay.document import JsonObject, RatingDocument, RequesterDocument, as_json
 from assay.methods import rating_of
 from assay.rating.document import key_figures
-from store.core.clock import iso, read_clock
-from store.core.columns import new_id
+from store.core.columns import iso, new_id, read_clock
 from store.core.rows import about_target, all_rows, equal, one_row, page_of
 from store.ratings.standing import Description, Requester, Whose, of_address, of_model, rated_model, requester_of
 from store.ratings.tables import ratings, service_ratings, unsigned_ratings

@@ -18,8 +18,7 @@ from typing import Any, get_args
 
 from sqlalchemy import Connection, insert, select, update
 
-from store.core.clock import now_ms
-from store.core.columns import ALPHABET, new_id
+from store.core.columns import ALPHABET, new_id, now_ms
 from store.core.engines import execute_if_writable
 from store.core.rows import equal, page_of
 from store.security.rights import Scope

@@ -18,8 +18,7 @@ from sqlalchemy import ColumnElement, Connection, select, update
 
 from assay.document import Json, JsonObject
 from assay.errors import OutOfBounds, SpecificationError
-from store.core.clock import now_ms, read_clock
-from store.core.columns import new_id, random_nonce, random_seed
+from store.core.columns import new_id, now_ms, random_nonce, random_seed, read_clock
 from store.core.rows import one_row
 from store.corpora.materials import with_stored_material
 from store.jobs import jobs, rests

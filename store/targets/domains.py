@@ -20,8 +20,7 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 from sqlalchemy import ColumnElement, Connection, Subquery, exists, false, func, or_, select, update
 
 from assay.document import Json
-from store.core.clock import now_ms
-from store.core.columns import new_id
+from store.core.columns import new_id, now_ms
 from store.core.engines import insert_into, upsert
 from store.core.errors import NotTheOwner, RatingsRefused
 from store.core.rows import one_row

@@ -18,7 +18,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from store.core.clock import iso
+from store.core.columns import iso
 from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs import rests
