@@ -32,7 +32,7 @@ from tests.support.postgres import PostgresServer
 from tests.support.redis import RedisServer
 from tests.support.reference_ratings import reference_ratings
 from workers.engine.celery_app import make_celery
-from workers.engine.tasks import Doorbell
+from workers.engine.tasks import JobNotifier
 
 TIMES = 200
 MOST = 100_000
@@ -79,7 +79,7 @@ def measure() -> Pieces:
     with PostgresServer.running() as server, RedisServer.running() as redis:
         migrate.upgrade(server.url())
         database = Database(server.url())
-        ring = Doorbell(make_celery(Settings(broker_url=redis.url)))
+        ring = JobNotifier(make_celery(Settings(broker_url=redis.url)))
         found = _in_the_database(database) | {"ring": _median_ms(lambda: ring("job_x"))} | _sizes(server.url())
         database.close()
     call, job = _of_a_job()

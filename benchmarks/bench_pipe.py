@@ -35,7 +35,7 @@ from store.core.settings import Settings
 from store.jobs import jobs
 from store.jobs.jobs import NewJob
 from store.ratings.experiment_json import dump_method
-from workers.engine.tasks import open_workplace
+from workers.engine.tasks import open_context
 from workers.run_job import run_job
 
 CALLS_A_LANGUAGE = 2 * 3 * 320
@@ -87,7 +87,7 @@ def pipe(port: int, design: RoundTrip, concurrency: int, folder: str) -> int:
     """Rate the target through job, driver, ledger and rating; return the calls made."""
     settings = Settings(data_dir=Path(folder), egress_allow="127.0.0.0/8")
     migrate.upgrade(settings.resolved_database_url)
-    workplace = open_workplace(settings)
+    context = open_context(settings)
     target = {
         "name": "bench",
         "kind": "translator",
@@ -116,12 +116,12 @@ def pipe(port: int, design: RoundTrip, concurrency: int, folder: str) -> int:
         expected=design.expected_probes(),
         key_id=None,
     )
-    with workplace.database.write() as connection:
+    with context.database.write() as connection:
         job = jobs.add(connection, new)
-    run_job(job.id, workplace, "bench")
-    with workplace.database.read() as connection:
+    run_job(job.id, context, "bench")
+    with context.database.read() as connection:
         ended = jobs.find(connection, job.id, None)
-    workplace.database.close()
+    context.database.close()
     if ended is None or ended.status != "succeeded":
         raise SystemExit(f"the job did not succeed: {ended}")
     return ended.asked

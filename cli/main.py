@@ -230,8 +230,7 @@ def verify(
 
     The exit code is 0 if nothing was changed since it was sealed, or else 65, with one line that names the differences.
     """
-    from cli.rating.verify import RecordedFile, verify_file
-    from cli.rating.verify_log import LogRules
+    from cli.rating.verify import LogRules, RecordedFile, verify_file
 
     log = LogRules.read(witness or [], witnesses, checkpoint, proof)
     decisions = None if recorded is None else RecordedFile(recorded, encoding, decimal, sheet)  # type: ignore[arg-type]

@@ -31,21 +31,22 @@ FAMILY = re.compile(r"([\w-]+): (.+)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Because:
-    """Why a rating has its letter: sentences, and the effect that they are about with its limit.
-
-    `sentence` is the first sentence of `text`. `component` names the measured part; `case` is the most telling case: a
-    text as it was sent and as it came back.
-    """
+    """The effect that decided a letter, its limit, and the most telling case."""
 
     text: str
+    """Sentences that say why, with the effect in the service's own unit."""
     sentence: str
+    """The first of them."""
     component: str
     effect: str
+    """Input on which the effect was measured, or the stratum, loss or single case that it is about."""
     estimate: float
     low: float | None
     high: float | None
     limit: float
+    """Largest size that counts as no effect."""
     case: tuple[str, str] | None = None
+    """A text as it was sent, and as it came back."""
 
 
 def because(rating: RatingDocument, report: MethodReport) -> Because | None:

@@ -27,18 +27,8 @@ from service.http import problem_mapping
 from service.http.metrics import Meter
 from service.http.middleware import RequestMiddleware, own_hosts
 from service.http.openapi import document
-from service.http.rate_limit import (
-    CALLS,
-    DOWNLOADS,
-    JOBS,
-    SIGN_INS,
-    UPLOADS,
-    VISITS,
-    WRITES,
-    RateLimiter,
-)
+from service.http.rate_limit import CALLS, DOWNLOADS, JOBS, SIGN_INS, UPLOADS, VISITS, WRITES, OpenStreams, RateLimiter
 from service.http.swr_cache import SwrCache
-from service.http.waits import OpenStreams
 from service.jobs import routes as jobs
 from service.jobs.dispatcher import Dispatcher
 from service.jobs.events import EventStream

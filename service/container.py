@@ -11,8 +11,8 @@ from fastapi import Depends, Request, Response
 from assay.rating.methodology import Methodologies, shipped
 from assay.references import HeldBack
 from reports.cases import CaseIndex
+from service.http.authentication import HttpParts, get_parts, parts_of
 from service.http.json import Answer
-from service.http.parts import HttpParts, get_parts, parts_of
 from service.http.swr_cache import SwrCache
 from service.jobs.dispatcher import Dispatcher
 from service.jobs.events import EventStream

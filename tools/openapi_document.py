@@ -9,7 +9,7 @@ from pathlib import Path
 
 from service.app import create_app
 from store.core.settings import Settings
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker
 
 
 def main(place: str) -> None:

@@ -25,14 +25,13 @@ from store.jobs.jobs import Job
 from store.ratings.standing import Description
 from store.security.rights import OPERATOR_TENANT
 from store.security.secrets import destination_of
-from store.targets import refusals, targets
+from store.targets import domains, targets
 from store.targets.targets import StoredTarget
 from workers.calls.driver import CalledService
 from workers.calls.host_limits import FILE_TIMEOUT_S, HostLimits
-from workers.calls.limits import Breaker, Lane
-from workers.calls.shared_rate_limits import lane_of
+from workers.calls.limits import Breaker, Lane, lane_of
 from workers.egress import CallFailed, Egress
-from workers.engine.worker_context import Workplace, place_of
+from workers.engine.worker_context import WorkerContext, place_of
 from workers.targets.adapter import Adapter, Target
 from workers.targets.chain.chain import CHAIN
 from workers.targets.chain.roles import Roles
@@ -117,7 +116,7 @@ def examination_of(
 
 
 @asynccontextmanager
-async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[JobService, JobService | None]]:
+async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple[JobService, JobService | None]]:
     """Build the rated service and the author or judge, if the job has one, and connect to them in the block.
 
     Raises
@@ -129,13 +128,13 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
     RatingsRefused, HostCoolingDown
         If a host refuses ratings, or rests after another rating.
     """
-    settings = workplace.settings
+    settings = context.settings
     # only the agency knows it: it decides the order of the questions and the texts of the examination
-    private = generator(int.from_bytes(workplace.vault.mark(f"calls {job.id} {job.attempt}").encode()))
-    rated, second = _rated_target(workplace, job), _second_target(workplace, job)
-    library = Library(workplace.database, settings.data_dir.expanduser() / "cache" / "embeddings", job.tenant)
-    async with workplace.traffic() as traffic, AsyncExitStack() as stack:
-        hosts = HostLimits(workplace.database, settings, job.tenant, job.id, traffic, private)
+    private = generator(int.from_bytes(context.vault.mark(f"calls {job.id} {job.attempt}").encode()))
+    rated, second = _rated_target(context, job), _second_target(context, job)
+    library = Library(context.database, settings.data_dir.expanduser() / "cache" / "embeddings", job.tenant)
+    async with context.traffic() as traffic, AsyncExitStack() as stack:
+        hosts = HostLimits(context.database, settings, job.tenant, job.id, traffic, private)
         egress = Egress(
             settings.egress_networks,
             response_cap=settings.response_cap_bytes,
@@ -146,14 +145,14 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
             user_agent=settings.user_agent,
         )
         await stack.enter_async_context(egress)
-        if workplace.on_exchange is not None:
-            egress = egress.watched(workplace.on_exchange)
-        await _admit(workplace, job, egress, hosts, _called(job, rated, second))
+        if context.on_exchange is not None:
+            egress = egress.watched(context.on_exchange)
+        await _admit(context, job, egress, hosts, _called(job, rated, second))
 
         def service(target: Target, holder: str) -> JobService:
             lane = Lane(lane_of(job.tenant, address_of(target)), holder, target.limits, private, traffic)
             breaker = Breaker(settings.breaker_failures, settings.breaker_window)
-            on_call = partial(workplace.meter.called, place_of(target), target.protocol)
+            on_call = partial(context.meter.called, place_of(target), target.protocol)
             return JobService(target, connect(target, egress), CalledService(lane, breaker, on_call), egress, hosts)
 
         # both services may have the same address, so the slots of the second one have another name
@@ -170,9 +169,11 @@ def _called(job: Job, rated: Target, second: Target | None) -> dict[str, bool]:
     return called
 
 
-async def _admit(workplace: Workplace, job: Job, egress: Egress, hosts: HostLimits, called: Mapping[str, bool]) -> None:
+async def _admit(
+    context: WorkerContext, job: Job, egress: Egress, hosts: HostLimits, called: Mapping[str, bool]
+) -> None:
     """Admit a job at the hosts that it calls; if nobody refuses ratings and all hosts are exempt, return at once."""
-    watched = workplace.database.value_of(refusals.EXIST)
+    watched = context.database.value_of(domains.EXIST)
     try:
         watched = watched or not all([await egress.exempt(url, FILE_TIMEOUT_S) for url in called])
     except CallFailed as failed:
@@ -262,16 +263,16 @@ def hosts_of(*described: Json | None) -> tuple[str, ...]:
     return tuple(sorted(hosts))
 
 
-def announced(workplace: Workplace, job: Job) -> bool:
+def announced(context: WorkerContext, job: Job) -> bool:
     """Whether the rated service could know of the rating: by a user agent that names the agency, or as its owner.
 
     The owner is a tenant that has proved a host of the service.
     """
-    if workplace.settings.user_agent is not None:
+    if context.settings.user_agent is not None:
         return True
     urls = [url for link in _links(job.target) if (url := link.get("base_url"))]
-    with workplace.database.read() as connection:
-        return any(refusals.standing(connection, job.tenant, url).proven for url in urls)
+    with context.database.read() as connection:
+        return any(domains.standing(connection, job.tenant, url).proven for url in urls)
 
 
 def _links(described: Json) -> Sequence[Json]:
@@ -281,31 +282,31 @@ def _links(described: Json) -> Sequence[Json]:
 
 
 # ------------------------------------------------------------------------------- targets and their secrets
-def _rated_target(workplace: Workplace, job: Job) -> Target:
+def _rated_target(context: WorkerContext, job: Job) -> Target:
     """Build the target from the job's snapshot; its secret was sent with the job or belongs to a saved target."""
     if job.sealed_secret is None:
-        secret = _saved_secret(workplace, job, job.target_id, job.target)
+        secret = _saved_secret(context, job, job.target_id, job.target)
     else:
         identity = {"tenant": job.tenant, "target": job.id}
-        secret = workplace.vault.open_for_target(job.sealed_secret, **identity, described=job.target)
-    return keep_to_links(Target.of(job.target, secret, _link_secrets(workplace, job)))
+        secret = context.vault.open_for_target(job.sealed_secret, **identity, described=job.target)
+    return keep_to_links(Target.of(job.target, secret, _link_secrets(context, job)))
 
 
-def _second_target(workplace: Workplace, job: Job) -> Target | None:
+def _second_target(context: WorkerContext, job: Job) -> Target | None:
     """Build the author or the judge from the job's snapshot; its secret belongs to its saved target."""
     if job.author is None:
         return None
-    return Target.of(job.author, _saved_secret(workplace, job, job.author.get("id"), job.author))
+    return Target.of(job.author, _saved_secret(context, job, job.author.get("id"), job.author))
 
 
-def _saved_secret(workplace: Workplace, job: Job, target_id: str | None, snapshot: Json) -> str | None:
+def _saved_secret(context: WorkerContext, job: Job, target_id: str | None, snapshot: Json) -> str | None:
     """Open the secret of a saved target, if the target still exists and has a secret.
 
     Raises `TargetMoved` if the target has another address now: its secret may not be meant for the job's address.
     """
     if target_id is None:
         return None
-    with workplace.database.read() as connection:
+    with context.database.read() as connection:
         row = targets.find(connection, target_id, job.tenant)
     if row is None:
         return None
@@ -313,18 +314,18 @@ def _saved_secret(workplace: Workplace, job: Job, target_id: str | None, snapsho
         raise TargetMoved(row.name, row.id)
     if row.sealed_secret is None:
         return None
-    return _open(workplace, row, row.sealed_secret)
+    return _open(context, row, row.sealed_secret)
 
 
-def _link_secrets(workplace: Workplace, job: Job) -> dict[str, str]:
+def _link_secrets(context: WorkerContext, job: Job) -> dict[str, str]:
     """Open the secrets of a chain's saved links; the job itself never holds these secrets."""
     if job.target["protocol"] != CHAIN:
         return {}
     links = {link["id"]: link for link in _links(job.target) if link.get("id")}
-    with workplace.database.read() as connection:
+    with context.database.read() as connection:
         saved = targets.named(connection, job.tenant, links)
     return {
-        name: _open(workplace, row, row.sealed_secret)
+        name: _open(context, row, row.sealed_secret)
         for name, row in saved.items()
         if row.sealed_secret is not None and _same_address(row, links[name])
     }
@@ -336,5 +337,5 @@ def _same_address(row: StoredTarget, snapshot: Json) -> bool:
     return same_place and destination_of(targets.descriptor(row)) == destination_of(snapshot)
 
 
-def _open(workplace: Workplace, row: StoredTarget, sealed: SealedSecret) -> str:
-    return workplace.vault.open_for_target(sealed, tenant=row.tenant, target=row.id, described=targets.descriptor(row))
+def _open(context: WorkerContext, row: StoredTarget, sealed: SealedSecret) -> str:
+    return context.vault.open_for_target(sealed, tenant=row.tenant, target=row.id, described=targets.descriptor(row))

@@ -34,7 +34,7 @@ from workers.calls.driver import Driver, JobLedger, TargetUnavailable
 from workers.calls.limits import Budget, Patience
 from workers.engine.failure_handling import end_badly
 from workers.engine.heartbeat import ALARM_S, OVERDUE_S, Heartbeat, process_alarm
-from workers.engine.worker_context import Workplace, seconds_left, waited_s
+from workers.engine.worker_context import WorkerContext, seconds_left, waited_s
 from workers.generation import authored, corpus_sentences
 from workers.job_targets import (
     USUAL_PAIRS,
@@ -54,53 +54,53 @@ tracer = trace.get_tracer("assay.workers")
 
 
 # ------------------------------------------------------------------------------- claim of a job
-def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
+def run_job(job_id: str, context: WorkerContext, owner: str) -> None:
     """Claim a job, run it to its end, and store its state; return at once if no job can start.
 
     `job_id` announces a job; the fair order decides which one is claimed (`store.jobs.leases.claim_next`). `owner`
     names the worker.
     """
-    if workplace.leaving.is_set():
+    if context.leaving.is_set():
         return
-    with workplace.database.write() as connection:
-        settings = workplace.settings
+    with context.database.write() as connection:
+        settings = context.settings
         share = Share.of(settings)
         claim = jobs.claim_next(connection, job_id, owner, settings.lease_s, settings.attempt_cap, share)
     if claim is None:
         return
-    workplace.meter.claimed(waited_s(claim))
+    context.meter.claimed(waited_s(claim))
     facts: dict[str, str | int] = {"job": claim.job.id, "attempt": claim.job.attempt, "fence": claim.fence}
     with bound_contextvars(**facts), tracer.start_as_current_span("job", attributes=facts) as span:
-        how = _run_claimed(workplace, claim)
+        how = _run_claimed(context, claim)
         span.set_attribute("left", how)
-    workplace.meter.left(how)
+    context.meter.left(how)
 
 
-def _run_claimed(workplace: Workplace, claim: Claim) -> str:
+def _run_claimed(context: WorkerContext, claim: Claim) -> str:
     """Run a claimed job under its lease, and return how it ended, such as "lease-lost"."""
-    settings = workplace.settings
+    settings = context.settings
     log.info("job claimed", kind=claim.job.kind, owner=claim.owner)
     heartbeat = Heartbeat(
-        workplace.database,
+        context.database,
         claim,
         lease_s=settings.lease_s,
         every_s=settings.heartbeat_s,
-        leaving=workplace.leaving,
+        leaving=context.leaving,
         ends_in_s=seconds_left(claim) + OVERDUE_S,
-        on_missed=workplace.meter.heartbeats_missed.inc,
+        on_missed=context.meter.heartbeats_missed.inc,
     )
     try:
         with process_alarm(seconds_left(claim) + ALARM_S), heartbeat:
-            asyncio.run(_run_until_stopped(workplace, claim, heartbeat))
+            asyncio.run(_run_until_stopped(context, claim, heartbeat))
     except Exception as error:  # noqa: BLE001 - `failure_handling` distinguishes all failures
-        return end_badly(workplace, claim, error)
+        return end_badly(context, claim, error)
     log.info("job finished")
     return "succeeded"
 
 
-async def _run_until_stopped(workplace: Workplace, claim: Claim, heartbeat: Heartbeat) -> None:
+async def _run_until_stopped(context: WorkerContext, claim: Claim, heartbeat: Heartbeat) -> None:
     """Do the work of a job until it is done, its deadline passes, or its heartbeat stops it."""
-    work = asyncio.ensure_future(_WORK[claim.job.kind](workplace, claim))
+    work = asyncio.ensure_future(_WORK[claim.job.kind](context, claim))
     heartbeat.on_stop(asyncio.get_running_loop(), work.cancel)
     try:
         async with asyncio.timeout(seconds_left(claim)):
@@ -111,7 +111,7 @@ async def _run_until_stopped(workplace: Workplace, claim: Claim, heartbeat: Hear
 
 
 # ------------------------------------------------------------------------------- kinds of job
-async def _rate(workplace: Workplace, claim: Claim) -> None:
+async def _rate(context: WorkerContext, claim: Claim) -> None:
     """Rate a service: build and run the experiment, rate its finding, and store the rating in one transaction."""
     job = claim.job
     method = parse_method(job.experiment or {})
@@ -119,7 +119,7 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
     expected = max(job.expected, method.expected_probes())
     pairs = method.language_pairs() or USUAL_PAIRS
     questions = Questions(lambda: method.design(generator(job.seed)), first, pairs, expected)
-    session, service = await _ask(workplace, claim, questions)
+    session, service = await _ask(context, claim, questions)
     assert session.finding is not None  # noqa: S101  the driver always ends with a finding
     finding = with_circumstances(session.finding, service, method)
     # the second service is named only if it was asked; stored texts and images need no calls
@@ -143,23 +143,23 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
         visibility=job.visibility,
         author=NO_SERVICE if is_judge else described,
         hosts=hosts_of(job.target, second),
-        audit="announced" if await asyncio.to_thread(announced, workplace, job) else "unannounced",
+        audit="announced" if await asyncio.to_thread(announced, context, job) else "unannounced",
         commitment=commitment_document(job.commitment, experiment, job.seed, job.nonce),
     )
     document = replace(document, judge=described if is_judge else NO_SERVICE)
-    await asyncio.to_thread(_store_rating, workplace, claim, method, document)
+    await asyncio.to_thread(_store_rating, context, claim, method, document)
 
 
-async def _write(workplace: Workplace, claim: Claim) -> None:
+async def _write(context: WorkerContext, claim: Claim) -> None:
     """Generate the missing sentences of a corpus with an author; nothing is rated."""
     job = claim.job
-    task = await asyncio.to_thread(corpus_sentences.task_of, workplace.database, job)
+    task = await asyncio.to_thread(corpus_sentences.task_of, context.database, job)
     questions = Questions(lambda: task.experiment(job.seed), task.first_questions(job.seed), (), job.expected)
-    session, _ = await _ask(workplace, claim, questions)
-    await asyncio.to_thread(corpus_sentences.finish, workplace.database, claim, task, session.finding)
+    session, _ = await _ask(context, claim, questions)
+    await asyncio.to_thread(corpus_sentences.finish, context.database, claim, task, session.finding)
 
 
-_WORK: Mapping[str, Callable[[Workplace, Claim], Coroutine[Any, Any, None]]] = {
+_WORK: Mapping[str, Callable[[WorkerContext, Claim], Coroutine[Any, Any, None]]] = {
     "rating": _rate,
     "writing": _write,
     "probe": probe_service,
@@ -184,11 +184,11 @@ class Questions:
     """Number of questions if the job is decided at the first look, for progress."""
 
 
-async def _ask(workplace: Workplace, claim: Claim, questions: Questions) -> tuple[Session, JobService]:
+async def _ask(context: WorkerContext, claim: Claim, questions: Questions) -> tuple[Session, JobService]:
     """Examine the services and run the experiment to its end; recorded answers are not asked for again."""
-    job, settings = claim.job, workplace.settings
-    ledger = JobLedger(workplace, claim)
-    async with open_services(workplace, job) as (rated, second):
+    job, settings = claim.job, context.settings
+    ledger = JobLedger(context, claim)
+    async with open_services(context, job) as (rated, second):
         await rated.called.lane.check_rest(settings.breaker_delay_s)
         if second is not None and (second.is_judge or any(isinstance(ask, AUTHORED) for ask in questions.first)):
             await second.called.lane.check_rest(settings.breaker_delay_s)
@@ -201,7 +201,7 @@ async def _ask(workplace: Workplace, claim: Claim, questions: Questions) -> tupl
             rated.target.limits,
             Budget(job.max_calls, job.calls),
             ledger,
-            workplace.vault.mark(f"keys {job.id}"),
+            context.vault.mark(f"keys {job.id}"),
             rated.called.lane.rng,
             patience=Patience(settings.call_attempts, settings.backoff_s, settings.backoff_cap_s),
             expected=questions.expected,
@@ -218,15 +218,15 @@ async def _ask(workplace: Workplace, claim: Claim, questions: Questions) -> tupl
             await (lost.lane or rated.called.lane).rest(settings.breaker_delay_s)
             raise
         finally:
-            workplace.meter.computed(driver.thinking_s)
+            context.meter.computed(driver.thinking_s)
     return session, rated
 
 
 # ------------------------------------------------------------------------------- storage of the rating
-def _store_rating(workplace: Workplace, claim: Claim, method: AnyMethod, rated: RatingDocument) -> None:
+def _store_rating(context: WorkerContext, claim: Claim, method: AnyMethod, rated: RatingDocument) -> None:
     """Store the rating, the author's sentences or images, the end of the job and its notices in one transaction."""
     job = claim.job
-    material = authored.collect(workplace.database, job, method) if job.author is not None else ()
+    material = authored.collect(context.database, job, method) if job.author is not None else ()
     public = method.masked(rated)
     readable = public or rated
     reason = because(readable, report_of(as_json(readable)))
@@ -235,12 +235,12 @@ def _store_rating(workplace: Workplace, claim: Claim, method: AnyMethod, rated: 
         target_id=job.target_id,
         rating=rated,
         request_digest=job.request_digest,
-        valid_for_s=workplace.settings.rating_valid_days * 86_400,
+        valid_for_s=context.settings.rating_valid_days * 86_400,
         description=description_of(job, method, calls=rated.calls or 0),
         public=public,
         because=None if reason is None else reason.sentence,
     )
-    with workplace.database.write() as connection:
+    with context.database.write() as connection:
         jobs.finish(connection, claim, rating)
         if material:
             authored.keep(connection, job, material)

@@ -11,7 +11,7 @@ from assay.errors import UnknownName
 from cli.exits import Exit
 from cli.terminal import console, print_json, show_list
 from store.core import migrate
-from store.core.clock import iso
+from store.core.columns import iso
 from store.core.database import Database
 from store.core.settings import Settings
 from store.security import keys, rotation, signing

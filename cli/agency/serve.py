@@ -32,8 +32,8 @@ from web.agents.endpoint import add_agents
 from workers.engine.celery_app import make_celery
 from workers.engine.embedded import EmbeddedWorker
 from workers.engine.reconciler import reconciling
-from workers.engine.tasks import Doorbell, open_workplace
-from workers.targets.validation import TargetChecker
+from workers.engine.tasks import JobNotifier, open_context
+from workers.targets.registry import TargetChecker
 
 LITTER = 20_000
 """Number of new objects after which the garbage collector looks for cycles; few objects outlive a request."""
@@ -63,14 +63,14 @@ def serve_api(settings: Settings) -> None:
                 f"The database cannot be written ({unwritable}): reading is served, and new work is refused with 503 "
                 "until it can be."
             )
-        workplace = open_workplace(settings)
-        embedded = EmbeddedWorker(make_celery(settings), workplace, concurrency=settings.worker_concurrency)
+        context = open_context(settings)
+        embedded = EmbeddedWorker(make_celery(settings), context, concurrency=settings.worker_concurrency)
         embedded.start()
         try:
-            _serve(settings, embedded.ring, workplace.meter.registry)
+            _serve(settings, embedded.ring, context.meter.registry)
         finally:
             embedded.close()
-            workplace.database.close()
+            context.database.close()
 
 
 def migrate_database(settings: Settings) -> None:
@@ -79,7 +79,7 @@ def migrate_database(settings: Settings) -> None:
     console.print("The database is at this version's schema.")
 
 
-def _serve(settings: Settings, ring: Doorbell, *more_registries: CollectorRegistry) -> None:
+def _serve(settings: Settings, ring: JobNotifier, *more_registries: CollectorRegistry) -> None:
     _offer_first_key(settings)
     app = create_app(
         settings,

@@ -65,11 +65,11 @@ def _work(settings: Settings, folder: str) -> None:
     from workers.engine.celery_app import make_celery
     from workers.engine.metrics_server import expose
     from workers.engine.reconciler import reconciling
-    from workers.engine.tasks import Workplaces, add_tasks
+    from workers.engine.tasks import WorkerContexts, add_tasks
     from workers.engine.watchdog import MessageCounter, Watchdog, broker_answers
-    from workers.engine.worker_context import LeavingFlag, Workplace, import_first
-    from workers.maintenance.notary import Notary
-    from workers.webhooks.delivery_loop import Deliverer
+    from workers.engine.worker_context import LeavingFlag, WorkerContext, import_first
+    from workers.maintenance.signing_worker import SigningWorker
+    from workers.webhooks.delivery_loop import WebhookWorker
 
     leaving = LeavingFlag()
 
@@ -84,12 +84,12 @@ def _work(settings: Settings, folder: str) -> None:
     signals.worker_shutting_down.connect(leave)
     signals.worker_process_init.connect(begin)
     app = make_celery(settings)
-    add_tasks(app, Workplaces(settings, leaving))
+    add_tasks(app, WorkerContexts(settings, leaving))
     if settings.metrics_port is not None:
         expose(settings.metrics_host, settings.metrics_port, folder, settings.resolved_database_url)
     import_first()  # imported once before the fork, so that the children need not import
     database = Database(settings.resolved_database_url)  # not the children's, which open their own
-    workplace = Workplace(database, Vault.from_settings(settings), settings)
+    context = WorkerContext(database, Vault.from_settings(settings), settings)
     watchdog = Watchdog(
         database,
         MessageCounter(),
@@ -99,7 +99,7 @@ def _work(settings: Settings, folder: str) -> None:
         end_process=_end_deaf,
     )
     slots = settings.worker_concurrency
-    with closing(database), reconciling(settings, slots), Deliverer(workplace), Notary(workplace), watchdog:
+    with closing(database), reconciling(settings, slots), WebhookWorker(context), SigningWorker(context), watchdog:
         app.worker_main(["worker", "--pool=prefork", f"--concurrency={slots}", "--loglevel=WARNING"])
 
 

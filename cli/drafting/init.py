@@ -16,8 +16,7 @@ from assay.document import Json
 from assay.errors import SpecificationError, UnknownName
 from assay.methods import usual_method
 from assay.model import Kind
-from cli.drafting.call import Draft, draft_of
-from cli.drafting.curl import read_curl
+from cli.drafting.call import Draft, draft_of, read_curl
 from cli.drafting.openapi import read_openapi
 from cli.request.rating_options import SECRET_VARIABLE
 from cli.request.request import networks
@@ -26,8 +25,7 @@ from store.core.settings import Settings
 from workers.egress import Egress, Exchange
 from workers.probe import probe
 from workers.targets.checks.answer_places import answer_paths, settings_that_read
-from workers.targets.registry import offered, protocols
-from workers.targets.validation import check_target, read_target
+from workers.targets.registry import check_target, offered, protocols, read_target
 
 OWN_DECISION = "own"
 """Answer instead of a decision of the catalog, for a prompt of the user's own."""

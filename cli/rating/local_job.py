@@ -1,4 +1,8 @@
-"""One job with a temporary database in this process, and its progress on standard error."""
+"""One job with a temporary database in this process, and its progress on standard error.
+
+The table [author] or [judge] of the file names a second service: an author writes sentences or draws pictures; a
+judge scores the texts that the rated service writes.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +18,18 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from assay.canonical import digest_of, rating_digest
-from assay.document import Json
+from assay.document import Json, JsonObject
+from assay.errors import SpecificationError
 from assay.evidence.export import ExportWriter, Unrolling
 from assay.methods import AnyMethod
-from assay.model import Observation
+from assay.model import Kind, Observation
 from cli.rating.probe import exchange_lines
-from cli.rating.second_service import TENANT, check_second, described_second, keep_second
 from cli.request.request import method_of_request
 from cli.terminal import escape
 from reports.formats.html import thumbnails_wanted
 from reports.plain import codes
 from store.core import migrate
-from store.core.database import Database
+from store.core.database import Connection, Database
 from store.core.settings import Settings
 from store.corpora import images
 from store.jobs import jobs, observations
@@ -34,10 +38,65 @@ from store.ratings import ratings
 from store.ratings.experiment_json import dump_method, rated_method
 from store.ratings.ratings import StoredRating
 from store.security.secrets import Vault
+from store.targets import targets
+from store.targets.targets import NewTarget
 from workers.egress import Exchange, show_exchange
-from workers.engine.tasks import open_workplace, owner
+from workers.engine.tasks import open_context, owner
 from workers.run_job import run_job
-from workers.targets.validation import check_target
+from workers.targets.registry import check_target
+
+TENANT = "default"
+SECOND_ID = "tgt_author"
+
+
+def check_second(method: AnyMethod, request: Json, settings: Settings) -> None:
+    """Raise `SpecificationError` if the experiment lacks its author or judge, or one is of no use."""
+    author, judge = request["author"], request.get("judge")
+    if method.needs_author and author is None:
+        raise SpecificationError("this experiment needs an author for its material: describe it in [author]", "author")
+    if method.needs_judge and judge is None:
+        raise SpecificationError("the texts are to be judged: describe the judge in [judge]", "judge")
+    if author is not None and judge is not None:
+        raise SpecificationError("a rating has an author or a judge, not both: remove one", "judge")
+    if author is not None and not method.needs_author:
+        raise SpecificationError("this experiment has no author; remove [author]", "author")
+    if (described := _described(request)) is None:
+        return
+    if author is not None and described["kind"] != Kind.LANGUAGE_MODEL:
+        raise SpecificationError("the kind of an author must be language-model", "author.kind")
+    check_target({**described, "secret": _secret(request)}, settings.egress_networks)
+
+
+def described_second(request: Json) -> JsonObject | None:
+    """Return the description of the author or judge for a job; ``None`` without one."""
+    described = _described(request)
+    return {"id": SECOND_ID, **described} if described is not None and _secret(request) else described
+
+
+def keep_second(c: Connection, vault: Vault, request: Json) -> None:
+    """Store an author or judge that has a key as a target, where the worker reads the key."""
+    described, secret = _described(request), _secret(request)
+    if described is None or not secret:
+        return
+    sealed = vault.seal_for_target(secret, tenant=TENANT, target=SECOND_ID, described=described)
+    targets.add(c, NewTarget(id=SECOND_ID, tenant=TENANT, sealed_secret=sealed, **described))
+
+
+def _secret(request: Json) -> str | None:
+    secret: str | None = (request["author"] or request.get("judge") or {}).get("secret")
+    return secret
+
+
+def _described(request: Json) -> JsonObject | None:
+    """Return the description of the author or judge with defaults and without the secret."""
+    author, judge = request["author"], request.get("judge")
+    second = author or judge
+    if second is None:
+        return None
+    name, kind = ("author", str(Kind.LANGUAGE_MODEL)) if author else ("judge", str(Kind.CLASSIFIER))
+    plain = {key: value for key, value in second.items() if key != "secret"}
+    return {"name": name, "kind": kind, "base_url": "", "settings": {}, "limits": {}, **plain}
+
 
 LINE_S = 5.0
 """Seconds between two lines of progress, if standard error is not a terminal."""
@@ -61,20 +120,20 @@ def run_here(
     check_target(request["target"], settings.egress_networks, scraping=settings.allow_scraping)
     check_second(method, request, settings)
     migrate.upgrade(settings.resolved_database_url)
-    workplace = open_workplace(settings)
+    context = open_context(settings)
     if verbose:
-        workplace.on_exchange = _printer(request)
+        context.on_exchange = _printer(request)
     try:
-        with workplace.database.write() as connection:
+        with context.database.write() as connection:
             if "upload" in request:
                 from cli.request.upload import keep_upload
 
                 keep_upload(connection, TENANT, request)
-            keep_second(connection, workplace.vault, request)
-            job = jobs.add(connection, _new_job(request, method, workplace.vault))
-        with _progress(request["target"]["name"], job.expected) as (workplace.on_progress, tick):
-            _in_thread(lambda: run_job(job.id, workplace, owner()), workplace.leaving, tick)
-        with workplace.database.read() as connection:
+            keep_second(connection, context.vault, request)
+            job = jobs.add(connection, _new_job(request, method, context.vault))
+        with _progress(request["target"]["name"], job.expected) as (context.on_progress, tick):
+            _in_thread(lambda: run_job(job.id, context, owner()), context.leaving, tick)
+        with context.database.read() as connection:
             ended = jobs.find(connection, job.id, TENANT)
             if ended is None:
                 raise RuntimeError("the job is no longer in the database")
@@ -82,10 +141,10 @@ def run_here(
             small = images.thumbnails(connection, thumbnails_wanted(stored.document), TENANT) if stored else {}
         rating = stored and _by_no_agency(stored)
         if rating is not None and export is not None:
-            write_export(workplace.database, rating, export)
+            write_export(context.database, rating, export)
         return ended, rating, small
     finally:
-        workplace.database.close()
+        context.database.close()
 
 
 def _by_no_agency(rating: StoredRating) -> StoredRating:

@@ -9,15 +9,14 @@ from dataclasses import replace
 from assay.experiment import generator
 from assay.rating.plan import Effort, Plan, Service, plan_of
 from cli.exits import Exit
-from cli.rating.second_service import check_second
+from cli.rating.local_job import check_second
 from cli.request.rating_options import RatingOptions
 from cli.request.request import method_of_request, networks, read_request
 from cli.terminal import print_json
 from reports.plain import codes
 from store.core.settings import Settings
 from workers.probe import text_of_question
-from workers.targets.registry import keep_to_links
-from workers.targets.validation import TargetChecker, check_target, read_target
+from workers.targets.registry import TargetChecker, check_target, keep_to_links, read_target
 
 SHOWN_QUESTIONS = 5
 """Number of first questions that a plan shows."""

@@ -21,7 +21,7 @@ from workers.egress import Egress, ShownExchange
 from workers.job_targets import USUAL_PAIRS
 from workers.probe import ProbeResult, probe
 from workers.targets.protocols.http.decider import DecisionCall
-from workers.targets.validation import check_target, read_target
+from workers.targets.registry import check_target, read_target
 
 
 def probe_here(options: RatingOptions, settings: Settings, *, examine: bool, as_json: bool) -> Exit:

@@ -5,13 +5,14 @@ Its id is that of the last of the 18 migrations that it replaces, so that a data
 
 from __future__ import annotations
 
-from migrations.initial import access, contents, jobs, ratings
+from alembic import op
+
+from migrations.initial.ratings import METADATA
 
 revision = "0018"
 down_revision = None
 
 
 def upgrade() -> None:
-    """Create all tables; those of jobs and ratings first, because others refer to them."""
-    for tables in (jobs, ratings, access, contents):
-        tables.create()
+    """Create all tables."""
+    METADATA.create_all(op.get_bind(), checkfirst=False)

@@ -7,16 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 
 from service.cases.schemas import CaseExchanges, CaseList, CaseOrderQuery, CaseQuery
-from service.cases.service import (
-    MOST_EXCHANGES,
-    case_index,
-    listed,
-    page_of,
-    rows_of,
-    text_reader,
-    total_of,
-    view_of,
-)
+from service.cases.service import MOST_EXCHANGES, case_index, listed, page_of, rows_of, text_reader, total_of, view_of
 from service.container import ServiceDependency
 from service.http.authentication import DOWNLOAD, PublicReader
 from service.http.json import StrictRoute, json_response

@@ -22,7 +22,7 @@ from service.http.openapi.common_schemas import instant
 from service.http.problems import Problem
 from service.jobs.ledger import pages
 from service.targets.service import CHAIN, with_links
-from store.core import clock
+from store.core.columns import read_clock
 from store.core.database import Connection
 from store.jobs import observations
 from store.ratings import compositions
@@ -99,7 +99,7 @@ def _choose(c: Connection, tenant: str, request: CompositionRequest) -> tuple[li
         if request.attribute is not None and link.rating.attribute != request.attribute:
             reason = f"link {index + 1} was rated for {link.rating.attribute}, not for {request.attribute}"
             raise _refused(reason, "chain", index, code=Incompatible.code)
-    return chosen, clock.read_clock(c)
+    return chosen, read_clock(c)
 
 
 def _chosen(

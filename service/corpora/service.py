@@ -18,15 +18,7 @@ from assay.experiment import generator
 from assay.methods.shared.terms.sentences import Sentence, template_sentences
 from assay.references import FoundCorpus, NamedCorpus
 from service.container import Service
-from service.corpora.schemas import (
-    MAX_TOGETHER,
-    CorpusRequest,
-    ItemChange,
-    PictureItem,
-    SentenceItem,
-    item_etag,
-    named,
-)
+from service.corpora.schemas import MAX_TOGETHER, CorpusRequest, ItemChange, PictureItem, SentenceItem, item_etag, named
 from service.http.conditional import must_match
 from service.http.json import located, pointer_to
 from service.http.problems import Problem

@@ -18,7 +18,7 @@ from service.targets.service import check_language_model, resolve_target
 from store.corpora import specifications
 from store.corpora.corpora import StoredCorpus
 from store.corpora.items import MOST_ITEMS
-from store.jobs.submission import request_digest
+from store.jobs.job import request_digest
 
 
 async def writing_order(service: Service, caller: Caller, corpus: StoredCorpus, body: WritingRequest) -> Order:

@@ -18,7 +18,7 @@ from service.http.rows import Lists, Paging, in_path, lists_of
 from service.jobs.routes import JOB_PLACED, Placing
 from service.jobs.service import maintenance_order
 from store.core.database import Connection
-from store.targets import domains, refusals
+from store.targets import domains
 from store.targets.domains import Domain
 
 router = APIRouter(prefix="/v1/domains", tags=["replies"], route_class=StrictRoute)
@@ -61,7 +61,7 @@ async def get_domain(row: FoundDomain) -> Response:
 @router.patch("/{domain_id}", response_model=DomainView)
 async def change_domain(row: OwnDomain, body: DomainChange, service: ServiceDependency) -> Response:
     """Refuse ratings of a verified host, or allow them again. You may still rate the host yourself."""
-    changed = existing(await service.database.write(refusals.set_policy, row, body.ratings), "domain", row.id)
+    changed = existing(await service.database.write(domains.set_policy, row, body.ratings), "domain", row.id)
     return tagged(DomainView.of(changed), _etag(changed))
 
 

@@ -15,11 +15,42 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 from fastapi.security.base import SecurityBase
 
-from service.http.parts import HttpParts, parts_of
+from service.http.metrics import Meter
 from service.http.problems import Problem, scope_missing
-from service.http.rate_limit import DOWNLOADS, address_of
+from service.http.rate_limit import DOWNLOADS, OpenStreams, RateLimiter, address_of
+from service.http.swr_cache import SwrCache
+from store.core.database import AsyncDatabase
+from store.core.settings import Settings
 from store.security import keys
+from store.security.keys import ApiKey
 from store.security.rights import OPERATOR_TENANT, is_local
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpParts:
+    """Parts of a service on which authentication, limits and answers depend (`service.container` adds the others)."""
+
+    settings: Settings
+    database: AsyncDatabase
+    meter: Meter
+    rate_limiter: RateLimiter
+    open_streams: OpenStreams
+    recent_keys: SwrCache[bytes, ApiKey]
+
+
+def parts_of(request: Request) -> HttpParts:
+    """Return the parts of the service that answers this request."""
+    parts: HttpParts = request.app.state.service
+    return parts
+
+
+async def get_parts(request: Request) -> HttpParts:
+    """Return the parts of the service that answers this request (a coroutine, so that FastAPI uses no thread)."""
+    return parts_of(request)
+
+
+PartsDependency = Annotated[HttpParts, Depends(get_parts)]
+
 
 _bearer = HTTPBearer(
     scheme_name="ApiKey",

@@ -13,9 +13,8 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Header, Request, Response
 
-from service.http.authentication import Caller
+from service.http.authentication import Caller, HttpParts, parts_of
 from service.http.json import Answer
-from service.http.parts import HttpParts, parts_of
 from service.http.problems import Problem
 from store.core.database import Connection
 from store.jobs import idempotency

@@ -68,7 +68,7 @@ def read_json(body: bytes) -> Any:
         value = json.loads(
             body.decode("utf-8"),
             object_pairs_hook=_object,
-            parse_constant=_constant,
+            parse_constant=lambda word: _refuse("", f"{word} is not a JSON number; leave the field out or send null"),
             parse_int=_integer,
             parse_float=_real,
         )
@@ -206,10 +206,6 @@ def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
             _refuse("", f"the key {key[:80]!r} appears twice in one object")
         result[key] = value
     return result
-
-
-def _constant(word: str) -> NoReturn:
-    _refuse("", f"{word} is not a JSON number; leave the field out or send null")
 
 
 def _integer(digits: str) -> int:

@@ -147,7 +147,10 @@ def _known_fields(request: Request, location: Sequence[str | int], body: object)
     route: Any = request.scope.get("route")
     if location[0] == "body" and getattr(route, "body_field", None) is not None:
         return sorted(_fields_at([route.body_field.field_info.annotation], location[1:-1]))
-    return sorted(_query_fields(route)) if location[0] == "query" else ()
+    if location[0] != "query":
+        return ()
+    types = {parameter.name: parameter.field_info.annotation for parameter in route.dependant.query_params}
+    return sorted({name for kind in types.values() for name in _fields_at([kind], ())} or set(types))
 
 
 def _fields_at(kinds: Sequence[Any], location: Sequence[str | int]) -> set[str]:
@@ -164,11 +167,6 @@ def _models(kinds: Sequence[Any]) -> Iterator[type[BaseModel]]:
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             yield kind
         yield from _models(get_args(kind))
-
-
-def _query_fields(route: Any) -> set[str]:
-    types = {parameter.name: parameter.field_info.annotation for parameter in route.dependant.query_params}
-    return {name for kind in types.values() for name in _fields_at([kind], ())} or set(types)
 
 
 def _place(error: JsonObject, body: object) -> dict[str, str]:

@@ -22,10 +22,9 @@ from fastapi import Depends, Query, Request, Response
 from pydantic import BaseModel, Field, create_model
 
 from assay.document import Json, JsonObject
-from service.http.authentication import Caller
+from service.http.authentication import Caller, HttpParts, PartsDependency, parts_of
 from service.http.json import json_response
 from service.http.openapi.common_schemas import ListModel, QueryModel
-from service.http.parts import HttpParts, PartsDependency, parts_of
 from service.http.problems import Problem, base_url, existing
 
 Row = TypeVar("Row")

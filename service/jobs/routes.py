@@ -24,8 +24,8 @@ from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.common_schemas import ResponseModel
 from service.http.openapi.responses import ACCEPTED, CONFLICT, UNFINISHED, leads_to, returns
 from service.http.problems import base_url, existing
+from service.http.rate_limit import Wait
 from service.http.rows import Fields, Lists, Page, PageQuery, Paging, Search, in_path, lists_of
-from service.http.waits import Wait
 from service.jobs.ledger import ledger_csv, ledger_jsonl
 from service.jobs.schemas import (
     EventView,

@@ -10,14 +10,7 @@ from pydantic import Discriminator, Field, Tag, ValidatorFunctionWrapHandler, Wr
 
 from assay.model import JUDGES, service_said
 from assay.rating.plan import Plan
-from service.http.openapi.common_schemas import (
-    MAX_SEED,
-    Instant,
-    RequestModel,
-    ResponseModel,
-    Url,
-    Visibility,
-)
+from service.http.openapi.common_schemas import MAX_SEED, Instant, RequestModel, ResponseModel, Url, Visibility
 from service.ratings.service import shorten
 from service.targets.schemas import TargetDescription, TargetReference
 from store.jobs.jobs import Job

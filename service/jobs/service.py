@@ -34,13 +34,13 @@ from service.targets.service import ResolvedTarget, check_language_model, check_
 from service.uploads.service import UPLOADED
 from store.core.columns import SealedSecret, new_id, random_nonce, random_seed
 from store.core.database import Connection
-from store.jobs import fair_order, jobs, rests
+from store.jobs import jobs, rests
+from store.jobs.job import request_digest
 from store.jobs.jobs import Job, NewJob
-from store.jobs.submission import request_digest
 from store.ratings import ratings
 from store.ratings.experiment_json import dump_method, parse_method
 from store.ratings.ratings import Stamp, StoredRating
-from store.targets import refusals
+from store.targets import domains
 
 CROWDED_RETRY_S = 5
 
@@ -185,14 +185,14 @@ def _existing(c: Connection, order: Order, max_active: int) -> tuple[StoredRatin
         return None, twin, queued_before(c, twin)
     if work.active >= max_active - NEAR_LIMIT and count_active(c, new.tenant) >= max_active:
         raise too_many_jobs(f"{max_active} of your jobs are queued or running")
-    if work.refusals and new.kind in refusals.CALLING:
-        refusals.check(c, new.tenant, new.target, new.author)
+    if work.refusals and new.kind in domains.CALLING:
+        domains.check(c, new.tenant, new.target, new.author)
     return None, None, work.own_before
 
 
 def queued_before(c: Connection, job: Job) -> int | None:
     """Return the number of the tenant's jobs before a queued job; ``None`` if the job is not queued."""
-    return fair_order.own_before(c, job) if job.status == "queued" else None
+    return jobs.own_before(c, job) if job.status == "queued" else None
 
 
 # ---------------------------------------------------------------------------- construction of orders

@@ -11,7 +11,7 @@ from service.http.openapi.responses import LOCATION, leads_to, returns
 from service.http.problems import not_found
 from service.http.rows import Lists, Paging, lists_of
 from service.keys.schemas import KeyRequest, KeyView, NewKeyView
-from store.core.clock import read_clock
+from store.core.columns import read_clock
 from store.core.database import Connection
 from store.security import keys
 from store.security.keys import ApiKey

@@ -19,7 +19,6 @@ from assay.evidence.checkpoint import ED25519, BadCheckpoint, Checkpoint, is_sig
 from assay.evidence.cosignature import COSIGNATURE, AddCheckpoint, VerifierKey, cosign
 from service.certificates.service import signing_key
 from service.container import ServiceDependency
-from service.http.conditional import not_modified
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import ETAG, TAGGED, fails, returns
 from service.http.problems import Problem, not_found
@@ -50,13 +49,11 @@ CACHED_FOREVER = "public, max-age=31536000, immutable"
 
 
 @router.get("", response_model=HeadView, responses=TAGGED)
-async def get_log_head(request: Request, service: ServiceDependency) -> Response:
+async def get_log_head(service: ServiceDependency) -> Response:
     """Read the size of the log and its signed root hash."""
     key, origin = await signing_key(service), witnessing.log_name(service.settings.public_url)
     tree_head, cosigned = await service.database.read(_head, origin)
     headers = _note_headers(tree_head, key, cosigned)
-    if unchanged := not_modified(request, headers):
-        return unchanged
     head = HeadView(
         origin=origin,
         size=tree_head.size,
@@ -69,13 +66,11 @@ async def get_log_head(request: Request, service: ServiceDependency) -> Response
 
 
 @router.get("/checkpoint", response_class=Response, responses=returns(ETAG, "text/plain"))
-async def get_checkpoint(request: Request, service: ServiceDependency) -> Response:
+async def get_checkpoint(service: ServiceDependency) -> Response:
     """Read the newest checkpoint that a witness cosigned, or else the current checkpoint, as a signed note."""
     key, origin = await signing_key(service), witnessing.log_name(service.settings.public_url)
     tree_head, cosigned = await service.database.read(_cosigned_head, origin)
     headers = _note_headers(tree_head, key, cosigned)
-    if unchanged := not_modified(request, headers):
-        return unchanged
     return Response(await _note(origin, tree_head, key, cosigned), 200, headers, "text/plain; charset=utf-8")
 
 

@@ -19,8 +19,8 @@ from service.http.authentication import MetricsReader, Reader
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import returns
 from service.http.problems import KINDS, Problem, base_url, kind_named
+from service.http.rate_limit import LONGEST_WAIT_S
 from service.http.rows import MAX_ROWS
-from service.http.waits import LONGEST_WAIT_S
 from service.jobs.schemas import MAX_CALLS
 from service.meta.schemas import (
     ActiveView,

@@ -27,7 +27,7 @@ from service.methodology.schemas import (
     RerateRequest,
 )
 from service.ratings.routes import FoundRating
-from store.core.clock import iso
+from store.core.columns import iso
 from store.ratings import ratings, rerated
 from store.ratings.ratings import StoredRating
 

@@ -15,6 +15,7 @@ from assay.document import JsonObject, ReasonDocument
 from assay.methods import every_method
 from assay.model import Letter
 from assay.rating.difference import RatingDifference
+from reports.because import Because
 from service.http.openapi.common_schemas import Instant, LetterName, ResponseModel
 
 
@@ -61,7 +62,7 @@ def _annotation(hint: object, schema_of: Callable[[Any], type[BaseModel]]) -> An
             or_, (argument if argument is NoneType else _annotation(argument, schema_of) for argument in arguments)
         )
     if origin is tuple:
-        return list[_annotation(arguments[0], schema_of)]  # type: ignore[misc]
+        return list[_annotation(arguments[0], schema_of)] if arguments[-1] is ... else hint  # type: ignore[misc]
     if origin is Mapping:
         return dict[str, _annotation(arguments[1], schema_of)]  # type: ignore[misc]
     if hint is Letter:
@@ -73,9 +74,11 @@ if TYPE_CHECKING:
     AnyComponent = JsonObject
     AnyAggregation = JsonObject
     ReasonView = JsonObject
+    BecauseView = JsonObject
 else:  # at run time, installed plug-ins can add methods
     AnyComponent = reduce(or_, dict.fromkeys(model_of(method.COMPONENT) for method in every_method()))
     AnyAggregation = reduce(or_, dict.fromkeys(model_of(method.AGGREGATION) for method in every_method()))
     ReasonView = model_of(ReasonDocument)
+    BecauseView = view_of(Because)
 
 RatingDifferenceView = view_of(RatingDifference)

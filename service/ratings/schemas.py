@@ -19,9 +19,9 @@ from service.http.openapi.common_schemas import (
     Visibility,
 )
 from service.http.rows import Fields, PageQuery, Search
-from service.ratings.components import AnyAggregation, AnyComponent, ReasonView
+from service.ratings.components import AnyAggregation, AnyComponent, BecauseView, ReasonView
 from service.replies.schemas import ReplyView
-from store.core.clock import iso
+from store.core.columns import iso
 from store.ratings.ratings import State, StoredRating, Summary, requester_document
 from store.ratings.standing import Description, Requester, Standing
 
@@ -94,25 +94,6 @@ class Commitment(ResponseModel):
     """SHA-256 of the canonical JSON of `{"experiment", "nonce", "seed"}`; the job showed it when it was accepted."""
     nonce: str
     """Random text; empty if the request gave the seed."""
-
-
-class BecauseView(ResponseModel):
-    """The effect that decided a letter, its limit, and the most telling case."""
-
-    text: str
-    """Sentences that say why, with the effect in the service's own unit."""
-    sentence: str
-    """The first of them."""
-    component: str
-    effect: str
-    """Input on which the effect was measured, or the stratum, loss or single case that it is about."""
-    estimate: float
-    low: float | None
-    high: float | None
-    limit: float
-    """Largest size that counts as no effect."""
-    case: tuple[str, str] | None
-    """A text as it was sent, and as it came back."""
 
 
 class RatingView(ResponseModel):

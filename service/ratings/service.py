@@ -30,7 +30,7 @@ from service.http.problems import Problem
 from service.jobs.ledger import csv_lines, inert
 from service.replies.schemas import ReplyView
 from service.uploads.service import decisions_of, find_upload
-from store.core.clock import iso
+from store.core.columns import iso
 from store.core.database import Connection
 from store.corpora import images
 from store.jobs.observations import StoredObservation

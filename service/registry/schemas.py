@@ -9,14 +9,7 @@ from typing import Annotated, Self
 from pydantic import Field
 
 from assay.rating.difference import RatingDifference, Verdict
-from service.http.openapi.common_schemas import (
-    Instant,
-    KindName,
-    LetterName,
-    QueryModel,
-    ResponseModel,
-    Visibility,
-)
+from service.http.openapi.common_schemas import Instant, KindName, LetterName, QueryModel, ResponseModel, Visibility
 from service.http.rows import PageQuery
 from service.ratings.schemas import Methodology, RequesterView, WithdrawnView
 from store.ratings.history import Step

@@ -11,8 +11,7 @@ from service.jobs.service import Order, cooling_down, rating_order, too_many_job
 from service.suites.planning import as_asked, plan_suite
 from service.suites.schemas import SuiteRequest
 from service.targets.service import resolve_target
-from store.suites.recurrence import Recurrence
-from store.suites.schedules import Bounds, Orders, ScheduledRun, job_template
+from store.suites.schedules import Bounds, Orders, Recurrence, ScheduledRun, job_template
 
 
 async def prepared_orders(service: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:

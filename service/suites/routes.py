@@ -18,14 +18,23 @@ from service.http.conditional import none_match, not_modified
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.responses import ACCEPTED, CONFLICT, UNFINISHED, leads_to, returns
 from service.http.problems import Problem, existing
+from service.http.rate_limit import Wait
 from service.http.rows import Lists, Page, PageQuery, Paging, lists_of
-from service.http.waits import Wait
 from service.jobs.routes import Placing
 from service.ratings.service import audit_report, page_report
 from service.suites.planning import SuitePlanRequest, SuitePlanView, plan_suite, view_of_plan
-from service.suites.profiles import suite_line, suite_view, version_of
 from service.suites.schemas import SuiteLine, SuiteRequest, SuiteView
-from service.suites.service import SuiteState, cancel_jobs_of, place_suite, read_audits, read_suite, wait_for_end
+from service.suites.service import (
+    SuiteState,
+    cancel_jobs_of,
+    place_suite,
+    read_audits,
+    read_suite,
+    suite_line,
+    suite_view,
+    version_of,
+    wait_for_end,
+)
 from store.core.database import Connection
 from store.suites import suites
 from store.suites.suites import StoredSuite, SuiteProgress

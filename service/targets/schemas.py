@@ -9,7 +9,7 @@ from pydantic import Field, SecretStr
 from assay.canonical import described_digest
 from assay.document import JsonObject
 from service.http.openapi.common_schemas import Instant, KindName, LetterName, RequestModel, ResponseModel, Url
-from store.core.clock import iso
+from store.core.columns import iso
 from store.ratings.services import NewestLetter
 from store.targets.targets import StoredTarget
 

@@ -22,7 +22,7 @@ from service.uploads.service import keep, received
 from store.corpora import uploads
 from store.corpora.uploads import StoredUpload
 from store.formats import CSV, NPZ, PURPOSES, XLSX
-from store.formats.csv_dialect import encoding_named
+from store.formats.csv_rows import encoding_named
 
 router = APIRouter(prefix=UPLOADS, tags=["uploads"], route_class=StrictRoute)
 

@@ -3,6 +3,9 @@
 Targets reply with NUL characters and lone surrogates, which Postgres rejects in text columns. Small
 documents are therefore stored as ASCII JSON (other characters escaped). Replies of targets and other
 large documents are stored as the bytes of JSON, with every character and the key order preserved.
+
+Times are milliseconds since 1970 by the clock of the database. Leases, back-off and expiry compare times of many
+machines, so all times come from one clock; milliseconds are exact integers in both databases and need no time zone.
 """
 
 from __future__ import annotations
@@ -13,20 +16,48 @@ import secrets
 import time
 import zlib
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Dialect, Integer, LargeBinary, MetaData, Text
+from sqlalchemy import BigInteger, Connection, Dialect, Integer, LargeBinary, MetaData, Text, select
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator
 
-metadata = MetaData(
-    naming_convention={
-        "pk": "pk_%(table_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "ck": "ck_%(table_name)s_%(constraint_name)s",
-    }
-)
+from migrations.columns import NAMES
+
+
+class now_ms(FunctionElement[int]):  # noqa: N801 - named like the SQL function
+    """SQL expression: time at which the statement began, in milliseconds since 1970."""
+
+    type = BigInteger()
+    name = "now_ms"
+    inherit_cache = True
+
+
+@compiles(now_ms, "sqlite")
+def _sqlite(_element: now_ms, _compiler: object, **_options: object) -> str:
+    # unixepoch('subsec') needs SQLite 3.42; within a statement both calls return the same time
+    return "(CAST(strftime('%s', 'now') AS INTEGER) * 1000 + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER))"
+
+
+@compiles(now_ms, "postgresql")
+def _postgresql(_element: now_ms, _compiler: object, **_options: object) -> str:
+    # floor, because a cast would round half of all times up to a future millisecond
+    return "CAST(floor(extract(epoch FROM statement_timestamp()) * 1000) AS BIGINT)"
+
+
+def read_clock(connection: Connection) -> int:
+    """Return the database's time, in milliseconds since 1970."""
+    return int(connection.execute(select(now_ms())).scalar_one())
+
+
+def iso(epoch_ms: int) -> str:
+    """Format a time as ISO 8601 in UTC with whole seconds: ``2026-01-02T03:04:05Z``."""
+    return datetime.fromtimestamp(epoch_ms // 1000, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+metadata = MetaData(naming_convention=NAMES)
 """Tables that have been imported; `store/<noun>/tables.py` has those of a noun."""
 
 Counted = BigInteger().with_variant(Integer, "sqlite")  # SQLite increments INTEGER keys only
@@ -125,7 +156,7 @@ def new_id(prefix: str) -> str:
     """Return a unique identifier that sorts by creation time: ``prefix_`` and 26 characters.
 
     The characters encode 48 bits of milliseconds and 80 random bits. The milliseconds come from this process's clock
-    and only serve index locality; columns use the database's clock (`store.core.clock`).
+    and only serve index locality; columns use the database's clock (`now_ms`).
     """
     number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
     return f"{prefix}_" + "".join([PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])

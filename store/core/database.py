@@ -8,11 +8,11 @@ SQLite it runs a whole function in a thread, because a file answers too fast to 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, select
 
@@ -31,7 +31,7 @@ from store.core.engines import (
 from store.core.errors import StoreUnavailable
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncEngine
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 __all__ = ["AsyncDatabase", "Connection", "Database"]
 
@@ -132,7 +132,7 @@ class AsyncDatabase:
         if target.drivername == "sqlite":
             reading: Any = {"pool_size": READING_THREADS, "max_overflow": 0, "pool_timeout_s": pool_timeout_s}
             database = Database(url, **reading, lock_wait_s=lock_wait_s, quota=quota)
-            self._backend: _Backend = _SqliteBackend(database, pool_timeout_s, lock_wait_s)
+            self._backend: _SqliteBackend | _PostgresBackend = _SqliteBackend(database, pool_timeout_s, lock_wait_s)
         else:
             engine = postgres_async(target, lock_wait_s, **pool(pool_size, max_overflow, pool_timeout_s))
             self._backend = _PostgresBackend(engine.execution_options(tenant_quota=quota))
@@ -176,14 +176,6 @@ class AsyncDatabase:
         await self._backend.close()
 
 
-class _Backend(Protocol):
-    """Runs store functions from an event loop."""
-
-    async def write(self, work: Callable[[Connection], T]) -> T: ...
-    async def read(self, work: Callable[[Connection], T]) -> T: ...
-    async def close(self) -> None: ...
-
-
 class _PostgresBackend:
     """Postgres over asyncpg; a function whose caller is cancelled is rolled back."""
 
@@ -192,21 +184,20 @@ class _PostgresBackend:
         self._reader = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     async def write(self, work: Callable[[Connection], T]) -> T:
-        with translated():
-            with connecting():
-                connection = await self._writer.connect().start()
-            try:
-                async with connection.begin():
-                    return await connection.run_sync(work)
-            finally:
-                await connection.close()
+        async with self._connected(self._writer) as connection, connection.begin():
+            return await connection.run_sync(work)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
+        async with self._connected(self._reader) as connection:
+            return await connection.run_sync(work)
+
+    @asynccontextmanager
+    async def _connected(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
         with translated():
             with connecting():
-                connection = await self._reader.connect().start()
+                connection = await engine.connect().start()
             try:
-                return await connection.run_sync(work)
+                yield connection
             finally:
                 await connection.close()
 

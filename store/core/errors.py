@@ -63,7 +63,6 @@ class LeaseLost(StoreError):
         super().__init__(
             f"the lease on {job_id} under fence {fence} has ended: another worker claimed the job, or it has finished"
         )
-        self.job_id, self.fence = job_id, fence
 
 
 class AlreadyFinished(StoreError):
@@ -73,7 +72,7 @@ class AlreadyFinished(StoreError):
 
     def __init__(self, job_id: str, status: str) -> None:
         super().__init__(f"{job_id} has already {status}; a finished job cannot be cancelled")
-        self.job_id, self.status = job_id, status
+        self.status = status
 
 
 class SecretLost(StoreError):
@@ -86,7 +85,6 @@ class SecretLost(StoreError):
             f"a secret was encrypted with key {key_id}, which is not configured; "
             "add that key to ASSAY_SECRET_KEY_OLDER, or store the secret again"
         )
-        self.key_id = key_id
 
 
 class SecretMoved(StoreError):
@@ -96,7 +94,6 @@ class SecretMoved(StoreError):
 
     def __init__(self, target: str, field: str) -> None:
         super().__init__(f"the encrypted {field} of {target} belongs to another row or was altered; store it again")
-        self.target, self.field = target, field
 
 
 class SigningUnavailable(StoreError):
@@ -132,7 +129,7 @@ class UploadInUse(StoreError):
 
     def __init__(self, upload_id: str, job_id: str) -> None:
         super().__init__(f"{job_id} still uses {upload_id}; cancel the job or wait until it ends")
-        self.upload_id, self.job_id = upload_id, job_id
+        self.job_id = job_id
 
 
 class QuotaExceeded(StoreError):
@@ -186,7 +183,6 @@ class CorpusFull(StoreError):
 
     def __init__(self, corpus_id: str, limit: int) -> None:
         super().__init__(f"{corpus_id} would hold more than {limit} items; create another corpus")
-        self.corpus_id, self.most = corpus_id, limit
 
 
 class ItemTaken(StoreError):
@@ -206,7 +202,6 @@ class PublishedForGood(StoreError):
 
     def __init__(self, rating_id: str, visibility: str) -> None:
         super().__init__(f"{rating_id} is public and cannot become {visibility} again; withdraw it and give a reason")
-        self.rating_id, self.visibility = rating_id, visibility
 
 
 class HoldsPeople(StoreError):
@@ -222,7 +217,6 @@ class AlreadyWithdrawn(StoreError):
 
     def __init__(self, rating_id: str) -> None:
         super().__init__(f"{rating_id} was withdrawn and cannot be changed; request a new rating")
-        self.rating_id = rating_id
 
 
 class BeyondTheLog(StoreError):
@@ -237,7 +231,7 @@ class BeyondTheLog(StoreError):
     def __init__(self, name: str, requested: int, largest: int) -> None:
         valid = "the log is empty" if largest < 0 else f"the largest valid value is {largest}"
         super().__init__(f"{name} is {requested}, but {valid}")
-        self.name, self.asked, self.most = name, requested, largest
+        self.name, self.most = name, largest
 
 
 class RatingsRefused(StoreError):

@@ -14,8 +14,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, or_, select
 
 from assay.document import Json
-from store.core.clock import now_ms
-from store.core.columns import new_id
+from store.core.columns import new_id, now_ms
 from store.core.rows import equal, one_row, page_of
 from store.corpora.tables import corpora, corpus_items
 from store.quota import quota

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
-from store.core.clock import now_ms
+from store.core.columns import now_ms
 from store.core.engines import chunks, insert_into
 from store.corpora.tables import corpora, corpus_items, images
 from store.formats.image import ImageFacts

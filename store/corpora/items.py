@@ -15,8 +15,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, sel
 
 from assay.catalog.terms import normalised
 from assay.document import Json, JsonObject
-from store.core.clock import iso, now_ms, read_clock
-from store.core.columns import new_id
+from store.core.columns import iso, new_id, now_ms, read_clock
 from store.core.engines import chunks
 from store.core.errors import CorpusFull, ItemTaken
 from store.core.rows import all_rows, equal, one_row

@@ -15,7 +15,7 @@ from assay.catalog.shipped import specifications as shipped
 from assay.catalog.specification import WORDS, AnyWords, Specification
 from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
-from store.core.clock import now_ms
+from store.core.columns import now_ms
 from store.core.engines import insert_into
 from store.core.errors import NameTaken, StoreUnavailable
 from store.core.rows import all_rows, equal, newest_first, one_row

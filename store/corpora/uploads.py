@@ -14,8 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Text, cast, delete, exists, fu
 
 from assay.document import JsonObject
 from assay.model import Kind
-from store.core.clock import now_ms
-from store.core.columns import new_id
+from store.core.columns import new_id, now_ms
 from store.core.engines import insert_into
 from store.core.errors import UploadInUse, UploadsFull
 from store.core.rows import equal, json_part, one_row

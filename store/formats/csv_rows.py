@@ -1,17 +1,196 @@
-"""CSV parser: a header, and rows as long as the header, in the forms that spreadsheets and data frames write."""
+"""CSV parser: a header, and rows as long as the header, in the forms that spreadsheets and data frames write.
+
+The encoding, the separator and the blanks are recognised from a sample of the file.
+"""
 
 from __future__ import annotations
 
+import codecs
 import csv
+import io
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from encodings import normalize_encoding
+from encodings.aliases import aliases
 from typing import BinaryIO
 
 from assay.bounds import invisible_in
 from store.formats.columns import NUMBER
-from store.formats.csv_dialect import lines_of, recognise
 from store.formats.refusal import Unreadable, shown
+
+LONGEST_LINE_BYTES = 4 << 20
+
+SAMPLE_BYTES = 1 << 16
+"""Number of bytes at the beginning by which separator and blanks are recognised."""
+
+SEPARATORS = ";\t|,"
+"""Separators, in order of preference. The comma is last: semicolons are used where it is the decimal sign."""
+
+BYTE_ORDER_MARK = "\ufeff"
+
+ENCODINGS = frozenset(
+    {"utf-8", "utf-16", "latin-1", "gb18030", "gbk", "big5", "shift-jis", "cp932", "euc-kr", "cp949", "koi8-r"}
+    | {"mac-roman", *(f"cp{number}" for number in (437, 850, 852, 866, 874, *range(1250, 1259)))}
+    | {f"iso8859-{number}" for number in range(2, 17) if number != 12}
+)
+"""Encodings that a caller may name."""
+
+LONGEST_ENCODING = 40
+
+SIGNATURES = {
+    b"PK\x03\x04": "a ZIP archive (a spreadsheet or npz); send a spreadsheet as xlsx, or save it as CSV",
+    b"PAR1": "Parquet; send it as application/vnd.apache.parquet",
+    b"\xd0\xcf\x11\xe0": "an old or encrypted spreadsheet; save it as xlsx without a password, or as CSV",
+    b"%PDF": "PDF; save the table as CSV",
+    b"\x1f\x8b": "compressed; send it unpacked",
+}
+"""First bytes of other file formats, with the remedy."""
+
+_MARKUP = re.compile(
+    rb"\s*(?:<(?P<html>!doctype\s+html|html|head|body)|<(?P<xml>\?xml)|(?P<json>\{\s*\"|\[\s*[\[{]))", re.IGNORECASE
+)
+_SEP_LINE = re.compile(r"sep=([;\t|,])\s*")
+_BLANK_BEFORE_QUOTE = re.compile(r'[;\t|,][ ]+"')
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """Form of a CSV file."""
+
+    encoding: str
+    """Name of the encoding, one of `ENCODINGS`."""
+    separator: str
+    """Character between the cells of a row."""
+    skips_blanks: bool
+    """Whether blanks before a quoted cell are left out."""
+    has_separator_line: bool
+    """Whether the first line is ``sep=…``, which names the separator instead of the columns."""
+
+
+def encoding_named(name: str) -> str:
+    """Return the usual name of an encoding; raise `Unreadable` for an encoding that is unknown or not accepted.
+
+    `codecs.lookup` is not called, because it remembers every unknown name.
+    """
+    alias = normalize_encoding(name[:LONGEST_ENCODING]).lower()
+    usual = aliases.get(alias, alias).replace("_", "-")
+    usual = "utf-8" if usual in {"ascii", "utf-8-sig"} else usual
+    if usual not in ENCODINGS or len(name) > LONGEST_ENCODING:
+        raise Unreadable(f"the encoding {shown(name)} is not accepted; name one such as utf-8 or windows-1252")
+    return usual
+
+
+def recognise(file: BinaryIO, encoding: str | None = None) -> Dialect:
+    """Recognise the form of a CSV file by its beginning; the position in the file does not change.
+
+    Raises
+    ------
+    Unreadable
+        If the file has another format, such as a spreadsheet or a web page.
+    """
+    sample = refuse_other_formats(file)
+    if markup := _MARKUP.match(sample.removeprefix(codecs.BOM_UTF8)):
+        raise Unreadable(f"this is {str(markup.lastgroup).upper()}; send the table itself as CSV")
+    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    elif sample.startswith(codecs.BOM_UTF8):
+        encoding = "utf-8"
+    encoding = encoding_named(encoding or "utf-8")
+    text = sample.decode(encoding, errors="replace").lstrip(BYTE_ORDER_MARK)
+    lines = list(io.StringIO(text, newline="\n"))
+    if len(sample) == SAMPLE_BYTES and len(lines) > 1:
+        del lines[-1:]  # the last line may be cut
+    if lines and (separator_line := _SEP_LINE.fullmatch(lines[0])):
+        return Dialect(
+            encoding, separator_line[1], _BLANK_BEFORE_QUOTE.search(text) is not None, has_separator_line=True
+        )
+    skips_blanks = _BLANK_BEFORE_QUOTE.search(text) is not None
+    return Dialect(encoding, _separator(lines[:200], skips_blanks), skips_blanks, has_separator_line=False)
+
+
+def lines_of(file: BinaryIO, encoding: str) -> Iterator[str]:
+    """Yield the lines of a file as text, without byte-order marks at their beginning.
+
+    Raises
+    ------
+    Unreadable
+        If a line is too long, does not have this encoding, or contains NUL.
+    """
+    raw_lines = iter(lambda: file.readline(LONGEST_LINE_BYTES + 1), b"")
+    lines: Iterator[str | bytes] = _utf_16(file) if encoding == "utf-16" else raw_lines
+    for number, line in enumerate(lines, 1):
+        yield decode_line(line, number, encoding)
+
+
+def refuse_other_formats(file: BinaryIO) -> bytes:
+    """Return the beginning of a file without moving its position; raise `Unreadable` for common binary formats."""
+    start = file.tell()
+    sample = file.read(SAMPLE_BYTES)
+    file.seek(start)
+    for signature, file_kind in SIGNATURES.items():
+        if sample.startswith(signature):
+            raise Unreadable(f"this is {file_kind}")
+    return sample
+
+
+def decode_line(line: str | bytes, number: int, encoding: str = "utf-8") -> str:
+    """Return a line as text; raise `Unreadable` if it is too long, does not have the encoding, or contains NUL."""
+    if len(line) > LONGEST_LINE_BYTES:
+        raise Unreadable(f"a line of more than {LONGEST_LINE_BYTES:,} bytes", line=number)
+    try:
+        text = line if isinstance(line, str) else line.decode(encoding)
+    except UnicodeDecodeError as error:
+        remedy = (
+            "save the file as UTF-8, or name the encoding of a table"
+            if encoding == "utf-8"
+            else "name another encoding"
+        )
+        name = "UTF-8" if encoding == "utf-8" else encoding
+        raise Unreadable(f"byte {error.start + 1} of the line is not {name}; {remedy}", line=number) from None
+    if "\0" in text:
+        raise Unreadable("contains the character NUL; this is not a text file", line=number)
+    return text.lstrip(BYTE_ORDER_MARK)
+
+
+def _utf_16(file: BinaryIO) -> Iterator[str]:
+    """Yield the lines of a UTF-16 file; a line that is too long is yielded in its first part."""
+    decoder, pending = codecs.getincrementaldecoder("utf-16")(), ""
+    while True:
+        chunk = file.read(SAMPLE_BYTES)
+        try:
+            pending += decoder.decode(chunk, final=not chunk)
+        except UnicodeError:
+            raise Unreadable("this is not UTF-16, as its first bytes say; save the file as UTF-8") from None
+        *lines, pending = re.split(r"(?<=\n)", pending)
+        if len(pending) > LONGEST_LINE_BYTES or (not chunk and pending):
+            lines, pending = [*lines, pending], ""
+        yield from lines
+        if not chunk:
+            return
+
+
+def _separator(lines: list[str], skips_blanks: bool) -> str:
+    """Return the separator by which all rows of a sample have as many cells as the header, or most of them."""
+    agreeing = {separator: _agreeing_rows(lines, separator, skips_blanks) for separator in SEPARATORS}
+    complete = [separator for separator, share in agreeing.items() if share == 1]
+    if complete:
+        return complete[0]
+    return max(reversed(SEPARATORS), key=lambda separator: agreeing[separator])
+
+
+def _agreeing_rows(lines: list[str], separator: str, skips_blanks: bool) -> float:
+    """Return the share of rows with as many cells as the header; 0 if the header has one cell."""
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=skips_blanks)
+    try:
+        widths = [len(row) for row in reader if row]
+    except csv.Error:
+        return 0.0
+    if not widths or widths[0] < 2:
+        return 0.0
+    return sum(width == widths[0] for width in widths) / len(widths)
+
 
 LONGEST_CELL = 10_000
 MOST_COLUMNS = 1_000

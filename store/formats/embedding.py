@@ -1,17 +1,167 @@
-"""Word embeddings from ``.npz`` or word2vec text files, read in blocks."""
+"""Word embeddings from ``.npz`` or word2vec text files, read in blocks.
+
+An ``.npz`` archive is a ZIP file of the arrays ``words`` and ``vectors``, and both can declare wrong sizes. Therefore
+the table of contents and the headers of the arrays are checked before anything is unpacked. No object is unpickled.
+"""
 
 from __future__ import annotations
 
+import json
+import math
+import struct
+import zlib
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO
+from contextlib import contextmanager
+from typing import IO, Any, BinaryIO
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from assay.document import JsonObject
-from store.formats import npz
-from store.formats.csv_dialect import LONGEST_LINE_BYTES, decode_line, refuse_other_formats
+from store.formats.csv_rows import LONGEST_LINE_BYTES, decode_line, refuse_other_formats
 from store.formats.refusal import Unreadable, shown
+
+MOST_UNPACKED_BYTES = 512 << 20
+"""Maximum size of an unpacked archive in bytes."""
+
+MOST_CONTENTS_BYTES = 1 << 16
+"""Maximum size of the table of contents in bytes; a valid table has two entries."""
+
+BLOCK_BYTES = 4 << 20
+
+_END = struct.Struct("<4s4H2LH")
+"""Last record of a ZIP file: signature, disks, entries, size and offset of the table, comment."""
+
+
+def blocks(file: BinaryIO) -> Iterator[tuple[Sequence[str], NDArray[np.floating[Any]]]]:
+    """Read the words, then their vectors in blocks.
+
+    Raises
+    ------
+    Unreadable
+        If the file is not an npz archive, is damaged or would unpack to more than `MOST_UNPACKED_BYTES`.
+    """
+    with _translated():
+        _check_end(file)
+        with ZipFile(file) as archive:
+            words, vectors = _members(archive)
+            with archive.open(words) as member:
+                word_list = _read_words(member, words.file_size)
+            with archive.open(vectors) as member:
+                yield from _read_vectors(member, vectors.file_size, word_list)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Raise `Unreadable` for errors of the ZIP reader."""
+    try:
+        yield
+    except (BadZipFile, zlib.error, EOFError, struct.error):
+        raise Unreadable("this is not an npz archive, or it is damaged; write it with numpy.savez") from None
+
+
+def _check_end(file: BinaryIO) -> None:
+    """Raise `Unreadable` for a too large table of contents, before reading it."""
+    size = file.seek(0, 2)
+    if size < _END.size:
+        raise BadZipFile
+    file.seek(-_END.size, 2)
+    signature, _, _, _, entries, contents_bytes, _, comment = _END.unpack(file.read(_END.size))
+    if signature != b"PK\x05\x06" or comment:
+        raise BadZipFile
+    if contents_bytes > MOST_CONTENTS_BYTES or entries > 100:
+        raise Unreadable(f"the archive has {entries:,} parts; words and vectors are expected")
+    file.seek(0)
+
+
+def _members(archive: ZipFile) -> tuple[ZipInfo, ZipInfo]:
+    """Find the two arrays; raise `Unreadable` for unsupported compression or wrong sizes."""
+    parts = archive.infolist()
+    names = [part.filename for part in parts]
+    if len(set(names)) < len(names):
+        raise Unreadable("two parts of the archive have the same name")
+    by_name = {part.filename: part for part in parts}
+    missing = [name for name in ("words", "vectors") if f"{name}.npy" not in by_name]
+    if missing:
+        raise Unreadable(f"the archive has no array {missing[0]!r}; write it with numpy.savez(…, words=…, vectors=…)")
+    if any(part.flag_bits & 1 or part.compress_type not in {ZIP_STORED, ZIP_DEFLATED} for part in parts):
+        raise Unreadable("the archive is encrypted or compressed in an unsupported way; write it with numpy.savez")
+    if (unpacked := sum(part.file_size for part in parts)) > MOST_UNPACKED_BYTES:
+        raise Unreadable(f"the archive unpacks to {unpacked:,} bytes; at most {MOST_UNPACKED_BYTES:,}")
+    return by_name["words.npy"], by_name["vectors.npy"]
+
+
+def _npy_header(member: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read an array's shape, order and type; raise `Unreadable` if they do not fit its size in the archive."""
+    try:
+        version = npy.read_magic(member)
+        reader = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
+        shape, fortran, dtype = reader(member)
+    except (ValueError, KeyError, TypeError):
+        raise Unreadable(f"{name} is not an array in the format of numpy.savez") from None
+    if dtype.hasobject:
+        raise Unreadable(f"{name} contains Python objects, which could run code; use an array of text")
+    if math.prod(shape) * dtype.itemsize != size - member.tell():
+        raise Unreadable(f"the size of {name} differs from its header")
+    return shape, fortran, dtype
+
+
+def _read_words(member: IO[bytes], size: int) -> Sequence[str]:
+    """Read the words: an array of text, or one text with a JSON list."""
+    shape, _, dtype = _npy_header(member, size, "words")
+    if dtype.kind != "U" or len(shape) > 1:
+        raise Unreadable(
+            f"words is an array of {dtype} with {len(shape)} axes; an array of text with one axis is needed"
+        )
+    array = np.frombuffer(member.read(), dtype).reshape(shape)
+    if shape:
+        words: list[str] = array.tolist()
+        return words
+    try:
+        word_list = json.loads(str(array))
+    except (ValueError, RecursionError):
+        raise Unreadable(
+            "words is one text that is not JSON; an array of text or a JSON list of words is needed"
+        ) from None
+    if not isinstance(word_list, list) or not all(isinstance(word, str) for word in word_list):
+        raise Unreadable("words is one text that is not a JSON list of words")
+    return word_list
+
+
+def _read_vectors(
+    member: IO[bytes], size: int, words: Sequence[str]
+) -> Iterator[tuple[Sequence[str], NDArray[np.floating[Any]]]]:
+    shape, fortran, dtype = _npy_header(member, size, "vectors")
+    if dtype.kind != "f" or len(shape) != 2:
+        raise Unreadable(
+            f"vectors is an array of {dtype} with {len(shape)} axes; an array of floats with two axes is needed"
+        )
+    if shape[0] != len(words):
+        raise Unreadable(f"there are {len(words):,} words and {shape[0]:,} vectors")
+    precision = np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)
+    row_bytes = shape[1] * dtype.itemsize
+    if not row_bytes:
+        raise Unreadable("the vectors have 0 numbers each; at least 1 is needed")
+    if fortran:  # in column-major order, no row is complete before the end of the file
+        matrix = np.frombuffer(member.read(), dtype).reshape(shape, order="F")
+        yield words, np.ascontiguousarray(matrix, precision)
+        return
+    step = max(1, BLOCK_BYTES // row_bytes)
+    for start in range(0, len(words), step):
+        batch = words[start : start + step]
+        numbers = np.frombuffer(_exactly(member, len(batch) * row_bytes), dtype).reshape(len(batch), shape[1])
+        yield batch, numbers.astype(precision)
+
+
+def _exactly(member: IO[bytes], count: int) -> bytes:
+    """Read exactly `count` bytes, or raise `EOFError`."""
+    content = member.read(count)
+    if len(content) < count:
+        raise EOFError
+    return content
+
 
 MOST_WORDS = 500_000
 MOST_DIMS = 16_384
@@ -47,7 +197,7 @@ def read_embedding(file: BinaryIO, media_type: str) -> Iterator[Block]:
     """
     file.seek(0)
     distinct: set[str] = set()
-    for words, vectors in _word2vec_blocks(file) if media_type == WORD2VEC else npz.blocks(file):
+    for words, vectors in _word2vec_blocks(file) if media_type == WORD2VEC else blocks(file):
         _check_words(words, distinct)
         _check_vectors(words, vectors)
         yield words, vectors
@@ -78,18 +228,14 @@ def inspect(file: BinaryIO, media_type: str) -> JsonObject:
 
 def _check_words(words: Sequence[str], distinct: set[str]) -> None:
     for number, word in enumerate(words, len(distinct) + 1):
-        if not 0 < len(word) <= LONGEST_WORD or not word.strip() or "\0" in word or _is_broken(word):
+        broken = not word.isascii() and any("\ud800" <= character <= "\udfff" for character in word)  # half a character
+        if not 0 < len(word) <= LONGEST_WORD or not word.strip() or "\0" in word or broken:
             raise Unreadable(f"word {number:,} ({shown(word)}) is not a word of 1 to {LONGEST_WORD} characters")
         if word in distinct:
             raise Unreadable(f"word {number:,} ({shown(word)}) appears twice; keep one of its vectors")
         distinct.add(word)
     if len(distinct) > MOST_WORDS:
         raise Unreadable(f"more than {MOST_WORDS:,} words; leave rare ones out")
-
-
-def _is_broken(word: str) -> bool:
-    """Whether a word contains a lone surrogate, which is not valid text."""
-    return not word.isascii() and any("\ud800" <= character <= "\udfff" for character in word)
 
 
 def _check_vectors(words: Sequence[str], vectors: NDArray[np.floating[Any]]) -> None:

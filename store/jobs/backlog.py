@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, or_, select
 
-from store.core.clock import now_ms
+from store.core.columns import now_ms
 from store.core.rows import equal
 from store.jobs.job import UNFINISHED
 from store.jobs.tables import jobs

@@ -14,25 +14,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import (
-    BigInteger,
-    ColumnElement,
-    Connection,
-    Integer,
-    ScalarSelect,
-    Select,
-    bindparam,
-    case,
-    func,
-    select,
-    tuple_,
-)
+from sqlalchemy import ColumnElement, Connection, Integer, ScalarSelect, Select, bindparam, case, func, select
 
-from store.core.clock import now_ms
-from store.core.columns import AnyText
+from store.core.columns import now_ms
 from store.core.engines import upsert
 from store.core.settings import Settings
-from store.jobs.job import Job
 from store.jobs.tables import jobs, workers
 
 MOST_COUNTED = 200
@@ -166,21 +152,6 @@ def jobs_before(tenant: ColumnElement[str], *earlier: ColumnElement[bool]) -> Sc
     """Count a tenant's queued jobs that meet the conditions on `QUEUE`, up to `MOST_COUNTED`."""
     earlier_jobs = select(QUEUE.c.id).where(QUEUE.c.status == "queued", QUEUE.c.tenant == tenant, *earlier)
     return select(func.count()).select_from(earlier_jobs.limit(MOST_COUNTED).subquery()).scalar_subquery()
-
-
-_OWN_BEFORE = select(
-    jobs_before(
-        bindparam("own_tenant", type_=AnyText()),
-        tuple_(QUEUE.c.next_run_at, QUEUE.c.id)
-        < tuple_(bindparam("due_at", type_=BigInteger), bindparam("job_id", type_=AnyText())),
-    )
-)
-
-
-def own_before(c: Connection, job: Job) -> int:
-    """Count the queued jobs of a queued job's tenant before it, up to `MOST_COUNTED`."""
-    values = {"own_tenant": job.tenant, "due_at": job.next_run_at, "job_id": job.id}
-    return int(c.execute(_OWN_BEFORE, values).scalar_one())
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, insert, or_, select, update
 
-from store.core.clock import now_ms
+from store.core.columns import now_ms
 from store.core.engines import insert_into
 from store.jobs.tables import idempotency
 

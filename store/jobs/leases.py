@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, and_, case, func, or_, select
 
-from store.core.clock import now_ms
-from store.core.columns import take_sealed
+from store.core.columns import now_ms, take_sealed
 from store.core.errors import LeaseLost
 from store.jobs import fair_order
 from store.jobs.fair_order import UNLIMITED, Share

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, delete, func, or_,
 from sqlalchemy.dialects import postgresql, sqlite
 
 from assay.model import Observation
-from store.core.clock import read_clock
+from store.core.columns import read_clock
 from store.core.engines import chunks, insert_into
 from store.core.rows import Rows, bounded
 from store.jobs.job import Job, changed

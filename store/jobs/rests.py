@@ -14,10 +14,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, and_, case, delete, func, not_, or_, select, update
 
-from store.core.clock import now_ms
+from store.core.columns import now_ms
 from store.core.engines import insert_into
-from store.jobs.job import UNFINISHED, Job
-from store.jobs.submission import serialise
+from store.jobs.job import UNFINISHED, Job, serialise
 from store.jobs.tables import host_turns, jobs
 
 

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Executable, Select, Table, Update, delete, insert, select, update
 
-from store.core.clock import now_ms
+from store.core.columns import now_ms
 from store.core.rows import Rows, equal, one_row, page_of
 from store.quota import quota
 

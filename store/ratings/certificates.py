@@ -14,7 +14,7 @@ from assay.canonical import canonical_json
 from assay.document import JsonObject
 from assay.evidence.dsse import envelope
 from assay.evidence.statement import PAYLOAD_TYPE, RATING, TEST_RESULT, rating_statement, result_statement
-from store.core.clock import now_ms, read_clock
+from store.core.columns import now_ms, read_clock
 from store.core.rows import all_rows
 from store.ratings.ratings import StoredRating
 from store.ratings.tables import certificates, ratings, unsigned_ratings

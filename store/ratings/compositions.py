@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, and_, case, func, or_, select
 
 from assay.document import JsonObject
-from store.core.clock import now_ms
-from store.core.columns import new_id
+from store.core.columns import new_id, now_ms
 from store.core.rows import all_rows, equal, one_row
 from store.quota.tenant_rows import TenantRows
 from store.ratings import standing

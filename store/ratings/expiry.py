@@ -11,7 +11,7 @@ from sqlalchemy import Connection, and_, or_, select
 
 from assay.document import JsonObject
 from assay.rating.difference import RatingDifference, difference
-from store.core.clock import iso, now_ms
+from store.core.columns import iso, now_ms
 from store.core.rows import all_rows
 from store.jobs.tables import jobs
 from store.ratings.ratings import NEWEST_FIRST, StoredRating, Summary

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, func, insert, select, tuple_
 from assay.canonical import canonical_json
 from assay.document import JsonObject
 from assay.evidence.merkle import Span, consistency_spans, inclusion_spans, leaf_hash, node_hash, nodes_of, span_head
-from store.core.clock import iso, read_clock
+from store.core.columns import iso, read_clock
 from store.core.engines import lock_transaction
 from store.core.errors import BeyondTheLog
 from store.core.rows import equal

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, select
 
-from store.core.clock import now_ms
+from store.core.columns import now_ms
 from store.core.rows import equal, one_row
 from store.ratings import services, standing
 from store.ratings.ratings import NEWEST_FIRST, StoredRating, readable

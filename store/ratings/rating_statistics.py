@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 
-from store.core.clock import now_ms
+from store.core.columns import now_ms
 from store.core.rows import all_rows, equal
 from store.ratings import standing
 from store.ratings.ratings import StoredRating

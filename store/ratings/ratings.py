@@ -17,8 +17,7 @@ from assay.canonical import rating_digest
 from assay.document import JsonObject, RatingDocument, RequesterDocument, as_json
 from assay.methods import rating_of
 from assay.rating.document import key_figures
-from store.core.clock import iso, read_clock
-from store.core.columns import new_id
+from store.core.columns import iso, new_id, read_clock
 from store.core.rows import about_target, all_rows, equal, one_row, page_of
 from store.ratings.standing import Description, Requester, Whose, of_address, of_model, rated_model, requester_of
 from store.ratings.tables import ratings, service_ratings, unsigned_ratings
@@ -52,18 +51,14 @@ class NewRating:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Summary:
-    """A rating's row without its document, for lists. Times are milliseconds since 1970.
+class RatingFacts:
+    """The facts in a rating's row that every list shows. Times are milliseconds since 1970.
 
     `host` is that of the target in the form in which look-ups compare it (`store.targets.domains.host_of`).
-    `requester`, `host_proved` and `description` are facts at the time of the rating; ``None`` for ratings of earlier
-    versions, and `host_proved` for targets without an address.
     """
 
     id: str
     tenant: str
-    job_id: str
-    target_id: str | None
     target: JsonObject
     method: str
     attribute: str
@@ -74,10 +69,22 @@ class Summary:
     created_at: int
     expires_at: int
     withdrawn_at: int | None = None
-    withdrawn_why: str | None = None
     host: str | None = None
-    requester: Requester | None = None
     description: Description | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary(RatingFacts):
+    """A rating's row without its document, for lists.
+
+    `requester`, `host_proved` and `description` are facts at the time of the rating; ``None`` for ratings of earlier
+    versions, and `host_proved` for targets without an address.
+    """
+
+    job_id: str
+    target_id: str | None
+    withdrawn_why: str | None = None
+    requester: Requester | None = None
     host_proved: bool | None = None
 
     @property

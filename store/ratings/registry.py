@@ -15,7 +15,7 @@ from sqlalchemy import Connection, select, update
 from assay.canonical import rating_digest
 from assay.document import Json, JsonObject
 from assay.methods import method_of
-from store.core.clock import iso, read_clock
+from store.core.columns import iso, read_clock
 from store.core.engines import lock_transaction
 from store.core.errors import AlreadyWithdrawn, HoldsPeople, PublishedForGood
 from store.core.rows import one_row

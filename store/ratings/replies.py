@@ -13,7 +13,7 @@ from typing import Literal
 
 from sqlalchemy import Connection, delete, select, update
 
-from store.core.clock import read_clock
+from store.core.columns import read_clock
 from store.core.engines import upsert
 from store.core.errors import NotTheOwner
 from store.core.rows import all_rows, one_row

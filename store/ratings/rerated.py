@@ -13,7 +13,7 @@ from assay.methods import rating_of
 from assay.model import Observation
 from assay.rating.methodology import Methodology
 from assay.rating.rerating import rerate
-from store.core.clock import read_clock
+from store.core.columns import read_clock
 from store.core.engines import upsert
 from store.core.rows import all_rows
 from store.jobs import observations

@@ -16,22 +16,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    and_,
-    case,
-    func,
-    not_,
-    or_,
-    select,
-)
+from sqlalchemy import ColumnElement, Connection, and_, case, func, not_, or_, select
 
 from assay.document import JsonObject
 from store.core.rows import all_rows
 from store.ratings import standing
-from store.ratings.ratings import KEY_DIGITS
-from store.ratings.standing import Description
+from store.ratings.ratings import KEY_DIGITS, RatingFacts
 from store.ratings.tables import ratings, service_ratings
 from store.targets.domains import current_owners, owner_of
 
@@ -48,29 +38,15 @@ SLUG = re.compile(rf"(?:[a-z0-9-]{{0,60}}-)?([0-9a-f]{{{KEY_DIGITS}}})")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServiceRating:
-    """The facts about a rating that the pages of services show. Times are milliseconds since 1970.
+class ServiceRating(RatingFacts):
+    """The facts about a rating that the pages of services show.
 
     `key_figures` are the numbers by which services are ranked (`assay.rating.document.key_figures`); ``None`` if they
     could not be read.
     """
 
-    id: str
-    tenant: str
-    target: JsonObject
-    method: str
-    attribute: str
-    letter: str | None
-    declared: bool
-    visibility: str
-    methodology_version: str
-    created_at: int
-    expires_at: int
     service: str
     address: str | None
-    host: str | None
-    description: Description | None
-    withdrawn_at: int | None
     key_figures: JsonObject | None
 
 

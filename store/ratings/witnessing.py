@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import Connection, func, select, update
 
 from assay.evidence.merkle import EMPTY_HEAD, proves_growth
-from store.core.clock import now_ms, read_clock
+from store.core.columns import now_ms, read_clock
 from store.core.engines import insert_into
 from store.core.errors import NotAnExtension, OtherHead
 from store.ratings.log import TreeHead

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, delete, insert, select
 
-from store.core.clock import now_ms
-from store.core.columns import SealedSecret
+from store.core.columns import SealedSecret, now_ms
 from store.security.tables import drafts
 
 KEPT_MS = 24 * 3_600_000

@@ -12,14 +12,13 @@ import hmac
 import re
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from secrets import choice, token_urlsafe
 from typing import Any, get_args
 
 from sqlalchemy import Connection, insert, select, update
 
-from store.core.clock import now_ms
-from store.core.columns import ALPHABET, new_id
+from store.core.columns import ALPHABET, new_id, now_ms
 from store.core.engines import execute_if_writable
 from store.core.rows import equal, page_of
 from store.security.rights import Scope
@@ -46,7 +45,7 @@ class ApiKey:
     tenant: str
     name: str
     short: str
-    scopes: tuple[str, ...]
+    scopes: Sequence[str]
     created_at: int
     expires_at: int | None
     revoked_at: int | None
@@ -63,17 +62,9 @@ def create(
     short = "".join(choice(ALPHABET.lower()) for _ in range(SHORT_CHARACTERS))
     begin = f"assay_{short}_{token_urlsafe(SECRET_BYTES)}"
     plain = begin + _crc(begin)
-    values = {
-        "id": new_id("key"),
-        "tenant": tenant,
-        "name": name,
-        "short": short,
-        "digest": _digest(plain),
-        "scopes": list(scopes),
-        "created_at": now_ms(),
-        "expires_at": expires_at,
-    }
-    row = c.execute(insert(api_keys).values(values).returning(api_keys)).mappings().one()
+    values = {"id": new_id("key"), "tenant": tenant, "name": name, "short": short, "expires_at": expires_at}
+    new = insert(api_keys).values(values | {"digest": _digest(plain), "scopes": list(scopes), "created_at": now_ms()})
+    row = c.execute(new.returning(api_keys)).mappings().one()
     return key_of(**row), plain
 
 
@@ -120,5 +111,4 @@ def _digest(plain: str) -> bytes:
 
 def key_of(**row: Any) -> ApiKey:
     """Return the key in a row of the table."""
-    columns = ("id", "tenant", "name", "short", "created_at", "expires_at", "revoked_at", "last_used_at")
-    return ApiKey(scopes=tuple(row["scopes"]), **{name: row[name] for name in columns})
+    return ApiKey(**{field.name: row[field.name] for field in fields(ApiKey)})

@@ -7,8 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, or_, select, update
 
-from store.core.clock import now_ms
-from store.core.columns import SealedSecret
+from store.core.columns import SealedSecret, now_ms
 from store.core.errors import SecretLost, SecretMoved
 from store.jobs.job import UNFINISHED
 from store.jobs.tables import jobs

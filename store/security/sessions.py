@@ -14,7 +14,7 @@ from secrets import token_urlsafe
 
 from sqlalchemy import Connection, Select, and_, delete, insert, or_, select, update
 
-from store.core.clock import now_ms
+from store.core.columns import now_ms
 from store.core.engines import execute_if_writable
 from store.security.keys import USE_NOTED_MS
 from store.security.rights import Rule

@@ -18,8 +18,7 @@ from sqlalchemy import Connection, RowMapping, insert, select, update
 
 from assay.errors import SpecificationError
 from assay.evidence.jwks import decode, encode, jwk, thumbprint
-from store.core.clock import iso, now_ms
-from store.core.columns import sealed_columns, take_sealed
+from store.core.columns import iso, now_ms, sealed_columns, take_sealed
 from store.core.engines import lock_transaction
 from store.core.errors import SigningUnavailable
 from store.core.rows import all_rows

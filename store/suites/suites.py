@@ -14,8 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, select
 
 from assay.document import Json, JsonObject, RatingDocument, read_rating
-from store.core.clock import now_ms
-from store.core.columns import new_id
+from store.core.columns import new_id, now_ms
 from store.core.rows import all_rows
 from store.jobs.job import UNFINISHED
 from store.jobs.tables import jobs

@@ -9,8 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, or_
 
 from assay.document import Json, JsonObject
-from store.core.clock import now_ms
-from store.core.columns import SealedSecret, new_id, sealed_columns, take_sealed
+from store.core.columns import SealedSecret, new_id, now_ms, sealed_columns, take_sealed
 from store.core.errors import StoreError
 from store.core.rows import all_rows, equal, one_row
 from store.quota.tenant_rows import TenantRows

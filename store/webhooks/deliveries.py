@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
 
 from assay.document import JsonObject
-from store.core.clock import now_ms, read_clock
+from store.core.columns import now_ms, read_clock
 from store.core.rows import all_rows, one_row
 from store.webhooks import webhooks as endpoints
 from store.webhooks.tables import deliveries, delivery_attempts, outbox, webhooks

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, case, select, update
 
 from assay.document import JsonObject
-from store.core.clock import now_ms
+from store.core.columns import now_ms
 from store.core.rows import equal, one_row, page_of
 from store.webhooks.tables import deliveries, delivery_attempts, outbox
 

@@ -16,8 +16,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, insert, select, update
 
 from assay.document import Json, JsonObject
-from store.core.clock import iso, now_ms, read_clock
-from store.core.columns import new_id
+from store.core.columns import iso, new_id, now_ms, read_clock
 from store.core.engines import insert_into
 from store.webhooks import outbox
 from store.webhooks.deliveries import ClaimedDelivery

@@ -12,7 +12,7 @@ from typing import NoReturn
 from sqlalchemy import Connection, Text, insert, select, type_coerce, update
 
 from assay.document import Json, JsonObject
-from store.core.clock import now_ms
+from store.core.columns import now_ms
 from store.jobs.tables import jobs
 from store.webhooks.tables import outbox
 

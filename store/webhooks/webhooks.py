@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, select, update
 
-from store.core.clock import now_ms
-from store.core.columns import SealedSecret, new_id, sealed_columns, take_sealed
+from store.core.columns import SealedSecret, new_id, now_ms, sealed_columns, take_sealed
 from store.core.errors import TooManyWebhooks
 from store.quota import quota
 from store.quota.tenant_rows import TenantRows

@@ -27,7 +27,7 @@ from tests.support.commands import run_command
 from tests.support.counting_target import rating_request
 from tests.support.promise_checker import check_promises
 from workers.engine.celery_app import make_celery
-from workers.engine.tasks import RUN_JOB, Doorbell
+from workers.engine.tasks import RUN_JOB, JobNotifier
 
 
 def wait_for(read, seconds: float = 240, every: float = 0.1):
@@ -146,7 +146,7 @@ def test_lost_message_is_sent_again(agency, post):
 
 
 def test_message_delivered_ten_times_runs_the_job_once(agency, post):
-    ring = Doorbell(make_celery(Settings(broker_url=agency.redis.url)))
+    ring = JobNotifier(make_celery(Settings(broker_url=agency.redis.url)))
     batch = post(1)
     for _ in range(10):
         ring(batch.ids[0])

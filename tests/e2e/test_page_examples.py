@@ -26,7 +26,7 @@ import yaml
 from store.ratings.experiment_json import parse_method
 from tests.support.commands import run_program
 from tests.support.markdown_blocks import ROOT, Block, blocks, pages
-from workers.targets.validation import check_target
+from workers.targets.registry import check_target
 
 OWN_TESTS = {
     "docs/api.md": "tests/e2e/test_documented_examples.py",

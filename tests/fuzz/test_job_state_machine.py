@@ -33,7 +33,7 @@ from store.security import keys
 from store.targets.tables import targets as target_rows
 from store.webhooks.tables import outbox as notice_rows
 from workers.engine.reconciler import reconcile
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker
 
 CAP = 2
 """Attempts without a new reply after which a job fails here: few, so that random sequences reach the limit."""

@@ -40,7 +40,7 @@ from store.jobs import jobs
 from store.security import keys
 from store.targets import domains
 from tests.support.jobs import new_job
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker
 
 LOOPBACK = "http://127.0.0.1:5000"
 NAMED_BY_THEIR_OWNER = "/v1/specifications/{specification_name}"

@@ -31,7 +31,7 @@ from store.jobs.observations import StoredObservation
 from store.ratings import ratings
 from store.ratings.experiment_json import dump_method
 from store.security.secrets import Vault
-from workers.engine.worker_context import Workplace
+from workers.engine.worker_context import WorkerContext
 from workers.run_job import run_job
 
 T = TypeVar("T")
@@ -228,7 +228,7 @@ def translator(ill: Script, chosen: Callable[[str], bool] = now_and_then) -> Scr
 class Office:
     """A worker with its own database."""
 
-    workplace: Workplace
+    context: WorkerContext
 
     def post(
         self, url: str, *, protocol: str = "libretranslate", secret: str | None = None,
@@ -263,14 +263,14 @@ class Office:
         if secret is not None:
             asked["id"] = "job_" + hashlib.sha256(url.encode()).hexdigest()[:20]
             place = {"tenant": "default", "target": asked["id"], "field": "secret"}
-            asked["sealed_secret"] = self.workplace.vault.seal(secret, **place)
-        with self.workplace.database.write() as connection:
+            asked["sealed_secret"] = self.context.vault.seal(secret, **place)
+        with self.context.database.write() as connection:
             return jobs.add(connection, NewJob(**asked))
 
     def run(self, job: Job) -> Job:
         """Run a job to its end."""
-        run_job(job.id, self.workplace, "here")
-        with self.workplace.database.read() as connection:
+        run_job(job.id, self.context, "here")
+        with self.context.database.read() as connection:
             found = jobs.find(connection, job.id, None)
         assert found is not None
         return found
@@ -278,19 +278,19 @@ class Office:
     def rating(self, job: Job) -> dict[str, Any]:
         """Read a job's rating."""
         assert job.rating_id is not None, job.error
-        with self.workplace.database.read() as connection:
+        with self.context.database.read() as connection:
             stored = ratings.find(connection, job.rating_id, job.tenant)
         assert stored is not None
         return dict(stored.document)
 
     def ledger(self, job: Job) -> list[StoredObservation]:
         """Read all observations of a job."""
-        with self.workplace.database.read() as connection:
+        with self.context.database.read() as connection:
             return observations.page(connection, job.id, 0, 100_000)
 
     def counted(self, name: str, **labels: str) -> float:
         """Read one of the worker's metrics."""
-        return self.workplace.meter.registry.get_sample_value(name, labels) or 0.0
+        return self.context.meter.registry.get_sample_value(name, labels) or 0.0
 
 
 def _office(database_url: str, directory: Path, allow: str) -> Office:
@@ -303,7 +303,7 @@ def _office(database_url: str, directory: Path, allow: str) -> Office:
         backoff_cap_s=0.02,
         breaker_delay_s=1000,  # longer than every job's deadline, so that a failing target ends the job
     )
-    return Office(Workplace(Database(database_url), Vault.from_settings(settings), settings))
+    return Office(WorkerContext(Database(database_url), Vault.from_settings(settings), settings))
 
 
 # ---------------------------------------------------------------------------- fixtures
@@ -379,7 +379,7 @@ def open_office(_sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
 
     yield open_one
     for office in opened:
-        office.workplace.database.close()
+        office.context.database.close()
 
 
 @pytest.fixture

@@ -65,14 +65,14 @@ from store.core.database import Database
 from store.security.secrets import Vault
 from store.core.settings import Settings
 from workers.run_job import run_job
-from workers.engine.worker_context import Workplace
+from workers.engine.worker_context import WorkerContext
 
 directory, url, first, second = sys.argv[1:]
 settings = Settings(data_dir=directory, database_url=url, egress_allow="127.0.0.0/8", call_attempts=1)
-workplace = Workplace(Database(url), Vault.from_settings(settings), settings)
-run_job(first, workplace, "here")
+context = WorkerContext(Database(url), Vault.from_settings(settings), settings)
+run_job(first, context, "here")
 before = reset()
-run_job(second, workplace, "here")
+run_job(second, context, "here")
 print(resident("VmHWM") - before)
 """
 
@@ -173,7 +173,7 @@ def test_a_service_with_megabyte_answers_does_not_fill_the_memory(open_villain, 
     sound = open_villain(tools.translator(tools.translated))
     wordy = open_villain(tools.translator(lambda heard: tools.as_json({"translatedText": "x" * 1_000_000})))
     first, second = office.post(sound.url), office.post(wordy.url)
-    settings = office.workplace.settings
+    settings = office.context.settings
     grown = int(measured(RUN, str(settings.data_dir), str(settings.database_url), first.id, second.id))
     print(f"a job of megabytes: {grown / 1e6:.2f} MB")
     record_property("grown_bytes", grown)

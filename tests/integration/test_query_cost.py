@@ -106,7 +106,7 @@ READS = {
     "failing jobs that kill their workers": jobs.fail_poison_jobs,
     "count of stranded jobs for the watchdog": lambda c: jobs.count_stranded(c, 15),
     "status of a job": lambda c: jobs.find(c, "job_old17", "acme"),
-    "position in the queue": lambda c: fair_order.own_before(c, first_due(c)),
+    "position in the queue": lambda c: jobs.own_before(c, first_due(c)),
     "state of the queue": fair_order.state,
     "claim in the fair order": lambda c: fair_order.next_job(c, fair_order.Share(max_jobs=None, slots=4), 5),
     "existing work for a request": lambda c: jobs.existing_work(c, "acme", "sha256:new", 3600, 500),

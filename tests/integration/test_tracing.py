@@ -21,9 +21,9 @@ from cli.agency.tracing import start_tracing
 from service.app import create_app
 from store.core import migrate
 from store.core.settings import Settings
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker
 from workers.run_job import run_job
-from workers.engine.tasks import open_workplace
+from workers.engine.tasks import open_context
 
 folder = tempfile.mkdtemp()
 settings = Settings(data_dir=Path(folder), otel_endpoint=sys.argv[1], egress_allow="127.0.0.0/8")
@@ -38,7 +38,7 @@ async def post_job():
         asked = {"target": target, "experiment": {"method": "round-trip", "attribute": "gender"}}
         return (await client.post("/v1/jobs", json=asked)).json()["id"]
 
-run_job(asyncio.run(post_job()), open_workplace(settings), "here")
+run_job(asyncio.run(post_job()), open_context(settings), "here")
 provider.shutdown()
 """
 

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from service.http.openapi.examples import EXAMPLES
+from service.http.openapi.document import EXAMPLES
 
 SHORTEST, ROUND_TRIP = (EXAMPLES["RatingRequest"][name]["value"] for name in ("shortest", "complete"))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from store.jobs import jobs
 from store.jobs.jobs import Job, NewJob
-from workers.engine.worker_context import Workplace
+from workers.engine.worker_context import WorkerContext
 from workers.run_job import run_job
 
 PLAIN: dict[str, Any] = {
@@ -32,12 +32,12 @@ def new_job(**changes: Any) -> NewJob:
     return NewJob(**PLAIN | changes)
 
 
-def run_to_end(workplace: Workplace, new: NewJob) -> Job:
+def run_to_end(context: WorkerContext, new: NewJob) -> Job:
     """Store a job, run it in this process, and return the ended job."""
-    with workplace.database.write() as connection:
+    with context.database.write() as connection:
         job = jobs.add(connection, new)
-    run_job(job.id, workplace, "a worker")
-    with workplace.database.read() as connection:
+    run_job(job.id, context, "a worker")
+    with context.database.read() as connection:
         ended = jobs.find(connection, job.id, None)
     assert ended is not None
     return ended

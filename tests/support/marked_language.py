@@ -19,7 +19,7 @@ from tests.support.filled_agency import Site
 from web import add_pages
 from web.frame.api import Answer, Api
 from web.frame.rendering import environment, install
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker
 
 TEXTS = """() => {
   const data = 'bdi, code, pre, .mono, [lang], svg, script, style, noscript, textarea';

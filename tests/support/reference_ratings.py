@@ -13,7 +13,7 @@ from store.core.settings import Settings
 from store.ratings import ratings
 from store.ratings.experiment_json import dump_method, parse_method
 from tests.support.jobs import new_job, run_to_end
-from workers.engine.tasks import open_workplace
+from workers.engine.tasks import open_context
 
 OF_ONE_RUN = ("id", "rated_at", "expires_at")
 """Fields that differ between two ratings of the same request."""
@@ -29,7 +29,7 @@ def reference_ratings(requests: Sequence[Mapping[str, Any]]) -> list[dict[str, A
     with tempfile.TemporaryDirectory(prefix="assay-quiet-") as folder:
         settings = Settings(data_dir=Path(folder), database_url=None, broker_url=None, egress_allow="127.0.0.0/8")
         migrate.upgrade(settings.resolved_database_url)
-        workplace = open_workplace(settings)
+        context = open_context(settings)
         found = []
         for asked in requests:
             method = parse_method(asked["experiment"])
@@ -40,12 +40,12 @@ def reference_ratings(requests: Sequence[Mapping[str, Any]]) -> list[dict[str, A
                 seed=asked["seed"],
                 expected=method.expected_probes(),
             )
-            ended = run_to_end(workplace, new)
+            ended = run_to_end(context, new)
             if ended.rating_id is None:
                 raise RuntimeError(f"the job got no rating although no fault was made: {ended.error}")
-            with workplace.database.read() as connection:
+            with context.database.read() as connection:
                 rating = ratings.find(connection, ended.rating_id, "default")
             assert rating is not None
             found.append(without_run(rating.document))
-        workplace.database.close()
+        context.database.close()
         return found

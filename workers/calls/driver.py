@@ -21,7 +21,7 @@ from store.jobs.jobs import Claim, LedgerEntry
 from workers.calls.limits import SHARE_S, Breaker, Budget, Lane, Patience, Slot
 from workers.calls.question_order import LEAST_APART, QuestionOrder
 from workers.egress import CallFailed
-from workers.engine.worker_context import Workplace
+from workers.engine.worker_context import WorkerContext
 from workers.targets.adapter import Adapter, Limits, opaque_key, questions_per_call
 
 
@@ -37,26 +37,26 @@ class Ledger(Protocol):
 class JobLedger:
     """Ledger in the database, protected by the fence of the claim."""
 
-    workplace: Workplace
+    context: WorkerContext
     claim: Claim
 
     def stage(self, stage: str) -> None:
         """Store the stage of the job."""
-        with self.workplace.database.write() as connection:
+        with self.context.database.write() as connection:
             jobs.stage(connection, self.claim, stage)
 
     def recall(self, units: Sequence[str]) -> dict[str, Observation]:
         """Read the observations of some probes (`Probe.unit`) that an earlier attempt stored."""
-        with self.workplace.database.read() as connection:
+        with self.context.database.read() as connection:
             return observations.recall(connection, self.claim.job.id, units)
 
     def record(self, answers: Sequence[LedgerEntry], *, calls: int, expected: int) -> None:
         """Store some answers in one transaction, and report the progress of the job."""
         start = time.perf_counter()
-        with self.workplace.database.write() as connection:
+        with self.context.database.write() as connection:
             job = jobs.record(connection, self.claim, answers, calls=calls, expected=expected, stage="asking")
-        self.workplace.meter.recorded(time.perf_counter() - start)
-        self.workplace.on_progress(job.asked, job.expected)
+        self.context.meter.recorded(time.perf_counter() - start)
+        self.context.on_progress(job.asked, job.expected)
 
 
 BREATH_S = 0.02
@@ -85,17 +85,13 @@ class TargetRefused(Exception):
         self.failure = failure
 
 
-def _count_nothing(outcome: str, seconds: float) -> None:
-    """Ignore a call; used if no counter is given."""
-
-
 @dataclass(frozen=True)
 class CalledService:
     """Limits, breaker and call counter of a service; the counter takes ``answered`` or a failure code, and seconds."""
 
     lane: Lane
     breaker: Breaker = field(default_factory=Breaker)
-    on_call: Callable[[str, float], None] = _count_nothing
+    on_call: Callable[[str, float], None] = lambda *_: None
 
 
 @dataclass
@@ -157,8 +153,8 @@ class Driver:
         self._writer = asyncio.create_task(self._write_regularly())
         try:
             while session.finding is None:
-                self._put([LedgerEntry(copy, 0, 0) for copy in session.unrecorded])
-                await self._ask(session)
+                self._enqueue([LedgerEntry(copy, 0, 0) for copy in session.unrecorded])
+                await self._send_missing(session)
                 start = time.perf_counter()
                 session.advance()
                 self.thinking_s += time.perf_counter() - start
@@ -169,7 +165,7 @@ class Driver:
             await self._write()
         return session.finding
 
-    async def _ask(self, session: Session) -> None:
+    async def _send_missing(self, session: Session) -> None:
         """Send all missing probes of the session, with at most `concurrency` calls at a time.
 
         The order is random: otherwise, each of two replicas that answer in turn could get the questions of one group.
@@ -219,8 +215,8 @@ class Driver:
                     accepted = session.accept(probe, reply)
                     answers.append(LedgerEntry(accepted[0], attempts, elapsed_ms))
                     answers += [LedgerEntry(copy, 0, 0) for copy in accepted[1:]]
-                self._put(answers)
-                await self._room()
+                self._enqueue(answers)
+                await self._wait_for_backlog()
 
     @contextlib.asynccontextmanager
     async def _without_other_versions(self, probes: Sequence[Probe], slot: Slot) -> AsyncIterator[None]:
@@ -273,7 +269,7 @@ class Driver:
             await slot.give_up()
         await self.sleep(seconds)
 
-    def _put(self, answers: Sequence[LedgerEntry]) -> None:
+    def _enqueue(self, answers: Sequence[LedgerEntry]) -> None:
         """Queue answers for the ledger; if a write to the ledger has failed, raise its error."""
         if self._writer is not None and self._writer.done():
             self._writer.result()
@@ -281,12 +277,12 @@ class Driver:
         if len(self._unwritten) >= self.flush_replies:
             self._filled.set()
 
-    async def _room(self) -> None:
+    async def _wait_for_backlog(self) -> None:
         """Wait until the backlog of unwritten answers is short enough."""
         while len(self._unwritten) >= MOST_UNWRITTEN * self.flush_replies:
             self._written.clear()
             await self._written.wait()
-            self._put(())
+            self._enqueue(())
 
     async def _write_regularly(self) -> None:
         while True:

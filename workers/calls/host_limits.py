@@ -18,17 +18,15 @@ from hashlib import sha256
 
 import numpy as np
 
-from store.core.clock import iso
+from store.core.columns import iso
 from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs import rests
 from store.jobs.jobs import Job
 from store.jobs.rests import Turn
-from store.targets import refusals
-from store.targets.domains import host_of
-from store.targets.refusals import Standing, file_of
-from workers.calls.limits import Lane
-from workers.calls.shared_rate_limits import Traffic
+from store.targets import domains
+from store.targets.domains import Standing, file_of, host_of
+from workers.calls.limits import Lane, Traffic
 from workers.egress import AGENT, CallFailed, Egress
 from workers.targets.adapter import Limits
 
@@ -162,7 +160,7 @@ class HostLimits:
 
     def _standing(self, url: str) -> Standing:
         with self.database.read() as connection:
-            standing = refusals.standing(connection, self.tenant, url)
+            standing = domains.standing(connection, self.tenant, url)
         if standing.refusal is not None:
             raise standing.refusal
         return standing
@@ -170,9 +168,9 @@ class HostLimits:
     def _keep(self, file: str, refuses: bool | None) -> None:
         with self.database.write() as connection:
             if refuses is None:
-                refusals.keep_failure(connection, file)
+                domains.keep_failure(connection, file)
             else:
-                refusals.keep(connection, file, refuses)
+                domains.keep(connection, file, refuses)
 
     def _take(self, job: Job, hosts: Collection[str], rest_s: float) -> Turn | None:
         with self.database.write() as connection:

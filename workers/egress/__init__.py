@@ -6,7 +6,7 @@ a service, except the library behind `workers.targets.protocols.deep_translator`
 
 from __future__ import annotations
 
-from workers.egress.calls import AGENT, Egress, Response
+from workers.egress.calls import AGENT, Egress, Exchange, Response, ShownExchange, show_exchange
 from workers.egress.connection import HEADER_CAP
 from workers.egress.failures import (
     CODES,
@@ -14,12 +14,12 @@ from workers.egress.failures import (
     RETRY_AFTER_CAP_S,
     AddressRefused,
     CallFailed,
+    Quoter,
     parse_retry_after,
     should_retry,
+    spellings,
 )
 from workers.egress.guard import SPECIAL, Guard, Network, read_origin, refuse_url, why_denied
-from workers.egress.http_exchange import Exchange, ShownExchange, show_exchange
-from workers.egress.quotation import Quoter, spellings
 from workers.egress.transport import GuardedTransport
 
 __all__ = [

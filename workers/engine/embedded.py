@@ -14,10 +14,10 @@ from celery import Celery
 from store.core.errors import StoreUnavailable
 from store.jobs import jobs
 from workers.engine.reconciler import Reconciler
-from workers.engine.tasks import Doorbell, add_tasks
-from workers.engine.worker_context import Workplace
-from workers.maintenance.notary import Notary
-from workers.webhooks.delivery_loop import Deliverer
+from workers.engine.tasks import JobNotifier, add_tasks
+from workers.engine.worker_context import WorkerContext
+from workers.maintenance.signing_worker import SigningWorker
+from workers.webhooks.delivery_loop import WebhookWorker
 
 log = structlog.get_logger()
 
@@ -25,24 +25,24 @@ log = structlog.get_logger()
 class EmbeddedWorker:
     """Runs jobs in threads of this process between `start` and `close`."""
 
-    def __init__(self, app: Celery, workplace: Workplace, *, concurrency: int) -> None:
-        add_tasks(app, lambda: workplace)
-        self._workplace = workplace
+    def __init__(self, app: Celery, context: WorkerContext, *, concurrency: int) -> None:
+        add_tasks(app, lambda: context)
+        self._context = context
         self._controller = app.WorkController(
             pool="threads", concurrency=concurrency, loglevel="WARNING", without_heartbeat=True, without_mingle=True
         )
         self._thread = threading.Thread(target=self._controller.start, name="celery", daemon=True)
-        self.ring = Doorbell(app)
+        self.ring = JobNotifier(app)
         self._threads = (
-            Reconciler(workplace.database, self.ring, workplace.settings),
-            Deliverer(workplace),
-            Notary(workplace),
+            Reconciler(context.database, self.ring, context.settings),
+            WebhookWorker(context),
+            SigningWorker(context),
         )
 
     def start(self) -> None:
         """Resume interrupted jobs, and start the threads."""
         try:
-            with self._workplace.database.write() as connection:
+            with self._context.database.write() as connection:
                 orphans = jobs.release_orphans(connection)
         except StoreUnavailable as unavailable:  # the jobs resume when their leases have expired
             log.warning("jobs not resumed", why=str(unavailable))
@@ -56,6 +56,6 @@ class EmbeddedWorker:
         """Return running jobs to the queue, and stop."""
         for background in self._threads:
             background.close()
-        self._workplace.leaving.set()
+        self._context.leaving.set()
         self._controller.stop()
         self._thread.join(timeout=20)

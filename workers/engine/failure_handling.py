@@ -23,7 +23,7 @@ from workers.calls.host_limits import HostCoolingDown
 from workers.calls.limits import TargetResting
 from workers.egress import CallFailed
 from workers.engine.heartbeat import Overdue, Stopped
-from workers.engine.worker_context import Workplace, seconds_left
+from workers.engine.worker_context import WorkerContext, seconds_left
 from workers.generation import authored, corpus_sentences
 from workers.targets.checks.capability import TargetUnfit
 
@@ -33,7 +33,7 @@ TRANSIENT = frozenset({"connect", "timeout", "truncated", "http-500", "http-502"
 """Codes of failures that are deleted when a job rests, so that their questions are asked again."""
 
 
-def end_badly(workplace: Workplace, claim: Claim, error: Exception) -> str:
+def end_badly(context: WorkerContext, claim: Claim, error: Exception) -> str:
     """Store the state of a job after an error; nothing is stored if another worker has the job.
 
     Returns
@@ -42,9 +42,9 @@ def end_badly(workplace: Workplace, claim: Claim, error: Exception) -> str:
         ``failed``, ``cancelled``, ``released``, ``resting``, ``lease-lost`` or ``database-unavailable``.
     """
     try:
-        return _end(workplace, claim, error)
+        return _end(context, claim, error)
     except LeaseLost:
-        workplace.meter.lease_losses.inc()
+        context.meter.lease_losses.inc()
         log.warning("lease lost", job=claim.job.id)
         return "lease-lost"
     except StoreUnavailable as unavailable:  # the job is resumed when its lease expires
@@ -52,51 +52,54 @@ def end_badly(workplace: Workplace, claim: Claim, error: Exception) -> str:
         return "database-unavailable"
 
 
-def _end(workplace: Workplace, claim: Claim, error: Exception) -> str:
+def _end(context: WorkerContext, claim: Claim, error: Exception) -> str:
     match error:
         case LeaseLost() | StoreUnavailable():
             raise error
         case Stopped():
-            return _leave(workplace, claim, error)
+            return _leave(context, claim, error)
         case TargetUnavailable():
-            return _rest_or_fail(workplace, claim, error, workplace.settings.breaker_delay_s)
+            return _rest_or_fail(context, claim, error, context.settings.breaker_delay_s)
         case TargetResting(rest_s=rest_s) | HostCoolingDown(rest_s=rest_s):
-            return _rest_or_fail(workplace, claim, error, rest_s)
+            return _rest_or_fail(context, claim, error, rest_s)
         case TargetUnfit(failure=failure) if failure is not None and failure.retriable and claim.job.observed:
             # a service that answered before may recover; if it never answered, the job fails
-            return _rest_or_fail(workplace, claim, TargetUnavailable(failure), workplace.settings.breaker_delay_s)
+            return _rest_or_fail(context, claim, TargetUnavailable(failure), context.settings.breaker_delay_s)
         case Overdue():
-            return _fail(workplace, claim, problem(TimeoutError()))
+            return _fail(context, claim, problem(TimeoutError()))
         case TargetUnfit() | TargetRefused() | CallFailed() | TimeoutError() | AssayError():
-            return _fail(workplace, claim, problem(error))
+            return _fail(context, claim, problem(error))
         case _:
             log.error("job failed unexpectedly", job=claim.job.id, exc_info=error)
-            return _fail(workplace, claim, problem(error))
+            return _fail(context, claim, problem(error))
 
 
-def _fail(workplace: Workplace, claim: Claim, error: JsonObject) -> str:
-    _end_and_keep(workplace, claim.job, lambda connection: jobs.fail(connection, claim, error))
+def _fail(context: WorkerContext, claim: Claim, error: JsonObject) -> str:
+    _end_and_keep(context, claim.job, lambda connection: jobs.fail(connection, claim, error))
     log.info("job failed", job=claim.job.id, code=error["code"])
     return "failed"
 
 
 def _rest_or_fail(
-    workplace: Workplace, claim: Claim, unavailable: TargetUnavailable | TargetResting | HostCoolingDown, rest_s: float
+    context: WorkerContext,
+    claim: Claim,
+    unavailable: TargetUnavailable | TargetResting | HostCoolingDown,
+    rest_s: float,
 ) -> str:
     """Release the job until its target may be called again; fail it if it is a probe, or its deadline is earlier."""
     if claim.job.kind == "probe" or seconds_left(claim) <= rest_s:
-        return _fail(workplace, claim, problem(unavailable))
-    if not _release(workplace, claim, rest_s, waits_why(unavailable)):
-        return _cancel(workplace, claim)
+        return _fail(context, claim, problem(unavailable))
+    if not _release(context, claim, rest_s, waits_why(unavailable)):
+        return _cancel(context, claim)
     # the message may quote the service, and logs hold no text of a service
     reason = unavailable.failure.code if isinstance(unavailable, TargetUnavailable) else "resting"
     log.warning("job rests", job=claim.job.id, why=reason)
     return "resting"
 
 
-def _release(workplace: Workplace, claim: Claim, rest_s: float | None = None, reason: str | None = None) -> bool:
+def _release(context: WorkerContext, claim: Claim, rest_s: float | None = None, reason: str | None = None) -> bool:
     """Release the job (with `rest_s`: for later, without its transient failures); return false if it was cancelled."""
-    with workplace.database.write() as connection:
+    with context.database.write() as connection:
         if jobs.hold(connection, claim).cancel_requested:
             return False
         if rest_s is not None:
@@ -105,29 +108,29 @@ def _release(workplace: Workplace, claim: Claim, rest_s: float | None = None, re
     return True
 
 
-def _leave(workplace: Workplace, claim: Claim, stopped: Stopped) -> str:
+def _leave(context: WorkerContext, claim: Claim, stopped: Stopped) -> str:
     """End a stopped job: cancel it, or return it to the queue for another worker."""
     if stopped.why == "lease-lost":
         raise LeaseLost(claim.job.id, claim.fence)
-    if stopped.why == "cancelled" or not _release(workplace, claim):
-        return _cancel(workplace, claim)
+    if stopped.why == "cancelled" or not _release(context, claim):
+        return _cancel(context, claim)
     log.info("job left", job=claim.job.id, why=stopped.why)
     return "released"
 
 
-def _cancel(workplace: Workplace, claim: Claim) -> str:
-    _end_and_keep(workplace, claim.job, lambda connection: jobs.cancel(connection, claim))
+def _cancel(context: WorkerContext, claim: Claim) -> str:
+    _end_and_keep(context, claim.job, lambda connection: jobs.cancel(connection, claim))
     log.info("job left", job=claim.job.id, why="cancelled")
     return "cancelled"
 
 
 # ---------------------------------------------------------------------------- the author's texts and images
-def _end_and_keep(workplace: Workplace, job: Job, end: Callable[[Connection], None]) -> None:
+def _end_and_keep(context: WorkerContext, job: Job, end: Callable[[Connection], None]) -> None:
     """End a job and store its author's items in one transaction; the job ends even if the items cannot be stored."""
     if job.kind == "writing" or job.author is not None:
         try:
-            keep = _made(workplace.database, job)
-            with workplace.database.write() as connection:
+            keep = _made(context.database, job)
+            with context.database.write() as connection:
                 end(connection)
                 keep(connection)
         except LeaseLost:
@@ -136,7 +139,7 @@ def _end_and_keep(workplace: Workplace, job: Job, end: Callable[[Connection], No
             log.warning("the author's work could not be stored", job=job.id, exc_info=error)
         else:
             return
-    with workplace.database.write() as connection:
+    with context.database.write() as connection:
         end(connection)
 
 

@@ -20,13 +20,13 @@ from store.core.database import Database
 from store.core.errors import StoreUnavailable
 from store.core.settings import Settings
 from store.jobs import fair_order, idempotency, jobs
-from store.jobs.dispatch import reconciler_lock
 from store.jobs.fair_order import Share
+from store.jobs.jobs import reconciler_lock
 from store.ratings import expiry
 from store.suites import schedules
 from store.suites.schedules import Bounds
 from workers.engine.celery_app import make_celery
-from workers.engine.tasks import Doorbell
+from workers.engine.tasks import JobNotifier
 from workers.engine.worker_context import BackgroundThread
 
 log = structlog.get_logger()
@@ -40,7 +40,7 @@ MOST_MESSAGES = 1000
 TIDY_EVERY_S = 3600
 
 
-class Bell(Protocol):
+class Notifier(Protocol):
     """Announces jobs to workers, and counts pending messages."""
 
     def __call__(self, job_id: str) -> None:
@@ -51,7 +51,7 @@ class Bell(Protocol):
         ...
 
 
-def reconcile(database: Database, ring: Bell, settings: Settings) -> int:
+def reconcile(database: Database, ring: Notifier, settings: Settings) -> int:
     """Announce every due job once, up to `MOST_MESSAGES` messages at the broker; return the number of jobs."""
     announced, room = 0, _room(ring)
     while True:
@@ -73,7 +73,7 @@ def reconcile(database: Database, ring: Bell, settings: Settings) -> int:
             return announced
 
 
-def _room(ring: Bell) -> int:
+def _room(ring: Notifier) -> int:
     """Return the number of messages that may be added; 0 while the broker is unreachable."""
     try:
         return max(0, MOST_MESSAGES - ring.unheard())
@@ -96,7 +96,7 @@ class Reconciler(BackgroundThread):
     name = "reconciler"
     join_s = 5.0
 
-    def __init__(self, database: Database, ring: Bell, settings: Settings, slots: int = 0) -> None:
+    def __init__(self, database: Database, ring: Notifier, settings: Settings, slots: int = 0) -> None:
         super().__init__()
         self._database, self._ring, self._settings, self._slots = database, ring, settings, slots
 
@@ -129,7 +129,7 @@ MISSED_ROUNDS = 6
 
 
 @contextmanager
-def reconciling(settings: Settings, slots: int = 0) -> Iterator[Doorbell]:
+def reconciling(settings: Settings, slots: int = 0) -> Iterator[JobNotifier]:
     """Announce jobs to separate workers and run the reconciler while the block runs.
 
     A separate worker registers its `slots`, of which each tenant has a share.
@@ -137,7 +137,7 @@ def reconciling(settings: Settings, slots: int = 0) -> Iterator[Doorbell]:
     Raises `SchemaMismatch` if the database has another version.
     """
     migrate.check(settings.resolved_database_url)
-    ring = Doorbell(make_celery(settings))
+    ring = JobNotifier(make_celery(settings))
     with closing(Database(settings.resolved_database_url)) as database, Reconciler(database, ring, settings, slots):
         yield ring
 

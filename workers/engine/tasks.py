@@ -16,8 +16,8 @@ from store.core.settings import Settings
 from store.jobs import jobs
 from store.jobs.fair_order import NO_LIMIT, Share
 from store.security.secrets import Vault
-from workers.engine.worker_context import LeavingFlag, Workplace, import_first
-from workers.maintenance.notary import sign_due
+from workers.engine.worker_context import LeavingFlag, WorkerContext, import_first
+from workers.maintenance.signing_worker import sign_due
 from workers.run_job import run_job
 
 log = structlog.get_logger()
@@ -26,54 +26,54 @@ RUN_JOB = "assay.run_job"
 """Name of the task that runs a job."""
 
 
-def add_tasks(app: Celery, workplace: Callable[[], Workplace]) -> None:
-    """Register the tasks; `workplace` is called in the worker, so that a forked child opens its own connections."""
+def add_tasks(app: Celery, open_context: Callable[[], WorkerContext]) -> None:
+    """Register the tasks; `open_context` is called in the worker, so that a forked child opens its own connections."""
 
     @app.task(name=RUN_JOB)  # type: ignore[untyped-decorator] # Celery has no types
     def run(job_id: str) -> None:
-        context = workplace()
+        context = open_context()
         import_first()
         run_job(job_id, context, owner())
         _announce_next(context, lambda waiting: run.apply_async(args=[waiting], retry=False))
         sign_due(context.database, context.vault)  # signs finished ratings at once; failed signatures are retried later
 
 
-def _announce_next(workplace: Workplace, announce: Callable[[str], object]) -> None:
+def _announce_next(context: WorkerContext, announce: Callable[[str], object]) -> None:
     """Announce a job that waited because its tenant had its share of running jobs; the reconciler repeats it."""
-    share = Share.of(workplace.settings)
-    if share.max_jobs == NO_LIMIT or workplace.leaving.is_set():
+    share = Share.of(context.settings)
+    if share.max_jobs == NO_LIMIT or context.leaving.is_set():
         return
     try:
-        with workplace.database.write() as connection:
-            waiting = jobs.announce_next(connection, share, workplace.settings.attempt_cap)
+        with context.database.write() as connection:
+            waiting = jobs.announce_next(connection, share, context.settings.attempt_cap)
         if waiting is not None:
             announce(waiting)
     except Exception as error:  # noqa: BLE001  any exception of the broker's client, or an unavailable database
         log.warning("next job not announced", why=type(error).__name__)
 
 
-class Workplaces:
-    """Factory of one workplace per process: a forked child never uses its parent's database connections."""
+class WorkerContexts:
+    """Factory of one context per process: a forked child never uses its parent's database connections."""
 
     def __init__(self, settings: Settings, leaving: LeavingFlag) -> None:
         self._settings, self._leaving = settings, leaving
         self._lock = threading.Lock()
         self._pid = 0
-        self._workplace: Workplace | None = None
+        self._context: WorkerContext | None = None
 
-    def __call__(self) -> Workplace:
-        """Return this process's workplace, created on first use."""
+    def __call__(self) -> WorkerContext:
+        """Return this process's context, created on first use."""
         with self._lock:
-            if self._workplace is None or self._pid != os.getpid():
-                self._workplace = open_workplace(self._settings, self._leaving)
+            if self._context is None or self._pid != os.getpid():
+                self._context = open_context(self._settings, self._leaving)
                 self._pid = os.getpid()
-            return self._workplace
+            return self._context
 
 
-def open_workplace(settings: Settings, leaving: LeavingFlag | None = None) -> Workplace:
+def open_context(settings: Settings, leaving: LeavingFlag | None = None) -> WorkerContext:
     """Open the database and the vault of a worker."""
     database = Database(settings.resolved_database_url)
-    return Workplace(database, Vault.from_settings(settings), settings, leaving=leaving or threading.Event())
+    return WorkerContext(database, Vault.from_settings(settings), settings, leaving=leaving or threading.Event())
 
 
 def owner() -> str:
@@ -82,7 +82,7 @@ def owner() -> str:
 
 
 # ------------------------------------------------------------------------------- announcements
-class Doorbell:
+class JobNotifier:
     """Sends Celery messages over Celery's pool of connections, which threads and forked processes may use.
 
     It publishes with kombu directly, because `Celery.send_task` takes a third of the processor time of a whole POST.

@@ -18,7 +18,7 @@ from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs.jobs import Claim
 from store.security.secrets import Vault
-from workers.calls.shared_rate_limits import LocalTraffic, Traffic, TrafficOnRedis
+from workers.calls.limits import LocalTraffic, Traffic, TrafficOnRedis
 from workers.egress import Exchange
 from workers.targets.adapter import Target
 
@@ -126,10 +126,6 @@ class WorkMeter:
         return Histogram(f"assay_{name}", text, labels, buckets=buckets, registry=self.registry)
 
 
-def _ignore_progress(answered: int, expected: int) -> None:
-    """Ignore progress, because it is already stored in the job's row."""
-
-
 class LeavingFlag:
     """Flag that a parent process sets; children that were forked after its creation can read it.
 
@@ -149,13 +145,13 @@ class LeavingFlag:
 
 
 @dataclass
-class Workplace:
+class WorkerContext:
     """Resources of a worker: database, vault, settings, metrics, and callbacks for progress and for each exchange."""
 
     database: Database
     vault: Vault
     settings: Settings
-    on_progress: Callable[[int, int], None] = _ignore_progress
+    on_progress: Callable[[int, int], None] = lambda *_: None
     on_exchange: Callable[[Exchange], None] | None = None
     leaving: LeavingFlag | threading.Event = field(default_factory=threading.Event)
     meter: WorkMeter = field(default_factory=WorkMeter)

@@ -20,7 +20,7 @@ from store.targets import domains
 from store.targets.domains import CHALLENGE_PATH, Domain
 from workers.egress import AGENT, AddressRefused, CallFailed, Egress, Guard, Network, read_origin
 from workers.egress.guard import Resolve, resolve, within
-from workers.engine.worker_context import Workplace
+from workers.engine.worker_context import WorkerContext
 from workers.job_targets import USUAL_PAIRS, open_services
 from workers.probe import drawing, probe
 
@@ -34,17 +34,17 @@ SPEAKS_OTHERWISE = frozenset({"connect", "truncated", "garbage", "http-400"})
 """Codes of failures that an http call to a host with https may have."""
 
 
-async def look_for_token(workplace: Workplace, claim: Claim) -> None:
+async def look_for_token(context: WorkerContext, claim: Claim) -> None:
     """Check the host and store the result; a missing token is a result, not a failure of the job."""
     host = str((claim.job.experiment or {}).get("domain"))
-    with workplace.database.read() as connection:
+    with context.database.read() as connection:
         domain = domains.find(connection, host, claim.job.tenant)
     failure = "the domain was removed" if domain is None else None
     if domain is not None:
-        networks = workplace.settings.egress_networks
+        networks = context.settings.egress_networks
         async with Egress(networks, response_cap=CAP_BYTES, user_agent=AGENT) as egress:
             failure = await why_unproven(egress, domain, networks)
-    with workplace.database.write() as connection:
+    with context.database.write() as connection:
         if domain is not None:
             domains.checked(connection, domain.id, failure)
         result = {"domain": host, "verified": failure is None, "failure": failure}
@@ -96,26 +96,26 @@ async def _schemes(host: str, allow: Sequence[Network], resolve: Resolve) -> Seq
 
 
 # ------------------------------------------------------------------------------- examinations
-async def probe_service(workplace: Workplace, claim: Claim) -> None:
+async def probe_service(context: WorkerContext, claim: Claim) -> None:
     """Examine a service, and store the findings as the job's result.
 
     If the service is described in the request and not saved, the result includes the HTTP exchange, even a failed one.
     """
-    async with open_services(workplace, claim.job) as (service, _):
+    async with open_services(context, claim.job) as (service, _):
         if claim.job.target_id is None:
             probed = await probe(service.target, service.egress, examine=True)
             findings = {**(probed.capability or {}), **probed.as_json()}
         else:
             findings = (await service.examine(USUAL_PAIRS, drawing(service.target))).as_json()
-    with workplace.database.write() as connection:
+    with context.database.write() as connection:
         jobs.finish_with(connection, claim, "probed", findings)
 
 
 # ------------------------------------------------------------------------------- re-ratings
-async def rerate_evidence(workplace: Workplace, claim: Claim) -> None:
+async def rerate_evidence(context: WorkerContext, claim: Claim) -> None:
     """Rate the evidence in a thread, so that the lease is renewed meanwhile, and store the result."""
-    rating_id, rerating = await asyncio.to_thread(_recompute, workplace, claim)
-    with workplace.database.write() as connection:
+    rating_id, rerating = await asyncio.to_thread(_recompute, context, claim)
+    with context.database.write() as connection:
         stored = rerated.keep(connection, rating_id, rerating)
         result = {
             "rating": stored.rating_id,
@@ -127,10 +127,10 @@ async def rerate_evidence(workplace: Workplace, claim: Claim) -> None:
         runs.finish_with(connection, claim, "rerated", result)
 
 
-def _recompute(workplace: Workplace, claim: Claim) -> tuple[str, RatingDocument]:
+def _recompute(context: WorkerContext, claim: Claim) -> tuple[str, RatingDocument]:
     request = claim.job.experiment or {}
-    methodology = workplace.methodologies.named(str(request.get("version")))
-    with workplace.database.read() as connection:
+    methodology = context.methodologies.named(str(request.get("version")))
+    with context.database.read() as connection:
         rating = ratings.find(connection, str(request.get("rating")), claim.job.tenant)
         if rating is None:
             raise UnknownName("rating", str(request.get("rating")), ("see GET /v1/ratings",), "rating")

@@ -1,4 +1,4 @@
-"""Deliverer of webhooks: fans notices out to endpoints and makes the delivery attempts that are due.
+"""WebhookWorker of webhooks: fans notices out to endpoints and makes the delivery attempts that are due.
 
 Attempts are leased in the database, so any number of processes may deliver. If a process dies, another repeats
 its attempts when their leases have expired. Notices are signed as Standard Webhooks 1.0 over ``id.timestamp.body``:
@@ -27,10 +27,10 @@ from store.webhooks.deliveries import ClaimedDelivery, Outcome
 from store.webhooks.fan_out import body_of, content_type_of
 from store.webhooks.webhooks import CHALLENGE, SECRET_PREFIX
 from workers.calls.host_limits import HostLimits
-from workers.calls.shared_rate_limits import Traffic
+from workers.calls.limits import Traffic
 from workers.egress import CallFailed, GuardedTransport
 from workers.egress.guard import origin_of
-from workers.engine.worker_context import BackgroundThread, Workplace
+from workers.engine.worker_context import BackgroundThread, WorkerContext
 from workers.webhooks.delivery_attempt import (
     CHALLENGE_ATTEMPTS,
     SCHEDULE_S,
@@ -58,18 +58,18 @@ TURN_S = 20.0
 """Seconds for which an attempt waits for its turn at the host; then it is postponed, before its lease expires."""
 
 
-class Deliverer(BackgroundThread):
+class WebhookWorker(BackgroundThread):
     """Thread that delivers notices, with its own event loop."""
 
     name = "deliverer"
 
-    def __init__(self, workplace: Workplace, rng: np.random.Generator | None = None) -> None:
+    def __init__(self, context: WorkerContext, rng: np.random.Generator | None = None) -> None:
         super().__init__()
-        self._database, self._vault, self._settings = workplace.database, workplace.vault, workplace.settings
-        self._meter, self._traffic = workplace.meter, workplace.traffic
+        self._database, self._vault, self._settings = context.database, context.vault, context.settings
+        self._meter, self._traffic = context.meter, context.traffic
         self._rng = rng or generator(int.from_bytes(os.urandom(8)))
         self._tidied = 0.0
-        self.join_s = 2 * GRACE_S + workplace.settings.webhook_poll_s
+        self.join_s = 2 * GRACE_S + context.settings.webhook_poll_s
 
     def run(self) -> None:
         """Deliver until closed; attempts that do not end in time are repeated by another process."""

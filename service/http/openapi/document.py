@@ -10,7 +10,7 @@ import json
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import files
-from typing import Any
+from typing import Any, get_args
 
 from fastapi import FastAPI
 from fastapi.encoders import jsonable_encoder
@@ -25,10 +25,19 @@ from service.http.authentication import Needs
 from service.http.idempotency import fingerprint
 from service.http.json import calls_of
 from service.http.openapi.common_schemas import ProblemDocument
-from service.http.openapi.examples import examples_of
 from service.http.openapi.responses import LINK, NOT_MODIFIED
 from service.http.problems import MEDIA_TYPE
 from service.http.rows import PageQuery
+
+EXAMPLES: dict[str, JsonObject] = json.loads(files(__package__).joinpath("examples.json").read_text("utf-8"))
+"""Examples by the name of a request's schema; for a union, of its first member."""
+
+
+def examples_of(body: Any) -> JsonObject | None:
+    """Return the examples of a request's schema, or of the schema that it extends."""
+    schema = next(iter(get_args(body)), body)
+    return next((EXAMPLES[base.__name__] for base in schema.__mro__ if base.__name__ in EXAMPLES), None)
+
 
 ABOUT: Json = tomllib.loads(files(__package__).joinpath("about.toml").read_text("utf-8"))
 """Summary, description and tags of the document."""
@@ -108,7 +117,8 @@ def _complete(route: APIRoute, method: str, operation: JsonObject, *, keys_requi
     responses = operation["responses"]
     responses.pop("422", None)
     success = responses[str(route.status_code or 200)]
-    if any(_is_paged(parameter.field_info.annotation) for parameter in route.dependant.query_params):
+    queries = [parameter.field_info.annotation for parameter in route.dependant.query_params]
+    if any(isinstance(query, type) and issubclass(query, PageQuery) for query in queries):
         success.setdefault("headers", {}).update(LINK)
     if method == "GET" and "ETag" in success.get("headers", {}):
         responses["304"] = NOT_MODIFIED
@@ -118,11 +128,6 @@ def _complete(route: APIRoute, method: str, operation: JsonObject, *, keys_requi
     described = {status for status in responses if status >= "400" and "content" not in responses[status]}
     responses |= dict.fromkeys(described | set(_failures(method, operation, calls)), PROBLEM_REF)
     operation["responses"] = {status: responses[status] for status in sorted(responses)}
-
-
-def _is_paged(query: object) -> bool:
-    """Return whether the parameters of a query choose a page of a list."""
-    return isinstance(query, type) and issubclass(query, PageQuery)
 
 
 def _failures(method: str, operation: JsonObject, calls: Sequence[Any]) -> Iterator[str]:

@@ -16,7 +16,7 @@ import pytest
 
 from service.app import create_app
 from store.core.settings import Settings
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker
 
 METADATA = (
     "http://169.254.169.254/latest/meta-data/",  # AWS, Google, Azure, Oracle, DigitalOcean …

@@ -20,7 +20,7 @@ from rich.console import Console
 from cli.exits import as_one_line
 from cli.gate import main as gate
 from cli.logs import configure_logs
-from cli.rating import ci_formats, verify
+from cli.rating import rate, verify
 from cli.terminal import escape, print_json, show_list
 from store.core.settings import Settings
 
@@ -47,13 +47,13 @@ def test_json_on_standard_output_holds_no_character_that_a_terminal_executes(cap
     assert not EXECUTED.search(shown)
 
 
-@pytest.mark.parametrize("form", ci_formats.FORMATS)
+@pytest.mark.parametrize("form", rate.CI_FORMATS)
 @pytest.mark.parametrize("failed", [False, True])
 def test_a_hostile_name_breaks_no_format_for_continuous_integration(form, failed):
     if failed:
-        written = ci_formats.of_failure(form, FORGED, {"title": FORGED, "detail": FORGED})
+        written = rate.of_failure(form, FORGED, {"title": FORGED, "detail": FORGED})
     else:
-        written = ci_formats.of_rating(form, rating(), "DSBS", Path(f"a,line=1::{FORGED}.toml"))
+        written = rate.of_rating(form, rating(), "DSBS", Path(f"a,line=1::{FORGED}.toml"))
     assert not EXECUTED.search(written)
     if form == "junit":
         assert ET.fromstring(written).tag == "testsuites"

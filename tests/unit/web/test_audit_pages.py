@@ -20,7 +20,7 @@ from web import add_pages
 from web.audits.pages import experiment, value_text
 from web.frame import Refused, Visit
 from web.frame.form import Form
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ from store.core import migrate
 from store.core.settings import Settings
 from web import add_pages
 from web.site import AREAS
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio
 

@@ -29,7 +29,7 @@ from web import add_pages
 from web.frame.form import MOST_FIELDS, MOST_FIELDS_BESIDE_A_FILE
 from web.frame.visit import COOKIE, Visit
 from web.site import AREAS
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ from store.core import migrate
 from store.core.settings import Settings
 from tests.support.counting_target import rating_request
 from web import add_pages
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio
 

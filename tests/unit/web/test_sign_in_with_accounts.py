@@ -26,7 +26,7 @@ from web import add_pages
 from web.frame.visit import COOKIE
 from web.sign_in import provider as under_test
 from web.sign_in.accounts import ATTEMPT
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio
 

@@ -16,7 +16,7 @@ from web.frame.rendering import environment, titled
 from web.public import pages as public
 from web.ratings import finding
 from web.ratings.pages import line_of_effects
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio
 

@@ -37,8 +37,8 @@ from store.targets import targets
 from store.targets.targets import NewTarget, StoredTarget, descriptor
 from workers import run_job as running
 from workers.calls.driver import JobLedger
-from workers.calls.shared_rate_limits import lane_of
-from workers.engine.worker_context import Workplace
+from workers.calls.limits import lane_of
+from workers.engine.worker_context import WorkerContext
 from workers.generation import authored, corpus_sentences
 from workers.run_job import run_job
 
@@ -138,7 +138,7 @@ def engine() -> Iterator[Callable[..., Engine]]:
         each.close()
 
 
-def workplace_at(url: str, tmp_path: Path) -> Workplace:
+def workplace_at(url: str, tmp_path: Path) -> WorkerContext:
     settings = Settings(
         data_dir=tmp_path,
         database_url=url,
@@ -148,11 +148,11 @@ def workplace_at(url: str, tmp_path: Path) -> Workplace:
         heartbeat_s=0.25,
         ledger_replies=5,
     )
-    return Workplace(Database(url), Vault.from_settings(settings), settings)
+    return WorkerContext(Database(url), Vault.from_settings(settings), settings)
 
 
 @pytest.fixture
-def workplace(sqlite_url: str, tmp_path: Path) -> Iterator[Workplace]:
+def context(sqlite_url: str, tmp_path: Path) -> Iterator[WorkerContext]:
     made = workplace_at(sqlite_url, tmp_path)
     yield made
     made.database.close()
@@ -190,10 +190,10 @@ def rating(rated: Engine, author: Engine, **more: Any) -> NewJob:
     return order(described(rated.url, "openai-completions"), described(author.url, "openai-chat"), **more)
 
 
-def ordered(workplace: Workplace, author: Engine, concurrency: int = 2, **more: Any) -> tuple[NewJob, str]:
+def ordered(context: WorkerContext, author: Engine, concurrency: int = 2, **more: Any) -> tuple[NewJob, str]:
     """Post a job that writes sentences for a corpus; return the job and the corpus."""
     rules = Rules("work", 1, "sha256:" + "1" * 64, specifications.dump_words(WORDS))
-    with workplace.database.write() as c:
+    with context.database.write() as c:
         made = corpora.add(c, NewCorpus("default", "Work", "sentences", "en", "gender", rules))
     asked = {"corpus": made.id, "specification": "work@1", "words": specifications.dump_words(WORDS)}
     asked |= {"per_term": 4, "family": "nothing-else", "tries": 3, "reuse": False}
@@ -201,43 +201,43 @@ def ordered(workplace: Workplace, author: Engine, concurrency: int = 2, **more: 
     return order(target, None, kind="writing", experiment=asked, expected=SENTENCES, **more), made.id
 
 
-def add(workplace: Workplace, new: NewJob) -> NewJob:
-    with workplace.database.write() as c:
+def add(context: WorkerContext, new: NewJob) -> NewJob:
+    with context.database.write() as c:
         jobs.add(c, new)
     return new
 
 
-def read(workplace: Workplace, new: NewJob) -> Job:
-    with workplace.database.read() as c:
+def read(context: WorkerContext, new: NewJob) -> Job:
+    with context.database.read() as c:
         job = jobs.find(c, new.id, None)
     assert job is not None
     return job
 
 
-def done(workplace: Workplace, new: NewJob) -> Job:
-    run_job(add(workplace, new).id, workplace, "a worker")
-    return read(workplace, new)
+def done(context: WorkerContext, new: NewJob) -> Job:
+    run_job(add(context, new).id, context, "a worker")
+    return read(context, new)
 
 
-def again(workplace: Workplace, new: NewJob) -> Job:
+def again(context: WorkerContext, new: NewJob) -> Job:
     """Resume a job whose worker was lost."""
-    with workplace.database.write() as c:
+    with context.database.write() as c:
         jobs.release_orphans(c)
-    run_job(new.id, workplace, "another worker")
-    return read(workplace, new)
+    run_job(new.id, context, "another worker")
+    return read(context, new)
 
 
-def kept(workplace: Workplace) -> list[StoredCorpus]:
-    with workplace.database.read() as c:
+def kept(context: WorkerContext) -> list[StoredCorpus]:
+    with context.database.read() as c:
         return corpora.page(c, "default", limit=9)
 
 
-def texts(workplace: Workplace, corpus_id: str | None = None) -> list[str]:
+def texts(context: WorkerContext, corpus_id: str | None = None) -> list[str]:
     """Read the sentences of the only corpus, or of the named one."""
     if corpus_id is None:
-        (corpus,) = kept(workplace)
+        (corpus,) = kept(context)
         corpus_id = corpus.id
-    with workplace.database.read() as c:
+    with context.database.read() as c:
         return [str(item.text) for item in corpus_items.all_items(c, corpus_id)]
 
 
@@ -245,58 +245,58 @@ def after(calls: int, status: int, body: Any = None) -> Misbehave:
     return lambda number: (status, body or {"error": "no"}) if number > calls else None
 
 
-def rests(workplace: Workplace, engine: Engine) -> float:
-    return asyncio.run(workplace.traffic_here.rests(lane_of("default", engine.url)))
+def rests(context: WorkerContext, engine: Engine) -> float:
+    return asyncio.run(context.traffic_here.rests(lane_of("default", engine.url)))
 
 
-def counted(workplace: Workplace, engine: Engine, outcome: str) -> float:
+def counted(context: WorkerContext, engine: Engine, outcome: str) -> float:
     labels = {"target": engine.place, "outcome": outcome}
-    return workplace.meter.registry.get_sample_value("assay_target_calls_total", labels) or 0.0
+    return context.meter.registry.get_sample_value("assay_target_calls_total", labels) or 0.0
 
 
 # ---------------------------------------------------------------------------- lanes and metrics of both services
 @pytest.mark.slow
-def test_rating_whose_author_is_the_rated_service_finishes(workplace, engine):
+def test_rating_whose_author_is_the_rated_service_finishes(context, engine):
     one = engine(pause_s=0.02)
     target, author = (described(one.url, name, 1, 60) for name in ("openai-completions", "openai-chat"))
-    job = done(workplace, order(target, author))
+    job = done(context, order(target, author))
     assert job.status == "succeeded", job.error
     assert job.finished_at - job.started_at < 40_000, "a place that is waited for in vain expires after 66 seconds"
 
 
-def test_failing_author_suspends_its_own_lane_only(workplace, engine):
+def test_failing_author_suspends_its_own_lane_only(context, engine):
     rated, author = engine(), engine(at_writing=after(1, 503))
-    job = done(workplace, rating(rated, author))
+    job = done(context, rating(rated, author))
     assert (job.status, job.rating_id) == ("queued", None)
-    assert rests(workplace, author) > 20
-    assert rests(workplace, rated) == 0
+    assert rests(context, author) > 20
+    assert rests(context, rated) == 0
 
 
-def test_failing_rated_service_does_not_suspend_its_author(workplace, engine):
+def test_failing_rated_service_does_not_suspend_its_author(context, engine):
     rated, author = engine(at_scoring=after(12, 503)), engine()
-    job = done(workplace, rating(rated, author))
+    job = done(context, rating(rated, author))
     assert (job.status, job.rating_id) == ("queued", None)
-    assert rests(workplace, rated) > 20
-    assert rests(workplace, author) == 0
+    assert rests(context, rated) > 20
+    assert rests(context, author) == 0
 
 
-def test_job_waits_for_an_author_that_failed_in_another_job(workplace, engine):
+def test_job_waits_for_an_author_that_failed_in_another_job(context, engine):
     rated, author = engine(), engine()
-    asyncio.run(workplace.traffic_here.rest(lane_of("default", author.url), 20))
-    job = done(workplace, rating(rated, author))
+    asyncio.run(context.traffic_here.rest(lane_of("default", author.url), 20))
+    job = done(context, rating(rated, author))
     assert (job.status, job.attempts_without_progress) == ("queued", 0)
     assert job.next_run_at > job.heartbeat_at + 15_000
     assert (rated.scores, author.writes) == ([], [])
 
 
 @pytest.mark.slow
-def test_calls_are_counted_for_the_service_that_was_called(workplace, engine):
+def test_calls_are_counted_for_the_service_that_was_called(context, engine):
     rated, author = engine(), engine()
-    job = done(workplace, rating(rated, author))
+    job = done(context, rating(rated, author))
     assert job.status == "succeeded", job.error
-    assert counted(workplace, author, "answered") == SENTENCES
-    assert counted(workplace, rated, "answered") == job.calls - SENTENCES
-    spoken = workplace.meter.registry.get_sample_value("assay_target_call_seconds_count", {"protocol": "openai-chat"})
+    assert counted(context, author, "answered") == SENTENCES
+    assert counted(context, rated, "answered") == job.calls - SENTENCES
+    spoken = context.meter.registry.get_sample_value("assay_target_call_seconds_count", {"protocol": "openai-chat"})
     assert spoken == SENTENCES
 
 
@@ -306,32 +306,32 @@ def stop(*_: Any, **__: Any) -> None:
 
 
 @pytest.mark.slow
-def test_author_with_recorded_texts_is_not_examined_again(workplace, engine, monkeypatch):
+def test_author_with_recorded_texts_is_not_examined_again(context, engine, monkeypatch):
     rated, author = engine(), engine()
     new = rating(rated, author)
     with monkeypatch.context() as broken:
         broken.setattr(running, "_store_rating", stop)
-        assert done(workplace, new).status == "running"
+        assert done(context, new).status == "running"
     assert len(author.writes) == SENTENCES + 1, "the examination reads one"
-    job = again(workplace, new)
+    job = again(context, new)
     assert job.status == "succeeded", job.error
     assert len(author.writes) == SENTENCES + 1
 
 
-def test_writing_job_requests_no_sentence_twice_after_a_crash(workplace, engine, monkeypatch):
+def test_writing_job_requests_no_sentence_twice_after_a_crash(context, engine, monkeypatch):
     author = engine()
-    new, into = ordered(workplace, author)
+    new, into = ordered(context, author)
     with monkeypatch.context() as broken:
         broken.setattr(corpus_sentences, "finish", stop)
-        assert done(workplace, new).status == "running"
+        assert done(context, new).status == "running"
     assert len(author.writes) == SENTENCES + 1
-    assert again(workplace, new).status == "succeeded"
-    assert (len(author.writes), len(texts(workplace, into))) == (SENTENCES + 1, SENTENCES)
+    assert again(context, new).status == "succeeded"
+    assert (len(author.writes), len(texts(context, into))) == (SENTENCES + 1, SENTENCES)
 
 
-def test_resumed_job_requests_only_the_missing_texts(workplace, engine, monkeypatch):
+def test_resumed_job_requests_only_the_missing_texts(context, engine, monkeypatch):
     author = engine()
-    new, _ = ordered(workplace, author)
+    new, _ = ordered(context, author)
     record, written = JobLedger.record, []
 
     def dies(self: JobLedger, answers: Any, **more: Any) -> None:
@@ -342,78 +342,78 @@ def test_resumed_job_requests_only_the_missing_texts(workplace, engine, monkeypa
 
     with monkeypatch.context() as broken:
         broken.setattr(JobLedger, "record", dies)
-        done(workplace, new)
+        done(context, new)
     before = len(author.writes)
-    assert again(workplace, new).status == "succeeded"
+    assert again(context, new).status == "succeeded"
     assert len(author.writes) - before == SENTENCES - len(written)
 
 
 # ---------------------------------------------------------------------------- targets changed while a job waits
-def save(workplace: Workplace, about: dict[str, Any], secret: str | None = None) -> StoredTarget:
+def save(context: WorkerContext, about: dict[str, Any], secret: str | None = None) -> StoredTarget:
     name = new_id("tgt")
-    sealed = workplace.vault.seal(secret, tenant="default", target=name, field="secret") if secret else None
-    with workplace.database.write() as c:
+    sealed = context.vault.seal(secret, tenant="default", target=name, field="secret") if secret else None
+    with context.database.write() as c:
         return targets.add(c, NewTarget("default", **about, sealed_secret=sealed, id=name))
 
 
-def move(workplace: Workplace, saved: StoredTarget, about: dict[str, Any]) -> None:
-    sealed = workplace.vault.seal(SECRET, tenant="default", target=saved.id, field="secret")
-    with workplace.database.write() as c:
+def move(context: WorkerContext, saved: StoredTarget, about: dict[str, Any]) -> None:
+    sealed = context.vault.seal(SECRET, tenant="default", target=saved.id, field="secret")
+    with context.database.write() as c:
         assert targets.replace(c, saved.id, "default", NewTarget("default", **about, sealed_secret=sealed))
 
 
 @pytest.mark.parametrize("kind", ["rating", "writing", "probe"])
-def test_a_job_fails_without_calls_if_the_address_of_its_target_changed_while_it_waited(workplace, engine, kind):
+def test_a_job_fails_without_calls_if_the_address_of_its_target_changed_while_it_waited(context, engine, kind):
     old, new = engine(), engine()
     about = described(old.url, "openai-chat" if kind == "writing" else "openai-completions")
-    saved = save(workplace, about, "sk-old-0815")
+    saved = save(context, about, "sk-old-0815")
     if kind == "writing":
-        waiting, _ = ordered(workplace, old)
+        waiting, _ = ordered(context, old)
     else:
         waiting = order(about, described(old.url, "openai-chat") if kind == "rating" else None, kind=kind)
-    waiting = add(workplace, replace(waiting, target=descriptor(saved), target_id=saved.id))
-    move(workplace, saved, {**about, "base_url": new.url})
-    run_job(waiting.id, workplace, "a worker")
-    job = read(workplace, waiting)
+    waiting = add(context, replace(waiting, target=descriptor(saved), target_id=saved.id))
+    move(context, saved, {**about, "base_url": new.url})
+    run_job(waiting.id, context, "a worker")
+    job = read(context, waiting)
     assert (job.status, job.error["code"], job.error["reason"]) == ("failed", "bad_specification", "target-moved")
     assert "ask anew" in job.error["detail"]
     assert saved.id in job.error["detail"]
     assert (old.keys, new.keys) == (set(), set())
 
 
-def test_a_job_fails_without_calls_if_the_address_of_its_author_changed_while_it_waited(workplace, engine):
+def test_a_job_fails_without_calls_if_the_address_of_its_author_changed_while_it_waited(context, engine):
     rated, old, new = engine(), engine(), engine()
     about = described(old.url, "openai-chat")
-    saved = save(workplace, about, "sk-old-0815")
-    waiting = add(workplace, order(described(rated.url, "openai-completions"), {"id": saved.id, **descriptor(saved)}))
-    move(workplace, saved, {**about, "base_url": new.url})
-    run_job(waiting.id, workplace, "a worker")
-    job = read(workplace, waiting)
+    saved = save(context, about, "sk-old-0815")
+    waiting = add(context, order(described(rated.url, "openai-completions"), {"id": saved.id, **descriptor(saved)}))
+    move(context, saved, {**about, "base_url": new.url})
+    run_job(waiting.id, context, "a worker")
+    job = read(context, waiting)
     assert (job.status, job.error["reason"]) == ("failed", "target-moved")
     assert (rated.keys, old.keys, new.keys) == (set(), set(), set())
 
 
-def test_a_key_replaced_while_the_job_waited_is_sent_if_the_address_is_unchanged(workplace, engine):
+def test_a_key_replaced_while_the_job_waited_is_sent_if_the_address_is_unchanged(context, engine):
     author = engine()
     about = described(author.url, "openai-chat")
-    saved = save(workplace, about, "sk-old-0815")
-    waiting, _ = ordered(workplace, author)
-    waiting = add(workplace, replace(waiting, target=descriptor(saved), target_id=saved.id))
-    move(workplace, saved, {**about, "name": "another name"})
-    run_job(waiting.id, workplace, "a worker")
-    assert read(workplace, waiting).status == "succeeded"
+    saved = save(context, about, "sk-old-0815")
+    waiting, _ = ordered(context, author)
+    waiting = add(context, replace(waiting, target=descriptor(saved), target_id=saved.id))
+    move(context, saved, {**about, "name": "another name"})
+    run_job(waiting.id, context, "a worker")
+    assert read(context, waiting).status == "succeeded"
     assert author.keys == {f"Bearer {SECRET}"}
 
 
-def test_a_target_deleted_while_its_job_waited_is_called_without_its_key(workplace, engine):
+def test_a_target_deleted_while_its_job_waited_is_called_without_its_key(context, engine):
     author = engine()
-    saved = save(workplace, described(author.url, "openai-chat"), "sk-old-0815")
-    waiting, _ = ordered(workplace, author)
-    waiting = add(workplace, replace(waiting, target=descriptor(saved), target_id=saved.id))
-    with workplace.database.write() as c:
+    saved = save(context, described(author.url, "openai-chat"), "sk-old-0815")
+    waiting, _ = ordered(context, author)
+    waiting = add(context, replace(waiting, target=descriptor(saved), target_id=saved.id))
+    with context.database.write() as c:
         targets.remove(c, saved.id, "default")
-    run_job(waiting.id, workplace, "a worker")
-    assert read(workplace, waiting).status == "succeeded"
+    run_job(waiting.id, context, "a worker")
+    assert read(context, waiting).status == "succeeded"
     assert author.keys == {None}
 
 
@@ -421,134 +421,134 @@ def test_a_target_deleted_while_its_job_waited_is_called_without_its_key(workpla
 QUOTA = {"error": {"code": "insufficient_quota", "message": "You exceeded your current quota"}}
 
 
-def test_texts_written_before_a_quota_was_used_up_are_stored(workplace, engine):
+def test_texts_written_before_a_quota_was_used_up_are_stored(context, engine):
     # concurrency 1, because calls in flight are abandoned when the quota ends
     rated, author = engine(), engine(at_writing=after(13, 429, QUOTA))
-    job = done(workplace, order(described(rated.url, "openai-completions"), described(author.url, "openai-chat", 1)))
+    job = done(context, order(described(rated.url, "openai-completions"), described(author.url, "openai-chat", 1)))
     assert (job.status, job.error["code"], job.error["reason"]) == ("failed", "target_refused", "quota")
-    assert len(texts(workplace)) == 12, "the examination's is not of the experiment"
+    assert len(texts(context)) == 12, "the examination's is not of the experiment"
     assert len(author.writes) >= 13
-    assert job.id in kept(workplace)[0].description
+    assert job.id in kept(context)[0].description
 
 
-def test_texts_written_for_a_rating_are_stored_if_the_rated_service_refuses_its_key(workplace, engine):
-    job = done(workplace, rating(engine(at_scoring=after(12, 401)), engine()))
+def test_texts_written_for_a_rating_are_stored_if_the_rated_service_refuses_its_key(context, engine):
+    job = done(context, rating(engine(at_scoring=after(12, 401)), engine()))
     assert (job.status, job.error["code"]) == ("failed", "target_refused")
-    assert len(texts(workplace)) == SENTENCES
+    assert len(texts(context)) == SENTENCES
 
 
 @pytest.mark.slow
-def test_texts_written_before_a_deadline_are_stored(workplace, engine):
-    job = done(workplace, rating(engine(), engine(pause_s=0.5), deadline_s=5))
+def test_texts_written_before_a_deadline_are_stored(context, engine):
+    job = done(context, rating(engine(), engine(pause_s=0.5), deadline_s=5))
     assert (job.status, job.error["code"]) == ("failed", "deadline_exceeded")
-    assert 0 < len(texts(workplace)) < SENTENCES
+    assert 0 < len(texts(context)) < SENTENCES
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["rating", "writing"])
-def test_texts_written_before_a_cancellation_are_stored(workplace, engine, kind):
+def test_texts_written_before_a_cancellation_are_stored(context, engine, kind):
     author = engine(pause_s=0.3)
-    new, into = ordered(workplace, author) if kind == "writing" else (rating(engine(), author), None)
-    thread = threading.Thread(target=run_job, args=(add(workplace, new).id, workplace, "here"))
+    new, into = ordered(context, author) if kind == "writing" else (rating(engine(), author), None)
+    thread = threading.Thread(target=run_job, args=(add(context, new).id, context, "here"))
     thread.start()
     until = time.monotonic() + 20
-    while read(workplace, new).asked < 2 and time.monotonic() < until:
+    while read(context, new).asked < 2 and time.monotonic() < until:
         time.sleep(0.05)
-    with workplace.database.write() as c:
+    with context.database.write() as c:
         jobs.request_cancel(c, new.id, "default")
     thread.join(20)
-    job = read(workplace, new)
-    assert (job.status, len(texts(workplace, into))) == ("cancelled", job.asked)
+    job = read(context, new)
+    assert (job.status, len(texts(context, into))) == ("cancelled", job.asked)
     assert job.asked >= 2
 
 
-def test_job_cancelled_while_it_waits_to_retry_stores_its_texts(workplace, engine):
+def test_job_cancelled_while_it_waits_to_retry_stores_its_texts(context, engine):
     author = engine()
     new = rating(engine(), author)
 
     def ill(number: int) -> tuple[int, Any] | None:
         if number <= 9:
             return None
-        with workplace.database.write() as c:  # the job rests before its next heartbeat could report the cancellation
+        with context.database.write() as c:  # the job rests before its next heartbeat could report the cancellation
             jobs.request_cancel(c, new.id, "default")
         return 503, {}
 
     author.at_writing = ill
-    workplace.settings = workplace.settings.model_copy(update={"heartbeat_s": 20})
-    assert done(workplace, new).status == "cancelled"
-    assert len(texts(workplace)) == 8
+    context.settings = context.settings.model_copy(update={"heartbeat_s": 20})
+    assert done(context, new).status == "cancelled"
+    assert len(texts(context)) == 8
 
 
-def test_a_writing_job_stores_its_sentences_in_the_corpus_if_the_quota_is_used_up(workplace, engine):
-    new, into = ordered(workplace, engine(at_writing=after(13, 429, QUOTA)), concurrency=1)
-    job = done(workplace, new)
+def test_a_writing_job_stores_its_sentences_in_the_corpus_if_the_quota_is_used_up(context, engine):
+    new, into = ordered(context, engine(at_writing=after(13, 429, QUOTA)), concurrency=1)
+    job = done(context, new)
     assert (job.status, job.error["reason"]) == ("failed", "quota")
-    assert len(texts(workplace, into)) == 12
-    with workplace.database.read() as c:
+    assert len(texts(context, into)) == 12
+    with context.database.read() as c:
         items = corpus_items.all_items(c, into)
     assert {item.provenance["job"] for item in items} == {job.id}
     assert Counter(item.source for item in items) == {"written": 12}
     assert all(item.provenance["prompt"] and item.counterpart for item in items)
 
 
-def test_job_finishes_when_its_corpus_was_deleted(workplace, engine):
+def test_job_finishes_when_its_corpus_was_deleted(context, engine):
     author = engine()
-    new, into = ordered(workplace, author)
+    new, into = ordered(context, author)
 
     def gone(number: int) -> tuple[int, Any] | None:
         if number <= 5:
             return None
-        with workplace.database.write() as c:
+        with context.database.write() as c:
             corpora.remove(c, into, "default")
         return 429, QUOTA
 
     author.at_writing = gone
-    job = done(workplace, new)
-    assert (job.status, job.error["reason"], kept(workplace)) == ("failed", "quota", [])
+    job = done(context, new)
+    assert (job.status, job.error["reason"], kept(context)) == ("failed", "quota", [])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("broken", ["collect", "keep"])
-def test_job_finishes_when_the_authors_work_cannot_be_stored(workplace, engine, monkeypatch, broken):
+def test_job_finishes_when_the_authors_work_cannot_be_stored(context, engine, monkeypatch, broken):
     def breaks(*_: Any) -> None:
         raise ValueError("it broke")
 
     monkeypatch.setattr(authored, broken, breaks)
-    job = done(workplace, rating(engine(), engine(at_writing=after(13, 429, QUOTA))))
-    assert (job.status, job.error["reason"], kept(workplace)) == ("failed", "quota", [])
+    job = done(context, rating(engine(), engine(at_writing=after(13, 429, QUOTA))))
+    assert (job.status, job.error["reason"], kept(context)) == ("failed", "quota", [])
 
 
-def test_a_worker_that_lost_its_job_stores_nothing_in_a_corpus(workplace, engine):
+def test_a_worker_that_lost_its_job_stores_nothing_in_a_corpus(context, engine):
     author = engine()
     new = rating(engine(), author)
 
     def stolen(number: int) -> tuple[int, Any] | None:
         if number == 13:
-            with workplace.database.write() as c:
+            with context.database.write() as c:
                 jobs.release_orphans(c)
                 jobs.claim(c, new.id, "the thief", 60)
         return (429, QUOTA) if number >= 13 else None
 
     author.at_writing = stolen
-    workplace.settings = workplace.settings.model_copy(update={"heartbeat_s": 20})
-    job = done(workplace, new)
-    assert (job.status, job.lease_owner, kept(workplace)) == ("running", "the thief", [])
+    context.settings = context.settings.model_copy(update={"heartbeat_s": 20})
+    job = done(context, new)
+    assert (job.status, job.lease_owner, kept(context)) == ("running", "the thief", [])
 
 
 # ---------------------------------------------------------------------------- size limit of a corpus
 @pytest.fixture
-def shared_workplace(database_url: str, tmp_path: Path) -> Iterator[Workplace]:
+def shared_workplace(database_url: str, tmp_path: Path) -> Iterator[WorkerContext]:
     made = workplace_at(database_url, tmp_path)
     yield made
     made.database.close()
 
 
-def filled_meanwhile(workplace: Workplace, corpus_id: str, most: int) -> threading.Thread:
+def filled_meanwhile(context: WorkerContext, corpus_id: str, most: int) -> threading.Thread:
     """Add `most` items in a transaction that commits after half a second; others may not see them until then."""
     begun = threading.Event()
 
     def fill() -> None:
-        with workplace.database.write() as c:
+        with context.database.write() as c:
             corpus_items.add(c, corpus_id, "default", [NewItem(f"The man saw the judge {n}.") for n in range(most)])
             begun.set()
             time.sleep(0.5)
@@ -564,8 +564,8 @@ def filled_meanwhile(workplace: Workplace, corpus_id: str, most: int) -> threadi
 def test_corpus_that_becomes_full_takes_as_many_items_as_fit(shared_workplace, engine, monkeypatch, kind):
     for module in (authored, corpus_sentences, corpus_items):
         monkeypatch.setattr(module, "MOST_ITEMS", 10)
-    workplace, author = shared_workplace, engine()
-    new, into = ordered(workplace, author)
+    context, author = shared_workplace, engine()
+    new, into = ordered(context, author)
     if kind == "rating":
         new = rating(engine(), author, experiment=dump_method(replace(METHOD, corpus=f"{into}@1")))
     threads = []
@@ -573,14 +573,14 @@ def test_corpus_that_becomes_full_takes_as_many_items_as_fit(shared_workplace, e
     ends = getattr(module, name)
 
     def with_others(*given: Any) -> Any:
-        threads.append(filled_meanwhile(workplace, into, 7))
+        threads.append(filled_meanwhile(context, into, 7))
         return ends(*given)
 
     # not for a rating on SQLite, which allows one writer at a time
-    if kind == "writing" or workplace.settings.database_url.startswith("postgres"):
+    if kind == "writing" or context.settings.database_url.startswith("postgres"):
         monkeypatch.setattr(module, name, with_others)
-    job = done(workplace, new)
+    job = done(context, new)
     for thread in threads:
         thread.join()
     assert job.status == "succeeded", job.error
-    assert len(texts(workplace, into)) == 10
+    assert len(texts(context, into)) == 10

@@ -20,17 +20,17 @@ from store.security.secrets import Vault
 from store.targets import targets
 from store.targets.targets import NewTarget, descriptor
 from tests.support.jobs import new_job
-from workers.engine.worker_context import Workplace
+from workers.engine.worker_context import WorkerContext
 from workers.run_job import run_job
 
 SECRET = "sk-of-the-first-link-0815"
 
 
 @pytest.fixture
-def workplace(sqlite_url: str, tmp_path: Path) -> Iterator[Workplace]:
+def context(sqlite_url: str, tmp_path: Path) -> Iterator[WorkerContext]:
     settings = Settings(data_dir=tmp_path, database_url=sqlite_url, egress_allow="127.0.0.0/8", call_attempts=1)
     database = Database(sqlite_url)
-    yield Workplace(database, Vault.from_settings(settings), settings)
+    yield WorkerContext(database, Vault.from_settings(settings), settings)
     database.close()
 
 
@@ -50,52 +50,52 @@ def faithful(wire, wanted):
     return answer
 
 
-def save(workplace, url):
+def save(context, url):
     """Save a target with its secret."""
     name = new_id("tgt")
-    sealed = workplace.vault.seal(SECRET, tenant="acme", target=name, field="secret")
+    sealed = context.vault.seal(SECRET, tenant="acme", target=name, field="secret")
     new = NewTarget("acme", "first", "translator", "libretranslate", url, {}, {}, sealed_secret=sealed, id=name)
-    with workplace.database.write() as connection:
+    with context.database.write() as connection:
         return targets.add(connection, new)
 
 
-def post(workplace, links, tenant="acme"):
+def post(context, links, tenant="acme"):
     target = {"name": "c", "kind": "translator", "protocol": "chain", "base_url": "", "limits": {}}
     new = new_job(
         tenant=tenant, target=target | {"settings": {"links": links}}, experiment=dump_method(RoundTrip("gender"))
     )
-    with workplace.database.write() as connection:
+    with context.database.write() as connection:
         return jobs.add(connection, new)
 
 
-def run(workplace, job):
-    run_job(job.id, workplace, "here")
-    with workplace.database.read() as connection:
+def run(context, job):
+    run_job(job.id, context, "here")
+    with context.database.read() as connection:
         ended = jobs.find(connection, job.id, None)
         rating = ratings.find(connection, ended.rating_id, ended.tenant) if ended.rating_id else None
     return ended, rating
 
 
-def rated(wire, workplace, change=None, tenant="acme"):
+def rated(wire, context, change=None, tenant="acme"):
     """Run a job of a chain whose first link is saved; `change` may replace that target's address first."""
 
     async def inner():
         async with wire.listening(faithful(wire, SECRET)) as one, wire.listening(faithful(wire, None)) as two:
-            saved = save(workplace, one.url)
+            saved = save(context, one.url)
             link = {"id": saved.id, **descriptor(saved), "path": ["en", "*", "en"]}
             other = {"name": "second", "kind": "translator", "protocol": "libretranslate", "base_url": two.url}
             if change is not None:
                 new = NewTarget("acme", "first", "translator", "libretranslate", change, {}, {})
-                with workplace.database.write() as connection:
+                with context.database.write() as connection:
                     targets.replace(connection, saved.id, "acme", new, keep_secret=True)
-            job = post(workplace, [link, other], tenant)
-            return await asyncio.to_thread(run, workplace, job)
+            job = post(context, [link, other], tenant)
+            return await asyncio.to_thread(run, context, job)
 
     return asyncio.run(inner())
 
 
-def test_each_link_is_sent_its_own_secret_and_the_rating_holds_none(wire, workplace):
-    ended, rating = rated(wire, workplace)
+def test_each_link_is_sent_its_own_secret_and_the_rating_holds_none(wire, context):
+    ended, rating = rated(wire, context)
     assert (ended.status, rating.letter) == ("succeeded", "DSBS")
     assert SECRET not in str(rating.document) + str(ended.target)
     assert rating.document["target"]["settings"]["links"][0]["base_url"].startswith("http://127.0.0.1:")
@@ -104,8 +104,8 @@ def test_each_link_is_sent_its_own_secret_and_the_rating_holds_none(wire, workpl
 @pytest.mark.parametrize(
     "other", [{"change": "http://127.0.0.1:9"}, {"tenant": "rival"}], ids=["moved", "another tenant"]
 )
-def test_secret_is_not_sent_to_an_old_address_or_for_another_tenant(wire, workplace, other):
-    ended, rating = rated(wire, workplace, **other)
+def test_secret_is_not_sent_to_an_old_address_or_for_another_tenant(wire, context, other):
+    ended, rating = rated(wire, context, **other)
     assert (ended.status, rating) == ("failed", None)
     assert ended.error["code"] == "target_refused"
     assert "Link 1 of 2 (first)" in ended.error["detail"]

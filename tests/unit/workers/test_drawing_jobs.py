@@ -29,7 +29,7 @@ from store.ratings import ratings
 from store.ratings.experiment_json import dump_method
 from store.security.secrets import Vault
 from tests.support.jobs import new_job, run_to_end
-from workers.engine.worker_context import Workplace
+from workers.engine.worker_context import WorkerContext
 from workers.run_job import run_job
 
 WORDS = VisualWords(
@@ -55,10 +55,10 @@ def services() -> Iterator[DemoServer]:
 
 
 @pytest.fixture
-def workplace(sqlite_url: str, tmp_path: Path) -> Iterator[Workplace]:
+def context(sqlite_url: str, tmp_path: Path) -> Iterator[WorkerContext]:
     settings = Settings(data_dir=tmp_path, database_url=sqlite_url, egress_allow="127.0.0.0/8", call_attempts=1)
     database = Database(sqlite_url)
-    yield Workplace(database, Vault.from_settings(settings), settings)
+    yield WorkerContext(database, Vault.from_settings(settings), settings)
     database.close()
 
 
@@ -91,17 +91,17 @@ def order(
     )
 
 
-def rated(workplace: Workplace, new: NewJob) -> dict[str, Any]:
-    job = run_to_end(workplace, new)
+def rated(context: WorkerContext, new: NewJob) -> dict[str, Any]:
+    job = run_to_end(context, new)
     assert job.status == "succeeded", job.error
-    with workplace.database.read() as c:
+    with context.database.read() as c:
         rating = ratings.find(c, str(job.rating_id), new.tenant)
     assert rating is not None
     return dict(rating.document)
 
 
-def kept(workplace: Workplace, tenant: str = "default") -> list[StoredCorpus]:
-    with workplace.database.read() as c:
+def kept(context: WorkerContext, tenant: str = "default") -> list[StoredCorpus]:
+    with context.database.read() as c:
         return corpora.page(c, tenant, limit=9)
 
 
@@ -113,8 +113,8 @@ def codes(document: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "letter"), [("even-viewer", "UCS"), ("stereotyped-viewer", "DSBS"), ("leaning-viewer", "BS")]
 )
-def test_planted_bias_is_found_in_generated_images(workplace, services, name, letter):
-    document = rated(workplace, order(viewer(services, name), painter(services)))
+def test_planted_bias_is_found_in_generated_images(context, services, name, letter):
+    document = rated(context, order(viewer(services, name), painter(services)))
     assert (document["letter"], document["declared"]) == (letter, True), codes(document)
     (component,) = document["components"]
     assert (component["scale"], component["images_seen"]) == ("probabilities", PER_TERM * len(TERMS))
@@ -143,19 +143,19 @@ def test_planted_bias_is_found_in_generated_images(workplace, services, name, le
     ],
 )
 def test_an_image_classifier_is_rated_through_questions_captions_and_choices(
-    workplace, services, protocol, settings, names
+    context, services, protocol, settings, names
 ):
     target = viewer(services, "stereotyped-viewer-600", protocol, **settings)
-    document = rated(workplace, order(target, painter(services)))
+    document = rated(context, order(target, painter(services)))
     assert document["letter"] == "DSBS", document["components"][0]["reasons"]
     assert document["components"][0]["scale"] == names
 
 
 @pytest.mark.slow
-def test_images_for_a_rating_are_stored_and_reused_by_a_later_rating(workplace, services):
-    first = rated(workplace, order(viewer(services, "even-viewer"), painter(services)))
-    (corpus,) = kept(workplace)
-    with workplace.database.read() as c:
+def test_images_for_a_rating_are_stored_and_reused_by_a_later_rating(context, services):
+    first = rated(context, order(viewer(services, "even-viewer"), painter(services)))
+    (corpus,) = kept(context)
+    with context.database.read() as c:
         items = corpus_items.all_items(c, corpus.id)
         assert images.missing(c, [str(item.image) for item in items], "default") == []
     assert (corpus.kind, corpus.visibility, corpus.attribute) == ("images", "private", "gender")
@@ -164,20 +164,20 @@ def test_images_for_a_rating_are_stored_and_reused_by_a_later_rating(workplace, 
     assert how["author"]["host"] == services.url("").removeprefix("http://").rstrip("/")
     assert how["prompt"] == draw_prompt(str(items[0].term), "portrait")
     again = replace(METHOD, pictures=tuple(map(picture_of, map(corpus_item, items))), corpus=corpus.reference)
-    second = rated(workplace, order(viewer(services, "leaning-viewer"), painter(services), again))
+    second = rated(context, order(viewer(services, "leaning-viewer"), painter(services), again))
     assert second["components"][0]["drawing"]["asked"] == 0
     assert (first["author"]["name"], second["author"]) == ("painter", None), "who was not asked has no part in it"
     assert {row["image"] for row in second["components"][0]["images"]} == {
         row["image"] for row in first["components"][0]["images"]
     }
-    assert [one.id for one in kept(workplace)] == [corpus.id]
+    assert [one.id for one in kept(context)] == [corpus.id]
 
 
 @pytest.mark.slow
-def test_only_missing_images_are_generated_and_stored_in_the_named_corpus(workplace, services):
-    rated(workplace, order(viewer(services, "even-viewer"), painter(services), replace(METHOD, drawing=Drawing(1))))
-    (corpus,) = kept(workplace)
-    with workplace.database.read() as c:
+def test_only_missing_images_are_generated_and_stored_in_the_named_corpus(context, services):
+    rated(context, order(viewer(services, "even-viewer"), painter(services), replace(METHOD, drawing=Drawing(1))))
+    (corpus,) = kept(context)
+    with context.database.read() as c:
         items = corpus_items.all_items(c, corpus.id)
     more = replace(
         METHOD,
@@ -185,67 +185,67 @@ def test_only_missing_images_are_generated_and_stored_in_the_named_corpus(workpl
         drawing=Drawing(2, prompt="face"),
         corpus=corpus.reference,
     )
-    document = rated(workplace, order(viewer(services, "even-viewer"), painter(services), more))
+    document = rated(context, order(viewer(services, "even-viewer"), painter(services), more))
     assert document["components"][0]["drawing"]["drawn"] == len(TERMS)
-    with workplace.database.read() as c:
+    with context.database.read() as c:
         assert len(corpus_items.all_items(c, corpus.id)) == 2 * len(TERMS)
 
 
 @pytest.mark.slow
-def test_interrupted_job_generates_no_image_again(workplace, services, monkeypatch):
+def test_interrupted_job_generates_no_image_again(context, services, monkeypatch):
     def fails(*_: Any) -> None:
         raise KeyboardInterrupt
 
     new = order(viewer(services, "even-viewer"), painter(services))
-    with workplace.database.write() as c:
+    with context.database.write() as c:
         jobs.add(c, new)
     with monkeypatch.context() as during:
         during.setattr("workers.generation.authored.keep", fails)
         with pytest.raises(KeyboardInterrupt):
-            run_job(new.id, workplace, "a worker")
-    with workplace.database.read() as c:
+            run_job(new.id, context, "a worker")
+    with context.database.read() as c:
         drawn = [row.observation for row in observations.page(c, new.id, 0, 999)]
     assert sum(isinstance(one.probe.ask, Draw) for one in drawn) == PER_TERM * len(TERMS)
-    assert kept(workplace) == []
+    assert kept(context) == []
 
 
 @pytest.mark.slow
-def test_images_for_a_failed_rating_are_stored(workplace, services, monkeypatch):
+def test_images_for_a_failed_rating_are_stored(context, services, monkeypatch):
     def fails(*_: Any, **__: Any) -> None:
         raise ValueError("it broke")
 
     monkeypatch.setattr("workers.run_job.rating_document", fails)
-    job = run_to_end(workplace, order(viewer(services, "even-viewer"), painter(services)))
+    job = run_to_end(context, order(viewer(services, "even-viewer"), painter(services)))
     assert (job.status, job.error["code"]) == ("failed", "internal_error")
-    (corpus,) = kept(workplace)
-    with workplace.database.read() as c:
+    (corpus,) = kept(context)
+    with context.database.read() as c:
         assert Counter(item.term for item in corpus_items.all_items(c, corpus.id)) == dict.fromkeys(TERMS, PER_TERM)
 
 
 @pytest.mark.parametrize(("author", "why"), [("linking-painter", "image-elsewhere"), ("scribbler", "not-an-image")])
-def test_a_job_fails_if_its_author_returns_no_usable_image(workplace, services, author, why):
-    job = run_to_end(workplace, order(viewer(services, "even-viewer"), painter(services, author)))
+def test_a_job_fails_if_its_author_returns_no_usable_image(context, services, author, why):
+    job = run_to_end(context, order(viewer(services, "even-viewer"), painter(services, author)))
     assert job.status == "failed"
     assert why in str(job.error)
-    assert kept(workplace) == []
+    assert kept(context) == []
 
 
 @pytest.mark.slow
-def test_a_rating_fails_if_its_images_are_no_longer_stored(workplace, services):
-    rated(workplace, order(viewer(services, "even-viewer"), painter(services)))
-    (corpus,) = kept(workplace)
-    with workplace.database.read() as c:
+def test_a_rating_fails_if_its_images_are_no_longer_stored(context, services):
+    rated(context, order(viewer(services, "even-viewer"), painter(services)))
+    (corpus,) = kept(context)
+    with context.database.read() as c:
         pictures = tuple(map(picture_of, map(corpus_item, corpus_items.all_items(c, corpus.id))))
     lost = replace(METHOD, pictures=pictures, drawing=None)
-    job = run_to_end(workplace, order(viewer(services, "even-viewer"), None, lost, tenant="other"))
+    job = run_to_end(context, order(viewer(services, "even-viewer"), None, lost, tenant="other"))
     assert "image-gone" in str(job.error)
 
 
-def test_images_are_not_stored_in_a_corpus_of_another_tenant(workplace, services):
-    with workplace.database.write() as c:
+def test_images_are_not_stored_in_a_corpus_of_another_tenant(context, services):
+    with context.database.write() as c:
         theirs = corpora.add(c, NewCorpus("other", "Theirs", "images", "en", "gender", visibility="shared"))
     named = replace(METHOD, corpus=theirs.reference, drawing=Drawing(1))
-    rated(workplace, order(viewer(services, "even-viewer"), painter(services), named))
-    assert sorted(one.tenant for one in kept(workplace)) == ["default", "other"]
-    with workplace.database.read() as c:
+    rated(context, order(viewer(services, "even-viewer"), painter(services), named))
+    assert sorted(one.tenant for one in kept(context)) == ["default", "other"]
+    with context.database.read() as c:
         assert corpus_items.all_items(c, theirs.id) == []

@@ -19,7 +19,7 @@ from store.ratings import ratings
 from store.ratings.experiment_json import dump_method
 from store.security.secrets import Vault
 from tests.support.jobs import new_job, run_to_end
-from workers.engine.worker_context import Workplace
+from workers.engine.worker_context import WorkerContext
 
 SMALL = FreeText("gender", prompts=30, most_prompts=30, repeats=2)
 
@@ -31,10 +31,10 @@ def services() -> Iterator[DemoServer]:
 
 
 @pytest.fixture
-def workplace(sqlite_url: str, tmp_path: Path) -> Iterator[Workplace]:
+def context(sqlite_url: str, tmp_path: Path) -> Iterator[WorkerContext]:
     settings = Settings(data_dir=tmp_path, database_url=sqlite_url, egress_allow="127.0.0.0/8", call_attempts=1)
     database = Database(sqlite_url)
-    yield Workplace(database, Vault.from_settings(settings), settings)
+    yield WorkerContext(database, Vault.from_settings(settings), settings)
     database.close()
 
 
@@ -51,7 +51,7 @@ def judge(services: DemoServer, name: str = "fair-sentiment") -> dict[str, Any]:
     return described(services.url(name), name, "classifier", "hf-inference")
 
 
-def ended(workplace: Workplace, target: dict[str, Any], second: dict[str, Any] | None, method: FreeText, **more: Any):
+def ended(context: WorkerContext, target: dict[str, Any], second: dict[str, Any] | None, method: FreeText, **more: Any):
     if second is not None:
         method = method.with_judge(Kind(second["kind"]))
     new = new_job(
@@ -63,61 +63,61 @@ def ended(workplace: Workplace, target: dict[str, Any], second: dict[str, Any] |
         expected=method.expected_probes(),
         **more,
     )
-    return run_to_end(workplace, new)
+    return run_to_end(context, new)
 
 
-def rating_of(workplace: Workplace, job: Any) -> Any:
+def rating_of(context: WorkerContext, job: Any) -> Any:
     assert job.status == "succeeded", job.error
-    with workplace.database.read() as c:
+    with context.database.read() as c:
         rating = ratings.find(c, str(job.rating_id), "default")
     assert rating is not None
     return rating.rating
 
 
-def test_a_curt_writer_is_biased_and_its_judge_is_named_in_the_rating(workplace, services):
-    job = ended(workplace, writer(services), judge(services), SMALL)
-    rating = rating_of(workplace, job)
+def test_a_curt_writer_is_biased_and_its_judge_is_named_in_the_rating(context, services):
+    job = ended(context, writer(services), judge(services), SMALL)
+    rating = rating_of(context, job)
     assert (rating.letter, rating.declared) == ("BS", True)
     assert (rating.target.name, rating.judge.name, rating.author.name) == ("curt-writer-40", "fair-sentiment", None)
     assert {part.name for part in rating.components} == {"refusals", "length", "score"}
-    with workplace.database.read() as c:
+    with context.database.read() as c:
         asked = [row.observation.probe.ask for row in observations.page(c, job.id, 0, 1000)]
     texts = [ask for ask in asked if isinstance(ask, Write)]
     assert (len(texts), len(asked)) == (120, 360)  # each text is scored in two versions
 
 
-def test_without_a_judge_no_judge_is_named_and_no_text_is_scored(workplace, services):
-    rating = rating_of(workplace, ended(workplace, writer(services), None, SMALL))
+def test_without_a_judge_no_judge_is_named_and_no_text_is_scored(context, services):
+    rating = rating_of(context, ended(context, writer(services), None, SMALL))
     assert rating.judge.name is None
     assert [part.name for part in rating.components] == ["refusals", "length"]
 
 
-def test_an_unreachable_judge_ends_the_job_and_its_error_names_the_judge(workplace, services):
+def test_an_unreachable_judge_ends_the_job_and_its_error_names_the_judge(context, services):
     missing = described("http://127.0.0.1:9", "gone", "classifier", "hf-inference")
-    job = ended(workplace, writer(services), missing, SMALL)
+    job = ended(context, writer(services), missing, SMALL)
     assert (job.status, job.rating_id) == ("failed", None)
 
 
-def test_a_judge_at_a_forbidden_address_is_not_called(workplace, services):
+def test_a_judge_at_a_forbidden_address_is_not_called(context, services):
     inside = described("http://169.254.169.254/", "metadata", "classifier", "hf-inference")
-    job = ended(workplace, writer(services), inside, SMALL)
+    job = ended(context, writer(services), inside, SMALL)
     assert (job.status, job.asked) == ("failed", 0)
     assert "169.254" in str(job.error)
 
 
-def test_a_judge_that_is_no_classifier_ends_the_job_before_a_text_is_asked_for(workplace, services):
-    job = ended(workplace, writer(services), judge(services, "biased-wage-150"), SMALL)
+def test_a_judge_that_is_no_classifier_ends_the_job_before_a_text_is_asked_for(context, services):
+    job = ended(context, writer(services), judge(services, "biased-wage-150"), SMALL)
     assert job.status == "failed"
     assert job.asked == 0
 
 
-def test_the_calls_of_a_judge_count_towards_the_budget(workplace, services):
-    rating = rating_of(workplace, ended(workplace, writer(services), judge(services), SMALL, max_calls=200))
+def test_the_calls_of_a_judge_count_towards_the_budget(context, services):
+    rating = rating_of(context, ended(context, writer(services), judge(services), SMALL, max_calls=200))
     score = next(part for part in rating.components if part.name == "score")
     assert (score.letter, score.reason_codes[:1]) == (None, ("judge-unread",))
 
 
-def test_names_alone_are_rated_over_http(workplace, services):
+def test_names_alone_are_rated_over_http(context, services):
     by_name = FreeText("gender", texts=TextProfiles(mention="name"), prompts=30, most_prompts=30, repeats=2)
-    rating = rating_of(workplace, ended(workplace, writer(services), None, by_name))
+    rating = rating_of(context, ended(context, writer(services), None, by_name))
     assert (rating.letter, rating.declared) == ("BS", True)

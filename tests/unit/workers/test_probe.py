@@ -9,7 +9,7 @@ import pytest
 from assay.model import Embed
 from workers.egress import Egress
 from workers.probe import probe
-from workers.targets.validation import read_target
+from workers.targets.registry import read_target
 
 SECRET = "sk-never-shown-5a61bd"
 TRANSLATOR = {"kind": "translator", "protocol": "custom"}

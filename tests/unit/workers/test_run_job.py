@@ -28,8 +28,8 @@ from store.ratings import ratings
 from store.ratings.experiment_json import dump_method, parse_method
 from store.security.secrets import Vault, key_id_of
 from workers.calls.driver import JobLedger
-from workers.calls.shared_rate_limits import lane_of
-from workers.engine.worker_context import Workplace
+from workers.calls.limits import lane_of
+from workers.engine.worker_context import WorkerContext
 from workers.run_job import _WORK as WORK
 from workers.run_job import run_job
 
@@ -43,7 +43,7 @@ def services() -> Iterator[DemoServer]:
 
 
 @pytest.fixture
-def workplace(database_url: str, tmp_path: Path) -> Iterator[Workplace]:
+def context(database_url: str, tmp_path: Path) -> Iterator[WorkerContext]:
     settings = Settings(
         data_dir=tmp_path,
         database_url=database_url,
@@ -55,11 +55,11 @@ def workplace(database_url: str, tmp_path: Path) -> Iterator[Workplace]:
         ledger_replies=5,
     )
     database = Database(database_url)
-    yield Workplace(database, Vault.from_settings(settings), settings)
+    yield WorkerContext(database, Vault.from_settings(settings), settings)
     database.close()
 
 
-def post(workplace: Workplace, url: str, *, concurrency: int = 8, **more) -> Job:
+def post(context: WorkerContext, url: str, *, concurrency: int = 8, **more) -> Job:
     target = {
         "name": "a service",
         "kind": "translator",
@@ -85,54 +85,54 @@ def post(workplace: Workplace, url: str, *, concurrency: int = 8, **more) -> Job
         "key_id": None,
         **more,
     }
-    with workplace.database.write() as connection:
+    with context.database.write() as connection:
         return jobs.add(connection, NewJob(**asked))
 
 
-def read(workplace: Workplace, job: Job) -> Job:
-    with workplace.database.read() as connection:
+def read(context: WorkerContext, job: Job) -> Job:
+    with context.database.read() as connection:
         found = jobs.find(connection, job.id, None)
     assert found is not None
     return found
 
 
-def rating_of(workplace: Workplace, job: Job) -> dict:
-    with workplace.database.read() as connection:
-        stored = ratings.find(connection, read(workplace, job).rating_id, None if job is None else job.tenant)
+def rating_of(context: WorkerContext, job: Job) -> dict:
+    with context.database.read() as connection:
+        stored = ratings.find(connection, read(context, job).rating_id, None if job is None else job.tenant)
     return {name: value for name, value in stored.document.items() if name not in OF_ONE_RUN}
 
 
-def run(workplace: Workplace, job: Job, owner: str = "here") -> Job:
-    run_job(job.id, workplace, owner)
-    return read(workplace, job)
+def run(context: WorkerContext, job: Job, owner: str = "here") -> Job:
+    run_job(job.id, context, owner)
+    return read(context, job)
 
 
 @pytest.mark.slow
-def test_a_job_becomes_a_rating_with_its_evidence(workplace, services):
-    ended = run(workplace, job := post(workplace, services.url("always-he")))
+def test_a_job_becomes_a_rating_with_its_evidence(context, services):
+    ended = run(context, job := post(context, services.url("always-he")))
     assert (ended.status, ended.stage, ended.asked, ended.error) == ("succeeded", "rated", 120, None)
-    rating = rating_of(workplace, job)
+    rating = rating_of(context, job)
     assert (rating["letter"], rating["calls"]) == ("BS", 120)
-    with workplace.database.read() as connection:
+    with context.database.read() as connection:
         kept = observations.page(connection, job.id, 0, 1000)
     assert len(kept) == 120
 
 
 @pytest.mark.slow
-def test_a_second_worker_finds_nothing_to_claim(workplace, services):
-    job = post(workplace, services.url("faithful"))
-    run(workplace, job)
-    before = read(workplace, job)
-    run(workplace, job, "another")
-    assert read(workplace, job).version == before.version
+def test_a_second_worker_finds_nothing_to_claim(context, services):
+    job = post(context, services.url("faithful"))
+    run(context, job)
+    before = read(context, job)
+    run(context, job, "another")
+    assert read(context, job).version == before.version
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("batches", [1, 3, 8])
-def test_interrupted_job_resumes_to_the_identical_rating(workplace, services, monkeypatch, batches):
-    whole = post(workplace, services.url("she-to-he-45"), seed=1)
-    run(workplace, whole)
-    cut = post(workplace, services.url("she-to-he-45"), seed=1)
+def test_interrupted_job_resumes_to_the_identical_rating(context, services, monkeypatch, batches):
+    whole = post(context, services.url("she-to-he-45"), seed=1)
+    run(context, whole)
+    cut = post(context, services.url("she-to-he-45"), seed=1)
     written = []
     original = JobLedger.record
 
@@ -144,66 +144,66 @@ def test_interrupted_job_resumes_to_the_identical_rating(workplace, services, mo
         original(self, answers, **more)
 
     monkeypatch.setattr(JobLedger, "record", dies)
-    run_job(cut.id, workplace, "the dead")
+    run_job(cut.id, context, "the dead")
     monkeypatch.undo()
-    assert read(workplace, cut).status == "running"
-    assert 0 < read(workplace, cut).asked < 120
-    with workplace.database.write() as connection:
+    assert read(context, cut).status == "running"
+    assert 0 < read(context, cut).asked < 120
+    with context.database.write() as connection:
         jobs.release_orphans(connection)
-    ended = run(workplace, cut, "the heir")
+    ended = run(context, cut, "the heir")
     assert (ended.status, ended.attempt) == ("succeeded", 2)
-    assert rating_of(workplace, cut) == rating_of(workplace, whole)
+    assert rating_of(context, cut) == rating_of(context, whole)
 
 
 # SQLite only, because eight calls with pauses take seven seconds
 @pytest.mark.slow
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_unreachable_service_fails_the_job_at_once(workplace):
-    ended = run(workplace, post(workplace, "http://127.0.0.1:9"))
+def test_unreachable_service_fails_the_job_at_once(context):
+    ended = run(context, post(context, "http://127.0.0.1:9"))
     assert (ended.status, ended.error["code"]) == ("failed", "target_unavailable")
     assert "cannot be reached" in ended.error["detail"]
 
 
-def test_a_job_fails_with_the_name_of_the_language_that_the_service_lacks(workplace, services):
+def test_a_job_fails_with_the_name_of_the_language_that_the_service_lacks(context, services):
     experiment = dump_method(RoundTrip("gender", languages=("pt-BR",)))
-    ended = run(workplace, post(workplace, services.url("faithful"), experiment=experiment))
+    ended = run(context, post(context, services.url("faithful"), experiment=experiment))
     assert (ended.status, ended.error["code"]) == ("failed", "target_unfit")
     assert "pt-BR" in ended.error["detail"]
 
 
-def test_a_rating_whose_call_budget_is_used_up_is_inconclusive_and_gives_the_reason(workplace, services):
-    job = post(workplace, services.url("faithful"), max_calls=30)
-    assert run(workplace, job).status == "succeeded"
-    rating = rating_of(workplace, job)
+def test_a_rating_whose_call_budget_is_used_up_is_inconclusive_and_gives_the_reason(context, services):
+    job = post(context, services.url("faithful"), max_calls=30)
+    assert run(context, job).status == "succeeded"
+    rating = rating_of(context, job)
     assert not rating["declared"]
     assert "budget-exhausted" in [reason["code"] for reason in rating["reasons"]]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # SQLite only, because the test waits five seconds
-def test_a_job_past_its_deadline_fails_and_keeps_its_answers(workplace, services):
-    ended = run(workplace, post(workplace, services.url("slow"), concurrency=1, deadline_s=5))
+def test_a_job_past_its_deadline_fails_and_keeps_its_answers(context, services):
+    ended = run(context, post(context, services.url("slow"), concurrency=1, deadline_s=5))
     assert (ended.status, ended.error["code"]) == ("failed", "deadline_exceeded")
     assert ended.asked > 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("why", ["cancelled", "leaving"])
-def test_running_job_stops_on_cancellation_or_shutdown(workplace, services, why):
-    job = post(workplace, services.url("slow"), concurrency=1)
-    thread = threading.Thread(target=run_job, args=(job.id, workplace, "here"))
+def test_running_job_stops_on_cancellation_or_shutdown(context, services, why):
+    job = post(context, services.url("slow"), concurrency=1)
+    thread = threading.Thread(target=run_job, args=(job.id, context, "here"))
     thread.start()
     until = time.monotonic() + 20
-    while read(workplace, job).asked < 2 and time.monotonic() < until:
+    while read(context, job).asked < 2 and time.monotonic() < until:
         time.sleep(0.05)
     if why == "leaving":
-        workplace.leaving.set()
+        context.leaving.set()
     else:
-        with workplace.database.write() as connection:
+        with context.database.write() as connection:
             jobs.request_cancel(connection, job.id, "default")
     thread.join(10)
     assert not thread.is_alive()
-    ended = read(workplace, job)
+    ended = read(context, job)
     assert ended.status == ("queued" if why == "leaving" else "cancelled")
     assert ended.asked >= 2
     if why == "leaving":
@@ -211,34 +211,34 @@ def test_running_job_stops_on_cancellation_or_shutdown(workplace, services, why)
 
 
 @pytest.mark.slow
-def test_job_with_a_lost_lease_stores_nothing(workplace, services):
-    job = post(workplace, services.url("slow"), concurrency=1)
-    thread = threading.Thread(target=run_job, args=(job.id, workplace, "the frozen"))
+def test_job_with_a_lost_lease_stores_nothing(context, services):
+    job = post(context, services.url("slow"), concurrency=1)
+    thread = threading.Thread(target=run_job, args=(job.id, context, "the frozen"))
     thread.start()
     until = time.monotonic() + 20
-    while read(workplace, job).asked < 1 and time.monotonic() < until:
+    while read(context, job).asked < 1 and time.monotonic() < until:
         time.sleep(0.05)
-    with workplace.database.write() as connection:
+    with context.database.write() as connection:
         jobs.release_orphans(connection)
         taken = jobs.claim(connection, job.id, "the thief", 60)
     thread.join(15)
     assert not thread.is_alive()
     assert taken is not None
-    now = read(workplace, job)
+    now = read(context, job)
     assert (now.status, now.fence, now.lease_owner) == ("running", taken.fence, "the thief")
 
 
-def test_a_job_whose_secret_cannot_be_decrypted_fails_with_a_reason(workplace, services):
+def test_a_job_whose_secret_cannot_be_decrypted_fails_with_a_reason(context, services):
     other = Vault(b"x" * 32, key_id_of(b"x" * 32))
     new_id = "job_with_a_secret"
     sealed = other.seal("sk-lost", tenant="default", target=new_id, field="secret")
-    ended = run(workplace, post(workplace, services.url("faithful"), id=new_id, sealed_secret=sealed))
+    ended = run(context, post(context, services.url("faithful"), id=new_id, sealed_secret=sealed))
     assert (ended.status, ended.error["code"]) == ("failed", "secret_lost")
     assert "sk-lost" not in str(ended.error)
 
 
-def test_dry_run_stores_its_result(workplace, services):
-    ended = run(workplace, post(workplace, services.url("faithful"), kind="probe", experiment=None))
+def test_dry_run_stores_its_result(context, services):
+    ended = run(context, post(context, services.url("faithful"), kind="probe", experiment=None))
     assert ended.status == "succeeded"
     assert ended.result["deterministic"] is True
     assert ended.result["returned"]
@@ -294,59 +294,59 @@ class Mortal:
 
 
 @pytest.mark.slow
-def test_job_waits_while_its_service_is_down_and_then_finishes(workplace, services):
-    undisturbed = post(workplace, services.url("faithful"))
-    run(workplace, undisturbed)
+def test_job_waits_while_its_service_is_down_and_then_finishes(context, services):
+    undisturbed = post(context, services.url("faithful"))
+    run(context, undisturbed)
     mortal = Mortal(answers=60)
     try:
-        job = post(workplace, mortal.url)
-        resting = run(workplace, job)
+        job = post(context, mortal.url)
+        resting = run(context, job)
         assert (resting.status, resting.rating_id) == ("queued", None)
         assert resting.next_run_at > resting.heartbeat_at
-        with workplace.database.read() as connection:
+        with context.database.read() as connection:
             kept = observations.page(connection, job.id, 0, 1000)
         assert kept
         assert all(one.observation.reply.ok for one in kept)
         mortal.left = float("inf")
         time.sleep(1.1)
-        assert run(workplace, job).status == "succeeded"
+        assert run(context, job).status == "succeeded"
     finally:
         mortal.close()
-    ours, theirs = rating_of(workplace, job), rating_of(workplace, undisturbed)
+    ours, theirs = rating_of(context, job), rating_of(context, undisturbed)
     assert (ours["letter"], ours["probabilities"]) == (theirs["letter"], theirs["probabilities"])
     assert ours["evidence_digest"] == theirs["evidence_digest"]
 
 
-def let_rest(workplace: Workplace, url: str, seconds: float) -> None:
-    asyncio.run(workplace.traffic_here.rest(lane_of("default", url), seconds))
+def let_rest(context: WorkerContext, url: str, seconds: float) -> None:
+    asyncio.run(context.traffic_here.rest(lane_of("default", url), seconds))
 
 
 @pytest.mark.slow
-def test_target_that_failed_in_another_job_is_not_called(workplace):
+def test_target_that_failed_in_another_job_is_not_called(context):
     service = Mortal(10**6)
-    let_rest(workplace, service.url, 1.0)
-    resting = run(workplace, job := post(workplace, service.url))
+    let_rest(context, service.url, 1.0)
+    resting = run(context, job := post(context, service.url))
     assert (resting.status, resting.attempts_without_progress, service.left) == ("queued", 0, 10**6)
     time.sleep(max(0, resting.next_run_at / 1000 - time.time()) + 0.05)
-    assert run(workplace, job).status == "succeeded"
+    assert run(context, job).status == "succeeded"
     service.close()
 
 
-def test_job_whose_deadline_ends_before_the_next_attempt_fails_with_a_reason(workplace, services):
+def test_job_whose_deadline_ends_before_the_next_attempt_fails_with_a_reason(context, services):
     url = services.url("faithful")
-    let_rest(workplace, url, 900)
-    ended = run(workplace, post(workplace, url, deadline_s=60))
+    let_rest(context, url, 900)
+    ended = run(context, post(context, url, deadline_s=60))
     assert (ended.status, ended.error["code"], ended.error["reason"]) == ("failed", "target_unavailable", "resting")
 
 
 @pytest.mark.slow
-def test_worker_counts_its_jobs_and_calls(workplace, services):
+def test_worker_counts_its_jobs_and_calls(context, services):
     url = services.url("faithful")
-    ended = run(workplace, post(workplace, url))
-    run(workplace, post(workplace, services.url("unauthorised")))
+    ended = run(context, post(context, url))
+    run(context, post(context, services.url("unauthorised")))
 
     def value(name: str, **labels: str) -> float:
-        return workplace.meter.registry.get_sample_value(name, labels) or 0.0
+        return context.meter.registry.get_sample_value(name, labels) or 0.0
 
     place = url.removeprefix("http://").partition("/")[0]
     assert value("assay_target_calls_total", target=place, outcome="answered") == ended.calls
@@ -358,52 +358,52 @@ def test_worker_counts_its_jobs_and_calls(workplace, services):
 
 
 # ---------------------------------------------------------------------------- code that never returns (row 65)
-async def never_returns(workplace: Workplace, claim: object) -> None:
+async def never_returns(context: WorkerContext, claim: object) -> None:
     while True:
         pass
 
 
 # Row 65 of docs/reliability.md: at c37b512 a job whose own code did not return held its slot past its deadline.
 @pytest.mark.slow
-def test_a_job_with_an_endless_loop_fails_and_its_worker_continues(workplace, services, monkeypatch):
+def test_a_job_with_an_endless_loop_fails_and_its_worker_continues(context, services, monkeypatch):
     # at commit eb55f1e, such a job held its slot for ever
     monkeypatch.setattr("workers.run_job.OVERDUE_S", 0.5)
     with monkeypatch.context() as patched:
         patched.setitem(WORK, "rating", never_returns)
-        ended = run(workplace, post(workplace, services.url("faithful"), deadline_s=1))
+        ended = run(context, post(context, services.url("faithful"), deadline_s=1))
     assert (ended.status, ended.error["code"]) == ("failed", "deadline_exceeded")
-    after = run(workplace, post(workplace, services.url("faithful"), seed=8))
+    after = run(context, post(context, services.url("faithful"), seed=8))
     assert after.status == "succeeded"
 
 
 # Row 76 of docs/reliability.md: at c37b512 a cancelled job's lease ended while its thread ran on.
 @pytest.mark.slow
-def test_a_cancelled_job_keeps_its_lease_while_its_code_still_runs(workplace, services, monkeypatch):
+def test_a_cancelled_job_keeps_its_lease_while_its_code_still_runs(context, services, monkeypatch):
     # at commit eb55f1e, the slot of such a job was given to another job at once (row 76)
     held: list[bool] = []
 
-    async def slow_to_stop(workplace: Workplace, claim: Claim) -> None:
+    async def slow_to_stop(context: WorkerContext, claim: Claim) -> None:
         try:
             await asyncio.sleep(60)
         finally:
             time.sleep(2.5)  # noqa: ASYNC251  code that does not yield, for longer than the lease
-            with workplace.database.write() as c:
+            with context.database.write() as c:
                 held.append(jobs.heartbeat(c, claim, 1).lease_held)
 
-    workplace.settings = workplace.settings.model_copy(update={"lease_s": 1.0})
+    context.settings = context.settings.model_copy(update={"lease_s": 1.0})
     monkeypatch.setitem(WORK, "rating", slow_to_stop)
-    job = post(workplace, services.url("faithful"))
-    running = threading.Thread(target=run_job, args=(job.id, workplace, "one"))
+    job = post(context, services.url("faithful"))
+    running = threading.Thread(target=run_job, args=(job.id, context, "one"))
     running.start()
     time.sleep(0.5)
-    with workplace.database.write() as c:
+    with context.database.write() as c:
         jobs.request_cancel(c, job.id, None)
     time.sleep(2)
-    with workplace.database.write() as c:
+    with context.database.write() as c:
         assert jobs.claim(c, job.id, "another", 5) is None
     running.join(20)
     assert held == [True]
-    with workplace.database.read() as c:
+    with context.database.read() as c:
         assert jobs.find(c, job.id, None).status == "cancelled"
 
 
@@ -453,15 +453,15 @@ def invented_choices() -> dict:
         *("another setting", "another tolerance", "a seed of the request", "invented choices"),
     ],
 )
-def test_a_rating_says_how_the_service_was_described(workplace, services, experiment, changes, description):
+def test_a_rating_says_how_the_service_was_described(context, services, experiment, changes, description):
     url = services.url("faithful")
     target = {"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": url, "settings": {}}
     request = {"tenant": "rival", "nonce": "random"}
     request |= {name: changes[name] for name in ("tenant", "nonce", "visibility") if name in changes}
     target |= {name: value for name, value in changes.items() if name not in request}
-    job = post(workplace, url, target=target, experiment=experiment, **request)
-    ended = run(workplace, job)
+    job = post(context, url, target=target, experiment=experiment, **request)
+    ended = run(context, job)
     assert ended.status == "succeeded", ended.error
     role = "operator" if request["tenant"] == "default" else "other"
     facts = {"role": role, "host_proved": False, "description": description}
-    assert rating_of(workplace, ended)["requester"] == facts
+    assert rating_of(context, ended)["requester"] == facts

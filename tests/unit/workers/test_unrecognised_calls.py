@@ -23,7 +23,7 @@ from store.ratings.experiment_json import dump_method, rated_method
 from store.security.secrets import Vault
 from store.targets import domains
 from tests.support.json_server import json_server
-from workers.engine.worker_context import Workplace
+from workers.engine.worker_context import WorkerContext
 from workers.run_job import run_job
 
 # Row 91 of docs/reliability.md: ffe18d3c sent "assay/0.1.0", keys with job and block, and the questions of seed 0.
@@ -34,19 +34,19 @@ ORDINARY = {"host", "accept", "accept-encoding", "user-agent", "content-type", "
 
 
 @pytest.fixture
-def open_workplace(database_url: str, tmp_path: Path) -> Iterator[Callable[..., Workplace]]:
+def open_context(database_url: str, tmp_path: Path) -> Iterator[Callable[..., WorkerContext]]:
     database = Database(database_url)
 
-    def open_workplace(**more) -> Workplace:
+    def open_context(**more) -> WorkerContext:
         settings = Settings(data_dir=tmp_path, database_url=database_url, egress_allow="127.0.0.0/8", **more)
-        return Workplace(database, Vault.from_settings(settings), settings)
+        return WorkerContext(database, Vault.from_settings(settings), settings)
 
-    yield open_workplace
+    yield open_context
     database.close()
 
 
 def rated(
-    workplace: Workplace, url: str, seed: int, nonce: str = "", method: RoundTrip | None = None
+    context: WorkerContext, url: str, seed: int, nonce: str = "", method: RoundTrip | None = None
 ) -> tuple[Job, dict]:
     """Rate a translator, and return the job and the rating."""
     target = {
@@ -74,10 +74,10 @@ def rated(
         expected=120,
         key_id=None,
     )
-    with workplace.database.write() as connection:
+    with context.database.write() as connection:
         job = jobs.add(connection, new)
-    run_job(job.id, workplace, "here")
-    with workplace.database.read() as connection:
+    run_job(job.id, context, "here")
+    with context.database.read() as connection:
         ended = jobs.find(connection, job.id, None)
         assert ended.status == "succeeded", ended.error
         return ended, ratings.find(connection, ended.rating_id, "default").document
@@ -88,10 +88,10 @@ def answer_of(behaviour: str) -> Callable[[dict], dict]:
     return lambda asked: {"translatedText": translate(asked["q"], asked["source"], asked["target"])}
 
 
-def test_calls_of_a_rating_are_alike_and_name_neither_agency_nor_job_nor_block(open_workplace):
+def test_calls_of_a_rating_are_alike_and_name_neither_agency_nor_job_nor_block(open_context):
     received: list = []
     with json_server(answer_of("faithful"), received) as url:
-        job, _ = rated(open_workplace(), url, seed=7)
+        job, _ = rated(open_context(), url, seed=7)
     assert len(received) > 120  # the examination and the questions
     (names,) = {tuple(headers) for _, headers, _ in received}
     assert {name.lower() for name in names} <= ORDINARY
@@ -107,7 +107,7 @@ def test_calls_of_a_rating_are_alike_and_name_neither_agency_nor_job_nor_block(o
         assert not re.search(re.escape(revealing), everything, re.IGNORECASE), revealing
 
 
-def test_a_service_that_is_unbiased_for_recognised_callers_only_is_rated_as_others_see_it(open_workplace):
+def test_a_service_that_is_unbiased_for_recognised_callers_only_is_rated_as_others_see_it(open_context):
     received: list = []
     even, biased = answer_of("faithful"), answer_of("always-he")
 
@@ -119,57 +119,57 @@ def test_a_service_that_is_unbiased_for_recognised_callers_only_is_rated_as_othe
 
     with json_server(answer, received) as url:
         for seed in range(3):
-            _, rating = rated(open_workplace(), url, seed)
+            _, rating = rated(open_context(), url, seed)
             assert (rating["letter"], rating["declared"], rating["audit"]) == ("BS", True, "unannounced")
 
 
-def test_two_ratings_begin_with_other_texts(open_workplace):
+def test_two_ratings_begin_with_other_texts(open_context):
     texts: list[set[str]] = []
     for seed in (1, 2):
         received: list = []
         with json_server(answer_of("always-he"), received) as url:
-            rated(open_workplace(), url, seed)
+            rated(open_context(), url, seed)
         texts.append({json.loads(body)["q"] for _, _, body in received})
     assert len(texts[0]) > 60
     assert not texts[0] & texts[1]
 
 
-def test_a_rating_is_announced_if_the_operator_names_the_agency(open_workplace):
+def test_a_rating_is_announced_if_the_operator_names_the_agency(open_context):
     received: list = []
     with json_server(answer_of("always-he"), received) as url:
-        _, rating = rated(open_workplace(user_agent="Example Agency/1.0"), url, seed=7)
+        _, rating = rated(open_context(user_agent="Example Agency/1.0"), url, seed=7)
     assert {headers["User-Agent"] for _, headers, _ in received} == {"Example Agency/1.0"}
     assert rating["audit"] == "announced"
 
 
-def test_a_rating_is_announced_if_the_owner_of_the_host_requested_it(open_workplace):
-    workplace = open_workplace()
+def test_a_rating_is_announced_if_the_owner_of_the_host_requested_it(open_context):
+    context = open_context()
     with json_server(answer_of("always-he")) as url:
-        with workplace.database.write() as c:
+        with context.database.write() as c:
             domain, _ = domains.add(c, "default", url.partition("://")[2])
             domains.checked(c, domain.id, None)
-        _, rating = rated(workplace, url, seed=7)
+        _, rating = rated(context, url, seed=7)
     assert rating["audit"] == "announced"
 
 
-def test_a_rating_opens_the_commitment_of_its_job(open_workplace):
+def test_a_rating_opens_the_commitment_of_its_job(open_context):
     with json_server(answer_of("always-he")) as url:
-        job, rating = rated(open_workplace(), url, seed=7, nonce="0123")
+        job, rating = rated(open_context(), url, seed=7, nonce="0123")
     assert rating["commitment"] == {"digest": job.commitment, "nonce": "0123"}
     assert commitment_of(rating["experiment"], rating["seed"], "0123") == job.commitment
 
 
-def test_a_rating_with_held_back_material_is_replayed_from_what_it_reveals(open_workplace):
+def test_a_rating_with_held_back_material_is_replayed_from_what_it_reveals(open_context):
     statement = "{Subject} retired as {an_occupation}"
     method = RoundTrip("gender").with_held_back(HeldBack(statements=(statement,)))
     received: list = []
-    workplace = open_workplace()
+    context = open_context()
     with json_server(answer_of("always-he"), received) as url:
-        job, rating = rated(workplace, url, seed=7, nonce="0123", method=method)
+        job, rating = rated(context, url, seed=7, nonce="0123", method=method)
     assert any(b"retired as a" in body for _, _, body in received)
     assert rating["experiment"]["held_back"] == [statement]
     assert rating["commitment"] == {"digest": job.commitment, "nonce": "0123"}
-    with workplace.database.read() as c:
+    with context.database.read() as c:
         record = [stored.observation for stored in observations.page(c, job.id, 0, 100_000)]
     replayed = replay(rated_method(rating_of(rating)), rating["seed"], record)
     assert replayed.evidence.head() == rating["evidence_digest"]

@@ -68,7 +68,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         path, field = ("/translate", "langpair") if len(codes) == 2 else ("/translateChain", "langpairs")
         return post_form(path, {field: "|".join(codes), "q": texts[0], "markUnknown": marks})
 
-    def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:  # noqa: ARG002 - one text a call
+    def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:  # noqa: ARG002 - one text a call
         body = response.json()
         status = body.get("responseStatus", 200) if isinstance(body, dict) else 200
         if status != 200:

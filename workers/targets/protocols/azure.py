@@ -79,7 +79,7 @@ class Azure(HttpTranslator[AzureSettings]):
         inputs = [{"text": text, "language": source_code, "targets": [{"language": target_code}]} for text in texts]
         return post_json(f"/translate?api-version={version}", {"inputs": inputs}, headers)
 
-    def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
+    def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         origin, body = response.origin, response.json()
         results = listed(
             body if self.settings.api_version == "3.0" else dig(body, "value", origin=origin), origin=origin

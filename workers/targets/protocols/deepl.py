@@ -70,7 +70,7 @@ class DeepL(HttpTranslator[DeepLSettings]):
             body["formality"] = self.settings.formality
         return post_json("/v2/translate", body)
 
-    def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
+    def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         origin = response.origin
         results = listed(dig(response.json(), "translations", origin=origin), origin=origin)
         return texts_of([dig(result, "text", origin=origin) for result in results], len(asks), origin=origin)

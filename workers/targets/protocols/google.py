@@ -90,7 +90,7 @@ class Google(HttpTranslator[GoogleSettings]):
         }
         return post_json(f"{self._parent}:translateText", body)
 
-    def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
+    def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         origin = response.origin
         path = ("data", "translations") if self.settings.version == "v2" else ("translations",)
         results = listed(dig(response.json(), *path, origin=origin), origin=origin)

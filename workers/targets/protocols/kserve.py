@@ -95,7 +95,7 @@ class Kserve(HttpPredictor[KserveSettings]):
                 return Failure("unsupported", f"the cell {name!r} is not a number, but a matrix can hold numbers only")
         return super()._refuse(ask)
 
-    def _ask_for(self, asks: Sequence[Prediction]) -> Request:
+    def _build_request(self, asks: Sequence[Prediction]) -> Request:
         settings = self.settings
         body: JsonObject = {"inputs": self._inputs(texts_in(asks), rows_in(asks))}
         if settings.content_type:
@@ -118,7 +118,7 @@ class Kserve(HttpPredictor[KserveSettings]):
         shape = [len(cells)] if self.settings.flat else [len(cells), 1]
         return {"name": name, "shape": shape, "datatype": DATATYPES[type(cells[0])], "data": cells}
 
-    def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
+    def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
         origin = response.origin
         outputs = listed(dig(json_of(response), "outputs", origin=origin), origin=origin)
         tensors = [read_tensor(output, len(asks), origin) for output in outputs if self._wanted(output, origin)]

@@ -67,7 +67,7 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
         }
         return post_json("/translate", body)
 
-    def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
+    def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         answer = dig(response.json(), "translatedText", origin=response.origin)
         texts = texts_of([answer] if isinstance(answer, str) else answer, len(asks), origin=response.origin)
         if all(_is_emoji_for_words(text, ask.text) for text, ask in zip(texts, asks, strict=True)):

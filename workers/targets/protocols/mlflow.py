@@ -45,7 +45,7 @@ class Mlflow(HttpPredictor[MlflowSettings]):
         "it has no keys of its own; a secret is sent as a bearer token, for a proxy before it",
     )
 
-    def _ask_for(self, asks: Sequence[Prediction]) -> Request:
+    def _build_request(self, asks: Sequence[Prediction]) -> Request:
         texts, rows = texts_in(asks), rows_in(asks)
         how = self.settings.input_format
         body = {how: list(texts)} if texts and how in {"instances", "inputs"} else {how: self._table(texts, rows)}
@@ -63,7 +63,7 @@ class Mlflow(HttpPredictor[MlflowSettings]):
             case _:
                 return list(rows)
 
-    def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
+    def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
         origin = response.origin
         predictions = dig(json_of(response), "predictions", origin=origin)
         if isinstance(predictions, dict):

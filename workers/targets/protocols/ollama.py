@@ -52,7 +52,7 @@ class Ollama(HttpPredictor[OllamaSettings]):
         "language models: releases before November 2025 give no probabilities at all; a choice is then the letter",
     )
 
-    def _ask_for(self, asks: Sequence[Prediction]) -> Request:
+    def _build_request(self, asks: Sequence[Prediction]) -> Request:
         body = {
             "model": model_of(asks, self.settings.model),
             "input": texts_in(asks),
@@ -61,7 +61,7 @@ class Ollama(HttpPredictor[OllamaSettings]):
         }
         return post_json("/api/embed", without_nulls(body))
 
-    def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - callers count
+    def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - callers count
         return listed(dig(json_of(response), "embeddings", origin=response.origin), origin=response.origin)
 
 
@@ -78,7 +78,7 @@ class OllamaModel(HttpLanguageModel[OllamaSettings]):
         super().__init__(target, settings, egress)
         self.batch_limit = 1
 
-    def _ask_for(self, asks: Sequence[Worded]) -> Request:
+    def _build_request(self, asks: Sequence[Worded]) -> Request:
         (ask,) = asks
         settings = self.settings
         options: JsonObject = {"temperature": 0.0, "seed": 0, "num_predict": settings.choice_tokens}
@@ -99,7 +99,7 @@ class OllamaModel(HttpLanguageModel[OllamaSettings]):
             body |= {"logprobs": True, "top_logprobs": settings.top_logprobs}
         return post_json("/api/chat", body)
 
-    def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:  # noqa: ARG002 - one question a call
+    def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:  # noqa: ARG002 - one question a call
         document = json_of(response)
         message = dig(document, "message", origin=response.origin)
         text, thinking = dig(message, "content", origin=response.origin), bool(message.get("thinking"))

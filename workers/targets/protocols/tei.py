@@ -41,7 +41,7 @@ class Tei(HttpPredictor[TeiSettings]):
         "/predict takes a list of two texts for one pair of texts; each text is sent in a list of its own",
     )
 
-    def _ask_for(self, asks: Sequence[Prediction]) -> Request:
+    def _build_request(self, asks: Sequence[Prediction]) -> Request:
         texts, truncate = texts_in(asks), self.settings.truncate
         if self.target.kind is Kind.EMBEDDER:
             body: JsonObject = {"inputs": texts, "normalize": self.settings.normalize, "truncate": truncate}
@@ -49,5 +49,5 @@ class Tei(HttpPredictor[TeiSettings]):
         body = {"inputs": [[text] for text in texts], "raw_scores": False, "truncate": truncate}
         return post_json("/predict", body)
 
-    def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - callers count
+    def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - callers count
         return listed(json_of(response), origin=response.origin)

@@ -42,7 +42,7 @@ class Tgi(HttpLanguageModel[TgiSettings]):
         "413 and 422 mean a text too long, 424 a failure of the model, 429 that it is busy",
     )
 
-    def _ask_for(self, asks: Sequence[Worded]) -> Request:
+    def _build_request(self, asks: Sequence[Worded]) -> Request:
         (ask,) = asks
         inputs = prompt_of(ask, self.settings.choice_instruction)
         parameters = {"details": True, **without_nulls(self._parameters(ask))}
@@ -59,7 +59,7 @@ class Tgi(HttpLanguageModel[TgiSettings]):
                 tokens, likely = settings.choice_tokens, settings.top_logprobs
                 return {"max_new_tokens": tokens, "do_sample": False, "top_n_tokens": likely}
 
-    def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
+    def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
         origin, document = response.origin, json_of(response)
         if isinstance(document, list) and len(document) == 1:  # Hugging Face's endpoints wrap the answer in a list
             document = document[0]

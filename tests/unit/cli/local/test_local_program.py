@@ -19,8 +19,7 @@ from store.core.settings import Settings
 from tests.support import local_models
 from workers.egress import CallFailed, Egress
 from workers.targets.adapter import Limits, Target
-from workers.targets.registry import protocols
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker, protocols
 
 KINDS = {Translate: Kind.TRANSLATOR, Regress: Kind.REGRESSOR, Embed: Kind.EMBEDDER}
 PROGRAM = shlex.join([sys.executable, local_models.__file__])

@@ -14,7 +14,7 @@ from lxml import etree
 from assay.catalog.shipped import specifications as shipped
 from assay.experiment import generator
 from cli.exits import Exit
-from cli.rating.ci_formats import Verdict, of_failure, of_rating
+from cli.rating.rate import Verdict, of_failure, of_rating
 from demo.server import DemoServer
 from tests.support.commands import run_command
 from tests.support.json_server import json_server

@@ -15,8 +15,7 @@ from demo.predictors.known import predictor
 from demo.predictors.rankers import FAIR, PARTIAL, POSITIONAL
 from demo.server import DemoServer
 from workers.egress import Egress
-from workers.targets.registry import connect
-from workers.targets.validation import read_target
+from workers.targets.registry import connect, read_target
 
 CUSTOM = SETTINGS["classifier", "custom"]
 GOOD, BAD = (

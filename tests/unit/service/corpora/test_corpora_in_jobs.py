@@ -9,7 +9,7 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from service.http.openapi.examples import EXAMPLES
+from service.http.openapi.document import EXAMPLES
 from store.jobs.tables import jobs
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from PIL import Image
 
-from service.http.openapi.examples import EXAMPLES
+from service.http.openapi.document import EXAMPLES
 from store.formats.image import MOST_BYTES
 
 pytestmark = pytest.mark.anyio

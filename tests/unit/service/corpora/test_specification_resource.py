@@ -6,7 +6,7 @@ import copy
 
 import pytest
 
-from service.http.openapi.examples import EXAMPLES
+from service.http.openapi.document import EXAMPLES
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 import pytest
 
 from service.http.problems import Problem
-from service.http.waits import OpenStreams
+from service.http.rate_limit import OpenStreams
 from service.jobs.events import EventStream
 from store.core.errors import StoreUnavailable
 from store.jobs.job import Event

@@ -11,8 +11,7 @@ from service.app import create_app
 from store.jobs import jobs
 from tests.unit.service.conftest import client_of
 from workers.targets.presets.preset import presets
-from workers.targets.registry import offered, protocols
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker, offered, protocols
 
 pytestmark = pytest.mark.anyio
 

@@ -16,9 +16,9 @@ from cli.rating.verify import NotVerified, RecordedFile, verify_file
 from service.app import create_app
 from tests.unit.service.conftest import client_of
 from web import add_pages
-from workers.engine.tasks import open_workplace
+from workers.engine.tasks import open_context
 from workers.run_job import run_job
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio
 
@@ -68,13 +68,13 @@ def body(name: str, **changes) -> dict:
 
 
 def work(settings, job_id: str) -> None:
-    workplace = open_workplace(settings)
+    context = open_context(settings)
     try:
-        thread = threading.Thread(target=run_job, args=(job_id, workplace, "here"))
+        thread = threading.Thread(target=run_job, args=(job_id, context, "here"))
         thread.start()
         thread.join()
     finally:
-        workplace.database.close()
+        context.database.close()
 
 
 @pytest.mark.slow

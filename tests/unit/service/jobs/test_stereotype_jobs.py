@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.http.openapi.examples import EXAMPLES
+from service.http.openapi.document import EXAMPLES
 
 pytestmark = pytest.mark.anyio
 

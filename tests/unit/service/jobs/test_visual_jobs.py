@@ -10,7 +10,7 @@ from PIL import Image
 from sqlalchemy import update
 
 from assay.methods.visual_stereotype.image_generation import draw_prompt
-from service.http.openapi.examples import EXAMPLES
+from service.http.openapi.document import EXAMPLES
 from store.corpora import items as corpus_items
 from store.corpora.tables import corpus_items as corpus_items_table
 

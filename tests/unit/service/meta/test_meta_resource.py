@@ -10,12 +10,12 @@ from time import process_time
 import pytest
 from jsonschema import Draft202012Validator
 
-from service.http.openapi.examples import EXAMPLES
+from service.http.openapi.document import EXAMPLES
 from service.jobs.schemas import RatingRequest
 from service.keys.schemas import KeyRequest
 from service.targets.schemas import TargetDescription
 from store.core.database import Database
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from store.jobs import jobs
-from store.targets import domains, refusals
+from store.targets import domains
 
 pytestmark = pytest.mark.anyio
 
@@ -63,7 +63,7 @@ async def test_suites_and_probes_are_409_if_the_host_refuses_ratings(agency, key
 
 async def test_a_job_for_a_host_with_a_recently_read_refusal_file_is_refused_at_once(agency, key, worker, request_body):
     with worker.database.write() as c:
-        refusals.keep(c, refusals.file_of(URL), True)
+        domains.keep(c, domains.file_of(URL), True)
     refused = await agency.post("/v1/jobs", json=request_body(), headers=key("other"))
     assert (refused.status_code, refused.json()["said_by"]) == (409, "file")
     assert f"{URL}/.well-known/assay.txt" in refused.json()["detail"]
@@ -72,7 +72,7 @@ async def test_a_job_for_a_host_with_a_recently_read_refusal_file_is_refused_at_
 async def test_an_earlier_rating_is_still_reused_after_its_host_refused_ratings(client, worker, request_body):
     rating_id = worker.rate((await client.post("/v1/jobs", json=request_body())).json()["id"])
     with worker.database.write() as c:
-        refusals.keep(c, refusals.file_of(URL), True)
+        domains.keep(c, domains.file_of(URL), True)
     again = await client.post("/v1/jobs", json=request_body(max_age_s=3600))
     assert (again.status_code, again.json()["rating"]["id"]) == (202, rating_id)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from service.http.openapi.examples import EXAMPLES
+from service.http.openapi.document import EXAMPLES
 from service.schedules.schemas import ScheduleChange, ScheduleRequest
 from service.suites.schemas import MAX_SUITE_BYTES, SuiteRequest
 

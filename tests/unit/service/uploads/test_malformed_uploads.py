@@ -5,7 +5,7 @@ import pytest
 from service.app import create_app
 from tests.support.malformed_spreadsheets import CASES
 from tests.unit.service.conftest import client_of
-from workers.targets.validation import TargetChecker
+from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio
 

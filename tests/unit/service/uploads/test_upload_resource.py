@@ -14,7 +14,7 @@ from assay.errors import SpecificationError
 from assay.experiment import generator
 from assay.methods import Alternation, ForcedChoice
 from assay.methods.shared.profiles import RecordProfiles
-from service.http.openapi.examples import EXAMPLES
+from service.http.openapi.document import EXAMPLES
 from service.http.problems import Problem
 from service.jobs.inputs import without_rows
 from service.targets.service import check_uploaded

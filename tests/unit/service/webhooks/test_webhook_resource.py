@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from sqlalchemy import delete, select, update
 
-from service.http.openapi.examples import EXAMPLES
+from service.http.openapi.document import EXAMPLES
 from service.webhooks.schemas import WebhookDescription
 from store.jobs import idempotency
 from store.jobs.tables import idempotency as kept_answers

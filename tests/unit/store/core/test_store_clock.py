@@ -2,8 +2,7 @@ import time
 
 from sqlalchemy import select
 
-from store.core.clock import iso, now_ms, read_clock
-from store.core.columns import ALPHABET, new_id
+from store.core.columns import ALPHABET, iso, new_id, now_ms, read_clock
 
 
 def test_database_clock_returns_whole_milliseconds(database):

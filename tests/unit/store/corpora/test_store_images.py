@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import func, insert, select, update
 
-from store.core.clock import now_ms
+from store.core.columns import now_ms
 from store.core.engines import VALUES_A_QUERY
 from store.corpora import images
 from store.corpora.tables import corpora, corpus_items

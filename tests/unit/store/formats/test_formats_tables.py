@@ -8,9 +8,8 @@ import pytest
 
 from assay.experiment import generator
 from store import formats
-from store.formats import CSV, PARQUET, Unreadable, csv_dialect, parquet_rows, table
-from store.formats.csv_dialect import LONGEST_LINE_BYTES
-from store.formats.csv_rows import LONGEST_CELL, MOST_COLUMNS, MOST_ROWS, is_formula
+from store.formats import CSV, PARQUET, Unreadable, csv_rows, parquet_rows, table
+from store.formats.csv_rows import LONGEST_CELL, LONGEST_LINE_BYTES, MOST_COLUMNS, MOST_ROWS, is_formula
 
 
 def inspected(content: bytes, purpose: str = "table", media_type: str = CSV, **reading: str):
@@ -323,7 +322,7 @@ def test_the_summary_says_how_cells_were_read():
 
 
 def test_the_lines_of_a_file_in_utf_16_are_not_longer_than_others(monkeypatch):
-    monkeypatch.setattr(csv_dialect, "LONGEST_LINE_BYTES", 1000)
+    monkeypatch.setattr(csv_rows, "LONGEST_LINE_BYTES", 1000)
     with pytest.raises(Unreadable, match="a line of more") as refused:
         inspected(("a\n1\n" + "x" * 500_000 + "\n").encode("utf-16"))
     assert refused.value.line == 3

@@ -65,7 +65,7 @@ def test_the_shown_position_is_the_order_of_the_claims(database, queued, seed):
     waiting = [queued(tenant=rng.choice("abcde")) for _ in range(12)]
     with database.read() as c:
         state = fair_order.state(c)
-        shown = {job.id: state.position(job.tenant, fair_order.own_before(c, job)) for job in waiting}
+        shown = {job.id: state.position(job.tenant, jobs.own_before(c, job)) for job in waiting}
     claimed = [claim_next(database, job.id).job.id for job in waiting]
     assert [shown[job_id] for job_id in claimed] == list(range(1, 13))
 
@@ -82,7 +82,7 @@ def test_a_new_job_has_the_position_stated_in_the_response_to_its_request(databa
         time.sleep(0.002)
         job = queued(tenant=tenant)
         with database.write() as c:
-            assert fair_order.state(c).position(tenant, fair_order.own_before(c, job)) == told[tenant]
+            assert fair_order.state(c).position(tenant, jobs.own_before(c, job)) == told[tenant]
             jobs.request_cancel(c, job.id, None)
 
 

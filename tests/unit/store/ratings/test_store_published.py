@@ -3,7 +3,7 @@ import time
 import pytest
 from sqlalchemy import text
 
-from store.core.clock import read_clock
+from store.core.columns import read_clock
 from store.ratings import published as published_ratings
 from store.targets import targets
 from store.targets.targets import NewTarget

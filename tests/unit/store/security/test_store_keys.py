@@ -1,7 +1,7 @@
 import pytest
 from sqlalchemy import update
 
-from store.core.clock import read_clock
+from store.core.columns import read_clock
 from store.security import keys, tables
 
 

@@ -9,7 +9,7 @@ import hashlib
 import pytest
 from sqlalchemy import func, insert, select, update
 
-from store.core.clock import read_clock
+from store.core.columns import read_clock
 from store.security import keys, sessions, tables
 from store.security.keys import USE_NOTED_MS
 from store.security.rights import Rule

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import SpecificationError
-from store.suites.recurrence import Recurrence
+from store.suites.schedules import Recurrence
 
 
 def ms(*date: int) -> int:

@@ -9,8 +9,7 @@ from sqlalchemy import update
 
 from store.jobs import jobs
 from store.suites import schedules, suites
-from store.suites.recurrence import Recurrence
-from store.suites.schedules import Bounds, NewSchedule, Orders, job_template
+from store.suites.schedules import Bounds, NewSchedule, Orders, Recurrence, job_template
 from store.suites.suites import Cell
 from store.suites.tables import schedules as table
 from store.targets import targets

@@ -6,7 +6,7 @@ Row 73 of docs/reliability.md: at c37b512 the calls of several tenants to one ho
 import pytest
 
 from store.core.errors import NotTheOwner, RatingsRefused
-from store.targets import domains, refusals
+from store.targets import domains
 
 URL, FILE = "https://api.example.com/v1", "https://api.example.com/.well-known/assay.txt"
 
@@ -19,18 +19,18 @@ def prove(database):
         with database.write() as c:
             claimed, _ = domains.add(c, tenant, host)
             verified = domains.checked(c, claimed.id, None)
-            return refusals.set_policy(c, verified, ratings)
+            return domains.set_policy(c, verified, ratings)
 
     return prove
 
 
 def standing(database, tenant="acme", url=URL):
     with database.read() as c:
-        return refusals.standing(c, tenant, url)
+        return domains.standing(c, tenant, url)
 
 
 def some_exist(database):
-    return bool(database.value_of(refusals.EXIST))
+    return bool(database.value_of(domains.EXIST))
 
 
 @pytest.mark.parametrize(
@@ -43,11 +43,11 @@ def some_exist(database):
     ],
 )
 def test_refusal_file_is_at_the_well_known_path_of_the_host(url, file):
-    assert refusals.file_of(url) == file
+    assert domains.file_of(url) == file
 
 
 def test_no_host_refuses_ratings_by_default(database):
-    assert standing(database) == refusals.Standing(False, None, False)
+    assert standing(database) == domains.Standing(False, None, False)
     assert not some_exist(database)
 
 
@@ -77,24 +77,24 @@ def test_only_the_tenant_with_the_newest_proof_of_ownership_can_refuse_ratings(d
     prove("owner", "allowed")
     assert standing(database).refusal is None
     with database.write() as c, pytest.raises(NotTheOwner, match="older than that of another tenant"):
-        refusals.set_policy(c, former, "refused")
+        domains.set_policy(c, former, "refused")
 
 
 def test_tenant_without_a_valid_proof_of_ownership_cannot_refuse_ratings(database):
     with database.write() as c:
         claimed, _ = domains.add(c, "stranger", "api.example.com")
         with pytest.raises(NotTheOwner, match="missing or expired"):
-            refusals.set_policy(c, claimed, "refused")
+            domains.set_policy(c, claimed, "refused")
 
 
 def test_content_of_a_refusal_file_is_cached_for_an_hour(database):
     with database.write() as c:
-        refusals.keep(c, FILE, True)
+        domains.keep(c, FILE, True)
     seen = standing(database)
     assert (seen.refusal.who, seen.refusal.where, seen.file_read) == ("file", FILE, True)
     with database.write() as c:
-        refusals.keep(c, FILE, False)
-    assert standing(database) == refusals.Standing(False, None, True)
+        domains.keep(c, FILE, False)
+    assert standing(database) == domains.Standing(False, None, True)
     with database.write() as c:
         c.exec_driver_sql("UPDATE refusal_files SET read_at = read_at - 3600001")
     assert not standing(database).file_read
@@ -105,8 +105,8 @@ def test_refusal_also_applies_to_links_of_a_chain_and_to_authors(database, prove
     free, refusing = {"base_url": "https://free.example"}, {"base_url": URL}
     chain = {"base_url": "", "settings": {"links": [free, refusing]}}
     with database.read() as c:
-        refusals.check(c, "acme", free, None)
-        refusals.check(c, "owner", chain, refusing)
+        domains.check(c, "acme", free, None)
+        domains.check(c, "owner", chain, refusing)
         for called in ((refusing, None), (chain, None), (free, refusing)):
             with pytest.raises(RatingsRefused, match=r"api\.example\.com must not be rated"):
-                refusals.check(c, "acme", *called)
+                domains.check(c, "acme", *called)

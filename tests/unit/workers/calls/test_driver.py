@@ -16,8 +16,7 @@ from assay.experiment import Session, generator
 from assay.model import Finding, Kind, Probe, Reply, Translate, Write
 from store.jobs.jobs import LedgerEntry
 from workers.calls.driver import CalledService, Driver, TargetRefused, TargetUnavailable
-from workers.calls.limits import Breaker, Budget, Lane, Patience
-from workers.calls.shared_rate_limits import LocalTraffic, Pace
+from workers.calls.limits import Breaker, Budget, Lane, LocalTraffic, Pace, Patience
 from workers.egress import CallFailed
 from workers.targets.adapter import Limits
 from workers.targets.chain.roles import Roles

@@ -31,13 +31,13 @@ from store.jobs import jobs
 from store.jobs.jobs import Job
 from store.ratings.experiment_json import dump_method
 from store.security.secrets import Vault
-from store.targets import domains, refusals
+from store.targets import domains
 from tests.support.concurrency import run_concurrently
 from tests.support.jobs import new_job
 from workers.calls.host_limits import FILE_BYTES, HostLimits
-from workers.calls.shared_rate_limits import LocalTraffic
+from workers.calls.limits import LocalTraffic
 from workers.egress import CallFailed, Egress
-from workers.engine.worker_context import Workplace
+from workers.engine.worker_context import WorkerContext
 from workers.job_targets import open_services, with_circumstances
 from workers.run_job import run_job
 
@@ -111,20 +111,20 @@ def host() -> Iterator[Host]:
 
 
 @pytest.fixture
-def open_workplace(sqlite_url: str, tmp_path: Path) -> Iterator[Callable[..., Workplace]]:
-    """Function that opens a workplace; keyword arguments are settings."""
+def open_context(sqlite_url: str, tmp_path: Path) -> Iterator[Callable[..., WorkerContext]]:
+    """Function that opens a context; keyword arguments are settings."""
     database = Database(sqlite_url)
 
-    def open_one(**more) -> Workplace:
+    def open_one(**more) -> WorkerContext:
         given = {"data_dir": tmp_path, "database_url": sqlite_url, "egress_allow": "127.0.0.0/8", "call_attempts": 1}
         settings = Settings(**given | {"host_exempt": ""} | more)
-        return Workplace(database, Vault.from_settings(settings), settings)
+        return WorkerContext(database, Vault.from_settings(settings), settings)
 
     yield open_one
     database.close()
 
 
-def add(workplace: Workplace, url: str, tenant: str = "acme", *, secret: str | None = None, **more) -> Job:
+def add(context: WorkerContext, url: str, tenant: str = "acme", *, secret: str | None = None, **more) -> Job:
     """Add a rating job of a tenant."""
     target = {
         "name": "a service",
@@ -136,41 +136,41 @@ def add(workplace: Workplace, url: str, tenant: str = "acme", *, secret: str | N
     }
     asked = new_job(tenant=tenant, target=target, experiment=dump_method(RoundTrip("gender")), **more)
     if secret is not None:
-        sealed = workplace.vault.seal_for_target(secret, tenant=tenant, target=asked.id, described=target)
+        sealed = context.vault.seal_for_target(secret, tenant=tenant, target=asked.id, described=target)
         asked = type(asked)(**vars(asked) | {"sealed_secret": sealed})
-    with workplace.database.write() as connection:
+    with context.database.write() as connection:
         return jobs.add(connection, asked)
 
 
-def run(workplace: Workplace, job: Job) -> Job:
-    run_job(job.id, workplace, "here")
-    with workplace.database.read() as connection:
+def run(context: WorkerContext, job: Job) -> Job:
+    run_job(job.id, context, "here")
+    with context.database.read() as connection:
         found = jobs.find(connection, job.id, None)
     assert found is not None
     return found
 
 
-def rate(workplace: Workplace, url: str, tenant: str = "acme", **more) -> Job:
+def rate(context: WorkerContext, url: str, tenant: str = "acme", **more) -> Job:
     """Add a job and run it; the service cannot be rated, so that its first answers end the job."""
-    return run(workplace, add(workplace, url, tenant, **more))
+    return run(context, add(context, url, tenant, **more))
 
 
-def prove(workplace: Workplace, host: str, tenant: str, ratings: str = "allowed") -> None:
+def prove(context: WorkerContext, host: str, tenant: str, ratings: str = "allowed") -> None:
     """Record a tenant's proof of a host, and whether it refuses ratings."""
-    with workplace.database.write() as c:
+    with context.database.write() as c:
         domain, _ = domains.add(c, tenant, host)
         verified = domains.checked(c, domain.id, None)
-        refusals.set_policy(c, verified, ratings)
+        domains.set_policy(c, verified, ratings)
 
 
-def call_often(workplace: Workplace, url: str, tenants: list[str], calls: int) -> None:
+def call_often(context: WorkerContext, url: str, tenants: list[str], calls: int) -> None:
     """Run one job of each tenant concurrently; each job makes all its calls concurrently."""
-    added = [add(workplace, url, tenant) for tenant in tenants]
+    added = [add(context, url, tenant) for tenant in tenants]
 
     async def of_one(job: Job) -> None:
-        async with workplace.traffic() as traffic:
-            limits = HostLimits(workplace.database, workplace.settings, job.tenant, job.id, traffic, generator(1))
-            settings = workplace.settings
+        async with context.traffic() as traffic:
+            limits = HostLimits(context.database, context.settings, job.tenant, job.id, traffic, generator(1))
+            settings = context.settings
             async with Egress(settings.egress_networks, exempt=settings.exempt_networks, hosts=limits) as egress:
                 await asyncio.gather(*(egress.send("GET", f"{url}/{n}", timeout_s=5) for n in range(calls)))
 
@@ -185,19 +185,19 @@ def counted(request) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_tenants_together_do_not_exceed_the_concurrency_of_a_host(host, open_workplace, counted):
+def test_tenants_together_do_not_exceed_the_concurrency_of_a_host(host, open_context, counted):
     # earlier, three tenants with 12 calls each made 36 at once
     host.pause_s = 0.2
-    workplace = open_workplace(host_rate=1000, host_concurrency=5, **counted)
-    call_often(workplace, host.url, ["acme", "rival", "third"], 12)
+    context = open_context(host_rate=1000, host_concurrency=5, **counted)
+    call_often(context, host.url, ["acme", "rival", "third"], 12)
     assert len(host.paths) >= 36
     assert 3 <= host.most_at_once <= 5
 
 
-def test_tenants_together_do_not_exceed_the_call_rate_of_a_host(host, open_workplace, counted):
+def test_tenants_together_do_not_exceed_the_call_rate_of_a_host(host, open_context, counted):
     # earlier, each tenant had its own rate limit, or none
-    workplace = open_workplace(host_rate=20, **counted)
-    call_often(workplace, host.url, ["acme", "rival"], 12)
+    context = open_context(host_rate=20, **counted)
+    call_often(context, host.url, ["acme", "rival"], 12)
     calls = len(host.starts)
     assert calls >= 24
     assert max(host.starts) - min(host.starts) >= (calls - 1) / 20 - 0.1
@@ -208,27 +208,27 @@ def test_by_default_a_host_gets_20_calls_a_second_and_16_at_a_time():
     assert (settings.host_rate, settings.host_concurrency, settings.host_cooldown_s) == (20, 16, 600)
 
 
-def test_hosts_in_the_operators_networks_have_no_limits_and_their_refusal_file_is_not_read(host, open_workplace):
+def test_hosts_in_the_operators_networks_have_no_limits_and_their_refusal_file_is_not_read(host, open_context):
     # exempt hosts keep the embedded service, the demo and the tests fast
     host.pause_s = 0.3
-    workplace = open_workplace(host_exempt=None, host_rate=1, host_concurrency=1)
-    call_often(workplace, host.url, ["acme", "rival"], 8)
+    context = open_context(host_exempt=None, host_rate=1, host_concurrency=1)
+    call_often(context, host.url, ["acme", "rival"], 8)
     assert len(host.paths) == 16
     assert host.most_at_once > 4
     assert FILE not in host.paths
 
 
-def test_tenant_that_proved_ownership_of_a_host_is_bound_only_by_the_limits_of_its_target(host, open_workplace):
+def test_tenant_that_proved_ownership_of_a_host_is_bound_only_by_the_limits_of_its_target(host, open_context):
     host.pause_s = 0.3
-    workplace = open_workplace(host_rate=1, host_concurrency=1)
-    prove(workplace, host.name, "acme")
-    call_often(workplace, host.url, ["acme"], 10)
+    context = open_context(host_rate=1, host_concurrency=1)
+    prove(context, host.name, "acme")
+    call_often(context, host.url, ["acme"], 10)
     assert len(host.paths) == 10
     assert host.most_at_once > 4
 
 
-def test_all_spellings_of_a_host_name_share_one_call_rate(open_workplace):
-    workplace = open_workplace()
+def test_all_spellings_of_a_host_name_share_one_call_rate(open_context):
+    context = open_context()
     spellings = ("http://A.example/x", "http://a.example.:80/", "https://a.example:443", "https://a.example/y?z")
     booked = set()
 
@@ -238,7 +238,7 @@ def test_all_spellings_of_a_host_name_share_one_call_rate(open_workplace):
             return await super().book(lane, per_second)
 
     async def visit():
-        limits = HostLimits(workplace.database, workplace.settings, "acme", "a job", Recorded(), generator(1))
+        limits = HostLimits(context.database, context.settings, "acme", "a job", Recorded(), generator(1))
         for url in spellings:
             async with limits.turn(url, 1):
                 pass
@@ -247,18 +247,18 @@ def test_all_spellings_of_a_host_name_share_one_call_rate(open_workplace):
     assert len(booked) == 1
 
 
-def test_six_names_of_one_server_share_its_call_rate(host, open_workplace, counted):
+def test_six_names_of_one_server_share_its_call_rate(host, open_context, counted):
     # earlier, a server with six names got six times the calls
-    workplace = open_workplace(host_rate=20, **counted)
+    context = open_context(host_rate=20, **counted)
     port = host.url.rpartition(":")[2]
 
     async def resolve(name: str, port: int) -> list[str]:
         return ["127.0.0.2"]
 
     async def call_all() -> None:
-        async with workplace.traffic() as traffic:
-            limits = HostLimits(workplace.database, workplace.settings, "acme", "a job", traffic, generator(1))
-            allowed = workplace.settings.egress_networks
+        async with context.traffic() as traffic:
+            limits = HostLimits(context.database, context.settings, "acme", "a job", traffic, generator(1))
+            allowed = context.settings.egress_networks
             async with Egress(allowed, resolve=resolve, hosts=Unasked(limits)) as egress:
                 names = [f"http://name-{number % 6}.example:{port}/" for number in range(18)]
                 await asyncio.gather(*(egress.send("GET", name, timeout_s=5) for name in names))
@@ -340,26 +340,26 @@ def test_limits_apply_when_a_host_name_resolves_to_an_address_outside_the_exempt
 
 
 # ---------------------------------------------------------------------------- cooldown between ratings
-def test_second_tenants_rating_waits_and_its_status_says_why_and_until_when(host, open_workplace):
+def test_second_tenants_rating_waits_and_its_status_says_why_and_until_when(host, open_context):
     # earlier, any number of tenants could rate a host one after the other
-    workplace = open_workplace()
-    first, second = rate(workplace, host.url), add(workplace, host.url, "rival", deadline_s=3600)
+    context = open_context()
+    first, second = rate(context, host.url), add(context, host.url, "rival", deadline_s=3600)
     calls = len(host.paths)
-    waiting = run(workplace, second)
+    waiting = run(context, second)
     assert (first.status, waiting.status) == ("failed", "queued")
     assert abs(waiting.next_run_at - first.finished_at - 600_000) < 50
     assert host.name in waiting.waits_why
     assert "10 minutes" in waiting.waits_why
     assert "before 20" in waiting.waits_why
     assert len(host.paths) == calls
-    with workplace.database.read() as c:
+    with context.database.read() as c:
         assert jobs.events(c, second.id, 0)[-1].data["why"] == waiting.waits_why
 
 
-def test_rating_that_would_have_to_wait_beyond_its_deadline_fails_with_the_reason(host, open_workplace):
-    workplace = open_workplace()
-    rate(workplace, host.url)
-    ended = rate(workplace, host.url, "rival", deadline_s=60)
+def test_rating_that_would_have_to_wait_beyond_its_deadline_fails_with_the_reason(host, open_context):
+    context = open_context()
+    rate(context, host.url)
+    ended = rate(context, host.url, "rival", deadline_s=60)
     assert (ended.status, ended.error["code"], ended.error["reason"]) == (
         "failed",
         "target_unavailable",
@@ -368,166 +368,164 @@ def test_rating_that_would_have_to_wait_beyond_its_deadline_fails_with_the_reaso
     assert "larger deadline_s" in ended.error["detail"]
 
 
-def test_waiting_job_starts_after_the_cooldown_of_the_host(host, open_workplace):
-    workplace = open_workplace(host_cooldown_s=1)
-    rate(workplace, host.url)
-    second = rate(workplace, host.url, "rival")
+def test_waiting_job_starts_after_the_cooldown_of_the_host(host, open_context):
+    context = open_context(host_cooldown_s=1)
+    rate(context, host.url)
+    second = rate(context, host.url, "rival")
     assert second.status == "queued"
     until = time.monotonic() + 30
     while second.status == "queued" and time.monotonic() < until:
         time.sleep(0.1)
-        second = run(workplace, second)
+        second = run(context, second)
     assert (second.status, second.waits_why) == ("failed", None)
     assert second.error["code"] == "target_unfit"
 
 
 @pytest.mark.parametrize("how", ["secret", "proof", "exempt", "no rest"])
-def test_job_with_a_secret_or_proof_of_the_host_or_a_waiver_of_the_operator_skips_the_cooldown(
-    host, open_workplace, how
-):
+def test_job_with_a_secret_or_proof_of_the_host_or_a_waiver_of_the_operator_skips_the_cooldown(host, open_context, how):
     more = {"exempt": {"host_exempt": None}, "no rest": {"host_cooldown_s": 0}}.get(how, {})
-    workplace = open_workplace(**more)
+    context = open_context(**more)
     if how == "proof":
-        prove(workplace, host.name, "rival")
-    rate(workplace, host.url)
-    ended = rate(workplace, host.url, "rival", secret="a secret of the host" if how == "secret" else None)
+        prove(context, host.name, "rival")
+    rate(context, host.url)
+    ended = rate(context, host.url, "rival", secret="a secret of the host" if how == "secret" else None)
     assert ended.status == "failed"
     assert ended.error["code"] == "target_unfit"
 
 
 # ---------------------------------------------------------------------------- refusals
 @pytest.mark.parametrize("text", [NO, "disallow:*", "User-agent: assay\r\n  DISALLOW : /   # nothing\r\n"])
-def test_a_host_that_refuses_ratings_in_its_file_is_not_rated(host, open_workplace, text):
+def test_a_host_that_refuses_ratings_in_its_file_is_not_rated(host, open_context, text):
     # earlier, a host could not refuse ratings
     host.file = text
-    ended = rate(open_workplace(), host.url)
+    ended = rate(open_context(), host.url)
     assert (ended.status, ended.error["code"], ended.error["reason"]) == ("failed", "ratings_refused", "file")
     assert f"{host.url}{FILE}" in ended.error["detail"]
     assert host.paths == [FILE]
 
 
 @pytest.mark.parametrize("text", [None, "", "Allow: *", "Disallow:", "# Disallow: *", "Disallow: /private"])
-def test_host_whose_refusal_file_is_missing_or_refuses_nothing_is_called(host, open_workplace, text):
+def test_host_whose_refusal_file_is_missing_or_refuses_nothing_is_called(host, open_context, text):
     host.file = text
-    ended = rate(open_workplace(), host.url)
+    ended = rate(open_context(), host.url)
     assert ended.error["code"] == "target_unfit"
     assert host.paths[0] == FILE
     assert len(host.paths) > 1
 
 
-def test_refusal_file_is_read_once_an_hour_and_not_for_each_job(host, open_workplace):
-    workplace = open_workplace(host_cooldown_s=0)
+def test_refusal_file_is_read_once_an_hour_and_not_for_each_job(host, open_context):
+    context = open_context(host_cooldown_s=0)
     for tenant in ("acme", "rival", "third"):
-        rate(workplace, host.url, tenant)
+        rate(context, host.url, tenant)
     assert host.paths.count(FILE) == 1
-    with workplace.database.write() as c:
+    with context.database.write() as c:
         c.exec_driver_sql("UPDATE refusal_files SET read_at = read_at - 3600001")
     host.file = NO
-    assert rate(workplace, host.url).error["code"] == "ratings_refused"
+    assert rate(context, host.url).error["code"] == "ratings_refused"
 
 
-def expire(workplace: Workplace, column: str) -> None:
+def expire(context: WorkerContext, column: str) -> None:
     """Let an hour pass for the stored answers, or for the pauses after failures."""
-    with workplace.database.write() as c:
+    with context.database.write() as c:
         c.exec_driver_sql(f"UPDATE refusal_files SET {column} = {column} - 3600001")
 
 
 @pytest.mark.parametrize("status", [200, 301, 429, 500, 503])
 def test_a_file_that_could_never_be_read_is_no_consent_for_an_hour_and_is_soon_requested_again(
-    host, open_workplace, status
+    host, open_context, status
 ):
     # earlier, a file behind a redirect, an error or a time-out counted as consent for an hour
     host.file, host.file_status = NO + " " * (FILE_BYTES if status == 200 else 0), status
-    workplace = open_workplace(host_cooldown_s=0)
-    assert rate(workplace, host.url).error["code"] == "target_unfit"
-    with workplace.database.read() as c:
-        known = refusals.standing(c, "acme", host.url)
+    context = open_context(host_cooldown_s=0)
+    assert rate(context, host.url).error["code"] == "target_unfit"
+    with context.database.read() as c:
+        known = domains.standing(c, "acme", host.url)
         retry_at = c.exec_driver_sql("SELECT retry_at FROM refusal_files").scalar_one()
         assert not known.wish_known
         assert retry_at / 1000 - time.time() <= 60
-    rate(workplace, host.url, "rival")
+    rate(context, host.url, "rival")
     assert host.paths.count(FILE) == 1, "not for each job"
-    expire(workplace, "retry_at")
+    expire(context, "retry_at")
     host.file, host.file_status = NO, 200
-    assert rate(workplace, host.url).error["code"] == "ratings_refused"
+    assert rate(context, host.url).error["code"] == "ratings_refused"
 
 
-def test_the_last_known_answer_counts_while_the_file_cannot_be_read(host, open_workplace):
-    workplace = open_workplace(host_cooldown_s=0)
+def test_the_last_known_answer_counts_while_the_file_cannot_be_read(host, open_context):
+    context = open_context(host_cooldown_s=0)
     host.file = NO
-    assert rate(workplace, host.url).error["code"] == "ratings_refused"
+    assert rate(context, host.url).error["code"] == "ratings_refused"
     for _ in range(3):
-        expire(workplace, "read_at")
-        expire(workplace, "retry_at")
+        expire(context, "read_at")
+        expire(context, "retry_at")
         host.file_status = 503
-        assert rate(workplace, host.url).error["code"] == "ratings_refused"
+        assert rate(context, host.url).error["code"] == "ratings_refused"
     host.file, host.file_status = "", 200
-    expire(workplace, "retry_at")
-    assert rate(workplace, host.url).error["code"] == "target_unfit"
+    expire(context, "retry_at")
+    assert rate(context, host.url).error["code"] == "target_unfit"
 
 
 @pytest.mark.parametrize(("kind", "protocol"), [("embedder", "tei"), ("translator", "libretranslate")])
-def test_a_rating_by_a_short_public_list_says_what_it_does_not_cover(host, open_workplace, kind, protocol):
-    workplace = open_workplace(host_cooldown_s=0, host_rate=1000)
-    described = add(workplace, host.url)
+def test_a_rating_by_a_short_public_list_says_what_it_does_not_cover(host, open_context, kind, protocol):
+    context = open_context(host_cooldown_s=0, host_rate=1000)
+    described = add(context, host.url)
     job = replace(described, target={**described.target, "kind": kind, "protocol": protocol, "settings": {}})
     method = Association(specification="weat-7") if kind == "embedder" else RoundTrip("gender")
 
     async def circumstances():
-        async with open_services(workplace, job) as (service, _):
+        async with open_services(context, job) as (service, _):
             return with_circumstances(Finding(method.method, "gender", (), 0.95, 0.1), service, method)
 
     sentences = [explain(reason, Vocabulary.of(method)) for reason in asyncio.run(circumstances()).reasons]
     assert any("short public list" in sentence for sentence in sentences) is (kind == "embedder")
 
 
-def test_a_rating_of_a_host_whose_refusal_file_could_not_be_read_says_so(host, open_workplace):
+def test_a_rating_of_a_host_whose_refusal_file_could_not_be_read_says_so(host, open_context):
     host.file, host.file_status = "", 500
-    workplace = open_workplace(host_cooldown_s=0, host_rate=1000)
-    job = add(workplace, host.url)
+    context = open_context(host_cooldown_s=0, host_rate=1000)
+    job = add(context, host.url)
 
     async def circumstances():
-        async with open_services(workplace, job) as (service, _):
+        async with open_services(context, job) as (service, _):
             return with_circumstances(Finding("round-trip", "gender", (), 0.95, 0.1), service, RoundTrip("gender"))
 
     (reason,) = asyncio.run(circumstances()).reasons
     assert (reason.code, reason.facts) == ("host-wish-unknown", {"hosts": host.name})
     assert host.name in explain(reason, Vocabulary.of(RoundTrip))
     host.file_status = 404
-    expire(workplace, "retry_at")
+    expire(context, "retry_at")
     assert asyncio.run(circumstances()).reasons == ()
 
 
 @pytest.mark.slow
-def test_an_unreachable_host_does_not_count_as_refusing_ratings(open_workplace):
-    ended = rate(open_workplace(), "http://127.0.0.2:1")
+def test_an_unreachable_host_does_not_count_as_refusing_ratings(open_context):
+    ended = rate(open_context(), "http://127.0.0.2:1")
     assert (ended.error["code"], ended.error["reason"]) == ("target_unavailable", "connect")
 
 
 @pytest.mark.parametrize("exempt", [None, ""])
-def test_verified_owner_refuses_ratings_by_others_and_may_rate_its_own_host(host, open_workplace, exempt):
-    workplace = open_workplace(host_exempt=exempt)
-    prove(workplace, host.name, "owner", ratings="refused")
-    refused = rate(workplace, host.url)
+def test_verified_owner_refuses_ratings_by_others_and_may_rate_its_own_host(host, open_context, exempt):
+    context = open_context(host_exempt=exempt)
+    prove(context, host.name, "owner", ratings="refused")
+    refused = rate(context, host.url)
     assert (refused.error["code"], refused.error["reason"]) == ("ratings_refused", "owner")
     assert "verified owner" in refused.error["detail"]
     assert host.paths == []
-    assert rate(workplace, host.url, "owner").error["code"] == "target_unfit"
+    assert rate(context, host.url, "owner").error["code"] == "target_unfit"
 
 
-def test_host_in_the_operators_networks_is_not_asked_for_its_refusal_file(host, open_workplace):
+def test_host_in_the_operators_networks_is_not_asked_for_its_refusal_file(host, open_context):
     host.file = NO
-    assert rate(open_workplace(host_exempt=None), host.url).error["code"] == "target_unfit"
+    assert rate(open_context(host_exempt=None), host.url).error["code"] == "target_unfit"
     assert FILE not in host.paths
 
 
-def test_an_author_that_refuses_ratings_is_not_called(host, open_workplace):
+def test_an_author_that_refuses_ratings_is_not_called(host, open_context):
     host.file = NO
-    workplace = open_workplace()
+    context = open_context()
     author = {
         "name": "author", "kind": "language-model", "protocol": "openai-chat", "base_url": host.url,
         "settings": {"model": "m"}, "limits": {},
     }  # fmt: skip
-    ended = rate(workplace, "http://127.0.0.2:1", author=author, request_digest=digest_of("with author"))
+    ended = rate(context, "http://127.0.0.2:1", author=author, request_digest=digest_of("with author"))
     assert ended.error["code"] == "ratings_refused"
     assert host.paths == [FILE]

@@ -6,8 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from assay.experiment import generator
-from workers.calls.limits import Lane
-from workers.calls.shared_rate_limits import LocalTraffic, TrafficOnRedis, lane_of
+from workers.calls.limits import Lane, LocalTraffic, TrafficOnRedis, lane_of
 from workers.targets.adapter import Limits
 
 

@@ -12,7 +12,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from workers.egress.quotation import LONGEST, Quoter, spellings
+from workers.egress.failures import LONGEST, Quoter, spellings
 
 SECRET = 'sk+live/9f3b7c21=d"e&4a5b'
 

@@ -15,7 +15,7 @@ from store.jobs.jobs import Job
 from store.security.secrets import Vault
 from tests.support.jobs import new_job, run_to_end
 from tests.support.json_server import json_server
-from workers.engine.worker_context import Workplace
+from workers.engine.worker_context import WorkerContext
 
 
 def echoing(body: dict[str, Any]) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def probe(database_url: str, folder: Path, url: str) -> Job:
     }
     new = new_job(kind="probe", target=target, experiment=None, request_digest="probe of a model", max_calls=100)
     with closing(Database(database_url)) as database:
-        return run_to_end(Workplace(database, Vault.from_settings(settings), settings), new)
+        return run_to_end(WorkerContext(database, Vault.from_settings(settings), settings), new)
 
 
 def test_dry_run_lists_the_kinds_of_question_that_a_language_model_answers(database_url, tmp_path, serve):

@@ -8,12 +8,10 @@ from sqlalchemy import update
 from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs import jobs
-from store.jobs.dispatch import reconciler_lock
-from store.jobs.jobs import NewJob
+from store.jobs.jobs import NewJob, reconciler_lock
 from store.ratings import expiry
 from store.suites import schedules
-from store.suites.recurrence import Recurrence
-from store.suites.schedules import NewSchedule, Orders, job_template
+from store.suites.schedules import NewSchedule, Orders, Recurrence, job_template
 from store.suites.tables import schedules as table
 from store.webhooks import outbox
 from tests.support.jobs import new_job

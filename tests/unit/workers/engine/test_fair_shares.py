@@ -17,7 +17,7 @@ from tests.support.counting_target import CountingTarget, rating_request
 from tests.support.jobs import new_job
 from workers.engine.celery_app import make_celery
 from workers.engine.embedded import EmbeddedWorker
-from workers.engine.tasks import open_workplace
+from workers.engine.tasks import open_context
 
 GREEDY, SLOTS = 8, 4
 
@@ -39,12 +39,12 @@ def test_slow_jobs_of_one_tenant_leave_a_slot_for_another_and_all_are_finished(s
         worker_concurrency=SLOTS,
         reconcile_s=3600,  # so that only the ends of jobs announce the jobs that wait
     )
-    workplace = open_workplace(settings)
+    context = open_context(settings)
 
     def post(tenant: str, number: int, target: CountingTarget, worker: EmbeddedWorker) -> str:
         request = rating_request(target.url(f"{tenant}-{number}"), number)
         method = parse_method(request["experiment"])
-        with workplace.database.write() as connection:
+        with context.database.write() as connection:
             new = new_job(
                 tenant=tenant,
                 target=request["target"],
@@ -57,11 +57,11 @@ def test_slow_jobs_of_one_tenant_leave_a_slot_for_another_and_all_are_finished(s
         return job.id
 
     def by_status(tenant: str) -> dict[str, int]:
-        with workplace.database.read() as connection:
+        with context.database.read() as connection:
             return jobs.counts_by_status(connection, tenant)
 
     with CountingTarget(delay_s=2) as target:
-        worker = EmbeddedWorker(make_celery(settings), workplace, concurrency=SLOTS)
+        worker = EmbeddedWorker(make_celery(settings), context, concurrency=SLOTS)
         worker.start()
         try:
             for number in range(GREEDY):
@@ -75,4 +75,4 @@ def test_slow_jobs_of_one_tenant_leave_a_slot_for_another_and_all_are_finished(s
             wait_until(lambda: by_status("modest") == {"succeeded": 1})
         finally:
             worker.close()
-            workplace.database.close()
+            context.database.close()

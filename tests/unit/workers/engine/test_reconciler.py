@@ -14,7 +14,7 @@ from tests.support.jobs import new_job
 from tests.support.redis import RedisServer
 from workers.engine.celery_app import make_celery
 from workers.engine.reconciler import BATCH, reconcile, tidy
-from workers.engine.tasks import Doorbell
+from workers.engine.tasks import JobNotifier
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_number_of_messages_at_the_broker_is_limited(database, monkeypatch):
 
 def test_dispatcher_counts_the_messages_that_no_worker_has_received():
     app = make_celery(Settings())
-    bell = Doorbell(app)
+    bell = JobNotifier(app)
     assert bell.unheard() == 0
     bell("job_1")
     assert bell.unheard() == 1
@@ -108,7 +108,7 @@ def test_dispatcher_counts_the_messages_that_no_worker_has_received():
 @pytest.mark.slow
 def test_jobs_are_announced_again_after_the_broker_was_restarted():
     with RedisServer.running() as redis:
-        bell = Doorbell(make_celery(Settings(broker_url=redis.url)))
+        bell = JobNotifier(make_celery(Settings(broker_url=redis.url)))
         bell("job_1")
         assert bell.unheard() == 1
         redis.stop()

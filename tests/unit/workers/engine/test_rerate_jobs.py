@@ -22,7 +22,7 @@ from store.ratings.ratings import StoredRating
 from store.ratings.tables import ratings as rows
 from store.security.secrets import Vault
 from tests.support.jobs import new_job, run_to_end
-from workers.engine.worker_context import Workplace
+from workers.engine.worker_context import WorkerContext
 
 NEXT = replace(
     shipped().current,
@@ -41,15 +41,15 @@ def services() -> Iterator[DemoServer]:
 
 
 @pytest.fixture
-def workplace(database_url: str, tmp_path: Path) -> Iterator[Workplace]:
+def context(database_url: str, tmp_path: Path) -> Iterator[WorkerContext]:
     settings = Settings(data_dir=tmp_path, database_url=database_url, egress_allow="127.0.0.0/8")
     database = Database(database_url)
-    yield Workplace(database, Vault.from_settings(settings), settings, methodologies=WITH_NEXT)
+    yield WorkerContext(database, Vault.from_settings(settings), settings, methodologies=WITH_NEXT)
     database.close()
 
 
 @pytest.fixture
-def post(workplace: Workplace) -> Callable[..., Job]:
+def post(context: WorkerContext) -> Callable[..., Job]:
     """Post a job and run it to its end."""
 
     def post(kind: str, experiment: dict, base_url: str | None = None, tenant: str = "default") -> Job:
@@ -62,24 +62,24 @@ def post(workplace: Workplace) -> Callable[..., Job]:
             "limits": {"concurrency": 8, "timeout_s": 5},
         }
         new = new_job(tenant=tenant, kind=kind, target=target, experiment=experiment, request_digest=kind, expected=0)
-        return run_to_end(workplace, new)
+        return run_to_end(context, new)
 
     return post
 
 
 @pytest.fixture
-def rating(workplace: Workplace, services: DemoServer, post: Callable[..., Job]) -> StoredRating:
+def rating(context: WorkerContext, services: DemoServer, post: Callable[..., Job]) -> StoredRating:
     """Rate a translator that turns almost half of all women into men."""
     job = post("rating", dump_method(RoundTrip("gender")), services.url("she-to-he-45"))
-    with workplace.database.read() as c:
+    with context.database.read() as c:
         found = ratings.find(c, str(job.rating_id), "default")
     assert found is not None
     assert found.letter == "BS"
     return found
 
 
-def test_rerated_letter_is_the_jobs_result_and_is_stored_with_the_rating(workplace, rating, post):
-    with workplace.database.read() as c:
+def test_rerated_letter_is_the_jobs_result_and_is_stored_with_the_rating(context, rating, post):
+    with context.database.read() as c:
         before = len(observations.page(c, rating.job_id, 0, 10_000))
     job = post("rerate", {"rating": rating.id, "version": "2.0.0"})
     assert (job.status, job.stage, job.rating_id, job.calls) == ("succeeded", "rerated", None, 0)
@@ -89,7 +89,7 @@ def test_rerated_letter_is_the_jobs_result_and_is_stored_with_the_rating(workpla
         "letter": "DSBS",
         "declared": True,
     }
-    with workplace.database.read() as c:
+    with context.database.read() as c:
         (kept,) = rerated.of_rating(c, rating.id)
         assert ratings.find(c, rating.id, "default") == rating
         assert len(observations.page(c, rating.job_id, 0, 10_000)) == before
@@ -103,8 +103,8 @@ def test_rerating_by_its_own_version_gives_the_letter_and_probabilities_of_the_r
     assert job.result["probabilities"] == rating.document["probabilities"]
 
 
-def test_rerating_of_a_rating_by_a_removed_version_fails_and_names_the_version(workplace, rating, post):
-    with workplace.database.write() as c:
+def test_rerating_of_a_rating_by_a_removed_version_fails_and_names_the_version(context, rating, post):
+    with context.database.write() as c:
         old = {"version": "1.2.0", "digest": "sha256:12"}
         c.execute(update(rows).values(document={**rating.document, "methodology": old}, methodology_version="1.2.0"))
     job = post("rerate", {"rating": rating.id, "version": "2.0.0"})
@@ -112,20 +112,20 @@ def test_rerating_of_a_rating_by_a_removed_version_fails_and_names_the_version(w
     assert "made under methodology 1.2.0" in job.error["detail"]
 
 
-def test_second_rerating_replaces_the_first(workplace, rating, post):
+def test_second_rerating_replaces_the_first(context, rating, post):
     for _ in range(2):
         post("rerate", {"rating": rating.id, "version": "2.0.0"})
-    with workplace.database.read() as c:
+    with context.database.read() as c:
         assert [one.methodology_version for one in rerated.of_rating(c, rating.id)] == ["2.0.0"]
 
 
-def test_altered_ledger_fails_the_job_and_stores_nothing(workplace, rating, post):
-    with workplace.database.write() as c:
+def test_altered_ledger_fails_the_job_and_stores_nothing(context, rating, post):
+    with context.database.write() as c:
         c.execute(update(rows).values(document={**rating.document, "evidence_digest": "sha256:00"}))
     job = post("rerate", {"rating": rating.id, "version": "2.0.0"})
     assert (job.status, job.error["code"], job.error["reason"]) == ("failed", "evidence_unfit", "evidence-altered")
     assert "sha256:00" in job.error["detail"]
-    with workplace.database.read() as c:
+    with context.database.read() as c:
         assert rerated.of_rating(c, rating.id) == []
 
 

@@ -28,7 +28,7 @@ from store.jobs.jobs import NewJob
 from store.ratings.experiment_json import dump_method
 from store.security.secrets import Vault
 from tests.support.jobs import new_job, run_to_end
-from workers.engine.worker_context import Workplace
+from workers.engine.worker_context import WorkerContext
 from workers.generation import corpus_sentences
 from workers.run_job import run_job
 
@@ -54,20 +54,20 @@ def author() -> Iterator[DemoServer]:
 
 
 @pytest.fixture
-def workplace(database_url: str, tmp_path: Path) -> Iterator[Workplace]:
+def context(database_url: str, tmp_path: Path) -> Iterator[WorkerContext]:
     settings = Settings(data_dir=tmp_path, database_url=database_url, egress_allow="127.0.0.0/8", call_attempts=1)
     database = Database(database_url)
-    yield Workplace(database, Vault.from_settings(settings), settings)
+    yield WorkerContext(database, Vault.from_settings(settings), settings)
     database.close()
 
 
 @pytest.fixture
-def corpus(workplace: Workplace) -> Callable[..., StoredCorpus]:
+def corpus(context: WorkerContext) -> Callable[..., StoredCorpus]:
     """Create a corpus with some sentences and the given properties."""
 
     def make(*texts: str, tenant: str = "default", **special: Any) -> StoredCorpus:
         plain = {"name": "Work", "kind": "sentences", "language": "en", "attribute": "gender", "rules": RULES}
-        with workplace.database.write() as c:
+        with context.database.write() as c:
             made = corpora.add(c, NewCorpus(tenant, **{**plain, **special}))
             if texts:
                 corpus_items.add(c, made.id, tenant, [NewItem(text) for text in texts])
@@ -89,8 +89,8 @@ def order(author: DemoServer, into: StoredCorpus, name: str = "even-model", **ch
     )
 
 
-def items_of(workplace: Workplace, corpus_id: str) -> list[corpus_items.StoredItem]:
-    with workplace.database.read() as c:
+def items_of(context: WorkerContext, corpus_id: str) -> list[corpus_items.StoredItem]:
+    with context.database.read() as c:
         return corpus_items.all_items(c, corpus_id)
 
 
@@ -99,10 +99,10 @@ def terms(items: list[corpus_items.StoredItem]) -> Counter[str]:
 
 
 # ---------------------------------------------------------------------------- for a corpus
-def test_every_term_gets_its_sentences_stored_with_author_and_prompt(workplace, corpus, author):
+def test_every_term_gets_its_sentences_stored_with_author_and_prompt(context, corpus, author):
     into = corpus()
-    job = run_to_end(workplace, order(author, into))
-    items = items_of(workplace, into.id)
+    job = run_to_end(context, order(author, into))
+    items = items_of(context, into.id)
     assert (job.status, job.stage) == ("succeeded", "written"), job.error
     assert terms(items) == dict.fromkeys(TERMS, 3)
     told = job.result
@@ -115,10 +115,10 @@ def test_every_term_gets_its_sentences_stored_with_author_and_prompt(workplace, 
         assert item.counterpart
 
 
-def test_invalid_sentences_are_counted_by_reason_and_requested_again(workplace, corpus, author):
+def test_invalid_sentences_are_counted_by_reason_and_requested_again(context, corpus, author):
     into = corpus()
-    job = run_to_end(workplace, order(author, into, "sloppy-writer-60", per_term=4))
-    told, items = job.result, items_of(workplace, into.id)
+    job = run_to_end(context, order(author, into, "sloppy-writer-60", per_term=4))
+    told, items = job.result, items_of(context, into.id)
     assert sum(told["refused"].values()) > 5
     assert set(told["refused"]) <= {
         *("no-attribute-term", "several-group-terms", "other-group-word", "several-lines", "repeated"),
@@ -128,17 +128,17 @@ def test_invalid_sentences_are_counted_by_reason_and_requested_again(workplace, 
     assert not any("herself" in str(item.text) or "\n" in str(item.text) for item in items)
 
 
-def test_no_sentences_are_requested_for_a_complete_term(workplace, corpus, author):
+def test_no_sentences_are_requested_for_a_complete_term(context, corpus, author):
     into = corpus(*(f"The {who} met the {term}." for term in TERMS[:4] for who in ("man", "woman", "brother")))
-    job = run_to_end(workplace, order(author, into))
-    with workplace.database.read() as c:
+    job = run_to_end(context, order(author, into))
+    with context.database.read() as c:
         asked = [one.observation.probe.ask.prompt for one in observations.page(c, job.id, 0, 99)]
     assert job.result["wanted"] == job.result["added"] == len(asked) == 6
     assert all('"artist"' in prompt or '"judge"' in prompt for prompt in asked)
 
 
 @pytest.mark.slow
-def test_sentences_of_other_corpora_are_copied_on_request(workplace, corpus, author):
+def test_sentences_of_other_corpora_are_copied_on_request(context, corpus, author):
     theirs = corpus(
         *(f"The {who} met the {term}." for term in TERMS for who in ("man", "woman")),
         tenant="other",
@@ -147,29 +147,29 @@ def test_sentences_of_other_corpora_are_copied_on_request(workplace, corpus, aut
     corpus("The man saw the judge.", tenant="other")  # a private corpus of another tenant cannot be copied from
     corpus("The man heard the judge.", visibility="shared", rules=None)  # a corpus without rules is not copied from
     into = corpus("The man met the judge.", "The sister met the judge.", "The brother met the judge.")
-    job = run_to_end(workplace, order(author, into, reuse=True))
-    items = items_of(workplace, into.id)
+    job = run_to_end(context, order(author, into, reuse=True))
+    items = items_of(context, into.id)
     assert terms(items) == {**dict.fromkeys(TERMS[:5], 3), "None": 3}
     taken = [item for item in items if "taken_from" in item.provenance]
     assert (len(taken), job.result["reused"], job.result["written"]) == (10, 10, 5)
     assert {item.provenance["taken_from"]["corpus"] for item in taken} == {theirs.id}
     again = corpus()
-    assert run_to_end(workplace, order(author, again)).result["written"] == 18, (
+    assert run_to_end(context, order(author, again)).result["written"] == 18, (
         "without being asked nothing is taken over"
     )
 
 
-def test_an_interrupted_writing_job_repeats_no_request(workplace, corpus, author, monkeypatch):
+def test_an_interrupted_writing_job_repeats_no_request(context, corpus, author, monkeypatch):
     into = corpus()
     new = order(author, into)
     with monkeypatch.context() as broken:
         broken.setattr(corpus_sentences, "finish", _unavailable)
-        first = run_to_end(workplace, new)
-    assert (first.status, first.asked, items_of(workplace, into.id)) == ("running", 18, [])
-    with workplace.database.write() as c:
+        first = run_to_end(context, new)
+    assert (first.status, first.asked, items_of(context, into.id)) == ("running", 18, [])
+    with context.database.write() as c:
         jobs.release_orphans(c)
-    run_job(new.id, workplace, "another worker")
-    with workplace.database.read() as c:
+    run_job(new.id, context, "another worker")
+    with context.database.read() as c:
         job = jobs.find(c, new.id, None)
     assert (job.status, job.result["added"], job.calls) == ("succeeded", 18, first.calls)
 
@@ -178,35 +178,35 @@ def _unavailable(*_: Any) -> None:
     raise StoreUnavailable("unreachable")
 
 
-def test_job_fails_with_a_reason_when_its_corpus_is_deleted(workplace, corpus, author):
+def test_job_fails_with_a_reason_when_its_corpus_is_deleted(context, corpus, author):
     into = corpus()
-    with workplace.database.write() as c:
+    with context.database.write() as c:
         corpora.remove(c, into.id, "default")
-    job = run_to_end(workplace, order(author, into))
+    job = run_to_end(context, order(author, into))
     assert (job.status, job.error["reason"]) == ("failed", "corpus-gone")
     assert into.id in job.error["detail"]
 
 
-def test_corpus_of_another_tenant_is_never_changed(workplace, corpus, author):
+def test_corpus_of_another_tenant_is_never_changed(context, corpus, author):
     theirs = corpus(tenant="other", visibility="shared")
-    job = run_to_end(workplace, order(author, theirs))
-    assert (job.status, items_of(workplace, theirs.id)) == ("failed", [])
+    job = run_to_end(context, order(author, theirs))
+    assert (job.status, items_of(context, theirs.id)) == ("failed", [])
 
 
 @pytest.mark.slow
-def test_unreachable_author_fails_the_job_and_leaves_the_corpus_unchanged(workplace, corpus, author):
+def test_unreachable_author_fails_the_job_and_leaves_the_corpus_unchanged(context, corpus, author):
     into = corpus("The man met the judge.")
     new = order(author, into)
     gone = replace(new, target={**new.target, "base_url": "http://127.0.0.1:9"})
-    job = run_to_end(workplace, gone)
+    job = run_to_end(context, gone)
     assert (job.status, job.error["code"]) == ("failed", "target_unavailable")
-    assert len(items_of(workplace, into.id)) == 1
+    assert len(items_of(context, into.id)) == 1
 
 
-def test_sentences_beyond_the_size_limit_are_left_out_and_counted(workplace, corpus, author, monkeypatch):
+def test_sentences_beyond_the_size_limit_are_left_out_and_counted(context, corpus, author, monkeypatch):
     monkeypatch.setattr("workers.generation.authored.MOST_ITEMS", 10)
     into = corpus("The man met the judge.")
-    job = run_to_end(workplace, order(author, into))
+    job = run_to_end(context, order(author, into))
     assert (job.result["added"], job.result["left_out"]) == (9, 8)
 
 
@@ -239,20 +239,20 @@ def _nowhere() -> StoredCorpus:
 
 
 @pytest.mark.slow
-def test_sentences_for_a_rating_are_stored_in_the_corpus_that_it_names(workplace, corpus, author):
+def test_sentences_for_a_rating_are_stored_in_the_corpus_that_it_names(context, corpus, author):
     named = corpus("The man met the judge.")
-    job = run_to_end(workplace, rating(author, named))
+    job = run_to_end(context, rating(author, named))
     assert job.status == "succeeded", job.error
-    new = [item for item in items_of(workplace, named.id) if item.source == "written"]
+    new = [item for item in items_of(context, named.id) if item.source == "written"]
     assert terms(new) == {**dict.fromkeys(TERMS[:5], 2), "judge": 1}
     assert {item.provenance["job"] for item in new} == {job.id}
     assert {item.provenance["author"]["name"] for item in new} == {"sloppy-writer-30"}
-    with workplace.database.read() as c:
+    with context.database.read() as c:
         assert [one.id for one in corpora.page(c, "default", limit=9)] == [named.id]
 
 
 @pytest.mark.parametrize("whose", ["nobody", "another", "gone", "other words"])
-def test_sentences_are_stored_in_a_new_corpus_if_the_rating_names_no_usable_corpus(workplace, corpus, author, whose):
+def test_sentences_are_stored_in_a_new_corpus_if_the_rating_names_no_usable_corpus(context, corpus, author, whose):
     named = None
     if whose == "another":
         named = corpus(tenant="other", visibility="shared")
@@ -261,36 +261,36 @@ def test_sentences_are_stored_in_a_new_corpus_if_the_rating_names_no_usable_corp
         named = corpus(rules=rules)
     new = rating(author, named)
     if whose == "gone":
-        with workplace.database.write() as c:
+        with context.database.write() as c:
             corpora.remove(c, named.id, "default")
-    job = run_to_end(workplace, new)
+    job = run_to_end(context, new)
     assert job.status == "succeeded", job.error
-    with workplace.database.read() as c:
+    with context.database.read() as c:
         mine = [one for one in corpora.page(c, "default", limit=9) if one.tenant == "default"]
         made = next(one for one in mine if named is None or one.id != named.id)
         if whose == "another":
             assert corpus_items.all_items(c, named.id) == []
     assert (made.visibility, made.attribute, made.rules.name) == ("private", "gender", "work")
     assert job.id in made.description
-    assert len(items_of(workplace, made.id)) == 11
+    assert len(items_of(context, made.id)) == 11
 
 
 @pytest.mark.slow
-def test_new_corpus_has_the_specification_of_the_rating(workplace, author):
+def test_new_corpus_has_the_specification_of_the_rating(context, author):
     method = StereotypeScore(specification="p4-math-arts", writing=Writing(per_term=1), per_term=1, most_per_term=1)
     experiment = dump_method(method)
     new = replace(rating(author, None), experiment=experiment, request_digest="sha256:math")
-    run_to_end(workplace, new)
-    with workplace.database.read() as c:
+    run_to_end(context, new)
+    with context.database.read() as c:
         (made,) = corpora.page(c, "default", limit=9)
         shipped = specifications.find_named(c, "default", "p4-math-arts")
     assert (made.rules.name, made.rules.version, made.rules.digest) == ("p4-math-arts", 1, shipped.digest)
 
 
-def test_rating_without_an_author_creates_no_corpus(workplace, author):
+def test_rating_without_an_author_creates_no_corpus(context, author):
     method = StereotypeScore(words=(WORDS,), per_term=2, most_per_term=2)
     experiment = dump_method(method)
     new = replace(rating(author, None), author=None, experiment=experiment, request_digest="sha256:templates")
-    assert run_to_end(workplace, new).status == "succeeded"
-    with workplace.database.read() as c:
+    assert run_to_end(context, new).status == "succeeded"
+    with context.database.read() as c:
         assert corpora.page(c, "default", limit=9) == []

@@ -17,7 +17,7 @@ from store.security.secrets import Vault
 from store.targets import domains
 from store.targets.domains import CHALLENGE_PATH, Domain
 from workers.egress import Egress
-from workers.engine.worker_context import Workplace
+from workers.engine.worker_context import WorkerContext
 from workers.maintenance.unrated_jobs import why_unproven
 from workers.run_job import run_job
 
@@ -95,15 +95,15 @@ def test_a_host_name_with_public_and_private_addresses_is_called_over_https_only
 
 # ---------------------------------------------------------------------------- as a job
 @pytest.fixture
-def workplace(database_url: str, tmp_path: Path):
+def context(database_url: str, tmp_path: Path):
     settings = Settings(data_dir=tmp_path, database_url=database_url, egress_allow="127.0.0.0/8")
     database = Database(database_url)
-    yield Workplace(database, Vault.from_settings(settings), settings)
+    yield WorkerContext(database, Vault.from_settings(settings), settings)
     database.close()
 
 
 @pytest.fixture
-def challenge(workplace: Workplace) -> Callable[[str], Job]:
+def challenge(context: WorkerContext) -> Callable[[str], Job]:
     """Run a job that checks a domain's token."""
 
     def challenge(domain_id: str) -> Job:
@@ -111,10 +111,10 @@ def challenge(workplace: Workplace) -> Callable[[str], Job]:
         asked = {"target": target, "experiment": {"domain": domain_id}, "target_id": None, "sealed_secret": None}
         limits = {"max_calls": 1, "deadline_s": 60, "expected": 0, "seed": 0}
         rest = {"callback_url": None, "key_id": None, "visibility": "private", "request_digest": domain_id}
-        with workplace.database.write() as c:
+        with context.database.write() as c:
             job = jobs.add(c, NewJob(tenant="acme", kind="challenge", **asked, **limits, **rest))
-        run_job(job.id, workplace, "here")
-        with workplace.database.read() as c:
+        run_job(job.id, context, "here")
+        with context.database.read() as c:
             found = jobs.find(c, job.id, "acme")
         assert found is not None
         return found
@@ -122,18 +122,18 @@ def challenge(workplace: Workplace) -> Callable[[str], Job]:
     return challenge
 
 
-def test_verification_is_stored_and_ends_when_the_token_is_removed(wire, workplace, challenge):
+def test_verification_is_stored_and_ends_when_the_token_is_removed(wire, context, challenge):
     said = {"text": ""}
 
     async def whole():
         async with wire.listening(lambda _: wire.raw(said["text"])) as service:
-            with workplace.database.write() as c:
+            with context.database.write() as c:
                 claimed, _ = domains.add(c, "acme", f"127.0.0.1:{service.port}")
             seen = []
             for text in (claimed.token, "gone"):
                 said["text"] = text
                 job = await asyncio.to_thread(challenge, claimed.id)
-                with workplace.database.read() as c:
+                with context.database.read() as c:
                     seen.append((job, domains.find(c, claimed.id, "acme")))
             return seen
 

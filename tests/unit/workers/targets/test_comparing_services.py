@@ -11,8 +11,7 @@ from assay.model import Classify
 from tests.support.scripted_server import scripted_server
 from workers.egress import Egress
 from workers.probe import probe
-from workers.targets.registry import connect
-from workers.targets.validation import read_target
+from workers.targets.registry import connect, read_target
 
 LOOPBACK = [ip_network("127.0.0.0/8")]
 BODY = {"a": "{first}", "b": "{second}"}

@@ -14,8 +14,7 @@ from tests.support.scripted_server import Answer, scripted_server
 from workers.egress import Egress
 from workers.targets.adapter import Target
 from workers.targets.protocols.http.decision_reading import label_in, label_probabilities, number_in, option_in
-from workers.targets.registry import connect, protocols
-from workers.targets.validation import read_target
+from workers.targets.registry import connect, protocols, read_target
 
 OWN = {"prompt": "{text} Invite?", "labels": ["yes", "no"]}
 PAY = {"name": "pay"}

@@ -12,8 +12,7 @@ from assay.errors import SpecificationError
 from assay.model import Classify, Kind, Translate
 from workers.egress import CallFailed, Egress
 from workers.targets.chain.chain_route import Hop, NoWay, hops, through
-from workers.targets.registry import address_of, connect, keep_to_links
-from workers.targets.validation import check_target, read_target
+from workers.targets.registry import address_of, check_target, connect, keep_to_links, read_target
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 OUT = Translate("She came.", "en", "fr")

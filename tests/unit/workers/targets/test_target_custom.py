@@ -11,8 +11,7 @@ from assay.model import Choose, Classify, Kind, Regress, Translate, Write
 from tests.support.scripted_server import Answer, scripted_server
 from workers.egress import CallFailed, Egress
 from workers.targets.adapter import Limits, Target
-from workers.targets.registry import connect
-from workers.targets.validation import check_target
+from workers.targets.registry import check_target, connect
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 SECRET = "sk-custom-4242-secret"

@@ -21,8 +21,7 @@ from workers.targets.adapter import Limits, Target
 from workers.targets.protocols.http.choice_letters import INSTRUCTION
 from workers.targets.protocols.http.images import LONGEST_TEXT
 from workers.targets.protocols.openai.chat import CAPTION, WHICH
-from workers.targets.registry import connect
-from workers.targets.validation import check_target
+from workers.targets.registry import check_target, connect
 from workers.tenant_uploads import ImageGone, Library
 
 SECRET = "sk-do-not-show-1234"

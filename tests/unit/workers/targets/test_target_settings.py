@@ -11,8 +11,7 @@ from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.model import Kind
 from workers.egress import AddressRefused
 from workers.targets.adapter import Limits, Target
-from workers.targets.registry import PROTOCOLS, protocols
-from workers.targets.validation import check_target, read_target
+from workers.targets.registry import PROTOCOLS, check_target, protocols, read_target
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 

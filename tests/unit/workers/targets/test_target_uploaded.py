@@ -18,8 +18,7 @@ from store.corpora.uploads import NewUpload
 from store.formats import NPZ, WORD2VEC, inspect
 from workers.egress import CallFailed, Egress
 from workers.targets.adapter import Target
-from workers.targets.registry import connect
-from workers.targets.validation import check_target
+from workers.targets.registry import check_target, connect
 from workers.tenant_uploads import KEPT, Library, UploadGone
 
 VECTORS = {"she": [1.0, 0.0], "he": [0.0, 1.0], "ice": [2.0, 2.0], "cream": [0.0, 4.0], "Bob": [5.0, 5.0]}

@@ -30,10 +30,10 @@ from store.webhooks import callbacks, deliveries, delivery_log, fan_out, tables,
 from store.webhooks.delivery_log import ToWebhook
 from store.webhooks.webhooks import NewWebhook
 from tests.support.jobs import new_job
-from workers.engine.worker_context import WorkMeter, Workplace
+from workers.engine.worker_context import WorkerContext, WorkMeter
 from workers.webhooks import delivery_attempt
 from workers.webhooks.delivery_attempt import call
-from workers.webhooks.delivery_loop import Deliverer
+from workers.webhooks.delivery_loop import WebhookWorker
 
 VAULT = Vault(b"v" * 32, "v")
 
@@ -132,10 +132,10 @@ def settings(database_url, tmp_path):
 @pytest.fixture
 def deliverer(database, settings):
     """Build deliverers; close them afterwards."""
-    made: list[Deliverer] = []
+    made: list[WebhookWorker] = []
 
-    def start(vault: Vault = VAULT, **changes: Any) -> Deliverer:
-        one = Deliverer(Workplace(database, vault, settings.model_copy(update=changes)), generator(1))
+    def start(vault: Vault = VAULT, **changes: Any) -> WebhookWorker:
+        one = WebhookWorker(WorkerContext(database, vault, settings.model_copy(update=changes)), generator(1))
         one.start()
         made.append(one)
         return one
@@ -386,7 +386,7 @@ def test_attempts_are_counted_and_no_secret_or_query_string_is_logged(
     secret = endpoint(there.url + "?token=top-secret")
     cancelled()
     meter = WorkMeter()
-    one = Deliverer(Workplace(database, VAULT, settings, meter=meter), generator(1))
+    one = WebhookWorker(WorkerContext(database, VAULT, settings, meter=meter), generator(1))
     with capture_logs() as logs:
         one.start()
         until(lambda: attempts(database) == 1)
@@ -411,7 +411,7 @@ def test_malformed_notice_is_logged_once_and_blocks_no_other(database, receiver,
     with database.write() as c:
         c.execute(text("UPDATE outbox SET payload = '[]'"))
     cancelled(1)
-    one = Deliverer(Workplace(database, VAULT, settings), generator(1))
+    one = WebhookWorker(WorkerContext(database, VAULT, settings), generator(1))
     with capture_logs() as logs:
         one.start()
         until(lambda: states(database) == ["delivered"])
@@ -436,7 +436,7 @@ def test_deliveries_wait_and_a_warning_is_logged_while_the_agency_key_is_unavail
     cancelled()
     with database.write() as c:
         signing.current(c, VAULT)
-    one = Deliverer(Workplace(database, Vault(b"x" * 32, "other"), settings), generator(1))
+    one = WebhookWorker(WorkerContext(database, Vault(b"x" * 32, "other"), settings), generator(1))
     with capture_logs() as logs:
         one.start()
         until(lambda: any(line["event"] == "deliverer waits" for line in logs))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
+
+from jmespath.exceptions import JMESPathError
 
 from assay.document import JsonObject
 from assay.model import Ask, Choose, Failure, Kind, Look, Regress, Reply, Score, Translate, Write
@@ -17,11 +20,10 @@ from workers.targets.parsing.answer_parsing import number_of, reply_of
 from workers.targets.parsing.comparison import NO_PAIR, comparison_of, documents_of
 from workers.targets.parsing.echoed_tokens import NotEchoed, total_of
 from workers.targets.parsing.written_numbers import FORMS
-from workers.targets.protocols.custom.answers import events_of, found, in_place, joined, rescaled
-from workers.targets.protocols.custom.expressions import Expression
+from workers.targets.protocols.custom.expressions import MAX_STEPS, Expression, ExpressionTooLong
 from workers.targets.protocols.custom.settings import CustomSettings
 from workers.targets.protocols.custom.templates import fill, fill_text, placeholders, without
-from workers.targets.protocols.http.adapter import HttpAdapter, Request, listed, post_form, post_json
+from workers.targets.protocols.http.adapter import HttpAdapter, Request, listed, post_form, post_json, refuse_error
 from workers.targets.protocols.http.images import accept_look, in_base64, labels_wanted, picture_of
 from workers.targets.protocols.http.language_model import Decide, ModelOutput, accept_worded, prompt_of, why_unasked
 from workers.targets.protocols.http.predictor import (
@@ -34,6 +36,82 @@ from workers.targets.protocols.http.predictor import (
     why_not,
 )
 from workers.targets.protocols.http.translator import accept_text, named, texts_of, three_letters
+
+MISFITS = (JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""Exceptions of jmespath for unexpected values: its own, and those of Python's operators."""
+
+MOST_EVENTS = 20_000
+"""Maximum number of events in a stream."""
+
+
+def found(expression: Expression, body: object, origin: str, name: str = "output") -> Any:
+    """Evaluate an expression on an answer; raise `CallFailed` ``wrong-shape`` if the expression does not fit."""
+    try:
+        return expression.search(body)
+    except MISFITS:
+        message = f"the {name} expression does not fit what {origin} answered"
+    except ExpressionTooLong:
+        message = f"the {name} expression takes more than {MAX_STEPS:,} steps on what {origin} answered"
+    raise CallFailed("wrong-shape", message)
+
+
+def events_of(response: Response) -> list[Any]:
+    """Parse a stream of server-sent events into the JSON of their data, without the final ``[DONE]``.
+
+    Raises
+    ------
+    CallFailed
+        ``bad-json`` for other data, ``wrong-shape`` for an event with an error, ``too-large`` for too many.
+    """
+    origin, events, data = response.origin, [], list[str]()
+    for line in [*response.text.splitlines(), ""]:
+        if line.startswith("data:"):
+            data.append(line[5:].removeprefix(" "))
+        elif not line and data:
+            text, data = "\n".join(data), []
+            if text.strip() == "[DONE]":
+                continue
+            try:
+                events.append(json.loads(text))
+            except (ValueError, RecursionError):
+                raise CallFailed("bad-json", f"{origin} sent an event that is not JSON") from None
+            refuse_error(events[-1], response)
+            if len(events) > MOST_EVENTS:
+                raise CallFailed("too-large", f"{origin} sent more than {MOST_EVENTS:,} events")
+    return events
+
+
+def joined(pieces: Sequence[Any]) -> str | None:
+    """Join the texts of a stream; return ``None`` if there are none."""
+    texts = [piece for piece in pieces if isinstance(piece, str)]
+    return "".join(texts) if texts else None
+
+
+def in_place(answers: Sequence[Any], numbers: Any, count: int, origin: str) -> list[Any]:
+    """Return the answers in the order of the questions, with a failure for each question without an answer."""
+    numbered = isinstance(numbers, list) and all(type(number) is int and 0 <= number < count for number in numbers)
+    if not numbered or len(set(numbers)) != len(numbers) or len(numbers) != len(answers):
+        raise CallFailed("wrong-shape", f"{origin} did not number its answers 0, 1, 2 …, as the questions are")
+    missing = Reply(failure=Failure("declined", f"{origin} gave no answer to this one of several questions"))
+    by_number = dict(zip(numbers, answers, strict=True))
+    return [by_number.get(number, missing) for number in range(count)]
+
+
+def rescaled(answer: Any, scale: tuple[float, float]) -> Any:
+    """Rescale the numbers of an answer to [0, 1], linearly; labels are unchanged."""
+    low, high = scale
+    match answer:
+        case bool() | str() | None:
+            return answer
+        case int() | float():
+            with contextlib.suppress(OverflowError):
+                return (answer - low) / (high - low)
+            return answer
+        case list():
+            return [rescaled(item, scale) for item in answer]
+        case _:
+            return {name: item if name == "label" else rescaled(item, scale) for name, item in answer.items()}
+
 
 STYLES: Mapping[str, Callable[[str], str]] = {"639-1": str, "639-3": three_letters, "name": named}
 """Functions that convert a language code to each style."""
@@ -82,7 +160,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         answers = (Score,) if self.settings.answer == "log-probability" else (Choose, Write)
         return None if isinstance(ask, Translate) else why_unasked(ask, answers)
 
-    def _ask_for(self, asks: Sequence[Ask]) -> Request:
+    def _build_request(self, asks: Sequence[Ask]) -> Request:
         settings, values = self.settings, self._values(asks)
         headers = {name: fill_text(value, values) for name, value in settings.headers.items()}
         query = {name: fill_text(value, values) for name, value in settings.query.items()}
@@ -166,7 +244,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
                 raise
             return before
 
-    def _read(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:
+    def _parse_response(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:
         origin, settings = response.origin, self.settings
         translating = self.target.kind is Kind.TRANSLATOR
         if settings.response == "text":
@@ -204,7 +282,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         ended = Expression(self.settings.ended)
         return [reason for body in bodies if (reason := found(ended, body, origin, "ended")) is not None]
 
-    def _accept(self, answer: Any, ask: Ask, origin: str) -> Reply:
+    def _validate_answer(self, answer: Any, ask: Ask, origin: str) -> Reply:
         if isinstance(ask, Translate):
             return accept_text(answer, ask, origin)
         if isinstance(ask, Worded):
@@ -289,5 +367,7 @@ class CustomLooker(Custom):
             "question": ask.question,
         }
 
-    def _accept(self, answer: Any, ask: Ask, origin: str) -> Reply:
-        return accept_look(answer, ask, origin) if isinstance(ask, Look) else super()._accept(answer, ask, origin)
+    def _validate_answer(self, answer: Any, ask: Ask, origin: str) -> Reply:
+        return (
+            accept_look(answer, ask, origin) if isinstance(ask, Look) else super()._validate_answer(answer, ask, origin)
+        )

@@ -151,7 +151,8 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             if expression := getattr(self, name):
                 Expression(expression, name)
         self._check_places()
-        self._check_labels()
+        if "labels" in placeholders(self.body) and (self.encoding == "form" or not standing_alone(self.body, "labels")):
+            raise SpecificationError("{labels} is a list: it must be a text of its own, in a JSON body", "body")
         self._check_headers()
         self._check_auth()
 
@@ -273,11 +274,6 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             raise SpecificationError("index needs batch array", "index")
         if self.scale is not None and self.scale[0] == self.scale[1]:
             raise SpecificationError("scale needs two different numbers: the lowest and the highest", "scale")
-
-    def _check_labels(self) -> None:
-        """Validate that the labels of an image are sent as a list."""
-        if "labels" in placeholders(self.body) and (self.encoding == "form" or not standing_alone(self.body, "labels")):
-            raise SpecificationError("{labels} is a list: it must be a text of its own, in a JSON body", "body")
 
     def _check_headers(self) -> None:
         for name, value in self.headers.items():

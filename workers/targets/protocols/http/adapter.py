@@ -1,8 +1,8 @@
 """Base class of the adapters for protocols over HTTP.
 
-A protocol implements two pure functions: build the request for some questions (`_ask_for`), and parse one
-answer for each of them from the response (`_read`). The base class of a kind of service validates the
-answers (`_accept`).
+A protocol implements two pure functions: build the request for some questions (`_build_request`), and parse one
+answer for each of them from the response (`_parse_response`). The base class of a kind of service validates the
+answers (`_validate_answer`).
 """
 
 from __future__ import annotations
@@ -137,11 +137,11 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         if not valid:
             return list(refused.values())
         try:
-            request = await self._written(valid)
+            request = await self._request_for(valid)
         except ImageGone as gone:
             return [refused.get(index, Reply(failure=Failure(gone.code, str(gone)))) for index in range(len(mine))]
         response = await self._send(request, {"Idempotency-Key": idempotency_key} if idempotency_key else {})
-        answers = await self._understood(response, valid)
+        answers = await self._answers_in(response, valid)
         if len(answers) != len(valid):
             raise CallFailed("wrong-count", f"{response.origin} gave {len(answers)} answers for {len(valid)} questions")
         remaining = iter(answers)
@@ -152,25 +152,33 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         _check_lengths(replies, response.origin)
         return replies
 
-    async def _written(self, asks: Sequence[A]) -> Request:
+    async def _request_for(self, asks: Sequence[A]) -> Request:
         """Build the request; in a thread if an image must be read from the database."""
-        return await asyncio.to_thread(self._ask_for, asks) if isinstance(asks[0], Look) else self._ask_for(asks)
+        return (
+            await asyncio.to_thread(self._build_request, asks)
+            if isinstance(asks[0], Look)
+            else self._build_request(asks)
+        )
 
-    async def _understood(self, response: Response, asks: Sequence[A]) -> Sequence[Any]:
+    async def _answers_in(self, response: Response, asks: Sequence[A]) -> Sequence[Any]:
         """Parse the answers; in a thread if an image must be decoded and stored."""
         is_image = isinstance(asks[0], Draw)
-        return await asyncio.to_thread(self._read, response, asks) if is_image else self._read(response, asks)
+        return (
+            await asyncio.to_thread(self._parse_response, response, asks)
+            if is_image
+            else self._parse_response(response, asks)
+        )
 
     @abstractmethod
-    def _ask_for(self, asks: Sequence[A]) -> Request:
+    def _build_request(self, asks: Sequence[A]) -> Request:
         """Build the request for some questions."""
 
     @abstractmethod
-    def _read(self, response: Response, asks: Sequence[A]) -> Sequence[Any]:
+    def _parse_response(self, response: Response, asks: Sequence[A]) -> Sequence[Any]:
         """Parse one answer (or one `Reply`) for each question, in their order."""
 
     @abstractmethod
-    def _accept(self, answer: Any, ask: A, origin: str) -> Reply:
+    def _validate_answer(self, answer: Any, ask: A, origin: str) -> Reply:
         """Validate an answer and return it as a reply."""
 
     def _refuse(self, ask: A) -> Failure | None:  # noqa: ARG002 - used by subclasses
@@ -178,7 +186,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         return None
 
     def _reply(self, answer: object, ask: A, origin: str) -> Reply:
-        reply = answer if isinstance(answer, Reply) else self._accept(answer, ask, origin)
+        reply = answer if isinstance(answer, Reply) else self._validate_answer(answer, ask, origin)
         if reply.failure is not None and self._credentials is not None:  # messages quote what came
             message = Quoter(*self._credentials.spoken).masked(reply.failure.message)
             reply = Reply(failure=Failure(reply.failure.code, message))

@@ -44,7 +44,7 @@ class HttpLooker(HttpAdapter[S, Look]):
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.IMAGE_CLASSIFIER})
 
-    def _accept(self, answer: Any, ask: Look, origin: str) -> Reply:
+    def _validate_answer(self, answer: Any, ask: Look, origin: str) -> Reply:
         return accept_look(answer, ask, origin)
 
 

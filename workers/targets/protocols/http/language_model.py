@@ -1,6 +1,6 @@
 """Base class of the HTTP adapters for language models, and parsing of their answers.
 
-A protocol splits its answer into one piece for each question (`_read`): echoed tokens, a model's output, or a
+A protocol splits its answer into one piece for each question (`_parse_response`): echoed tokens, a model's output, or a
 reply. Each piece is parsed here, so that an invalid piece loses only its own question.
 """
 
@@ -135,7 +135,7 @@ class HttpLanguageModel(HttpAdapter[M, Worded]):
         """Return the kinds of question that this target answers."""
         return self.answers
 
-    def _accept(self, answer: Any, ask: Worded, origin: str) -> Reply:
+    def _validate_answer(self, answer: Any, ask: Worded, origin: str) -> Reply:
         return accept_worded(answer, ask, origin)
 
 
@@ -179,7 +179,7 @@ def accept_worded(answer: Any, ask: Ask, origin: str) -> Reply:
             case Choose():
                 return _chosen(answer, ask, origin)
             case _:
-                return _written(answer, origin)
+                return _request_for(answer, origin)
     except NotEchoed as wrong:
         return Reply(failure=Failure(wrong.code, f"{origin} {wrong}; its log-probabilities are not those of the text"))
     except Misread as wrong:
@@ -216,7 +216,7 @@ def quoted(text: str) -> str:
     return '"{}"'.format(words if len(words) <= LONGEST_QUOTED else f"{words[: LONGEST_QUOTED - 1]}…")
 
 
-def _written(output: ModelOutput, origin: str) -> Reply:
+def _request_for(output: ModelOutput, origin: str) -> Reply:
     if (lost := unsaid(output, origin)) is not None:
         return lost
     text = choice_letters.without_thoughts(output.text).strip()

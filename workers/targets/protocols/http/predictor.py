@@ -1,6 +1,6 @@
 """Base class of the HTTP adapters for classifiers, regressors and embedders.
 
-A protocol splits its answer into one piece of JSON for each question (`_read`). Each piece is parsed here, so
+A protocol splits its answer into one piece of JSON for each question (`_parse_response`). Each piece is parsed here, so
 that an invalid piece loses only its own question.
 """
 
@@ -35,7 +35,7 @@ class HttpPredictor(HttpAdapter[P, Prediction]):
     def _refuse(self, ask: Prediction) -> Failure | None:
         return why_not(ask, texts=True, records=self.takes_records, models=self.takes_models)
 
-    def _accept(self, answer: Any, ask: Prediction, origin: str) -> Reply:
+    def _validate_answer(self, answer: Any, ask: Prediction, origin: str) -> Reply:
         return accept_prediction(answer, ask, self.settings.labels, origin, self.settings.number)
 
 

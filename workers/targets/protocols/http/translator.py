@@ -114,11 +114,11 @@ class HttpTranslator(HttpAdapter[T, Translate]):
         """Build the request for some texts."""
 
     @abstractmethod
-    def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
+    def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         """Parse one text (or one reply) for each question, in their order."""
 
-    def _ask_for(self, asks: Sequence[Translate]) -> Request:
+    def _build_request(self, asks: Sequence[Translate]) -> Request:
         return self._ask_texts([ask.text for ask in asks], asks[0].source, asks[0].target)
 
-    def _accept(self, translation: Any, ask: Translate, origin: str) -> Reply:
+    def _validate_answer(self, translation: Any, ask: Translate, origin: str) -> Reply:
         return accept_text(translation, ask, origin)

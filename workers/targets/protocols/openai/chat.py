@@ -107,7 +107,7 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
         }
         return post_json("/v1/chat/completions", without_nulls(body))
 
-    def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
+    def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         origin = response.origin
         choice = dig(response.json(), "choices", 0, origin=origin)
         content = dig(choice, "message", "content", origin=origin)
@@ -134,7 +134,7 @@ class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
     summary: ClassVar[str] = OpenAIChat.summary
     settings_type: ClassVar[type] = OpenAIChatSettings
 
-    def _ask_for(self, asks: Sequence[Worded]) -> Request:
+    def _build_request(self, asks: Sequence[Worded]) -> Request:
         (ask,) = asks
         settings = self.settings
         body: JsonObject = {"model": settings.model, "messages": messages_of(ask, settings), "stream": False}
@@ -155,7 +155,7 @@ class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
             }
         return post_json("/v1/chat/completions", without_nulls(body))
 
-    def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:  # noqa: ARG002 - one question a call
+    def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:  # noqa: ARG002 - one question a call
         return [said_in(response)]
 
 
@@ -233,7 +233,7 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
     def _refuse(self, ask: Look) -> Failure | None:
         return why_unasked(question_of(ask), (Choose, Write))
 
-    def _ask_for(self, asks: Sequence[Look]) -> Request:
+    def _build_request(self, asks: Sequence[Look]) -> Request:
         (ask,) = asks
         settings, question = self.settings, question_of(ask)
         *instructions, last = messages_of(question, settings)
@@ -254,10 +254,10 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
             body |= {"logprobs": logprobs, "top_logprobs": settings.top_logprobs}
         return post_json("/v1/chat/completions", without_nulls(body))
 
-    def _read(self, response: Response, asks: Sequence[Look]) -> Sequence[Any]:  # noqa: ARG002 - one image a call
+    def _parse_response(self, response: Response, asks: Sequence[Look]) -> Sequence[Any]:  # noqa: ARG002 - one image a call
         return [said_in(response)]
 
-    def _accept(self, output: ModelOutput, ask: Look, origin: str) -> Reply:
+    def _validate_answer(self, output: ModelOutput, ask: Look, origin: str) -> Reply:
         reply = accept_worded(output, question_of(ask), origin)
         if reply.failure is not None:
             return reply

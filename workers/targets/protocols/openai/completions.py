@@ -59,7 +59,7 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
         "a 429 that says insufficient_quota ends the job; other 429s are waited for",
     )
 
-    def _ask_for(self, asks: Sequence[Worded]) -> Request:
+    def _build_request(self, asks: Sequence[Worded]) -> Request:
         settings = self.settings
         prompts = [prompt_of(ask, settings.choice_instruction) for ask in asks]
         body = {
@@ -86,7 +86,7 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
                     "stop": list(settings.writing_stop) or None,
                 }
 
-    def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
+    def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
         origin = response.origin
         choices = listed(dig(json_of(response), "choices", origin=origin), origin=origin)
         choices = indexed(choices, len(asks), "completions", "prompts", origin=origin)

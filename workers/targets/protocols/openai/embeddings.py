@@ -52,7 +52,7 @@ class OpenAIEmbeddings(HttpPredictor[OpenAIEmbeddingsSettings]):
         "a 429 that says insufficient_quota ends the job; other 429s are waited for",
     )
 
-    def _ask_for(self, asks: Sequence[Prediction]) -> Request:
+    def _build_request(self, asks: Sequence[Prediction]) -> Request:
         body = {
             "model": model_of(asks, self.settings.model),
             "input": texts_in(asks),
@@ -61,7 +61,7 @@ class OpenAIEmbeddings(HttpPredictor[OpenAIEmbeddingsSettings]):
         }
         return post_json("/v1/embeddings", without_nulls(body))
 
-    def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
+    def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
         origin = response.origin
         items = listed(dig(json_of(response), "data", origin=origin), origin=origin)
         vectors = indexed(items, len(asks), "vectors", "texts", origin=origin)

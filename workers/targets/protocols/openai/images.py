@@ -57,7 +57,7 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
     def _refuse(self, ask: Ask) -> Failure | None:
         return None if isinstance(ask, Draw) else Failure("unsupported", f"an image model draws; it cannot {ask.asks}")
 
-    def _ask_for(self, asks: Sequence[Ask]) -> Request:
+    def _build_request(self, asks: Sequence[Ask]) -> Request:
         (ask,) = cast("Sequence[Draw]", asks)  # `_refuse` has refused other questions
         settings = self.settings
         body: JsonObject = {"model": settings.model, "prompt": ask.prompt, "n": 1}
@@ -68,7 +68,7 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
             body["seed"] = ask.number
         return post_json("/v1/images/generations", body)
 
-    def _read(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:  # noqa: ARG002 - one image a call
+    def _parse_response(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:  # noqa: ARG002 - one image a call
         origin = response.origin
         images = listed(dig(response.json(), "data", origin=origin), origin=origin)
         if len(images) != 1:
@@ -97,5 +97,5 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
         properties = {"media_type": facts.media_type, "width": facts.width, "height": facts.height}
         return Reply({"image": facts.digest, **properties})
 
-    def _accept(self, answer: Any, ask: Ask, origin: str) -> Reply:  # noqa: ARG002 - signature of `HttpAdapter`
+    def _validate_answer(self, answer: Any, ask: Ask, origin: str) -> Reply:  # noqa: ARG002 - signature of `HttpAdapter`
         raise AssertionError("a drawn image is a reply already")  # pragma: no cover

@@ -18,7 +18,7 @@ from assay.errors import SpecificationError
 from tests.support.key_files import TOO_LARGE, USABLE, pem, pkcs8, rsa_key, sequence, service_account
 from workers.targets.auth.private_keys import UnusableKey, check_private_key, load_private_key
 from workers.targets.auth.schemes import client_certificate
-from workers.targets.validation import check_target
+from workers.targets.registry import check_target
 
 ROOT = Path(__file__).resolve().parents[5]
 DH, DSA = "2a864886f70d010301", "2a8648ce380401"

@@ -25,8 +25,7 @@ from workers.egress import CallFailed, Egress
 from workers.targets.adapter import Limits, Target
 from workers.targets.auth.credentials import signed_headers
 from workers.targets.auth.schemes import aws_keys
-from workers.targets.registry import connect
-from workers.targets.validation import check_target
+from workers.targets.registry import check_target, connect
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 SECRET = "sk-arrives-and-stays-secret-42"

@@ -23,7 +23,7 @@ from store.security.secrets import Vault
 from tests.support.jobs import new_job, run_to_end
 from tests.support.json_server import json_server
 from workers.egress import CallFailed
-from workers.engine.worker_context import Workplace
+from workers.engine.worker_context import WorkerContext
 from workers.targets.adapter import Target, group_of
 from workers.targets.checks.capability import TargetUnfit
 from workers.targets.checks.examination import Calls
@@ -184,10 +184,10 @@ def test_the_examination_waits_for_a_service_that_loads_its_model():
 
 # ---------------------------------------------------------------------------- dry runs, over HTTP
 @pytest.fixture
-def workplace(database_url, tmp_path):
+def context(database_url, tmp_path):
     settings = Settings(data_dir=tmp_path, database_url=database_url, egress_allow="127.0.0.0/8", call_attempts=1)
     with closing(Database(database_url)) as database:
-        yield Workplace(database, Vault.from_settings(settings), settings)
+        yield WorkerContext(database, Vault.from_settings(settings), settings)
 
 
 @pytest.fixture
@@ -197,10 +197,10 @@ def serve():
         yield lambda answer: serving.enter_context(json_server(answer))
 
 
-def dry_run(workplace, **target):
+def dry_run(context, **target):
     target = {"name": "T", "settings": {}, **target}
     new = new_job(kind="probe", target=target, experiment=None, request_digest=digest_of(target), max_calls=100)
-    return run_to_end(workplace, new)
+    return run_to_end(context, new)
 
 
 def seen(sent: str) -> str:
@@ -210,30 +210,28 @@ def seen(sent: str) -> str:
     return SHAPES[[max(middle) == part for part in (middle[0], middle[1], middle[2])].index(True)]
 
 
-def test_dry_run_of_an_image_classifier_uses_the_sample_images(workplace, serve):
+def test_dry_run_of_an_image_classifier_uses_the_sample_images(context, serve):
     def look(asked):
         best = seen(asked["inputs"])
         labels = asked["parameters"]["candidate_labels"]
         return [{"label": label, "score": 0.8 if label == best else 0.1} for label in labels]
 
     settings = {"task": "zero-shot-image-classification"}
-    ended = dry_run(
-        workplace, kind="image-classifier", protocol="hf-inference", base_url=serve(look), settings=settings
-    )
+    ended = dry_run(context, kind="image-classifier", protocol="hf-inference", base_url=serve(look), settings=settings)
     assert ended.status == "succeeded"
     assert (ended.result["labels"], ended.result["deterministic"]) == (list(SHAPES), True)
     assert ended.result["notes"] == ["3 of 3 plain shapes were recognised"]
 
 
-def test_a_dry_run_of_a_service_that_does_not_know_the_labels_reports_the_reason(workplace, serve):
+def test_a_dry_run_of_a_service_that_does_not_know_the_labels_reports_the_reason(context, serve):
     url = serve(lambda asked: {"cat": 0.5, "dog": 0.5})
     settings = {"body": {"image": "{image_b64}"}}
-    ended = dry_run(workplace, kind="image-classifier", protocol="custom", base_url=url, settings=settings)
+    ended = dry_run(context, kind="image-classifier", protocol="custom", base_url=url, settings=settings)
     assert (ended.status, ended.result["capability"]) == ("succeeded", None)
     assert "scored the label 'cat', which it was not asked about" in ended.result["cause"]
 
 
-def test_a_dry_run_of_an_image_author_requests_one_test_image(workplace, serve):
+def test_a_dry_run_of_an_image_author_requests_one_test_image(context, serve):
     file = io.BytesIO()
     Image.new("RGB", (16, 16), "red").save(file, "PNG")
     asked = []
@@ -243,10 +241,10 @@ def test_a_dry_run_of_an_image_author_requests_one_test_image(workplace, serve):
         return {"data": [{"b64_json": base64.b64encode(file.getvalue()).decode()}]}
 
     ended = dry_run(
-        workplace, kind="language-model", protocol="openai-images", base_url=serve(draw), settings={"model": "m"}
+        context, kind="language-model", protocol="openai-images", base_url=serve(draw), settings={"model": "m"}
     )
     assert ended.status == "succeeded", ended.error
     assert [each["prompt"] for each in asked] == ["A red circle on a white background"] * 2  # exchange, examination
     assert ended.result["rungs"] == ["draw"]
-    with workplace.database.read() as connection:
+    with context.database.read() as connection:
         assert images.find(connection, read_image(file.getvalue()).digest, "default") is not None

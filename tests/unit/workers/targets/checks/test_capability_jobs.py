@@ -23,7 +23,7 @@ from store.ratings.experiment_json import dump_method
 from store.security.secrets import Vault
 from tests.support.jobs import new_job, run_to_end
 from tests.support.json_server import json_server
-from workers.engine.worker_context import Workplace
+from workers.engine.worker_context import WorkerContext
 from workers.targets.checks.samples import SENTENCES
 
 
@@ -60,14 +60,14 @@ def serve() -> Iterator[Callable[..., Scoring]]:
 
 
 @pytest.fixture
-def workplace(database_url: str, tmp_path: Path) -> Iterator[Workplace]:
+def context(database_url: str, tmp_path: Path) -> Iterator[WorkerContext]:
     settings = Settings(data_dir=tmp_path, database_url=database_url, egress_allow="127.0.0.0/8", call_attempts=1)
     database = Database(database_url)
-    yield Workplace(database, Vault.from_settings(settings), settings)
+    yield WorkerContext(database, Vault.from_settings(settings), settings)
     database.close()
 
 
-def run(workplace: Workplace, url: str, kind: Kind, method: Any = None, **settings: Any) -> Job:
+def run(context: WorkerContext, url: str, kind: Kind, method: Any = None, **settings: Any) -> Job:
     """Post and run a job on a target of a kind; without a method it is a dry run."""
     target = {"name": "T", "kind": kind.value, "protocol": "mlflow", "base_url": url, "settings": settings}
     new = new_job(
@@ -76,7 +76,7 @@ def run(workplace: Workplace, url: str, kind: Kind, method: Any = None, **settin
         experiment=dump_method(fit_to(method, kind)) if method else None,
         request_digest=digest_of([target, str(method)]),
     )
-    return run_to_end(workplace, new)
+    return run_to_end(context, new)
 
 
 LABELS = {"labels": ["bad", "good"]}
@@ -88,11 +88,11 @@ FEW = TextProfiles(
 """Few texts, because each text is a call."""
 
 
-def test_a_rating_examines_its_target_with_questions_of_the_experiment(workplace, serve):
+def test_a_rating_examines_its_target_with_questions_of_the_experiment(context, serve):
     service = serve(even)
-    ended = run(workplace, service.url, Kind.CLASSIFIER, Alternation("gender", texts=FEW), **LABELS)
+    ended = run(context, service.url, Kind.CLASSIFIER, Alternation("gender", texts=FEW), **LABELS)
     assert (ended.status, ended.error) == ("succeeded", None)
-    with workplace.database.read() as connection:
+    with context.database.read() as connection:
         rating = ratings.find(connection, ended.rating_id, "default").document
     assert rating["target"]["kind"] == "classifier"
     first = service.calls[0][0]["text"]
@@ -101,41 +101,41 @@ def test_a_rating_examines_its_target_with_questions_of_the_experiment(workplace
     assert first in later  # answers given in the examination are not evidence, so the question is asked again
 
 
-def test_a_service_that_reorders_its_answers_is_not_rated(workplace, serve):
+def test_a_service_that_reorders_its_answers_is_not_rated(context, serve):
     service = serve(lambda rows: even(rows)[::-1])
-    ended = run(workplace, service.url, Kind.CLASSIFIER, Alternation("gender"), **LABELS)
+    ended = run(context, service.url, Kind.CLASSIFIER, Alternation("gender"), **LABELS)
     assert (ended.status, ended.rating_id) == ("failed", None)
     assert (ended.error["code"], ended.error["reason"]) == ("target_unfit", "out-of-order")
     assert "another order" in ended.error["detail"]
 
 
-def test_rating_of_uploaded_trials_calls_no_service(workplace, serve):
+def test_rating_of_uploaded_trials_calls_no_service(context, serve):
     trials = tuple(
         Trials(word, level, chose, 10)
         for word in ("nurse", "engineer", "table", "chair")
         for level, chose in ((0.2, 1), (0.5, 5), (0.8, 9))
     )
     service = serve(even)
-    ended = run(workplace, service.url, Kind.CLASSIFIER, ForcedChoice(attribute="gender", trials=trials), **LABELS)
+    ended = run(context, service.url, Kind.CLASSIFIER, ForcedChoice(attribute="gender", trials=trials), **LABELS)
     assert (service.calls, ended.error) == ([], None)
 
 
-def test_dry_run_sends_built_in_texts_and_reports_the_answers(workplace, serve):
+def test_dry_run_sends_built_in_texts_and_reports_the_answers(context, serve):
     service = serve(even)
-    ended = run(workplace, service.url, Kind.CLASSIFIER, **LABELS)
+    ended = run(context, service.url, Kind.CLASSIFIER, **LABELS)
     assert ended.status == "succeeded"
     assert service.calls[0] == [{"text": SENTENCES[0]}]
     found = ended.result
     assert (found["deterministic"], found["labels"], found["asked"]) == (True, ["bad", "good"], SENTENCES[0])
 
 
-def test_a_dry_run_of_a_service_that_takes_records_needs_samples(workplace, serve):
+def test_a_dry_run_of_a_service_that_takes_records_needs_samples(context, serve):
     def wages(rows):
         return [row.get("age", float("nan")) / 2 for row in rows]
 
     service = serve(wages)
-    without = run(workplace, service.url, Kind.REGRESSOR)
+    without = run(context, service.url, Kind.REGRESSOR)
     assert (without.status, without.result["capability"]) == ("succeeded", None)
     assert "settings.samples" in without.result["cause"] + without.result["remedy"]
-    ended = run(workplace, service.url, Kind.REGRESSOR, samples=[{"age": 20}, {"age": 30}, {"age": 40}])
+    ended = run(context, service.url, Kind.REGRESSOR, samples=[{"age": 20}, {"age": 30}, {"age": 40}])
     assert (ended.status, ended.result["order_kept"], ended.result["returned"]) == ("succeeded", True, "10.0")

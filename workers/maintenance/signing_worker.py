@@ -1,4 +1,4 @@
-"""Notary: signs finished ratings, and has the log's head cosigned by the configured witnesses.
+"""SigningWorker: signs finished ratings, and has the log's head cosigned by the configured witnesses.
 
 A worker signs right after each job (`workers.engine.tasks`). The thread retries failed signatures, and asks the
 witnesses whenever the log has grown. Any number of processes may run the thread: ratings are claimed in the database,
@@ -21,7 +21,7 @@ from store.ratings.log import TreeHead
 from store.security import signing
 from store.security.secrets import Vault
 from store.security.signing import SigningKey, is_signature
-from workers.engine.worker_context import BackgroundThread, Workplace
+from workers.engine.worker_context import BackgroundThread, WorkerContext
 from workers.webhooks.delivery_attempt import AttemptResult, call, open_transport
 
 logger = structlog.get_logger()
@@ -68,16 +68,16 @@ def sign_due(database: Database, vault: Vault) -> int:
     return signed
 
 
-class Notary(BackgroundThread):
+class SigningWorker(BackgroundThread):
     """Thread that signs and asks witnesses every ``settings.reconcile_s`` seconds."""
 
-    name = "notary"
+    name = "signing"
     join_s = 5.0
 
-    def __init__(self, workplace: Workplace) -> None:
+    def __init__(self, context: WorkerContext) -> None:
         super().__init__()
-        self._database, self._vault, self._settings = workplace.database, workplace.vault, workplace.settings
-        self._origin = witnessing.log_name(workplace.settings.public_url)
+        self._database, self._vault, self._settings = context.database, context.vault, context.settings
+        self._origin = witnessing.log_name(context.settings.public_url)
         self._rests = dict[str, tuple[float, float]]()
 
     def run(self) -> None:
@@ -87,9 +87,9 @@ class Notary(BackgroundThread):
                 sign_due(self._database, self._vault)
                 self._ask_witnesses()
             except UNABLE as unable:
-                logger.warning("notary waits", why=str(unable))
+                logger.warning("signing waits", why=str(unable))
             except Exception:  # an error must not stop all signatures
-                logger.exception("notary failed")
+                logger.exception("signing failed")
             if self._done.wait(self._settings.reconcile_s):
                 return
 

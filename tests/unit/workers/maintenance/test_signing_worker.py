@@ -1,4 +1,4 @@
-"""Tests of the notary: ratings are signed without a request, and witnesses over loopback cosign the log's head.
+"""Tests of the signing worker: ratings are signed without a request, and witnesses over loopback cosign the log's head.
 
 Row 84 of docs/reliability.md: at c37b512 a copy of the database sufficed to sign ratings, and the log had no witnesses.
 """
@@ -32,8 +32,8 @@ from tests.support.checkpoints import open_checkpoint
 from tests.support.jobs import new_job
 from tests.support.new_ratings import new_rating
 from tests.support.signing import private_pem, public_pem, signing_program, stated_document
-from workers.engine.worker_context import Workplace
-from workers.maintenance.notary import Notary, sign_due
+from workers.engine.worker_context import WorkerContext
+from workers.maintenance.signing_worker import SigningWorker, sign_due
 
 AGENCY, WITNESS, OTHER = (Ed25519PrivateKey.from_private_bytes(letter * 32) for letter in (b"a", b"w", b"o"))
 KEY = VerifierKey("w.example/v1/witness", COSIGNATURE, WITNESS.public_key().public_bytes_raw())
@@ -212,15 +212,15 @@ def witness():
 
 
 @pytest.fixture
-def notary(database, settings_with, tmp_path, witness):
+def signing_worker(database, settings_with, tmp_path, witness):
     """Build notaries whose agency has a key file; close them afterwards."""
-    made: list[Notary] = []
+    made: list[SigningWorker] = []
     file = tmp_path / "signing.pem"
 
-    def start() -> Notary:
+    def start() -> SigningWorker:
         file.write_bytes(private_pem(AGENCY))
         settings = settings_with(signing_key_file=file, witnesses=f"{witness.url} {KEY}")
-        made.append(Notary(Workplace(database, Vault.from_settings(settings), settings)))
+        made.append(SigningWorker(WorkerContext(database, Vault.from_settings(settings), settings)))
         made[-1].start()
         return made[-1]
 
@@ -241,8 +241,8 @@ def until(true: Callable[[], bool], within_s: float = 20) -> None:
         time.sleep(0.01)
 
 
-def test_each_new_head_is_cosigned_with_a_consistency_proof(database, finished, notary, witness):
-    notary()
+def test_each_new_head_is_cosigned_with_a_consistency_proof(database, finished, signing_worker, witness):
+    signing_worker()
     for size in (1, 2, 3):
         finished()
         until(lambda size=size: cosigned(database) == size)
@@ -253,19 +253,21 @@ def test_each_new_head_is_cosigned_with_a_consistency_proof(database, finished, 
     assert [(each.old, read_note(each.note)[0].size) for each in witness.asked] == [(0, 1), (1, 2), (2, 3)]
 
 
-def test_an_empty_log_is_not_sent(database, notary, witness):
-    notary()
+def test_an_empty_log_is_not_sent(database, signing_worker, witness):
+    signing_worker()
     time.sleep(0.5)
     assert witness.asked == []
 
 
-def test_a_witness_that_cosigned_a_later_head_is_asked_again_from_that_size(database, finished, notary, witness):
+def test_a_witness_that_cosigned_a_later_head_is_asked_again_from_that_size(
+    database, finished, signing_worker, witness
+):
     """The agency may have lost its record of a cosignature that the witness made."""
     finished()
     finished()
     with database.read() as c:
         witness.size, witness.root = 1, log.head(c, 1).root
-    notary()
+    signing_worker()
     until(lambda: cosigned(database) == 2)
     assert [each.old for each in witness.asked] == [0, 1]
 
@@ -286,11 +288,11 @@ def test_a_witness_that_cosigned_a_later_head_is_asked_again_from_that_size(data
     ids=["of another head", "forged", "of a stranger", "none", "garbage", "longer", "huge", "refused", "broken"],
 )
 def test_an_answer_without_a_valid_cosignature_is_not_stored_and_the_witness_is_paused(
-    database, finished, notary, witness, lie
+    database, finished, signing_worker, witness, lie
 ):
     finished()
     witness.lie = lie
-    notary()
+    signing_worker()
     until(lambda: len(witness.asked) == 1)
     time.sleep(0.5)
     assert (cosigned(database), len(witness.asked)) == (0, 1)
