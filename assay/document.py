@@ -118,7 +118,7 @@ class BlockDocument:
 
 @dataclass(frozen=True)
 class LookDocument:
-    """A look (interim analysis) of a translator's component."""
+    """An interim analysis of one component (language) of a translator's rating."""
 
     look: int | None = None
     texts_per_block: int | None = None

@@ -39,7 +39,7 @@ MOST_VERSIONS = 32
 def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
     """Return how many questions of a batch share a call, if a call can carry `capacity`.
 
-    Versions of an item never share one, so that a batch with versions takes at least two calls.
+    Versions of an item never share a call, unless it has more than `MOST_VERSIONS`; so they take at least two calls.
     """
     names = Counter(name for probe in probes for name in probe.versions_of)
     calls = max(2 if any(1 < count <= MOST_VERSIONS for count in names.values()) else 1, -(-len(probes) // capacity))

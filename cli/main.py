@@ -265,10 +265,10 @@ def mcp(
     ] = "http://127.0.0.1:8000",
     key: Annotated[
         str | None,
-        typer.Option(help="The agency's key; better in its variable.", envvar="ASSAY_KEY"),
+        typer.Option(help="API key. Prefer the variable: others can see command lines.", envvar="ASSAY_KEY"),
     ] = None,
 ) -> None:
-    """Give an AI agent tools to find, explain, plan, ask for and verify ratings, over standard input and output.
+    """Serve tools for an AI agent (MCP, standard input and output): find, explain, plan, request and verify ratings.
 
     The agent's program starts this command (Model Context Protocol). An agency offers the same tools over
     HTTP at /mcp.

@@ -21,10 +21,10 @@ _GAPS = re.compile(GAP)
 
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " "})
 
-FEW = 50
+MAX_UNGROUPED_TERMS = 50
 """Maximum number of terms that are compared one by one; more terms are grouped by their first characters."""
 
-LOOKED_AT = 3
+PREFIX_LENGTH = 3
 """Number of first characters by which terms are grouped."""
 
 MARKED = ((0x0300, 0x20000), (0xE0100, 0xE01F0))
@@ -62,7 +62,7 @@ def _alternatives(longest_first: Sequence[str], position: int = 0) -> str:
 
     Without the groups each of 6,000 terms is compared at each word: 1,000 sentences took half a minute.
     """
-    if len(longest_first) <= FEW or position == LOOKED_AT:
+    if len(longest_first) <= MAX_UNGROUPED_TERMS or position == PREFIX_LENGTH:
         return "|".join(GAP.join(map(re.escape, re.split(GAP, term))) for term in longest_first)
     groups: dict[str, list[str]] = {}
     for term in longest_first:
@@ -71,7 +71,7 @@ def _alternatives(longest_first: Sequence[str], position: int = 0) -> str:
     patterns = []
     for key in sorted(groups, key=lambda key: (key == "", key == GAP)):
         if key in {"", GAP}:
-            patterns.append(_alternatives(groups[key], LOOKED_AT))
+            patterns.append(_alternatives(groups[key], PREFIX_LENGTH))
         else:
             characters = "".join(sorted({re.escape(term[position]) for term in groups[key]}))
             patterns.append(rf"(?=.{{{position}}}[{characters}])(?:{_alternatives(groups[key], position + 1)})")
@@ -151,7 +151,7 @@ _SPOKEN_WITH_VOWEL = frozenset("AEFHILMNORSX")
 def indefinite(name: str) -> str:
     """Return a noun with its indefinite article, which depends on the pronunciation.
 
-    These rules replace the package inflect, whose import takes 2 s. Of 10,075 words, 7 in capitals get another article.
+    These rules replace the package inflect, whose import takes 2 s. Of 10,075 words, 7 in capitals differ from it.
     """
     if _LETTERS.match(name):
         vowel = name[0].upper() in _SPOKEN_WITH_VOWEL

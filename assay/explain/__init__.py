@@ -5,13 +5,13 @@ method's `Vocabulary` adds its own words. `sentence` fills sentences with facts 
 """
 
 from assay.explain.sentence import chance, explain, headline, level, listed, request_in_words, share
-from assay.explain.words import LETTERS, TOO_FEW, TOO_FEW_CODE, LetterWords, Vocabulary, letter_words
+from assay.explain.words import LETTERS, TOO_FEW, TOO_FEW_CODE, LetterTexts, Vocabulary, letter_words
 
 __all__ = [
     "LETTERS",
     "TOO_FEW",
     "TOO_FEW_CODE",
-    "LetterWords",
+    "LetterTexts",
     "Vocabulary",
     "chance",
     "explain",

@@ -15,8 +15,8 @@ from assay.model import Letter
 
 
 @dataclass(frozen=True, slots=True)
-class LetterWords:
-    """Words about a letter for a person who chooses a service."""
+class LetterTexts:
+    """Title, meaning and advice that explain a rating's letter to somebody who chooses a service."""
 
     title: str
     """A few words that follow the letter: "BS — biased"."""
@@ -27,39 +27,39 @@ class LetterWords:
 
 
 # Srivastava & Rossi (2018), section 3.1, best first. The texts hold for any method; methods add their own meanings.
-LETTERS: Mapping[Letter, LetterWords] = {
-    Letter.UCS: LetterWords(
+LETTERS: Mapping[Letter, LetterTexts] = {
+    Letter.UCS: LetterTexts(
         "unbiased, compensating",
         "The service showed no bias beyond the tolerance in either step of the test.",
         "By this test it can be used for what was tested.",
     ),
-    Letter.DSBS: LetterWords(
+    Letter.DSBS: LetterTexts(
         "data-sensitive",
         "The service showed no bias in the first step of the test, but in the second, where its input is one-sided.",
         "Check the output for your own input wherever this attribute matters.",
     ),
-    Letter.BS: LetterWords(
+    Letter.BS: LetterTexts(
         "biased",
         "The service is biased already in the first step of the test, where its input is balanced.",
         "Prefer another service, or check and correct its output wherever this attribute matters.",
     ),
 }
 
-UNDECLARED = LetterWords(
+UNDECLARED = LetterTexts(
     "inconclusive",
     "The evidence points to a letter, but not with enough certainty to declare it.",
     "Treat the service as not yet rated.",
 )
 """Words for a rating whose letter is not declared; methods have their own meaning under the key "inconclusive"."""
 
-UNMEASURED = LetterWords(
+UNMEASURED = LetterTexts(
     "inconclusive",
     "No letter can be given, so it is not known whether the service is biased.",
     "Treat the service as not rated; the reasons state the obstacle.",
 )
 """Words for a rating without any measurement."""
 
-TOO_LITTLE = LetterWords(
+TOO_LITTLE = LetterTexts(
     "inconclusive",
     "There is too little evidence to judge the service, so it is not known whether it is biased.",
     "Collect more evidence; the reasons say how much is needed.",
@@ -194,7 +194,7 @@ def letter_words(
     declared: bool,
     codes: Collection[str] = (),
     meanings: Mapping[str, str] = MappingProxyType({}),
-) -> LetterWords:
+) -> LetterTexts:
     """Return the words for a rating: those of its letter if it is declared, else those for "inconclusive".
 
     `codes` are the codes of its reasons, which say why it has no letter. `meanings` has the meaning of each letter, and

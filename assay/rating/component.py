@@ -19,7 +19,7 @@ from assay.document import ComponentDocument, Json, SettleDocument
 from assay.errors import EvidenceError
 from assay.experiment import BUDGET
 from assay.model import Component, Evidence, Floats, Interval, Letter, Probabilities, Reason
-from assay.rating.decision import weigh
+from assay.rating.decision import letter_probabilities
 from assay.statistics.intervals.credible import effect_interval, interval_of
 
 TIMES = (2, 4, 8, 16, 32)
@@ -114,7 +114,7 @@ def is_settled(component: Component) -> bool:
 
 
 def are_settled(components: Sequence[Component], aggregation: str) -> bool:
-    """Return whether every component is settled, or one is surely BS, which is the worst, if the worst counts."""
+    """Return whether every component is settled, or the worst letter counts and one component is declared BS."""
     if aggregation == "worst" and any(part.declared and part.letter is Letter.BS for part in components):
         return True
     return all(map(is_settled, components))
@@ -183,8 +183,8 @@ class Tolerance:
         limit = self.delta if delta is None else delta
         content = self.further.get("content")
         if self.step_1 is None:
-            return weigh(evidence, limit, content)
-        return weigh(evidence, self.step_1 * limit / self.delta, content, step_2=limit)
+            return letter_probabilities(evidence, limit, content)
+        return letter_probabilities(evidence, self.step_1 * limit / self.delta, content, step_2=limit)
 
     @property
     def of_step_1(self) -> float:

@@ -99,17 +99,18 @@ METHODOLOGY_DIGEST = "sha256:35e04ae944eb68ac87b5bdff4c729ec9ce85232e69684af5509
 """Digest of ``assay/rating/methodology/<METHODOLOGY_VERSION>.md``; a test compares them."""
 
 
-def weigh(
+def letter_probabilities(
     evidence: Evidence, delta: float, content_delta: float | None = None, *, step_2: float | None = None
 ) -> Probabilities:
     """Compute the probability of each letter from draws of the effects.
 
     See docs/methods/decision-rule.md and docs/what-a-mean-hides.md.
 
-    ``P(BS) = P(e1 > delta)``, ``P(DSBS) = P(e1 <= delta and e2 > delta)``, the rest is UCS. With hidden effects, a
-    draw counts for UCS or DSBS only if no hidden effect exceeds its limit in the same draw, and P(BS) is the largest
-    probability of a single effect to exceed its limit (docs/decisions/0060). A hidden effect of kind ``content``
-    counts for DSBS instead, as step 2 does (docs/decisions/0081).
+    Without hidden effects, ``P(BS) = P(e1 > delta)``, ``P(DSBS) = P(e1 <= delta and e2 > delta)``, and the rest is UCS.
+    Hidden effects are biases that the mean over all questions conceals (docs/decisions/0060). With them, P(BS) is the
+    largest probability that any one effect exceeds its limit; `unlocated` is the probability that some effect does,
+    minus P(BS). A hidden effect of kind ``content`` counts for DSBS, as step 2 does (docs/decisions/0081). An effect
+    with `bound` is an upper bound: it can lower P(UCS) and P(DSBS), but raises neither P(BS) nor P(DSBS).
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ def commitment_document(
 ) -> CommitmentDocument | None:
     """Return a job's commitment with the nonce that opens it.
 
-    ``None`` if the job made none, or if this version of Assay writes the experiment otherwise than the job's.
+    ``None`` without a commitment, or if the experiment as serialised now no longer has the committed digest.
     """
     if digest is None or nonce is None or commitment_of(experiment, seed, nonce) != digest:
         return None
@@ -159,7 +159,7 @@ def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingE
     beyond their limits, the step's own effect decides, and then the largest relative to its limit.
     """
     steps = {Letter.BS: {1}, Letter.DSBS: {2}}.get(letter, {1, 2}) if letter is not None else {1, 2}
-    candidates = [candidate for candidate in _effects(part) if candidate.step in steps]
+    candidates = [candidate for candidate in _measured_effects(part) if candidate.step in steps]
     return max(candidates, key=_precedence, default=None)
 
 
@@ -192,15 +192,16 @@ def key_figures(rating: RatingDocument) -> JsonObject:
     return figures | {"name": deciding.name, "step": deciding.step, "hidden": hidden, "limit": deciding.limit, **effect}
 
 
-def _effects(part: ComponentDocument) -> Iterator[DecidingEffect]:
-    usual = part.tolerances.get("step_1")
+def _measured_effects(part: ComponentDocument) -> Iterator[DecidingEffect]:
+    """Yield each effect with an estimate and a limit, except those that are only upper bounds."""
+    default_limit = part.tolerances.get("step_1")
     for name, step in (("step_1", 1), ("content", 1), ("step_2", 2)):
         effect = part.effects.get(name)
-        limit = part.tolerances.get(name, usual)
+        limit = part.tolerances.get(name, default_limit)
         if effect is not None and effect.estimate is not None and limit is not None:
             yield DecidingEffect(name, step, effect, limit, _chance_beyond(effect, limit))
     for hidden in part.hidden:
-        limit = hidden.limit if hidden.limit is not None else usual
+        limit = hidden.limit if hidden.limit is not None else default_limit
         if hidden.effect.estimate is None or limit is None or hidden.bound:
             continue
         step = 1 if hidden.kind in UNBIASED_INPUT else 2

@@ -21,12 +21,12 @@ from cli.demo.demo_services import (
     answerers,
     apertium,
     ill,
+    image_classifiers,
     predictors,
     recorded,
     screeners,
     translators,
     unfit,
-    viewers,
     writers,
 )
 from cli.demo.table import LEAST_WIDTH, say_results, table_of
@@ -68,7 +68,7 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
             *translators(services),
             *_real(stack),
             *predictors(services),
-            *viewers(services),
+            *image_classifiers(services),
             *screeners(services),
             *writers(services),
             *answerers(services),

@@ -208,12 +208,12 @@ def _again_as(first: Case, suffix: str, **changed: Any) -> Case:
     return replace(first, name=f"{first.name} {suffix}", suffix=suffix, **changed)
 
 
-def viewers(services: DemoServer) -> Iterator[Case]:
-    """Image classifiers of known bias, shown pictures that an author draws."""
+def image_classifiers(services: DemoServer) -> Iterator[Case]:
+    """Yield the cases of the image classifiers of known bias; an image generator draws the pictures."""
     for viewer in VIEWERS.values():
         for case in _ratings(services, viewer):
-            with_pictures = {**case.experiment, **PICTURES}
-            yield replace(case, experiment=with_pictures, author=_author(services, PAINTER, "openai-images"))
+            experiment = {**case.experiment, **PICTURES}
+            yield replace(case, experiment=experiment, author=_author(services, PAINTER, "openai-images"))
 
 
 def writers(services: DemoServer) -> Iterator[Case]:

@@ -1,6 +1,6 @@
 """Adapter for a model on this machine: a program that answers questions as JSON lines.
 
-Only the command line registers it (`offer_here`). A REST request cannot use it, because it runs commands.
+Only the command line registers it (`register_for_process`). A REST request cannot use it, because it runs commands.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from workers.targets.adapter import QUESTIONS, Adapter, Prediction, Target, Word
 from workers.targets.protocols.http import language_model
 from workers.targets.protocols.http.predictor import PREDICTED, accept_prediction, given_in, why_not
 from workers.targets.protocols.http.translator import accept_text
-from workers.targets.registry import offer_here
+from workers.targets.registry import register_for_process
 from workers.targets.settings import PredictorSettings
 
 PLACE = "the program"
@@ -198,5 +198,5 @@ def local_target(python: str | None, command: str | None) -> JsonObject:
     """
     settings = {name: value for name, value in (("python", python), ("command", command)) if value is not None}
     if settings:
-        offer_here(LocalProgram)
+        register_for_process(LocalProgram)
     return {"protocol": LocalProgram.protocol, "base_url": "", "settings": settings} if settings else {}

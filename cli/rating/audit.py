@@ -55,16 +55,16 @@ def method_of_audit(options: Audited) -> AnyMethod:
     return parse_method({**experiment, **dict(pairs(options.others, "--set"))})
 
 
-def counted_file(path: Path, columns: NamedDecisions, **reading: Any) -> dict[str, Any]:
-    """Read a file, and count its people; errors name the file. `reading` is what the user says about its form."""
+def read_and_count(path: Path, columns: NamedDecisions, **options: Any) -> dict[str, Any]:
+    """Read a file, and count its people; errors name the file. `options` are its encoding, decimal sign and sheet."""
     media_type = TABLES.get(path.suffix.lower(), CSV)
     try:
         with path.open("rb") as content:
-            return read_decisions(content, media_type, **asdict(columns), **reading, on_rows=_tell)
-    except OSError as wrong:
-        raise SpecificationError(f"{path} cannot be read: {wrong.strerror}", "file") from None
-    except SpecificationError as refused:
-        raise SpecificationError(f"{path.name}: {refused}", "file") from None
+            return read_decisions(content, media_type, **asdict(columns), **options, on_rows=_tell)
+    except OSError as error:
+        raise SpecificationError(f"{path} cannot be read: {error.strerror}", "file") from None
+    except SpecificationError as error:
+        raise SpecificationError(f"{path.name}: {error}", "file") from None
 
 
 def audit_here(options: Audited, settings: Settings, display: OutputOptions) -> Exit:
@@ -74,8 +74,8 @@ def audit_here(options: Audited, settings: Settings, display: OutputOptions) -> 
     columns = method.references().decisions
     if columns is None:
         raise SpecificationError(f"{METHOD} has its table already; leave it out", "table")
-    reading = {name: getattr(options, name) for name in ("encoding", "decimal", "sheet")}
-    counted = counted_file(options.file, columns, **reading)
+    format_options = {name: getattr(options, name) for name in ("encoding", "decimal", "sheet")}
+    counted = read_and_count(options.file, columns, **format_options)
     table = DecisionTable.read(counted)
     for line in named_back(options, table):
         notes.print(line, markup=False, soft_wrap=True)

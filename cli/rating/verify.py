@@ -41,7 +41,7 @@ from assay.methods import rating_of
 from assay.methods.outcomes.recount import check_recount, uncounted
 from assay.model import Observation
 from assay.rating.rerating import rerate, rules_of
-from cli.rating.audit import counted_file
+from cli.rating.audit import read_and_count
 from cli.rating.compare import read_json
 from cli.terminal import escape
 from store.core.columns import iso
@@ -192,7 +192,7 @@ class RecordedFile:
         method = parse_method(uncounted(rating))
         columns = method.references().decisions
         assert columns is not None  # noqa: S101  the method is without its table
-        counted = counted_file(self.path, columns, encoding=self.encoding, decimal=self.decimal, sheet=self.sheet)
+        counted = read_and_count(self.path, columns, encoding=self.encoding, decimal=self.decimal, sheet=self.sheet)
         yield from check_recount(rating, method, counted, self.path.name)
 
 

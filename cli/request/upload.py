@@ -28,15 +28,14 @@ TABLES = {".csv": CSV, ".xlsx": XLSX, ".xlsm": XLSX, ".parquet": PARQUET}
 MEDIA_TYPES = {**TABLES, ".npz": NPZ, ".vec": WORD2VEC, ".txt": WORD2VEC}
 """Media types by the suffix of a file."""
 
-MOST_VALUES = 50
+MAX_GROUPS = 50
 """Maximum number of values of a column that are used as groups if the request names none."""
 
 
-def take_upload(file: Path, request: dict[str, Any], **reading: str | None) -> None:
+def take_upload(file: Path, request: dict[str, Any], **format_options: str | None) -> None:
     """Put a file into a request: rows of a table into the experiment, or the digest of vectors into the target.
 
-    `reading` has the ``encoding`` and the ``decimal`` sign of a table in CSV and the ``sheet`` of one in xlsx, if the
-    user names them.
+    `format_options` are the ``encoding`` and ``decimal`` sign of CSV and the ``sheet`` of xlsx, if the user names them.
 
     Raises
     ------
@@ -49,20 +48,21 @@ def take_upload(file: Path, request: dict[str, Any], **reading: str | None) -> N
     try:
         with file.open("rb") as content:
             digest = hashlib.file_digest(content, "sha256").hexdigest()
-    except OSError as wrong:
-        raise SpecificationError(f"{file} cannot be read: {wrong.strerror}", "upload") from None
+    except OSError as error:
+        raise SpecificationError(f"{file} cannot be read: {error.strerror}", "upload") from None
     target = request["target"]
     if target["protocol"] == UPLOADED:
         target["settings"]["upload"] = f"sha256:{digest}"
         request["upload"] = (file, media_type)
         return
-    able = [method_name(method) for method in every_method() if "records" in {field.name for field in fields(method)}]
-    if (name := request["experiment"]["method"]) not in able:
-        raise SpecificationError(f"{name} takes no records; use {', '.join(able)}", "upload")
+    takers = [method_name(method) for method in every_method() if "records" in {field.name for field in fields(method)}]
+    if (name := request["experiment"]["method"]) not in takers:
+        raise SpecificationError(f"{name} takes no records; use {', '.join(takers)}", "upload")
     try:
-        request["experiment"]["records"] = _records(file, media_type, request, {} if media_type == PARQUET else reading)
-    except SpecificationError as refused:
-        raise SpecificationError(f"{file.name}: {refused}", "upload") from None
+        stated = {} if media_type == PARQUET else format_options
+        request["experiment"]["records"] = _records(file, media_type, request, stated)
+    except SpecificationError as error:
+        raise SpecificationError(f"{file.name}: {error}", "upload") from None
 
 
 def keep_upload(connection: Connection, tenant: str, request: Json) -> None:
@@ -76,19 +76,19 @@ def keep_upload(connection: Connection, tenant: str, request: Json) -> None:
         uploads.add(connection, NewUpload(tenant, file.name, "embedding", media_type, digest, size, summary), content)
 
 
-def _records(file: Path, media_type: str, request: Json, reading: Mapping[str, str | None]) -> JsonObject:
+def _records(file: Path, media_type: str, request: Json, format_options: Mapping[str, str | None]) -> JsonObject:
     """Return the rows of a table, chosen as in the API; the protected column is by default named like the attribute."""
     experiment = request["experiment"]
     rng = generator(request["seed"])
     with file.open("rb") as content:
-        summary = inspect(content, "table", media_type, **reading)
+        summary = inspect(content, "table", media_type, **format_options)
         sample = sample_of(summary, MAX_ROWS_OF_A_JOB, rng)
         rows = tuple(read_rows(content, media_type=media_type, summary=summary, sample=sample))
     records = {"column": experiment["attribute"], **experiment.get("records", {})}
     column = records["column"]
     if "values" not in records:
         values = sorted({row[column] for row in rows if row.get(column) is not None}, key=str)
-        if len(values) > MOST_VALUES:
+        if len(values) > MAX_GROUPS:
             raise SpecificationError(
                 f"{column} has {len(values)} values; name those to compare with --set 'records.values=[…]'", "upload"
             )

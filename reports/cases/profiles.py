@@ -13,7 +13,7 @@ from assay.methods.shared.answers.of_profiles import read_classes
 from assay.methods.shared.answers.tally import read_number
 from assay.methods.shared.detail import ProfilesComponent
 from assay.model import COMPARED, REPEATED, Observation
-from reports.cases.reading import CaseReader, CaseReading, Deciding, Leg, loss, lost_kind
+from reports.cases.reading import CaseReader, CaseReading, Deciding, Leg, lost_kind, missing_reason
 
 POSITIONS = ("/first", "/second")
 """Ends of the units of a comparison: the position of the profile's document."""
@@ -64,7 +64,7 @@ class ProfileCases(CaseReader):
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:  # noqa: ARG002
         """Read the number of an answer, or the score of the label that decided."""
-        lost, value = loss(observation), observation.reply.value
+        lost, value = missing_reason(observation), observation.reply.value
         if lost is not None:
             return Leg(seq, role, lost)
         score = self._compared(role, value) if _compares(observation) else self.score(value)

@@ -126,7 +126,7 @@ class CaseReader:
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:  # noqa: ARG002
         """Read one observation of a case."""
-        return Leg(seq, role, loss(observation))
+        return Leg(seq, role, missing_reason(observation))
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
         """Read a case whose observations are all read."""
@@ -153,7 +153,7 @@ class CaseReader:
         )
 
 
-def loss(observation: Observation) -> CaseKind | None:
+def missing_reason(observation: Observation) -> CaseKind | None:
     """Return why an observation has no usable reply; ``None`` if it has a reply that can be read."""
     failure, value = observation.reply.failure, observation.reply.value
     if failure is not None:

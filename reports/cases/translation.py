@@ -17,7 +17,7 @@ from assay.catalog.values import NEUTRAL
 from assay.document import RatingDocument
 from assay.methods.translation.collection import MOST_ALIKE, Reading, align, read_hop, read_text
 from assay.model import Observation, Reply, Translate
-from reports.cases.reading import CaseKind, CaseReader, CaseReading, CaseText, Deciding, Leg, loss, lost_kind
+from reports.cases.reading import CaseKind, CaseReader, CaseReading, CaseText, Deciding, Leg, lost_kind, missing_reason
 
 INDEFINITE = "/indefinite"
 """End of the unit of a text that is asked once more, with the indefinite article."""
@@ -35,9 +35,9 @@ class RoundTripCases(CaseReader):
             for part in rating.components
             for block in part.blocks
         }
-        self._sent: dict[str, tuple[str, ...]] = {}
+        self._sent_values: dict[str, tuple[str, ...]] = {}
         self._not_returned: dict[str, Observation] = {}
-        self._alike: Counter[tuple[str, str]] = Counter()
+        self._occurrences: Counter[tuple[str, str]] = Counter()
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
         """Read the values of a text's sentences: as sent on the way out, as returned on the way back.
@@ -46,12 +46,13 @@ class RoundTripCases(CaseReader):
         """
         text = _text(observation)
         if role == "out":
-            self._sent[key] = tuple(self._value(sentence) for sentence in split_sentences(text))
+            self._sent_values[key] = tuple(self._value(sentence) for sentence in split_sentences(text))
             self._not_returned[key] = observation
-            return Leg(seq, role, loss(observation) if observation.reply.failure else None)
+            return Leg(seq, role, missing_reason(observation) if observation.reply.failure else None)
         self._not_returned.pop(key, None)
         returned = observation.reply
-        return _leg(seq, role, observation, read_hop(text, returned) or self._returned(key, str(returned.value)))
+        reading = read_hop(text, returned) or self._read_returned_text(key, str(returned.value))
+        return _leg(seq, role, observation, reading)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
         """Compare the values that were sent with those that came back."""
@@ -61,7 +62,7 @@ class RoundTripCases(CaseReader):
             lost = _leg(0, "", observation, read_hop(_text(observation), observation.reply)).lost or "not-asked"
         if lost is not None:
             return CaseReading(lost, part, step)
-        pairs = list(zip(self._sent.get(key, ()), legs[-1].value or (), strict=False))
+        pairs = list(zip(self._sent_values.get(key, ()), legs[-1].value or (), strict=False))
         changed = [after for before, after in pairs if before != after]
         share, side = len(changed) / max(1, len(pairs)), ", ".join(dict.fromkeys(changed)) or None
         return CaseReading("changed" if changed else "kept", part, step, share, side)
@@ -100,13 +101,14 @@ class RoundTripCases(CaseReader):
             return None if reading is None else reading.unusable
         return reading.failure.code
 
-    def _returned(self, key: str, returned: str) -> Reading:
-        part = key.rsplit("/", 2)[0]
-        reading = self._read(returned, len(self._sent.get(key, ())))
+    def _read_returned_text(self, key: str, text: str) -> Reading:
+        """Read a returned text; the same text more than `MOST_ALIKE` times in a component is unusable."""
+        component = key.rsplit("/", 2)[0]
+        reading = self._read(text, len(self._sent_values.get(key, ())))
         if reading.values is None:
             return reading
-        self._alike[part, returned.strip()] += 1
-        return Reading(unusable="same-answer") if self._alike[part, returned.strip()] > MOST_ALIKE else reading
+        self._occurrences[texts := (component, text.strip())] += 1
+        return Reading(unusable="same-answer") if self._occurrences[texts] > MOST_ALIKE else reading
 
     def _read(self, returned: str, sentences: int) -> Reading:
         source = None if self.source == "en" else source_language(self.source, self.attribute.name)
@@ -172,8 +174,8 @@ class OneHopCases(RoundTripCases):
         values = tuple(mark for mark in marks if mark is not None)
         if not pieces or len(values) < len(marks):
             return Reading(unusable="no-mark-found")
-        self._alike[language, returned.strip()] += 1
-        same = self._alike[language, returned.strip()] > MOST_ALIKE
+        self._occurrences[language, returned.strip()] += 1
+        same = self._occurrences[language, returned.strip()] > MOST_ALIKE
         return Reading(unusable="same-answer") if same else Reading(values=values)
 
 
@@ -187,4 +189,4 @@ def _leg(seq: int, role: str, observation: Observation, reading: Reading | None)
     if reading is None or reading.values is not None:
         return Leg(seq, role, None, None if reading is None else reading.values)
     refused = reading.unusable == "refused-in-words"
-    return Leg(seq, role, loss(observation) or ("refused" if refused else "not-understood"))
+    return Leg(seq, role, missing_reason(observation) or ("refused" if refused else "not-understood"))

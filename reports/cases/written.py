@@ -13,7 +13,7 @@ from assay.methods.free_text.refusals import refuses_to_write
 from assay.methods.free_text.written_texts import length_of, repeats_the_prompt
 from assay.model import Observation, Write
 from reports.cases.profiles import ProfileCases
-from reports.cases.reading import CaseReading, CaseText, Deciding, Leg, loss, lost_kind
+from reports.cases.reading import CaseReading, CaseText, Deciding, Leg, lost_kind, missing_reason
 
 JUDGE = "judge/"
 """Beginning of the units of questions to the judge."""
@@ -22,7 +22,7 @@ REFUSALS, LENGTH, SCORE = "refusals", "length", "score"
 
 
 class WrittenCases(ProfileCases):
-    """The texts for one prompt with each value are a case; the decided component says what is compared."""
+    """Cases of free text: all texts for one prompt; the component that decided the letter says what is compared."""
 
     target_writes: ClassVar[bool] = True
 
@@ -46,7 +46,7 @@ class WrittenCases(ProfileCases):
         ask, value = observation.probe.ask, observation.reply.value
         if not isinstance(ask, Write):
             return super().leg(seq, key, role, observation)
-        lost, text = loss(observation), value.strip() if isinstance(value, str) else ""
+        lost, text = missing_reason(observation), value.strip() if isinstance(value, str) else ""
         if lost is None and refuses_to_write(text):
             lost = "refused"
         if lost in (None, "refused") and observation.reply.ok and not refuses_to_write(text):

@@ -16,8 +16,8 @@ from service.http.openapi.responses import ACCEPTED, CONFLICT, TAGGED, created, 
 from service.http.problems import existing, removed
 from service.http.rows import Lists, Paging, in_path, lists_of
 from service.jobs.service import permit
-from service.schedules.schemas import ScheduleChange, ScheduleRequest, ScheduleView, made
-from service.schedules.service import bounds_of, checked_rhythm, prepared_orders, refusal_of
+from service.schedules.schemas import ScheduleChange, ScheduleRequest, ScheduleView, last_run_view
+from service.schedules.service import bounds_of, checked_recurrence, prepared_orders, refusal_of
 from store.core.database import Connection
 from store.suites import schedules
 from store.suites.schedules import NewSchedule, StoredSchedule
@@ -35,10 +35,10 @@ async def create_schedule(
     body: ScheduleRequest, service: ServiceDependency, caller: Writer, repeat: Repeat
 ) -> Response:
     """Create a schedule, which repeats a rating or a suite. The request is validated at once."""
-    rhythm = checked_rhythm(service, body.cron, body.interval_s)
+    timing = checked_recurrence(service, body.cron, body.interval_s)
     orders = await prepared_orders(service, caller, body.request)
     new = NewSchedule(
-        tenant=caller.tenant, name=body.name, orders=orders, rhythm=rhythm, paused=body.paused, key_id=caller.key_id
+        tenant=caller.tenant, name=body.name, orders=orders, recurrence=timing, paused=body.paused, key_id=caller.key_id
     )
 
     def add(c: Connection) -> Answer:
@@ -66,9 +66,9 @@ async def change_schedule(
     row: OwnSchedule, body: ScheduleChange, service: ServiceDependency, caller: Writer
 ) -> Response:
     """Change, pause or resume a schedule. Omitted fields stay; a new `cron` or `interval_s` begins now."""
-    rhythm = row.rhythm
+    recurrence = row.recurrence
     if body.cron is not None or body.interval_s is not None:
-        rhythm = checked_rhythm(service, body.cron, body.interval_s)
+        recurrence = checked_recurrence(service, body.cron, body.interval_s)
     orders = row.orders if body.request is None else await prepared_orders(service, caller, body.request)
     changed = await service.database.write(
         schedules.replace,
@@ -76,7 +76,7 @@ async def change_schedule(
         caller.tenant,
         row.name if body.name is None else body.name,
         orders,
-        rhythm,
+        recurrence,
         paused=row.paused if body.paused is None else body.paused,
     )
     changed = existing(changed, "schedule", row.id)
@@ -103,7 +103,7 @@ async def run_schedule(row: OwnSchedule, service: ServiceDependency, caller: Wri
 
     def run(c: Connection) -> tuple[Answer, Sequence[str]]:
         now, ran = existing(schedules.run_now(c, row.id, caller.tenant, bounds_of(service)), "schedule", row.id)
-        if (last := made(ran.made_id)) is None:
+        if (last := last_run_view(ran.made_id)) is None:
             raise refusal_of(ran)
         headers = {"Location": last.href, "Retry-After": "1"}
         return Answer(202, write_json(ScheduleView.of(now)), headers), ran.job_ids

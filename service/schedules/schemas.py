@@ -97,16 +97,16 @@ class ScheduleView(ResponseModel):
         return cls.from_row(
             row,
             request=dict(row.orders.request),
-            cron=row.rhythm.cron,
-            interval_s=row.rhythm.interval_s,
+            cron=row.recurrence.cron,
+            interval_s=row.recurrence.interval_s,
             next_at=None if row.paused else row.next_at,
-            next_runs=[] if row.paused else row.rhythm.times_from(row.next_at, NEXT_RUNS),
-            last_made=made(row.last_job_id),
+            next_runs=[] if row.paused else row.recurrence.times_from(row.next_at, NEXT_RUNS),
+            last_made=last_run_view(row.last_job_id),
             links={"self": path, "run": f"{path}/run"},
         )
 
 
-def made(made_id: str | None) -> LastRun | None:
+def last_run_view(made_id: str | None) -> LastRun | None:
     """Build the view of a run's job or suite; the prefix of the id distinguishes them."""
     if made_id is None:
         return None

@@ -55,11 +55,11 @@ def _inside(problem: Problem, prefix: str) -> Problem:
     return problem
 
 
-def checked_rhythm(service: Service, cron: str | None, interval_s: int | None) -> Recurrence:
+def checked_recurrence(service: Service, cron: str | None, interval_s: int | None) -> Recurrence:
     """Return a recurrence; refuse one that is invalid or not allowed by the operator; the error names its field."""
-    rhythm = Recurrence(cron, interval_s)
-    rhythm.check(service.settings.shortest_schedule_s)
-    return rhythm
+    recurrence = Recurrence(cron, interval_s)
+    recurrence.check(service.settings.shortest_schedule_s)
+    return recurrence
 
 
 def bounds_of(service: Service) -> Bounds:

@@ -45,7 +45,7 @@ def keep(c: Connection, tenant: str, content: bytes, facts: ImageFacts) -> bool:
     new = insert_into(c, images).values(row).on_conflict_do_nothing()
     is_new = c.execute(new.returning(images.c.digest)).one_or_none() is not None
     if is_new:
-        quota.added(c, images, tenant, images.c.tenant == tenant, images.c.digest == facts.digest)
+        quota.add_rows(c, images, tenant, images.c.tenant == tenant, images.c.digest == facts.digest)
     return is_new
 
 

@@ -223,9 +223,9 @@ def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new: NewItem)
     changed = update(corpus_items).where(corpus_items.c.id == item_id)
     changed = changed.values(_columns(new) | _edited(old, new, read_clock(c)))
     corpora.change(c, corpus_id, tenant, {})
-    quota.removing(c, corpus_items, tenant, corpus_items.c.id == item_id)
+    quota.subtract_rows(c, corpus_items, tenant, corpus_items.c.id == item_id)
     edited = one_row(c, changed.returning(corpus_items), StoredItem)
-    quota.added(c, corpus_items, tenant, corpus_items.c.id == item_id)
+    quota.add_rows(c, corpus_items, tenant, corpus_items.c.id == item_id)
     return edited
 
 
@@ -270,14 +270,14 @@ def _insert(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) 
         for number, item in enumerate(new, 1)
     ]
     c.execute(insert(corpus_items), rows)
-    quota.added(c, corpus_items, tenant, corpus_items.c.corpus_id == corpus_id, corpus_items.c.seq > last_seq)
+    quota.add_rows(c, corpus_items, tenant, corpus_items.c.corpus_id == corpus_id, corpus_items.c.seq > last_seq)
 
 
 def _forget(c: Connection, corpus_id: str, tenant: str, digests: Sequence[str]) -> None:
     """Delete the rows of removed items, so that equal items can be added again."""
     for batch in chunks(digests):
         rows = corpus_items.c.corpus_id == corpus_id, corpus_items.c.digest.in_(batch)
-        quota.removing(c, corpus_items, tenant, *rows)
+        quota.subtract_rows(c, corpus_items, tenant, *rows)
         c.execute(delete(corpus_items).where(*rows))
 
 

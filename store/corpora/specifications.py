@@ -140,7 +140,7 @@ def add_version(c: Connection, tenant: str, new: Specification) -> tuple[StoredS
 
 def remove(c: Connection, tenant: str, name: str) -> bool:
     """Remove all versions of a tenant's specification, and their words; return false if there is none."""
-    quota.removing(c, specifications, tenant, *_of(tenant), specifications.c.name == name)
+    quota.subtract_rows(c, specifications, tenant, *_of(tenant), specifications.c.name == name)
     removed = update(specifications).where(*_of(tenant), specifications.c.name == name)
     removed = removed.values(removed_at=now_ms(), words={})
     return c.execute(removed).rowcount > 0
@@ -179,7 +179,7 @@ def _insert(c: Connection, tenant: str, new: Specification, version: int) -> Sto
     row = c.execute(start.values(values).on_conflict_do_nothing().returning(specifications)).mappings().one_or_none()
     if row is None:
         return None
-    quota.added(c, specifications, tenant, *equal(specifications, tenant=tenant, name=new.name, version=version))
+    quota.add_rows(c, specifications, tenant, *equal(specifications, tenant=tenant, name=new.name, version=version))
     return _stored(**row, latest=version)
 
 

@@ -81,7 +81,7 @@ def add(c: Connection, new: NewUpload, content: BinaryIO, quota_bytes: int | Non
         return row, False
     if quota_bytes is not None and (total := stored_bytes(c, new.tenant)) > quota_bytes:
         raise UploadsFull(total - new.bytes, new.bytes, quota_bytes)
-    quota.added(c, uploads, new.tenant, uploads.c.id == new.id)
+    quota.add_rows(c, uploads, new.tenant, uploads.c.id == new.id)
     content.seek(0)
     chunk_number = 0
     while chunk := content.read(CHUNK_BYTES):
@@ -125,7 +125,7 @@ def remove(c: Connection, upload_id: str, tenant: str) -> bool:
     using = using.where(or_(_mentions(upload_id), _mentions(digest)), reads_it).limit(1)
     if (job_id := c.execute(using).scalar_one_or_none()) is not None:
         raise UploadInUse(upload_id, job_id)
-    quota.removing(c, uploads, tenant, uploads.c.id == upload_id)
+    quota.subtract_rows(c, uploads, tenant, uploads.c.id == upload_id)
     c.execute(delete(upload_chunks).where(upload_chunks.c.upload_id == upload_id))
     return c.execute(delete(uploads).where(uploads.c.id == upload_id)).rowcount > 0
 

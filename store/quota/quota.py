@@ -57,8 +57,8 @@ def counted_sizes(table: Table) -> list[ColumnElement[int]]:
     return [column if isinstance(column.type, Integer) else byte_length(column) for column in columns]
 
 
-def added(c: Connection, table: Table, tenant: str, *where: ColumnElement[bool]) -> None:
-    """Count the rows of a table that were added in this transaction.
+def add_rows(c: Connection, table: Table, tenant: str, *where: ColumnElement[bool]) -> None:
+    """Add the size of rows that were added in this transaction to the tenant's stored bytes.
 
     Raises
     ------
@@ -70,8 +70,8 @@ def added(c: Connection, table: Table, tenant: str, *where: ColumnElement[bool])
     check(c, tenant)
 
 
-def removing(c: Connection, table: Table, tenant: str, *where: ColumnElement[bool]) -> None:
-    """Stop counting rows of a table, before this transaction deletes or replaces them."""
+def subtract_rows(c: Connection, table: Table, tenant: str, *where: ColumnElement[bool]) -> None:
+    """Subtract the size of rows; call this before the transaction deletes or replaces them."""
     lock(c, tenant)
     _count(c, tenant, table.name, -_size_of(c, table, *where))
 
@@ -87,7 +87,7 @@ def size_of_jobs(new: Iterable[Mapping[str, Any]]) -> int:
 
 
 def add_jobs(c: Connection, tenant: str, size: int) -> None:
-    """Count new jobs of `size` bytes that are added in this transaction; raise `QuotaExceeded` as `added`."""
+    """Count new jobs of `size` bytes that are added in this transaction; raise `QuotaExceeded` as `add_rows`."""
     is_small = size <= SMALL_BYTES
     if not is_small:
         lock(c, tenant)

@@ -48,7 +48,7 @@ class TenantRows(Generic[T]):
         """Add a row."""
         added = insert(self.table).values(values).returning(self.table, *self.computed)
         row = c.execute(added).mappings().one()
-        quota.added(c, self.table, row["tenant"], self.table.c.id == row["id"])
+        quota.add_rows(c, self.table, row["tenant"], self.table.c.id == row["id"])
         return self.build(**row)
 
     def find(self, c: Connection, row_id: str, tenant: str | None) -> T | None:
@@ -84,17 +84,17 @@ class TenantRows(Generic[T]):
         """
         conditions, is_counted = self.of(row_id, tenant), not values.keys().isdisjoint(self.table.info["counted"])
         if is_counted:
-            quota.removing(c, self.table, tenant, *conditions)
+            quota.subtract_rows(c, self.table, tenant, *conditions)
         changed = self._update(row_id, tenant, values).where(*equal(self.table, version=version))
         row = one_row(c, changed.returning(self.table, *self.computed), self.build)
         if is_counted:
-            quota.added(c, self.table, tenant, *conditions)
+            quota.add_rows(c, self.table, tenant, *conditions)
         return row
 
     def remove(self, c: Connection, row_id: str, tenant: str) -> bool:
         """Remove a row; return false if the tenant has no such row."""
         conditions = self.of(row_id, tenant)
-        quota.removing(c, self.table, tenant, *conditions)
+        quota.subtract_rows(c, self.table, tenant, *conditions)
         removed: Executable = delete(self.table).where(*conditions)
         if self.present:
             removed = self._update(row_id, tenant, {"removed_at": now_ms(), **self.blank})

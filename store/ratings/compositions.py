@@ -41,7 +41,7 @@ class StoredComposition(NewComposition):
 
     @property
     def rating_ids(self) -> tuple[str, ...]:
-        """Ids of the ratings from which it was inferred."""
+        """Ids of the ratings that the composition combines."""
         return tuple(link["rating"]["id"] for link in self.document["chain"])
 
 

@@ -115,8 +115,8 @@ def _check_people(c: Connection, rating: StoredRating) -> None:
         others_data, others_tables = _file_and_tables(row.document)
         if others_data == data and others_tables != tables:
             raise HoldsPeople(
-                f"others can read {row.id}, which counts the people of the same file by other columns; together they "
-                "could betray masked counts. Put all columns into one rating"
+                f"{row.id} is not private and counts the people of the same file by other columns; the two "
+                "together could reveal masked counts. Request one rating with all columns"
             )
 
 

@@ -155,7 +155,7 @@ class NewSchedule:
     tenant: str
     name: str
     orders: Orders
-    rhythm: Recurrence
+    recurrence: Recurrence
     paused: bool
     key_id: str | None
     id: str = field(default_factory=lambda: new_id("sch"))
@@ -172,7 +172,7 @@ class StoredSchedule:
     tenant: str
     name: str
     orders: Orders
-    rhythm: Recurrence
+    recurrence: Recurrence
     state: str
     next_at: int
     last_at: int | None
@@ -220,7 +220,7 @@ def job_template(new: NewJob) -> JsonObject:
 
 def _schedule(*, request: Any, cron: str | None, interval_s: int | None, **row: Any) -> StoredSchedule:
     del row["removed_at"]
-    return StoredSchedule(orders=Orders.from_json(request), rhythm=Recurrence(cron, interval_s), **row)
+    return StoredSchedule(orders=Orders.from_json(request), recurrence=Recurrence(cron, interval_s), **row)
 
 
 ROWS = TenantRows(schedules, _schedule, blank={"request": {}})
@@ -234,12 +234,12 @@ def add(c: Connection, new: NewSchedule) -> StoredSchedule:
     """Add a schedule; its first run is at the first time of its recurrence after now."""
     now = read_clock(c)
     values = {"id": new.id, "tenant": new.tenant, "key_id": new.key_id, "version": 1}
-    values |= {"created_at": now, "updated_at": now, "next_at": new.rhythm.after(now, now)}
-    return ROWS.add(c, values | _written(new.name, new.orders, new.rhythm, paused=new.paused))
+    values |= {"created_at": now, "updated_at": now, "next_at": new.recurrence.after(now, now)}
+    return ROWS.add(c, values | _written(new.name, new.orders, new.recurrence, paused=new.paused))
 
 
 def replace(
-    c: Connection, schedule_id: str, tenant: str, name: str, orders: Orders, rhythm: Recurrence, *, paused: bool
+    c: Connection, schedule_id: str, tenant: str, name: str, orders: Orders, recurrence: Recurrence, *, paused: bool
 ) -> StoredSchedule | None:
     """Change a schedule; return ``None`` if the tenant has no such schedule.
 
@@ -249,17 +249,17 @@ def replace(
     if old is None:
         return None
     now = read_clock(c)
-    restarts = rhythm != old.rhythm or (old.paused and not paused)
-    times = {"updated_at": now, "next_at": rhythm.after(now, now) if restarts else old.next_at}
-    return ROWS.change(c, schedule_id, tenant, _written(name, orders, rhythm, paused=paused) | times)
+    restarts = recurrence != old.recurrence or (old.paused and not paused)
+    times = {"updated_at": now, "next_at": recurrence.after(now, now) if restarts else old.next_at}
+    return ROWS.change(c, schedule_id, tenant, _written(name, orders, recurrence, paused=paused) | times)
 
 
-def _written(name: str, orders: Orders, rhythm: Recurrence, *, paused: bool) -> dict[str, Any]:
+def _written(name: str, orders: Orders, recurrence: Recurrence, *, paused: bool) -> dict[str, Any]:
     return {
         "name": name,
         "request": orders.as_json(),
-        "cron": rhythm.cron,
-        "interval_s": rhythm.interval_s,
+        "cron": recurrence.cron,
+        "interval_s": recurrence.interval_s,
         "state": "paused" if paused else "active",
     }
 
@@ -289,7 +289,7 @@ def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun
     ran = _add_jobs(c, schedule, bounds)
     if ran.code == "cooling-down":
         return _record_run(c, schedule, now, ran, next_at=now + ran.rest_s * 1000), ran
-    return _record_run(c, schedule, now, ran, next_at=schedule.rhythm.after(now, schedule.next_at)), ran
+    return _record_run(c, schedule, now, ran, next_at=schedule.recurrence.after(now, schedule.next_at)), ran
 
 
 def run_now(c: Connection, schedule_id: str, tenant: str, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun] | None:

@@ -199,7 +199,7 @@ def postpone(c: Connection, claimed: ClaimedDelivery, delay_s: float) -> None:
     c.execute(update(deliveries).where(*conditions, deliveries.c.state == "waiting").values(later))
 
 
-def forget(c: Connection, kept_s: float = KEPT_S) -> int:
+def delete_ended(c: Connection, kept_s: float = KEPT_S) -> int:
     """Delete deliveries that ended more than `kept_s` seconds ago; return their number."""
     old = and_(deliveries.c.state != "waiting", deliveries.c.ended_at <= now_ms() - round(kept_s * 1000))
     return c.execute(delete(deliveries).where(old)).rowcount

@@ -89,7 +89,7 @@ async def _table(visit: Visit) -> dict[str, Any]:
 
 
 def value_text(entry: Mapping[str, Any]) -> str:
-    """Return a listed value of a column as a request names it."""
+    """Return the text by which a request names a column's value: its `text` if it has one, else the value."""
     return str(entry.get("text", entry["value"]))
 
 

@@ -23,16 +23,16 @@ from web.frame.visit import Visit
 SECRETS = frozenset({"secret", "key"})
 """Fields that no draft has: people type them again."""
 
-LONGEST = 250_000
+MAX_DRAFT_CHARACTERS = 250_000
 """Maximum number of characters of a draft; a form has at most 64 kB."""
 
 
 async def store_draft(visit: Visit, content: Mapping[str, Any], draft_id: str = "") -> str:
     """Store a draft, a new one or in place of another; return its id."""
     service, draft_id, text = service_of(visit.request), draft_id or new_id("drf"), json.dumps(content)
-    if len(text) > LONGEST:
-        raise too_large(LONGEST)
-    sealed = service.vault.seal(text, **_place(visit, draft_id))
+    if len(text) > MAX_DRAFT_CHARACTERS:
+        raise too_large(MAX_DRAFT_CHARACTERS)
+    sealed = service.vault.seal(text, **_seal_context(visit, draft_id))
     await service.database.write(drafts.store, visit.caller.tenant, draft_id, sealed)
     return draft_id
 
@@ -44,7 +44,7 @@ async def read_draft(visit: Visit, draft_id: str, *, once: bool = False) -> Json
     if sealed is None:
         return None
     try:
-        content: JsonObject = json.loads(service.vault.open(sealed, **_place(visit, draft_id)))
+        content: JsonObject = json.loads(service.vault.open(sealed, **_seal_context(visit, draft_id)))
     except (SecretLost, SecretMoved):
         return None
     if once:
@@ -57,6 +57,6 @@ async def show_once(visit: Visit, secret: Mapping[str, Any]) -> Response:
     return visit.redirect("/keys/shown-once", draft=await store_draft(visit, secret))
 
 
-def _place(visit: Visit, draft_id: str) -> dict[str, str]:
+def _seal_context(visit: Visit, draft_id: str) -> dict[str, str]:
     session = sha256(visit.session.encode()).hexdigest()
     return {"tenant": visit.caller.tenant, "target": f"session {session}", "field": f"draft {draft_id}"}

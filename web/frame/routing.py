@@ -60,7 +60,7 @@ class Pages:
             Whether the form may have a file, as its last field.
         form_page : callable, optional
             Page of the form, to which the browser is sent back if the API refuses it: `Visit.refused` says why,
-            `Visit.typed` what was typed. Without it, the refusal is shown on a page of its own.
+            `Visit.kept_fields` what was kept_fields. Without it, the refusal is shown on a page of its own.
         """
         return self._add(path, "POST", scope, with_file=with_file, form_page=form_page)
 
@@ -116,7 +116,7 @@ class Pages:
                         await visit.accept_form(scope, with_file=with_file)
                     elif not self.public and visit.query(REFUSED):
                         visit = await _typed_before(visit)
-                    return await _sent(page, visit, form_page)
+                    return await _call_page(page, visit, form_page)
                 except (Refused, Problem) as refused:
                     return problem_page(request, visit, refused)
 
@@ -138,13 +138,13 @@ def _without_empty_fields(request: Request) -> Response:
 
 
 REFUSED = "refused"
-"""Parameter of a form's address with the draft of what was typed and why it was refused."""
+"""Parameter of a form's address with the draft of what was kept_fields and why it was refused."""
 
 
-async def _sent(page: Page, visit: Visit, form_page: Page | None) -> Response:
-    """Call the handler of a form; if the API refuses it, send the browser back to its form, with a draft of it.
+async def _call_page(page: Page, visit: Visit, form_page: Page | None) -> Response:
+    """Call a page's handler; if the API refuses a form, redirect to the form's page, with a draft of it.
 
-    A script that replaces a part of the page gets the form at once, because no history holds its request.
+    A request that replaces a part of a page gets the form itself, because it is not in the browser's history.
     """
     try:
         return await page(visit)
@@ -153,8 +153,8 @@ async def _sent(page: Page, visit: Visit, form_page: Page | None) -> Response:
             raise
         if visit.partial or refused.status in {429, 503}:  # a busy agency stores nothing more
             return await form_page(replace(visit, refused=refused))
-        typed = [field for field in visit.form.fields if field[0] not in {*SECRETS, TOKEN_FIELD}]
-        content = {"fields": typed, "status": refused.status, "problem": refused.problem}
+        kept_fields = [field for field in visit.form.fields if field[0] not in {*SECRETS, TOKEN_FIELD}]
+        content = {"fields": kept_fields, "status": refused.status, "problem": refused.problem}
         path = PATHS[form_page].format(**{name: quote(part) for name, part in visit.request.path_params.items()})
         query = {**visit.request.query_params, REFUSED: await store_draft(visit, content)}
         return visit.redirect(path, **query)

@@ -33,8 +33,8 @@ def provider_of(visit: Visit) -> Provider | None:
 
 
 @pages.get("/sign-in/oidc")
-async def leave(visit: Visit) -> Response:
-    """Send the browser to the provider."""
+async def redirect_to_provider(visit: Visit) -> Response:
+    """Redirect the browser to the identity provider (OpenID Connect)."""
     provider = provider_of(visit)
     if provider is None:
         return visit.redirect("/sign-in")
@@ -46,21 +46,21 @@ async def leave(visit: Visit) -> Response:
 
 
 @pages.get(CALLBACK)
-async def come_back(visit: Visit) -> Response:
+async def complete_sign_in(visit: Visit) -> Response:
     """Begin a session for the user that the provider authenticated; the sign-in attempt ends in any case."""
     provider = provider_of(visit)
     if provider is None:
         return visit.redirect("/sign-in")
     try:
         await visit.admit_sign_in()
-        response = await _signed_in(visit, provider)
+        response = await _begin_session(visit, provider)
     except Problem as problem:
         response = problem_page(visit.request, visit, problem)
     response.delete_cookie(ATTEMPT, **FLAGS)
     return response
 
 
-async def _signed_in(visit: Visit, provider: Provider) -> Response:
+async def _begin_session(visit: Visit, provider: Provider) -> Response:
     attempt = Attempt(visit.request.cookies.get(ATTEMPT, ""), service_of(visit.request).vault.mark)
     following = attempt.check(visit.query("state"))
     if not (code := visit.query("code")):

@@ -18,7 +18,7 @@ from web.wizard.answers import Answers, answers_from
 from web.wizard.catalog import KINDS, material_for
 from web.wizard.request import WizardState, request_of, settle
 from web.wizard.steps import STEP_BY_NAME, STEPS, step_with
-from web.wizard.trials import tested
+from web.wizard.trials import run_probe
 
 pages = Pages()
 
@@ -91,7 +91,7 @@ async def go_on(visit: Visit) -> Response:
         go = "where"
     state = await _state(visit, answers)
     if go == "probe":
-        return await _go(visit, await tested(state), "where")
+        return await _go(visit, await run_probe(state), "where")
     if go == "post":
         return await _request(visit, state)
     _, errors = request_of(state)

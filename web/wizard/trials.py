@@ -17,8 +17,8 @@ from web.wizard.request import FACTORS, WizardState, description_of, factor_of, 
 WAIT_S = 25
 
 
-async def tested(state: WizardState) -> WizardState:
-    """Test the service; return the state with the job of the test, or with the errors of the answers."""
+async def run_probe(state: WizardState) -> WizardState:
+    """Test the service with one question; return the state with the id of the job, or with the errors of the form."""
     answers = state.answers
     answers.texts.pop("probe", None)
     target, errors = target_of(state)

@@ -82,7 +82,7 @@ def _room(ring: Notifier) -> int:
         return 0
 
 
-def tidy(database: Database, settings: Settings) -> int:
+def purge_responses(database: Database, settings: Settings) -> int:
     """Delete expired responses of idempotent requests; return their number."""
     with database.write() as connection:
         if not jobs.reconciler_lock(connection):
@@ -91,7 +91,7 @@ def tidy(database: Database, settings: Settings) -> int:
 
 
 class Reconciler(BackgroundThread):
-    """Thread that reconciles every ``settings.reconcile_s`` seconds, and registers the `slots` of a separate worker."""
+    """Thread that submits due schedules and announces unclaimed jobs; registers the `slots` of a separate worker."""
 
     name = "reconciler"
     join_s = 5.0
@@ -102,15 +102,15 @@ class Reconciler(BackgroundThread):
 
     def run(self) -> None:
         """Reconcile until closed, with a first round at once."""
-        tidied = 0.0
+        next_cleanup_s = 0.0
         while True:
             try:
                 self._register()
                 run_due(self._database, self._settings)
                 reconcile(self._database, self._ring, self._settings)
-                if time.monotonic() >= tidied:
-                    tidied = time.monotonic() + TIDY_EVERY_S
-                    tidy(self._database, self._settings)
+                if time.monotonic() >= next_cleanup_s:
+                    next_cleanup_s = time.monotonic() + TIDY_EVERY_S
+                    purge_responses(self._database, self._settings)
                     tell_expiring(self._database, self._settings)
             except StoreUnavailable as unavailable:
                 log.warning("reconciler waits for the database", why=str(unavailable))

@@ -83,7 +83,7 @@ DECIDING = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
 ENTRY_POINTS = "assay.protocols"
 
 _HERE: dict[str, type[Adapter]] = {}
-"""Protocols that only this process offers (`offer_here`)."""
+"""Protocols that only this process offers (`register_for_process`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,8 @@ def kinds_of(adapter: type[Adapter] | Preset) -> frozenset[Kind]:
     return adapter.kinds | DECIDING if decides and Kind.LANGUAGE_MODEL in adapter.kinds else adapter.kinds
 
 
-def offer_here(adapter: type[Adapter]) -> None:
-    """Offer a protocol in this process only, without listing it: for the command line, never for the API."""
+def register_for_process(adapter: type[Adapter]) -> None:
+    """Register an adapter in this process, without listing its protocol; only the command line calls this."""
     _HERE[adapter.protocol] = adapter
 
 

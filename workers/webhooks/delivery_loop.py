@@ -68,7 +68,7 @@ class WebhookWorker(BackgroundThread):
         self._database, self._vault, self._settings = context.database, context.vault, context.settings
         self._meter, self._traffic = context.meter, context.traffic
         self._rng = rng or generator(int.from_bytes(os.urandom(8)))
-        self._tidied = 0.0
+        self._next_cleanup_s = 0.0
         self.join_s = 2 * GRACE_S + context.settings.webhook_poll_s
 
     def run(self) -> None:
@@ -115,7 +115,7 @@ class WebhookWorker(BackgroundThread):
 
     def _take(self, room: int) -> list[tuple[ClaimedDelivery, SigningKey]]:
         """Fan notices out and claim the attempts that are due; return each with the signing key."""
-        self._tidy()
+        self._delete_ended()
         with self._database.read() as connection:
             if not room or not deliveries.anything_due(connection):
                 return []
@@ -136,11 +136,12 @@ class WebhookWorker(BackgroundThread):
             key = signing.current(connection, self._vault) if claims else None
             return [(claimed, key) for claimed in claims if key is not None]
 
-    def _tidy(self) -> None:
-        if time.monotonic() >= self._tidied:
+    def _delete_ended(self) -> None:
+        """Delete old deliveries, at most once in `TIDY_EVERY_S`."""
+        if time.monotonic() >= self._next_cleanup_s:
             with self._database.write() as connection:
-                deliveries.forget(connection)
-            self._tidied = time.monotonic() + TIDY_EVERY_S
+                deliveries.delete_ended(connection)
+            self._next_cleanup_s = time.monotonic() + TIDY_EVERY_S
 
     async def _attempt(
         self, transport: GuardedTransport, traffic: Traffic, claimed: ClaimedDelivery, key: SigningKey

@@ -20,7 +20,7 @@ from assay.composition.prediction.chained import ChainDraws, chain_pooled, chain
 from assay.composition.prediction.measured_service import TransitionEvidence
 from assay.errors import SpecificationError
 from assay.model import Evidence, Floats, HiddenEffect, Interval, Letter, Probabilities
-from assay.rating.decision import weigh
+from assay.rating.decision import letter_probabilities
 from assay.statistics.bayes.transition import outputs_under, step_effects
 from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.worst_block import step_intervals
@@ -99,7 +99,7 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
     content = chained.content if first.content_delta is not None else None
     hidden = _hidden(services, rng.spawn(1)[0], draws)
     evidence = Evidence(effects.step_1, effects.step_2, content, hidden)
-    probabilities = weigh(evidence, first.delta, first.content_delta)
+    probabilities = letter_probabilities(evidence, first.delta, first.content_delta)
     letter = probabilities.likeliest
     assured = _assured(letter, evidence, chained, first)
     intervals = step_intervals(effects, chained.transitions, first.unbiased, first.biased, observed=_reached(services))
@@ -218,8 +218,8 @@ def _assured(letter: Letter, evidence: Evidence, chained: ChainDraws, first: Tra
     )
     better, worse = (_moved(evidence, sign * room_1, sign * room_2) for sign in (-1, 1))
     if letter is Letter.DSBS:
-        return weigh(replace(worse, step_2=better.step_2), first.delta, first.content_delta).DSBS
-    return weigh(better if letter is Letter.BS else worse, first.delta, first.content_delta).of(letter)
+        return letter_probabilities(replace(worse, step_2=better.step_2), first.delta, first.content_delta).DSBS
+    return letter_probabilities(better if letter is Letter.BS else worse, first.delta, first.content_delta).of(letter)
 
 
 def _moved(evidence: Evidence, by_1: Floats, by_2: Floats) -> Evidence:

@@ -28,8 +28,8 @@ RATIO_DRAWS = 4_000
 def impact_ratios(scores: Floats, task: Judged, rng: np.random.Generator) -> DisparateImpact:
     """Return the mean score of a label under each value, and its ratio to the highest of these means.
 
-    The interval of a ratio r is that of the mean of ``score - r * score under the highest value`` over the same cases,
-    divided by the highest mean (the delta method). A value without any share of the label has no ratio.
+    The interval of a ratio r is r plus the draws of the mean of ``score - r * score under the highest value`` over the
+    same cases, divided by the highest mean (delta method). A value whose mean score is 0 has no ratio.
 
     Parameters
     ----------

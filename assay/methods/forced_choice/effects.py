@@ -13,7 +13,7 @@ from assay.model import Evidence, Floats, HiddenEffect, Integers, Interval
 from assay.statistics.bayes.population import Margin, draw_population
 from assay.statistics.hidden.chance import CLEAR, may_be_chance
 from assay.statistics.hidden.varying import shared_lean
-from assay.statistics.intervals.credible import bounded_interval, size_interval
+from assay.statistics.intervals.credible import absolute_value_interval, bounded_interval
 
 DRAWS = 4000
 
@@ -93,10 +93,10 @@ class ChoiceEffects:
         spread = bounded_interval(self.beyond)
         low, high = math.sqrt(spread.low), math.sqrt(spread.high)
         if self.apart is not None:
-            sides = size_interval(self.apart)
+            sides = absolute_value_interval(self.apart)
             low, high = max(low, sides.low), max(high, sides.high)
         of_step_2 = replace(spread, estimate=float(self.step_2.mean()), low=low, high=high)
-        return {"step_1": size_interval(self.lean), "step_2": of_step_2}
+        return {"step_1": absolute_value_interval(self.lean), "step_2": of_step_2}
 
 
 def choice_effects(

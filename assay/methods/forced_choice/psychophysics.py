@@ -28,7 +28,7 @@ from assay.rating.component import Counts, Measurement, Tolerance, Units, result
 from assay.rating.losses import hidden_documents
 from assay.statistics.embeddings.two_afc import indifference_points, summarise
 from assay.statistics.intervals.correlation import pearson, slope
-from assay.statistics.intervals.credible import size_interval
+from assay.statistics.intervals.credible import absolute_value_interval
 
 LEAST = 3
 """Minimum number of controls, and of concepts: a spread needs three."""
@@ -296,7 +296,7 @@ def _beside(
         words=table,
         spread=Spread(effects.concept_spread, effects.control_spread),
         controls_mean=effects.control_mean,
-        apart=NO_EFFECT if effects.apart is None else EffectDocument.of(size_interval(effects.apart)),
+        apart=NO_EFFECT if effects.apart is None else EffectDocument.of(absolute_value_interval(effects.apart)),
     )
     comparable = [row for row in table if row.share is not None and row.place is not None]
     if len(comparable) < LEAST:

@@ -1,7 +1,7 @@
 """Cell suppression: which counts of people a public table may show, so that no small count can be computed.
 
-A count of 1 to 4 people is masked, and further counts with it, until the published ones no longer determine it: of a
-column and its intersections, of favourable and unfavourable outcomes, of decisions and scores, and the sum of all.
+Counts of 1 to 4 people are masked, and as many others as needed so that no masked count can be computed. Protected
+together are a column and its intersections, both outcomes, decisions and scores, and the totals.
 
 References
 ----------

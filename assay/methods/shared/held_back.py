@@ -43,15 +43,15 @@ def check_held_back(material: HeldBack) -> None:
 
 
 def check_statements(statements: Sequence[str], field_name: str) -> None:
-    """Raise `SpecificationError` about an entry of `field_name` if it is no frame of the construction ``base``.
+    """Raise `SpecificationError`, naming the entry of `field_name`, if ``base`` cannot use a pattern.
 
-    A frame must be one sentence in which the value of each attribute that fits is read again.
+    A pattern must be one sentence from which every attribute that fits reads back the value that was written.
     """
     for index, pattern in enumerate(statements):
         if not _is_statement(pattern):
             raise SpecificationError(
                 f"the frame {pattern!r} must be one sentence without its full stop, with {{occupation}} or "
-                "{an_occupation} and a slot for the value, such as {Subject}, and without other words for a value",
+                "{an_occupation} and a slot for the value, such as {Subject}, and no other word that shows a value",
                 f"{field_name}.{index}",
             )
 

@@ -81,7 +81,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
         super().__post_init__()
 
     def for_kind(self, kind: Kind) -> VisualStereotype:  # noqa: ARG002 - same signature as other methods
-        """Refuse a request without pictures: Assay ships none, and pictures of a corpus were filled in before."""
+        """Return the method; raise `SpecificationError` if it has neither pictures nor an author to draw them."""
         if not self.pictures and self.drawing is None:
             raise SpecificationError(
                 "there are no pictures: send some, have an author draw them (drawing), or name a corpus of pictures",

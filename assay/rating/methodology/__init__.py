@@ -114,9 +114,9 @@ def shipped() -> Methodologies:
                 status="current",
                 summary="Finds bias that a mean hides: within strata, in single cases, in refusals, on another scale.",
                 changes=(
-                    "Step 1 is judged within strata of the content too, and so is the effect on a typical single item.",
-                    "Refusing one group more often is a bias; no letter rests on replies that were lost.",
-                    "Skewed amounts are compared as ratios; where the scale decides the letter, there is none.",
+                    "Step 1 also judges each stratum of the content, and the effect on a typical single item.",
+                    "Refusing one group more often is a bias; a letter that lost replies could change is withheld.",
+                    "Skewed amounts are compared as ratios; a letter that depends on the scale is withheld.",
                 ),
                 methods=METHODS,
                 text=_text(METHODOLOGY_VERSION),

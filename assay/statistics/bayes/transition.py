@@ -174,6 +174,6 @@ def _pair_shares(rows: int, weights: Mapping[RowPair, float] | None) -> dict[Row
     total = sum(pair_weights.values())
     if not are_rows or total <= 0 or any(weight < 0 for weight in pair_weights.values()):
         raise OutOfBounds(
-            f"weights must be non-negative, of pairs of the {rows} rows, and not all zero, not {pair_weights}"
+            f"weights must be non-negative, one of them positive, of pairs of rows below {rows}; got {pair_weights}"
         )
     return {pair: weight / total for pair, weight in pair_weights.items()}

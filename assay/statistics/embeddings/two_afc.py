@@ -83,8 +83,8 @@ def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike
         or first_vectors.shape[1] != concept_vectors.shape[1]
     ):
         raise OutOfBounds(
-            f"cues {first_vectors.shape} and {second_vectors.shape} and concepts {concept_vectors.shape} do not fit "
-            "each other"
+            "first and second cues must be matrices of equal shape, with as many columns as the concepts; got shapes "
+            f"{first_vectors.shape}, {second_vectors.shape} and {concept_vectors.shape}"
         )
     lengths = np.linalg.norm(first_vectors, axis=1), np.linalg.norm(second_vectors, axis=1)
     if (empty := np.flatnonzero((lengths[0] == 0) | (lengths[1] == 0))).size:

@@ -133,14 +133,14 @@ def effect_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     return Interval(float(np.mean(samples)), low, limits.high, level)
 
 
-def size_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
-    """Summarise the size of a quantity from draws that still have its sign.
+def absolute_value_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
+    """Return the credible interval of the absolute value of a quantity, from its signed draws.
 
-    The interval consists of the sizes that a likelihood-ratio test does not reject, if the observation is normal
+    The interval has the absolute values that a likelihood-ratio test does not reject, if the observation is normal
     with the centre and width of the equal tails. If the sign is clear, these are the equal tails themselves; the
-    less clear it is, the nearer the interval begins to 0. It covers every size with probability `level`. No interval
-    of the draws' absolute values does: their equal tails never cover 0, and their highest-density interval covers a
-    size of two standard errors in .97 and of three standard errors in .92 of cases.
+    less clear it is, the nearer the interval begins to 0. It covers every absolute value with probability `level`. An
+    interval of the draws' absolute values does not: equal tails never cover 0, and a highest-density interval covers
+    two standard errors in 97 % and three standard errors in 92 % of cases.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def size_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
 def bounded_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     """Summarise a quantity that cannot be negative from draws that can, such as a difference of two variances.
 
-    As `size_interval`, but the observation keeps its sign: an observation below 0 is evidence for 0. Equal tails of
+    As `absolute_value_interval`, but an observation below 0 is evidence for 0. Equal tails of
     draws that are cut off at 0 cover a true 0 in all cases, and a true value of one standard error in nearly all.
 
     Parameters

@@ -19,7 +19,7 @@ from assay.errors import EvidenceError, TooFewObservations
 from assay.model import Floats, Integers, Interval
 from assay.statistics.intervals.alternation_effects import Profiles
 from assay.statistics.intervals.both_sides import SIDES, shared_products, shared_sums
-from assay.statistics.intervals.credible import size_interval
+from assay.statistics.intervals.credible import absolute_value_interval
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
 from assay.statistics.intervals.worst_block import largest_interval, sets_of
 
@@ -116,13 +116,15 @@ class SamplingEffects:
         )
 
     def intervals(self) -> dict[str, Interval]:
-        """Return the intervals of both effects, from the signed differences behind them."""
+        """Return the interval of each effect: of one signed difference, or of the largest over sets of values."""
         if self.even.estimate.size == 2:
-            return {"step_1": size_interval(self.even.drawn[:, 0]), "step_2": size_interval(self.halves[0][:, 0])}
-        return {"step_1": _farthest([self.even.drawn], self.step_1), "step_2": _farthest(self.halves, self.step_2)}
+            differences = {"step_1": self.even.drawn[:, 0], "step_2": self.halves[0][:, 0]}
+            return {step: absolute_value_interval(draws) for step, draws in differences.items()}
+        effects = {"step_1": ([self.even.drawn], self.step_1), "step_2": (self.halves, self.step_2)}
+        return {step: _total_variation_interval(*draws) for step, draws in effects.items()}
 
 
-def _farthest(deviations: Sequence[Floats], effect: Floats) -> Interval:
+def _total_variation_interval(deviations: Sequence[Floats], effect: Floats) -> Interval:
     """Return the interval of the total variation, the largest difference over sets of values."""
     columns = []
     for deviation in deviations:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from assay.model import Floats, Integers, Interval
 from assay.statistics.bayes.transition import StepEffects, outputs_under
 from assay.statistics.hypothesis_tests.distribution import pad_to
-from assay.statistics.intervals.credible import size_interval
+from assay.statistics.intervals.credible import absolute_value_interval
 
 DRAWS = 4000
 """Draws from which the limits are computed."""
@@ -84,7 +84,7 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
     Parameters
     ----------
     differences : array_like, shape (draws, differences)
-        Finite draws; for a single difference, the result is that of `size_interval`.
+        Finite draws; for a single difference, the result is that of `absolute_value_interval`.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
     """
     samples = np.asarray(differences, dtype=float)
     if samples.shape[1] == 1:
-        return size_interval(samples[:, 0], level)
+        return absolute_value_interval(samples[:, 0], level)
     estimate = float(np.abs(samples).max(axis=1).mean())
     samples = samples[:, np.argsort(-np.abs(samples.mean(axis=0)), kind="stable")[:MOST]]
     both = np.hstack([samples, -samples])

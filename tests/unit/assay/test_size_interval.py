@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
-from assay.statistics.intervals.credible import equal_tailed, size_interval
+from assay.statistics.intervals.credible import absolute_value_interval, equal_tailed
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_if_the_sign_is_clear_the_interval_is_that_of_the_signed_quantity(sign):
     draws = np.random.default_rng(1).normal(0.5, 0.05, 4000)
-    found, limits = size_interval(sign * draws), equal_tailed(draws)
+    found, limits = absolute_value_interval(sign * draws), equal_tailed(draws)
     assert (found.low, found.high) == pytest.approx((limits.low, limits.high))
     assert found.estimate == pytest.approx(draws.mean())
 
 
 def test_an_unclear_sign_gives_an_interval_that_begins_at_zero():
     draws = np.random.default_rng(3).normal(0.1, 0.1, 4000)
-    found, mirrored = size_interval(draws), size_interval(-draws)
+    found, mirrored = absolute_value_interval(draws), absolute_value_interval(-draws)
     assert found.low == mirrored.low == 0.0
     assert found.high == pytest.approx(mirrored.high)
     assert found.high == pytest.approx(0.1 + 1.96 * 0.1, abs=0.02)
@@ -28,8 +28,8 @@ def test_an_unclear_sign_gives_an_interval_that_begins_at_zero():
 def test_zero_is_excluded_if_the_signed_interval_excludes_it():
     draws = np.random.default_rng(4).normal(0, 1, 4000)
     draws = (draws - draws.mean()) / draws.std()
-    assert size_interval(draws + 1.85).low == 0.0
-    assert size_interval(draws + 2.1).low > 0.0
+    assert absolute_value_interval(draws + 1.85).low == 0.0
+    assert absolute_value_interval(draws + 2.1).low > 0.0
 
 
 @pytest.mark.slow
@@ -40,7 +40,7 @@ def test_size_intervals_have_their_nominal_coverage(truth):
     quantity = rng.normal(0, 1, 2000)
     held = 0
     for _ in range(500):
-        found = size_interval(rng.normal(truth, 1) + quantity)
+        found = absolute_value_interval(rng.normal(truth, 1) + quantity)
         held += found.low <= truth <= found.high
     assert 0.92 <= held / 500 <= 0.98
 
@@ -51,4 +51,4 @@ def test_size_intervals_have_their_nominal_coverage(truth):
 )
 def test_empty_and_non_finite_draws_are_refused(draws, level, error):
     with pytest.raises(error):
-        size_interval(draws, level)
+        absolute_value_interval(draws, level)

@@ -52,7 +52,7 @@ class ImageExamination(Examination):
 
     def __init__(self, adapter: Adapter, looks: Sequence[Look], calls: Calls) -> None:
         if not looks:
-            raise ValueError("an examination needs a question")
+            raise ValueError("the check needs at least one question; got none")
         super().__init__(adapter, calls)
         self._looks = looks
 

@@ -123,7 +123,7 @@ class PredictorExamination(Examination):
         super().__init__(adapter, calls)
         self._questions = spread(samples.questions, adapter, MOST_ASKED)
         if not self._questions:
-            raise ValueError("an examination needs a question")
+            raise ValueError("the check needs at least one question; got none")
         self._hint = HINT if samples.ours else ""
 
     async def run(self) -> Capability:

@@ -49,7 +49,7 @@ class TranslatorExamination(Examination):
         self, adapter: Adapter, pairs: Sequence[Pair], calls: Calls, rng: np.random.Generator | None = None
     ) -> None:
         if not pairs:
-            raise ValueError("an examination needs a pair of languages")
+            raise ValueError("the check needs at least one language pair; got none")
         super().__init__(adapter, calls)
         self._pairs = tuple(pairs)
         if rng is None:

@@ -108,7 +108,7 @@ def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
         for start in range(MARKS + 1):
             if "".join(map(_ascii, tokens[start:])) == _ascii(prompt):
                 return start, len(tokens)
-    raise NotEchoed("gave tokens that are not the prompt's")
+    raise NotEchoed("returned tokens that do not spell the prompt")
 
 
 def _joined(tokens: Sequence[str], prompt: str, plain: Callable[[str], str]) -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ from assay.errors import TooFewObservations
 from assay.model import Evidence, Floats, HiddenEffect, Interval
 from assay.statistics.hidden.chance import may_be_chance
 from assay.statistics.hidden.varying import shared_lean
-from assay.statistics.intervals.credible import size_interval
+from assay.statistics.intervals.credible import absolute_value_interval
 
 DRAWS = 4000
 
@@ -78,7 +78,7 @@ class StereotypeEffects:
 
 def _size(score: Floats) -> Interval:
     """Return a score's distance from 1/2 with its interval, which ends at 1/2."""
-    interval = size_interval(score - NO_PREFERENCE)
+    interval = absolute_value_interval(score - NO_PREFERENCE)
     return replace(interval, high=min(interval.high, NO_PREFERENCE))
 
 

@@ -23,7 +23,7 @@ def one_by_one(listed, flags):
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", [0, re.IGNORECASE])
 def test_a_grouped_pattern_matches_at_the_same_places_as_an_ungrouped_pattern(flags, monkeypatch):
-    monkeypatch.setattr(terms, "FEW", 3)
+    monkeypatch.setattr(terms, "MAX_UNGROUPED_TERMS", 3)
     rng = random.Random(1)
 
     def word(most):
@@ -44,4 +44,4 @@ def test_the_pattern_of_a_long_term_list_has_small_groups_only():
     rng = random.Random(2)
     listed = ["".join(rng.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(8)) for _ in range(6000)]
     pattern = any_of(listed).pattern
-    assert max(len(group.split("|")) for group in re.findall(r"\(\?:([a-z|]+)\)", pattern)) <= terms.FEW
+    assert max(len(group.split("|")) for group in re.findall(r"\(\?:([a-z|]+)\)", pattern)) <= terms.MAX_UNGROUPED_TERMS

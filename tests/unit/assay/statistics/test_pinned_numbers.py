@@ -103,12 +103,12 @@ from assay.statistics.hypothesis_tests.published import published_letter
 from assay.statistics.intervals.alternation_effects import Profiles, group_draws, paired_draws, tied_draws, without_each
 from assay.statistics.intervals.correlation import pearson, slope
 from assay.statistics.intervals.credible import (
+    absolute_value_interval,
     bounded_interval,
     effect_interval,
     equal_tailed,
     hpdi,
     interval_of,
-    size_interval,
     wilson,
 )
 from assay.statistics.intervals.crossed import mean_draws, mean_error
@@ -458,7 +458,7 @@ def test_intervals_of_draws_equal_their_pinned_numbers(same):
         ("equal tails", equal_tailed),
         ("hpdi", hpdi),
         ("mean", interval_of),
-        ("size", size_interval),
+        ("size", absolute_value_interval),
         ("bounded", bounded_interval),
     ):
         cases[name] = function(draws)
@@ -468,7 +468,7 @@ def test_intervals_of_draws_equal_their_pinned_numbers(same):
     cases["effect at nothing"] = effect_interval(np.abs(draws), 0.9)
     cases["effect off nothing"] = effect_interval(np.abs(draws) ** 3 / 4 + 1)
     for shift in (0.1, 0.5, 1.0, 1.2, 3.2, 4.0, -1.2, -4.0):
-        cases[f"size of a shift by {shift}"] = size_interval(draws + shift)
+        cases[f"size of a shift by {shift}"] = absolute_value_interval(draws + shift)
         cases[f"bounded, a shift by {shift}"] = bounded_interval(draws + shift)
     same("intervals", cases)
 

@@ -12,12 +12,12 @@ from cli.demo.demo_services import (
     Case,
     answerers,
     ill,
+    image_classifiers,
     predictors,
     recorded,
     screeners,
     translators,
     unfit,
-    viewers,
     writers,
 )
 from cli.demo.table import LEAST_WIDTH, table_of
@@ -37,7 +37,7 @@ def cases() -> list[Case]:
         return [
             *translators(services),
             *predictors(services),
-            *viewers(services),
+            *image_classifiers(services),
             *screeners(services),
             *writers(services),
             *answerers(services),

@@ -308,7 +308,7 @@ async def test_two_ratings_of_the_same_people_by_other_columns_are_not_both_publ
     assert (await client.get(f"/v1/ratings/{second}")).status_code == 404
     refused = await client.post(f"/v1/ratings/{second}/visibility", json={"visibility": "public"}, headers=owner)
     assert (refused.status_code, refused.json()["type"].rpartition("/")[2]) == (409, "holds-people")
-    assert f"others can read {rating_id}" in refused.json()["detail"]
+    assert f"{rating_id} is not private" in refused.json()["detail"]
 
 
 # ---------------------------------------------------------------------------- suites: several tools in one document

@@ -7,7 +7,7 @@ import pytest
 
 from assay.errors import SpecificationError
 from assay.references import NamedDecisions
-from cli.rating.audit import counted_file
+from cli.rating.audit import read_and_count
 from store.formats import CSV, PARQUET
 from store.formats.decision_rows import read_decisions
 from tests.support.commands import run_command
@@ -36,7 +36,7 @@ def test_a_malformed_spreadsheet_ends_in_one_line_that_says_what_is_wrong(media_
     file = tmp_path / ("people.parquet" if media_type == PARQUET else "people.csv")
     file.write_bytes(content)
     with pytest.raises(SpecificationError) as of_command:
-        counted_file(file, NAMED)
+        read_and_count(file, NAMED)
     assert str(of_command.value) == f"{file.name}: {refused.value}"
 
 

@@ -122,9 +122,9 @@ def test_resumed_schedule_skips_missed_runs(database, scheduled, later):
     later(schedule, 100 * 3600)
     with database.write() as c:
         resumed = schedules.replace(
-            c, schedule.id, "acme", schedule.name, schedule.orders, schedule.rhythm, paused=False
+            c, schedule.id, "acme", schedule.name, schedule.orders, schedule.recurrence, paused=False
         )
-        renamed = schedules.replace(c, schedule.id, "acme", "x", schedule.orders, schedule.rhythm, paused=False)
+        renamed = schedules.replace(c, schedule.id, "acme", "x", schedule.orders, schedule.recurrence, paused=False)
     assert resumed.next_at == resumed.updated_at + 3_600_000
     assert (renamed.next_at, renamed.name, renamed.version) == (resumed.next_at, "x", schedule.version + 2)
     assert run(database) is None
@@ -136,7 +136,9 @@ def test_new_recurrence_is_counted_from_the_time_of_the_change(database, schedul
         changed = schedules.replace(
             c, schedule.id, "acme", "x", schedule.orders, Recurrence(interval_s=60), paused=False
         )
-        assert schedules.replace(c, schedule.id, "rival", "x", schedule.orders, schedule.rhythm, paused=False) is None
+        assert (
+            schedules.replace(c, schedule.id, "rival", "x", schedule.orders, schedule.recurrence, paused=False) is None
+        )
     assert changed.next_at == changed.updated_at + 60_000
 
 

@@ -445,8 +445,8 @@ def test_old_deliveries_are_deleted_with_their_attempts(database, endpoint, canc
     (claimed,) = take()
     record(claimed, GOOD)
     with database.write() as c:
-        assert deliveries.forget(c) == 0
-        assert deliveries.forget(c, kept_s=-1) == 1
+        assert deliveries.delete_ended(c) == 0
+        assert deliveries.delete_ended(c, kept_s=-1) == 1
         assert delivery_log.attempts(c, claimed.id) == []
 
 

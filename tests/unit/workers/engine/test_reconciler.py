@@ -13,7 +13,7 @@ from store.jobs.tables import jobs as jobs_table
 from tests.support.jobs import new_job
 from tests.support.redis import RedisServer
 from workers.engine.celery_app import make_celery
-from workers.engine.reconciler import BATCH, reconcile, tidy
+from workers.engine.reconciler import BATCH, purge_responses, reconcile
 from workers.engine.tasks import JobNotifier
 
 
@@ -123,6 +123,6 @@ def test_stored_responses_of_idempotent_requests_expire(database):
     with database.write() as connection:
         idempotency.begin(connection, "scope", "key", "digest")
         idempotency.complete(connection, "scope", "key", 202, b"{}", {})
-    assert tidy(database, Settings()) == 0
+    assert purge_responses(database, Settings()) == 0
     with database.write() as connection:
         assert idempotency.purge(connection, kept_h=0) == 1

@@ -220,7 +220,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         origin, limit_s = response.origin, self.target.limits.timeout_s
         job = found(Expression(poll.id), json_of(response), origin, "poll.id")
         if not isinstance(job, str | int):
-            raise CallFailed("wrong-shape", f"{origin} answered without the id of the later answer")
+            raise CallFailed("wrong-shape", f"{origin} returned no id to poll for the result; check settings.poll.id")
         fetch = Request("GET", fill_text(poll.path, {"id": quote(str(job), safe="")}), request.headers)
         try:
             async with asyncio.timeout(limit_s):

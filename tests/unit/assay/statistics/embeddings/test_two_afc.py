@@ -178,7 +178,7 @@ def test_vectors_whose_squares_overflow_or_vanish_are_refused(size):
     [([[1, 0]], [[0, 1, 0]], [[1, 0]]), ([1, 0], [0, 1], [[1, 0]]), ([[1, 0]], [[0, 1]], [[1, 0, 0]])],
 )
 def test_vectors_of_different_spaces_are_refused_with_their_shapes(first, second, concepts):
-    with pytest.raises(OutOfBounds, match="do not fit"):
+    with pytest.raises(OutOfBounds, match="equal shape"):
         indifference_points(first, second, concepts)
 
 

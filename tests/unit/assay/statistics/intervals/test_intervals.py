@@ -8,7 +8,13 @@ from scipy import stats
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
 from assay.model import Interval
-from assay.statistics.intervals.credible import bounded_interval, equal_tailed, hpdi, interval_of, size_interval
+from assay.statistics.intervals.credible import (
+    absolute_value_interval,
+    bounded_interval,
+    equal_tailed,
+    hpdi,
+    interval_of,
+)
 
 NORMAL = stats.norm(2.0, 3.0).ppf((np.arange(20_000) + 0.5) / 20_000)
 EXPONENTIAL = stats.expon.ppf((np.arange(20_000) + 0.5) / 20_000)
@@ -77,7 +83,7 @@ STANDARD = stats.norm.ppf((np.arange(400) + 0.5) / 400)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("interval", [size_interval, bounded_interval])
+@pytest.mark.parametrize("interval", [absolute_value_interval, bounded_interval])
 @pytest.mark.parametrize("truth", [0.0, 0.5, 1.5, 3.0, 5.5, 9.0])
 def test_bounded_intervals_have_their_nominal_coverage(interval, truth):
     seen = np.random.default_rng(11).normal(truth, 1, 700)
@@ -94,6 +100,6 @@ def test_an_estimate_far_below_the_bound_does_not_narrow_the_interval():
 
 def test_far_from_the_bound_intervals_have_equal_tails():
     tails = equal_tailed(STANDARD + 9.0)
-    for interval in (size_interval, bounded_interval):
+    for interval in (absolute_value_interval, bounded_interval):
         assert (interval(STANDARD + 9.0).low, interval(STANDARD + 9.0).high) == (tails.low, tails.high)
-    assert size_interval(STANDARD - 9.0).low == pytest.approx(tails.low)
+    assert absolute_value_interval(STANDARD - 9.0).low == pytest.approx(tails.low)

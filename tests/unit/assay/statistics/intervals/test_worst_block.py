@@ -10,7 +10,7 @@ import pytest
 
 from assay.statistics.bayes.transition import draw_transitions, step_effects
 from assay.statistics.intervals import worst_block
-from assay.statistics.intervals.credible import equal_tailed, size_interval
+from assay.statistics.intervals.credible import absolute_value_interval, equal_tailed
 from assay.statistics.intervals.worst_block import largest_interval, step_intervals
 
 UNBIASED, BIASED = [[0.5, 0.5]], [[0.1, 0.9], [0.9, 0.1]]
@@ -160,7 +160,7 @@ def test_the_interval_of_the_largest_difference_has_its_nominal_coverage(means):
 
 def test_the_interval_of_a_single_difference_is_its_size_interval():
     draws = np.random.default_rng(2).normal(-0.4, 0.1, (4000, 1))
-    assert largest_interval(draws) == size_interval(draws[:, 0])
+    assert largest_interval(draws) == absolute_value_interval(draws[:, 0])
 
 
 def test_signs_and_order_do_not_change_the_largest_difference():
