@@ -164,7 +164,7 @@ class PersonGrammar:
         own = genders.pop() if len(genders) == 1 else None
         determined = self._determiner(text, words, first)
         if own is None and first and self.phrases:
-            determined = _matching(self.phrases, f"{words[first - 1].text} {words[last].text}") or determined
+            determined = _matching(self.phrases, f"{words[first - 1].text} {words[first].text}") or determined
         readings = {reading for reading in (own, determined) if reading}
         if len(readings) > 1:
             # "la juez": the noun has no form for women; "un ama": it has no form for men
@@ -234,7 +234,7 @@ class PersonGrammar:
         """Return the only gender whose endings a noun can have; verbs are no nouns."""
         if _matching(self.predicates, word):
             return None
-        genders = [gender for gender, ends in self.endings.items() if _ends(ends, word)]
+        genders = [gender for gender, ends in self.endings.items() if re.search(rf"(?:{ends})$", word)]
         return genders[0] if len(genders) == 1 else None
 
     @cached_property
@@ -280,10 +280,6 @@ def _simple(text: str) -> str:
     """Return a text in lower case, composed, with apostrophes that end their word, and without vowel marks."""
     lower = unicodedata.normalize("NFC", normalise_answer(text).casefold())
     return _ARABIC_MARKS.sub("", lower.replace("ё", "е").replace("' ", "'").replace("'", "' "))
-
-
-def _ends(pattern: str, word: str) -> bool:
-    return re.search(rf"(?:{pattern})$", word) is not None
 
 
 def _matching(patterns: Mapping[str, str], word: str) -> str | None:

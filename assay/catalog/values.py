@@ -205,7 +205,7 @@ class Attribute:
         code = language.partition("-")[0].lower()
         if code in self.grammar and (person is not None or code not in self.one_hop):
             return self.grammar[code].read(sentence, person)
-        lexicon, forms = _lexicon(self.one_hop, self.name, language), _of_language(self.inclusive, language)
+        lexicon, forms = _lexicon(self.one_hop, self.name, language), self.inclusive.get(code, InclusiveForms())
         text = plain(marked_within(normalise_answer(sentence)))
         marks = list(lexicon.places(text))
         of_values = [mark for mark in marks if mark[2] in self.value_names]
@@ -303,11 +303,6 @@ def _intersection(names: tuple[str, ...], field: str) -> Attribute:
         one_hop={},
         parts=parts,
     )
-
-
-def _of_language(forms: Mapping[str, InclusiveForms], language: str) -> InclusiveForms:
-    """Return the inclusive forms of a language; the region of the tag is ignored."""
-    return forms.get(language.partition("-")[0].lower(), InclusiveForms())
 
 
 def _lexicon(lexicons: Mapping[str, Lexicon], attribute: str, language: str) -> Lexicon:

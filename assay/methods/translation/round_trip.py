@@ -22,7 +22,7 @@ from assay.experiment import Experiment
 from assay.methods.shared.held_back import check_statements
 from assay.methods.translation.analysis import Asking, TranslationMethod
 from assay.methods.translation.blocks import BlockSpec, BlockWriter, Text, capacity, halves
-from assay.methods.translation.collection import Reading, Translations, chunks, read_hop, read_text
+from assay.methods.translation.collection import Translations, chunks, read_hop, read_text
 from assay.model import Component, Probe, Translate
 from assay.references import HeldBack
 from assay.statistics.hypothesis_tests.published import Aggregate, Statistic
@@ -159,9 +159,6 @@ class RoundTrip(TranslationMethod):
             components.append((yield from test.measure(translations, texts[template], self._show, component_rng)))
         return self.adjusted_finding(components)
 
-    def _read(self, returned: str, text: Text) -> Reading:
-        return read_text(returned, len(text.sentences), self.catalog_attribute, self.source_texts)
-
     def _show(self, texts: Sequence[Text], translations: Translations) -> Asking:
         """Translate texts there and back, and count the values that return."""
         language = translations.facts["language"]
@@ -190,5 +187,7 @@ class RoundTrip(TranslationMethod):
                 for text, middle in there
             ]
             for (text, middle), reply in zip(there, back, strict=True):
-                reading = read_hop(middle, reply) or self._read(str(reply.value), text)
+                reading = read_hop(middle, reply) or read_text(
+                    str(reply.value), len(text.sentences), self.catalog_attribute, self.source_texts
+                )
                 translations.count(text, reading, middle=middle, returned=reply.value)
