@@ -51,8 +51,13 @@ from assay.methods.stimulus_sampling.resemblance import principal_components
 from assay.methods.stimulus_sampling.texts import inclusion
 from assay.methods.visual_stereotype.image_scores import fit_images, score_images, term_interval
 from assay.model import Component, Evidence, Finding, Letter, Probabilities, Reason
-from assay.rating.decision import deciding_components, rate, vote_probabilities, worst_probabilities
-from assay.rating.decision import weigh as weigh_effects
+from assay.rating.decision import (
+    deciding_components,
+    letter_probabilities,
+    rate,
+    vote_probabilities,
+    worst_probabilities,
+)
 from assay.statistics.bayes.beta_binomial import fit_shares
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
 from assay.statistics.bayes.importance import pareto_shape, tail_shape, weigh
@@ -1005,9 +1010,9 @@ def test_verdicts_equal_their_pinned_numbers(same):
     low = component("it", 0.02, 0.02)
     others = [component(name, 0.01, 0.015) for name in ("pl", "pt", "ro")]
     cases: dict[str, object] = {
-        "draws": weigh_effects(evidence, 0.5, 0.9),
-        "without content": weigh_effects(evidence, 0.5),
-        "at the tolerance": weigh_effects(at_once, 0.1, 0.15),
+        "draws": letter_probabilities(evidence, 0.5, 0.9),
+        "without content": letter_probabilities(evidence, 0.5),
+        "at the tolerance": letter_probabilities(at_once, 0.1, 0.15),
     }
     for aggregation in ("worst", "vote"):
         for chosen in (
@@ -1070,15 +1075,15 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "padding: none": (BadDistribution, "at most 2", lambda: pad_to([], 2)),
     "transitions: a negative count": (OutOfBounds, "non-negative", lambda: draw_transitions([[1, -1]], rng())),
     "transitions: a row": (OutOfBounds, "table", lambda: draw_transitions([1, 1], rng())),
-    "transitions: no block": (BadDistribution, "2 rows", lambda: outputs_under(DRAWN, [])),
-    "transitions: another block": (BadDistribution, "2 rows", lambda: outputs_under(DRAWN, [1, 1, 1])),
+    "transitions: no block": (BadDistribution, "below 2", lambda: outputs_under(DRAWN, [])),
+    "transitions: another block": (BadDistribution, "below 2", lambda: outputs_under(DRAWN, [1, 1, 1])),
     "concordance: more than all":
         (OutOfBounds, "between 0 and 2, not 3", lambda: draw_excess_concordance(3, 2, DRAWN, rng())),
     "concordance: less than none": (OutOfBounds, "not -1", lambda: draw_excess_concordance(-1, 2, DRAWN, rng())),
     "concordance: an unknown row":
-        (OutOfBounds, "2 rows", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(0, 2): 1})),
+        (OutOfBounds, "below 2", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(0, 2): 1})),
     "concordance: a row before":
-        (OutOfBounds, "2 rows", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(-1, 0): 1})),
+        (OutOfBounds, "below 2", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(-1, 0): 1})),
     "concordance: negative":
         (OutOfBounds, "negative", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(0, 1): 2, (1, 0): -1})),
     "concordance: no weight":
