@@ -1075,8 +1075,8 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "padding: none": (BadDistribution, "at most 2", lambda: pad_to([], 2)),
     "transitions: a negative count": (OutOfBounds, "non-negative", lambda: draw_transitions([[1, -1]], rng())),
     "transitions: a row": (OutOfBounds, "table", lambda: draw_transitions([1, 1], rng())),
-    "transitions: no block": (BadDistribution, "below 2", lambda: outputs_under(DRAWN, [])),
-    "transitions: another block": (BadDistribution, "below 2", lambda: outputs_under(DRAWN, [1, 1, 1])),
+    "transitions: no block": (BadDistribution, "2 rows", lambda: outputs_under(DRAWN, [])),
+    "transitions: another block": (BadDistribution, "2 rows", lambda: outputs_under(DRAWN, [1, 1, 1])),
     "concordance: more than all":
         (OutOfBounds, "between 0 and 2, not 3", lambda: draw_excess_concordance(3, 2, DRAWN, rng())),
     "concordance: less than none": (OutOfBounds, "not -1", lambda: draw_excess_concordance(-1, 2, DRAWN, rng())),
