@@ -820,7 +820,7 @@ def test_stereotype_scores_equal_their_pinned_numbers(same):
     cases = {
         "prefer": by_pair,
         "scores": scored,
-        "fit": fit_terms(scored.by_term),
+        "equal shape": fit_terms(scored.by_term),
         "fit of two": fit_terms(scored.by_term[:2]),
     }
     same("stereotype", cases)
@@ -1087,7 +1087,7 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "concordance: negative":
         (OutOfBounds, "negative", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(0, 1): 2, (1, 0): -1})),
     "concordance: no weight":
-        (OutOfBounds, "all zero", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(0, 1): 0})),
+        (OutOfBounds, "one of them positive", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(0, 1): 0})),
     "two samples: lengths": (OutOfBounds, "same cells", lambda: chi_squared_two_sample([1, 2], [1, 2, 3])),
     "two samples: negative": (OutOfBounds, "non-negative", lambda: chi_squared_two_sample([1, 2], [1, -2])),
     "two samples: first negative": (OutOfBounds, "non-negative", lambda: chi_squared_two_sample([1, -2], [1, 2])),
