@@ -1158,7 +1158,7 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "vectors: no number": (EvidenceError, "1 of the 2", lambda: as_vectors([[1, 2], [1, NAN]], "they")),
     "vectors: zero": (EvidenceError, "1 of the 2 .*all zero", lambda: unit_vectors([[1, 2], [0, 0]])),
     "cues: shapes": (OutOfBounds, "equal shape", lambda: indifference_points([[1, 0]], TWO_PAIRS, TWO_PAIRS)),
-    "cues: concepts": (OutOfBounds, "fit", lambda: indifference_points(TWO_PAIRS, TWO_PAIRS, [[1, 0, 0]])),
+    "cues: concepts": (OutOfBounds, "equal shape", lambda: indifference_points(TWO_PAIRS, TWO_PAIRS, [[1, 0, 0]])),
     "cues: zero": (ZeroVariance, "pair 2", lambda: indifference_points(TWO_PAIRS, [[0, 1], [0, 0]], TWO_PAIRS)),
     "cues: first zero": (ZeroVariance, "pair 1", lambda: indifference_points([[0, 0], [1, 1]], TWO_PAIRS, TWO_PAIRS)),
     "cues: one way": (NoTransition, "pair 1", lambda: indifference_points([[1, 0]], [[2, 0]], TWO_PAIRS)),
