@@ -14,10 +14,7 @@ import pytest
 from assay.model import Classify, Embed, Kind, Regress, Translate
 from workers.egress import CallFailed, Egress
 from workers.targets.adapter import Limits, Target
-from workers.targets.protocols.http.adapter import post_json
-from workers.targets.protocols.http.predictor import HttpPredictor
 from workers.targets.registry import connect
-from workers.targets.settings import PredictorSettings
 
 SECRET = "sk-do-not-show-1234"
 BEARER = {"authorization": f"Bearer {SECRET}"}
@@ -690,15 +687,3 @@ def test_prediction_columns_of_different_lengths_are_refused(wire):
     answer = wire.as_json({"predictions": {"a": [1, 2], "b": [1]}})
     failed, _ = exchange(wire, REGRESSORS["mlflow, instances"], answer)
     assert failed.code == "wrong-shape"
-
-
-def test_a_plug_in_may_use_the_names_of_an_adapters_steps_in_version_1_0_0():
-    class Former(HttpPredictor[PredictorSettings]):
-        def _ask_for(self, asks):
-            return post_json("/classify", [ask.given for ask in asks])
-
-        def _read(self, response, asks):
-            return response.json()
-
-    assert not Former.__abstractmethods__
-    assert (Former._build_request, Former._parse_response) == (Former._ask_for, Former._read)

@@ -107,9 +107,6 @@ def refuse_error(body: object, response: Response) -> None:
         raise CallFailed("wrong-shape", f"{response.origin} answered 200, but with an error{response.quote()}")
 
 
-FORMER_NAMES = {"_ask_for": "_build_request", "_read": "_parse_response", "_accept": "_validate_answer"}
-
-
 class HttpAdapter(Adapter, ABC, Generic[S, A]):
     """Base class of the adapters for protocols over HTTP; `settings` must be validated already."""
 
@@ -118,13 +115,6 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
     retriable: Container[int] = RETRIABLE_STATUSES
     sends_system: bool = False
     """Whether the instruction of a choice is sent as a system message, apart from the question."""
-
-    def __init_subclass__(cls) -> None:
-        """Accept the steps of plug-ins by the names that they had in version 1.0.0."""
-        super().__init_subclass__()
-        for former, name in FORMER_NAMES.items():
-            if former in vars(cls):
-                setattr(cls, name, vars(cls)[former])
 
     def __init__(self, target: Target, settings: S, egress: Egress) -> None:
         self.settings, self.target = settings, target
