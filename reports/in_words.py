@@ -39,7 +39,15 @@ def paragraph(rating: RatingDocument, report: MethodReport) -> tuple[str, ...]:
     if not declared and (more := settle_in_words(rating, component, report)) is not None:
         sentences.append(more)
     sentences.append(OF_UCS if declared and letter is Letter.UCS else NOT_TESTED)
-    return (*sentences, words.advice)
+    return (*sentences, (declared and report.advice(rating, component)) or _common_advice(words.advice, rating, report))
+
+
+def _common_advice(advice: str, rating: RatingDocument, report: MethodReport) -> str:
+    """Write the advice that all methods share, with the attribute and with what people can have rated themselves."""
+    first = (
+        f"rate it with your own {report.own} (upload or name them) before use, and until then " if report.own else ""
+    )
+    return advice.format(attribute=visible(rating.attribute or "the attribute"), first=first)
 
 
 def hidden_in_words(
@@ -147,7 +155,7 @@ def _common(document: RatingDocument, part: ComponentDocument, steps: Iterable[s
     for number, step in enumerate(steps, 1):
         size, limit = part.effect(f"step_{number}"), part.tolerances.get(f"step_{number}")
         if size is not None:
-            counts = "" if limit is None else f", and up to {amount(limit)} counts as none"
+            counts = "" if limit is None else f", and up to {amount(limit)} counts as no bias"
             yield f"The effect of step {number} ({step}) is an estimated {amount(size)}{counts}."
     within, single = "Within “{name}” alone it is {size}.", "On a typical single case it is {size}."
     yield from hidden_in_words(part, Unit(amount), within, single)

@@ -52,7 +52,14 @@ def in_words(document: RatingDocument, part: QuestionsComponent) -> Iterator[str
         )
     if DISAMBIGUATED in contexts and contexts[DISAMBIGUATED].read:
         row = contexts[DISAMBIGUATED]
-        yield f"Of {row.read:,} answers to questions that a fact settles, {row.right or 0:,} are right."
+        pairs = [
+            (row.fitting, row.against) for row in part.templates if row.fitting is not None and row.against is not None
+        ]
+        fitting, against = (
+            (f"{100 * sum(side) / len(pairs):.0f} %" for side in zip(*pairs, strict=True)) if pairs else ("", "")
+        )
+        gap = f": {fitting} where the fact fits the stereotype, and {against} where it goes against it" if pairs else ""
+        yield f"Of {row.read:,} answers to questions that a fact settles, {row.right or 0:,} are right{gap}."
     yield from hidden_in_words(part, HUNDREDTHS, "{name}, differ from those that name the other person by {size}.")
     number = len(part.templates)
     yield tested(
@@ -115,6 +122,15 @@ def room(document: RatingDocument, part: QuestionsComponent) -> Room | None:  # 
 
 
 REPORT: MethodReport = MethodReport(
-    GroupQuestions, STEPS, LETTERS, in_words, tables, figures, room, unit=of_hundred, cases=QuestionCases
+    GroupQuestions,
+    STEPS,
+    LETTERS,
+    in_words,
+    tables,
+    figures,
+    room,
+    unit=of_hundred,
+    own="questions",
+    cases=QuestionCases,
 )
 """Report of questions."""
