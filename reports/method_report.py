@@ -49,10 +49,6 @@ class MethodReport:
     """Names of the input in step 1 and in step 2."""
     letters: Mapping[str, str] = field(default_factory=dict)
     """For each of ``UCS``, ``DSBS``, ``BS`` and ``inconclusive``, one sentence on what it says about a service."""
-    advice: Callable[[RatingDocument, Any], str | None] = field(default=lambda *_: None)
-    """Writes what to do about a declared letter; ``None`` where the advice of all methods fits."""
-    own: str = ""
-    """Plural noun for what can be rated instead of the method's words, such as "texts"; empty if nothing can be."""
     in_words: Callable[[RatingDocument, Any], Iterable[str | None]] = field(default=lambda *_: ())
     """Writes sentences for readers who know no statistics: effects in the service's own unit, and what was tested. If
     there is no sentence, the report uses sentences that all methods share (`reports.in_words`)."""
@@ -75,3 +71,7 @@ class MethodReport:
     are about it."""
     cases: type[CaseReader] = CaseReader
     """Reads the cases of the method's evidence."""
+    advice: Callable[[RatingDocument, Any], str | None] = field(default=lambda *_: None)
+    """Writes what to do about a declared letter; ``None`` where the advice of all methods fits."""
+    own: str = ""
+    """Plural noun for what can be rated instead of the method's words, such as "texts"; empty if nothing can be."""
