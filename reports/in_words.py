@@ -45,7 +45,9 @@ def paragraph(rating: RatingDocument, report: MethodReport) -> tuple[str, ...]:
 def _common_advice(advice: str, rating: RatingDocument, report: MethodReport) -> str:
     """Write the advice that all methods share, with the attribute and with what people can have rated themselves."""
     first = (
-        f"rate it with your own {report.own} (upload or name them) before use, and until then " if report.own else ""
+        f"rate it with your own {report.ratable} (upload or name them) before use, and until then "
+        if report.ratable
+        else ""
     )
     return advice.format(attribute=visible(rating.attribute or "the attribute"), first=first)
 

@@ -73,5 +73,5 @@ class MethodReport:
     """Reads the cases of the method's evidence."""
     advice: Callable[[RatingDocument, Any], str | None] = field(default=lambda *_: None)
     """Writes what to do about a declared letter; ``None`` where the advice of all methods fits."""
-    own: str = ""
+    ratable: str = ""
     """Plural noun for what can be rated instead of the method's words, such as "texts"; empty if nothing can be."""

@@ -410,7 +410,7 @@ REPORT: MethodReport = MethodReport(
     each(_means, _pairs, _folds),
     partial(profiles_room, field="texts.most"),
     unit=_unit_of,
-    own="texts or records",
+    ratable="texts or records",
     cases=ProfileCases,
 )
 """Report of alternation."""

@@ -161,7 +161,7 @@ REPORT: MethodReport = MethodReport(
     title_of,
     lambda _: "Texts",
     _unit,
-    own="prompts",
+    ratable="prompts",
     cases=WrittenCases,
 )
 """Report of free text."""

@@ -282,13 +282,10 @@ def _threshold_words(chart: ThresholdMap) -> str:
 figures = each(_threshold_map, _funnel)
 """Figures of a component."""
 
+PIECES = (STEPS, LETTERS, in_words, tables, figures)
 REPORT: MethodReport = MethodReport(
     Outcomes,
-    STEPS,
-    LETTERS,
-    in_words,
-    tables,
-    figures,
+    *PIECES,
     unit=of_hundred,
     advice=lambda _, part: ADVICE.get(part.letter),
     counted=lambda _: "People",

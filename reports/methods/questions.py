@@ -53,10 +53,12 @@ def in_words(document: RatingDocument, part: QuestionsComponent) -> Iterator[str
     if DISAMBIGUATED in contexts and contexts[DISAMBIGUATED].read:
         row = contexts[DISAMBIGUATED]
         pairs = [
-            (row.fitting, row.against) for row in part.templates if row.fitting is not None and row.against is not None
+            (row.fitting or 0.0, row.against or 0.0) for row in part.templates if None not in (row.fitting, row.against)
         ]
         fitting, against = (
-            (f"{100 * sum(side) / len(pairs):.0f} %" for side in zip(*pairs, strict=True)) if pairs else ("", "")
+            (f"{sum(side) / len(pairs):.0%}".replace("%", " %") for side in zip(*pairs, strict=True))
+            if pairs
+            else ("", "")
         )
         gap = f": {fitting} where the fact fits the stereotype, and {against} where it goes against it" if pairs else ""
         yield f"Of {row.read:,} answers to questions that a fact settles, {row.right or 0:,} are right{gap}."
@@ -121,16 +123,8 @@ def room(document: RatingDocument, part: QuestionsComponent) -> Room | None:  # 
     return None if document.experiment.get("questions") else Room(None, "most_turns", "questions")
 
 
+PIECES = (STEPS, LETTERS, in_words, tables, figures)
 REPORT: MethodReport = MethodReport(
-    GroupQuestions,
-    STEPS,
-    LETTERS,
-    in_words,
-    tables,
-    figures,
-    room,
-    unit=of_hundred,
-    own="questions",
-    cases=QuestionCases,
+    GroupQuestions, *PIECES, room, unit=of_hundred, ratable="questions", cases=QuestionCases
 )
 """Report of questions."""

@@ -173,7 +173,7 @@ REPORT: MethodReport = MethodReport(
     each(_distribution, _groups, _projection),
     room,
     unit=of_hundred,
-    own="texts",
+    ratable="texts",
     cases=ProfileCases,
 )
 """Report of stimulus sampling."""
