@@ -139,9 +139,8 @@ def _telling_case(part: ComponentDocument, deciding: DecidingEffect) -> tuple[st
     side = deciding.hidden.name if deciding.hidden is not None else None
     names = [row.name for row in occupations() if SIDES.get(row.side) == side] if side in SIDES.values() else [""]
     for example in part.examples:
-        if not any(re.search(rf"\b{re.escape(name)}\b", example.asked or "") for name in names):
-            continue
-        if example.middle and example.asked and example.returned and example.asked != example.returned:
+        fits = any(re.search(rf"\b{re.escape(name)}\b", example.asked or "") for name in names)
+        if fits and example.middle and example.asked and example.returned and example.asked != example.returned:
             return example.asked, example.returned
     return None
 

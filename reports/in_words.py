@@ -39,17 +39,11 @@ def paragraph(rating: RatingDocument, report: MethodReport) -> tuple[str, ...]:
     if not declared and (more := settle_in_words(rating, component, report)) is not None:
         sentences.append(more)
     sentences.append(OF_UCS if declared and letter is Letter.UCS else NOT_TESTED)
-    return (*sentences, (declared and report.advice(rating, component)) or _common_advice(words.advice, rating, report))
-
-
-def _common_advice(advice: str, rating: RatingDocument, report: MethodReport) -> str:
-    """Write the advice that all methods share, with the attribute and with what people can have rated themselves."""
     first = (
-        f"rate it with your own {report.ratable} (upload or name them) before use, and until then "
-        if report.ratable
-        else ""
+        report.ratable and f"rate it with your own {report.ratable} (upload or name them) before use, and until then "
     )
-    return advice.format(attribute=visible(rating.attribute or "the attribute"), first=first)
+    common = words.advice.format(attribute=visible(rating.attribute or "the attribute"), first=first)
+    return (*sentences, (declared and report.advice(rating, component)) or common)
 
 
 def hidden_in_words(

@@ -287,7 +287,7 @@ REPORT: MethodReport = MethodReport(
     Outcomes,
     *PIECES,
     unit=of_hundred,
-    advice=lambda _, part: ADVICE.get(part.letter),
+    advice=lambda _, p: ADVICE.get(p.letter),
     counted=lambda _: "People",
     decided=decided,
 )
