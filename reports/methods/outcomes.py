@@ -37,7 +37,7 @@ LETTERS: Mapping[str, str] = {
     "inconclusive": "It is not settled whether recorded outcomes differ between groups, or among people alike.",
 }
 
-ADVICE: Mapping[str | None, str] = {
+ACTS: Mapping[str | None, str] = {
     "DSBS": "Check whether what people were compared by may matter for this decision: the letter rests on it.",
     "BS": "Have a person review such decisions before they take effect, or decide by another service.",
 }
@@ -282,12 +282,12 @@ def _threshold_words(chart: ThresholdMap) -> str:
 figures = each(_threshold_map, _funnel)
 """Figures of a component."""
 
-PIECES = (STEPS, LETTERS, in_words, tables, figures)
+PARTS = (STEPS, LETTERS, in_words, tables, figures)
 REPORT: MethodReport = MethodReport(
     Outcomes,
-    *PIECES,
+    *PARTS,
     unit=of_hundred,
-    advice=lambda _, p: ADVICE.get(p.letter),
+    advice=lambda _, p: ACTS.get(p.letter),
     counted=lambda _: "People",
     decided=decided,
 )
