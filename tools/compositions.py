@@ -18,7 +18,7 @@ from assay.composition.chain import compose_chain
 from assay.composition.prediction.measured_service import TransitionEvidence
 from assay.composition.prediction.predicted import predict_chain
 from assay.model import Evidence, Letter, Probabilities
-from assay.rating.decision import weigh
+from assay.rating.decision import letter_probabilities
 from assay.statistics.bayes.transition import draw_transitions, step_effects
 
 ROWS, OUTPUTS = ("he", "she"), ("he", "she", "other")
@@ -125,7 +125,7 @@ def counted(matrix: Matrix, inputs: int, rng: np.random.Generator) -> Transition
 def rated(evidence: TransitionEvidence, rng: np.random.Generator) -> Probabilities:
     """Rate a service on its own."""
     effects = step_effects(draw_transitions(evidence.table, rng, DRAWS), UNBIASED, BIASED)
-    return weigh(Evidence(effects.step_1, effects.step_2), DELTA)
+    return letter_probabilities(Evidence(effects.step_1, effects.step_2), DELTA)
 
 
 def told_by(probabilities: Probabilities) -> Told:

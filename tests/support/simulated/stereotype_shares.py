@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from assay.methods.shared.terms.effects import stereotype_effects
 from assay.methods.visual_stereotype.image_scores import fit_images
 from assay.model import Evidence, Interval, Letter
-from assay.rating.decision import weigh
+from assay.rating.decision import letter_probabilities
 from assay.statistics.bayes.beta_binomial import SharesPosterior, fit_shares
 from assay.statistics.intervals.credible import interval_of, wilson
 
@@ -159,7 +159,7 @@ def rate(asked: Asked, neutral: float, stereotyped: float, rng: Rng, delta: floa
     effects = stereotype_effects(
         fit(count(asked, neutral, rng)), [fit(count(half, stereotyped, rng)) for _ in range(2)], rng
     )
-    probabilities = weigh(Evidence(effects.step_1, effects.step_2), delta)
+    probabilities = letter_probabilities(Evidence(effects.step_1, effects.step_2), delta)
     by_letter = {letter: getattr(probabilities, letter) for letter in Letter}
     likeliest = max(by_letter, key=lambda letter: by_letter[letter])
     return Rated(likeliest, by_letter[likeliest])

@@ -9,7 +9,7 @@ import pytest
 
 from assay.model import Evidence, HiddenEffect, Letter, Probabilities, Reason
 from assay.rating.component import Counts, Lost, Measurement, Tolerance
-from assay.rating.decision import vote_probabilities, weigh, worst_probabilities
+from assay.rating.decision import letter_probabilities, vote_probabilities, worst_probabilities
 from assay.rating.losses import lost_of_no_group, lost_replies
 
 DELTA = 0.1
@@ -29,11 +29,11 @@ def of(*shares_beyond: float, kind: str = "stratum", bound: bool = False) -> tup
 
 def test_without_hidden_effects_probabilities_are_those_of_the_two_steps():
     evidence = Evidence(np.repeat([0.0, 1.0], [900, 100]), np.repeat([0.0, 1.0], [300, 700]))
-    assert weigh(evidence, DELTA) == Probabilities(0.1, 0.6, pytest.approx(0.3))
+    assert letter_probabilities(evidence, DELTA) == Probabilities(0.1, 0.6, pytest.approx(0.3))
 
 
 def test_bs_gets_the_probability_of_the_hidden_effect_most_likely_beyond_its_limit():
-    found = weigh(Evidence(NONE, NONE, hidden=of(0.3, 0.2, 0.1)), DELTA)
+    found = letter_probabilities(Evidence(NONE, NONE, hidden=of(0.3, 0.2, 0.1)), DELTA)
     assert found == Probabilities(0.3, 0.0, pytest.approx(0.4), pytest.approx(0.3))
     assert found.likeliest is Letter.BS
 
@@ -46,26 +46,28 @@ def test_bs_is_not_declared_for_many_hidden_effects_that_are_each_unlikely():
 
 
 def test_an_upper_bound_prevents_ucs_and_is_no_reason_for_bs():
-    found = weigh(Evidence(NONE, NONE, hidden=of(1.0, bound=True)), DELTA)
+    found = letter_probabilities(Evidence(NONE, NONE, hidden=of(1.0, bound=True)), DELTA)
     assert found == Probabilities(0.0, 0.0, 0.0, 1.0)
 
 
 def test_an_effect_of_step_1_that_may_be_noise_prevents_ucs_and_is_no_reason_for_bs():
     evidence = Evidence(NONE + 1, NONE, bound=True)
-    assert weigh(evidence, DELTA) == Probabilities(0.0, 0.0, 0.0, 1.0)
-    assert weigh(evidence, DELTA).likeliest is Letter.BS
-    assert weigh(Evidence(NONE, NONE, bound=True), DELTA).UCS == 1.0
-    assert weigh(Evidence(NONE + 1, NONE), DELTA).BS == 1.0
+    assert letter_probabilities(evidence, DELTA) == Probabilities(0.0, 0.0, 0.0, 1.0)
+    assert letter_probabilities(evidence, DELTA).likeliest is Letter.BS
+    assert letter_probabilities(Evidence(NONE, NONE, bound=True), DELTA).UCS == 1.0
+    assert letter_probabilities(Evidence(NONE + 1, NONE), DELTA).BS == 1.0
 
 
 def test_a_measured_content_effect_gives_dsbs_but_a_mere_upper_bound_only_prevents_ucs():
-    assert weigh(Evidence(NONE, NONE, hidden=of(0.7, kind="content")), DELTA).as_json() == pytest.approx(
+    assert letter_probabilities(Evidence(NONE, NONE, hidden=of(0.7, kind="content")), DELTA).as_json() == pytest.approx(
         {"BS": 0.0, "DSBS": 0.7, "UCS": 0.3}
     )
     bound = of(0.6, kind="content", bound=True)
-    assert weigh(Evidence(NONE, NONE, hidden=bound), DELTA) == Probabilities(0.0, 0.0, pytest.approx(0.4), 0.6)
-    assert weigh(Evidence(NONE, NONE + 1, hidden=bound), DELTA).DSBS == 1.0
-    assert weigh(Evidence(NONE + 1, NONE, hidden=of(1.0, kind="content")), DELTA).BS == 1.0
+    assert letter_probabilities(Evidence(NONE, NONE, hidden=bound), DELTA) == Probabilities(
+        0.0, 0.0, pytest.approx(0.4), 0.6
+    )
+    assert letter_probabilities(Evidence(NONE, NONE + 1, hidden=bound), DELTA).DSBS == 1.0
+    assert letter_probabilities(Evidence(NONE + 1, NONE, hidden=of(1.0, kind="content")), DELTA).BS == 1.0
 
 
 def test_dsbs_because_of_a_hidden_content_effect_has_its_own_reason():
@@ -81,7 +83,7 @@ def test_dsbs_because_of_a_hidden_content_effect_has_its_own_reason():
 
 def test_the_limit_of_a_hidden_effect_replaces_the_limit_of_step_1():
     effect = HiddenEffect("individual", "typical text", np.full(1000, 0.2), limit=0.25)
-    assert weigh(Evidence(NONE, NONE, hidden=(effect,)), DELTA).UCS == 1.0
+    assert letter_probabilities(Evidence(NONE, NONE, hidden=(effect,)), DELTA).UCS == 1.0
 
 
 def test_the_reason_for_bs_names_the_biased_stratum():

@@ -12,10 +12,10 @@ from assay.errors import TooFewObservations
 from assay.model import Component, Evidence, Finding, Letter, Probabilities, Reason
 from assay.rating.decision import (
     deciding_components,
+    letter_probabilities,
     rate,
     vote_letter,
     vote_probabilities,
-    weigh,
     worst_letter,
     worst_probabilities,
 )
@@ -39,13 +39,13 @@ def finding(*components: Component, aggregation: str = "worst") -> Finding:
 
 def test_letter_probabilities_are_shares_of_the_draws():
     evidence = Evidence(np.array([0.2, 0.05, 0.05, 0.1]), np.array([0.4, 0.4, 0.05, 0.11]))
-    assert weigh(evidence, 0.1) == Probabilities(BS=0.25, DSBS=0.5, UCS=0.25)
+    assert letter_probabilities(evidence, 0.1) == Probabilities(BS=0.25, DSBS=0.5, UCS=0.25)
 
 
 def test_a_content_effect_beyond_its_tolerance_is_bs():
     evidence = Evidence(np.zeros(4), np.full(4, 0.4), np.array([0.5, 0.1, 0.2, 0.0]))
-    assert weigh(evidence, 0.1, 0.15).BS == 0.5
-    assert weigh(evidence, 0.1).BS == 0.0
+    assert letter_probabilities(evidence, 0.1, 0.15).BS == 0.5
+    assert letter_probabilities(evidence, 0.1).BS == 0.0
 
 
 probability = st.tuples(*[st.floats(0.01, 1)] * 3).map(
