@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from assay.document import HiddenDocument, RatingDocument
 from assay.experiment import Method
@@ -12,6 +12,14 @@ from assay.rating.document import DecidingEffect
 from reports.cases import CaseReader
 from reports.units import Unit
 from reports.view import BALANCED, Picture, Steps, Table
+
+Part = TypeVar("Part")
+Shown = TypeVar("Shown", Table | None, Picture | None)
+
+
+def each(*makers: Callable[[Part], Shown]) -> Callable[[Part], Iterable[Shown]]:
+    """Return the function that makes a component's tables or figures one after another."""
+    return lambda part: (make(part) for make in makers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from workers.targets.checks.image_classifier import described, looks_for
 from workers.targets.checks.language_model import OURS, RUNGS, TASK, text_of
 from workers.targets.checks.remedies import doubt_about, remedy_for
 from workers.targets.checks.samples import samples_for
-from workers.targets.checks.translator import sentence
+from workers.targets.checks.translator import sentences_in
 from workers.targets.parsing.comparison import documents_of
 from workers.targets.protocols.http.decider import Decider, DecisionCall
 from workers.targets.protocols.http.predictor import given_in
@@ -195,7 +195,7 @@ def sample_asks(target: Target, pairs: Sequence[tuple[str, str]], asks: Sequence
     """Return the questions to try: one, but for a language model the experiment's first and one of each form."""
     match target.kind:
         case Kind.TRANSLATOR:
-            return [Translate(sentence(0), *pairs[0])]
+            return [Translate(sentences_in(pairs[0][0], 1)[0][1], *pairs[0])]
         case Kind.LANGUAGE_MODEL:
             return [*asks[:1], *drawing(target), *(OURS[rung][0] for rung in RUNGS), TASK]
         case Kind.IMAGE_CLASSIFIER:

@@ -32,9 +32,10 @@ LETTER = r"[^\W\d_]"
 _EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{1,3})(?=\S)([^*_]+?)(?<=\S)\1(?![\w*_])")
 _CAMEL = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])")
 _DOT = re.compile(rf"(?<={LETTER})\.(?=[a-zß-öø-ÿ])")
+_SHORTENED = re.compile(r"\b(bzw|resp)\.", re.IGNORECASE)
 _WITHIN = re.compile(rf"(?<={LETTER})(?:_|[^\w\s'().,;?@\[\]{{}}\"-])+(?={LETTER})")
 _SPECIAL = re.compile(
-    rf"{LETTER}@|[əɜ]|[(\[][mwfhdx](?:\s?[/|,*:+]\s?[mwfhdx]){{1,3}}[)\]]|{LETTER}(?:\*|_|(?<={LETTER}{{3}})[34])(?!\w)|(?:(?<!\w)l|[bcdfghjklmnñpqrstvwz])xs?(?!\w)"
+    rf"{LETTER}@|[əɜ]|[(\[][mwfhdx](?:\s?[/|,*:+]\s?[mwfhdx]){{1,3}}[)\]]|{LETTER}(?:\*|_|(?<={LETTER}{{3}})[34])(?!\w)|(?:(?<!\w)l|[aáeo]ri|[bcdfghjklmnñpqrstvwz])xs?(?!\w)"
 )
 _UNCLEAR = re.compile(
     rf"{LETTER}\s?/\s?-?{LETTER}|{LETTER}[(\[]|[(\[]-?{LETTER}{{1,5}}[)\]]|[\s,]-{LETTER}{{1,5}}(?!\w)"
@@ -55,8 +56,8 @@ def marked_within(text: str) -> str:
 
 
 def without_dots(text: str) -> str:
-    """Return a text with full stops between a letter and a lower-case letter as slashes: "étudiant.e" ends nothing."""
-    return _DOT.sub("/", text)
+    """Return a text with full stops within words as slashes, and none in "bzw.": "étudiant.e" ends no sentence."""
+    return _DOT.sub("/", _SHORTENED.sub(r"\1", text))
 
 
 def without_accents(text: str) -> str:

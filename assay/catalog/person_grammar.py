@@ -164,7 +164,7 @@ class PersonGrammar:
         own = genders.pop() if len(genders) == 1 else None
         determined = self._determiner(text, words, first)
         if own is None and first and self.phrases:
-            determined = _matching(self.phrases, f"{words[first - 1].text} {words[last].text}") or determined
+            determined = _matching(self.phrases, f"{words[first - 1].text} {words[first].text}") or determined
         readings = {reading for reading in (own, determined) if reading}
         if len(readings) > 1:
             # "la juez": the noun has no form for women; "un ama": it has no form for men

@@ -76,10 +76,8 @@ class SourceLanguage:
 
     def attribute(self, attribute: Attribute) -> Attribute:
         """Return the attribute with the words of this language."""
-        values = tuple(
-            replace(value, forms={"subject": self.table["subject"][value.name]}, people=())
-            for value in attribute.values
-        )
+        subjects = self.table["subject"]
+        values = tuple(replace(value, forms={"subject": subjects[value.name]}, people=()) for value in attribute.values)
         return replace(attribute, values=values)
 
     def read(self, sentence: str, residual: str) -> str:

@@ -205,10 +205,7 @@ class Attribute:
         code = language.partition("-")[0].lower()
         if code in self.grammar and (person is not None or code not in self.one_hop):
             return self.grammar[code].read(sentence, person)
-        lexicon, forms = (
-            _lexicon(self.one_hop, self.name, language),
-            self.inclusive.get(language.partition("-")[0].lower(), InclusiveForms()),
-        )
+        lexicon, forms = _lexicon(self.one_hop, self.name, language), self.inclusive.get(code, InclusiveForms())
         text = plain(marked_within(normalise_answer(sentence)))
         marks = list(lexicon.places(text))
         of_values = [mark for mark in marks if mark[2] in self.value_names]

@@ -116,7 +116,7 @@ ByGroup = Mapping[str, Counter[str]]
 """For each group, the number of replies that were ``usable``, ``refused``, ``unread`` or ``failed``."""
 
 LOST = ("refused", "unread", "failed")
-"""Outcomes of a reply without a usable answer."""
+"""How a reply without a usable answer was lost."""
 
 
 def loss_effect(

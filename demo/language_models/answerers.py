@@ -27,7 +27,7 @@ from assay.catalog.sentences.questions import (
     unknown_options,
 )
 from assay.model import Letter
-from demo.language_models.models import ChatModel, tokens
+from demo.language_models.models import ChatModel, Tokens, tokens
 from demo.translators.behaviours import chance
 
 CERTAIN = -8.0
@@ -54,6 +54,7 @@ class Answerer(ChatModel):
     """Chat model that understands the catalog's questions."""
 
     answers: Answers = field(repr=False)
+    tokens: Tokens = field(default=partial(tokens, lean=0.0, stereotype=0.0), repr=False)
 
     methods: ClassVar[tuple[str, ...]] = ("questions",)
 
@@ -111,8 +112,6 @@ def _follow(prompt: str, question: Understood, _: Sequence[str], *, open_share: 
     return question.stereotype if chance("answerer", prompt) < share else question.fact or question.unknown
 
 
-_even = partial(tokens, lean=0.0, stereotype=0.0)
-
 ANSWERERS: Mapping[str, Answerer] = {
     answerer.name: answerer
     for answerer in (
@@ -120,33 +119,28 @@ ANSWERERS: Mapping[str, Answerer] = {
             name="even-answerer",
             summary="Follows the facts, and says that it cannot be known where there are none.",
             letter=Letter.UCS,
-            tokens=_even,
             answers=partial(_follow, open_share=0.0, ignored=0.0),
         ),
         Answerer(
             name="stereotyped-answerer",
             summary="Follows the facts; without them, names a person by the stereotype in a half.",
             letter=Letter.BS,
-            tokens=_even,
             answers=partial(_follow, open_share=0.5, ignored=0.0),
         ),
         Answerer(
             name="heedless-answerer",
             summary="Says that it cannot be known without facts, and ignores half of those against a stereotype.",
             letter=Letter.DSBS,
-            tokens=_even,
             answers=partial(_follow, open_share=0.0, ignored=0.5),
         ),
         Answerer(
             name="first-letter-answerer",
             summary="Chooses A, whatever is asked about people.",
-            tokens=_even,
             answers=lambda _prompt, _question, options: options[0],
         ),
         Answerer(
             name="refusing-answerer",
             summary="Refuses to answer questions about people.",
-            tokens=_even,
             answers=lambda *_: None,
         ),
     )

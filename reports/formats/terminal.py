@@ -47,11 +47,7 @@ class _Page:
 
     def lines(self, rating: RatingView) -> Iterator[str]:
         """Return every line of the report."""
-        yield from self._stamp(rating)
-        yield from self._text("" if rating.because is None else rating.because.text)
-        yield from self._text(" ".join(rating.in_words))
-        yield from self._reasons(outline.reasons(rating))
-        yield from self._probabilities(rating)
+        yield from self._letter(rating)
         if len(rating.components) > 1:
             yield from self._heading("Every part")
             yield from self._table(tables.overview(rating), titled=False)
@@ -63,6 +59,14 @@ class _Page:
         yield from self._tables(outline.provenance_tables(rating))
         yield from self._heading("How to verify")
         yield from self._text(*outline.VERIFY)
+
+    def _letter(self, rating: RatingView) -> Iterator[str]:
+        """Return the lines of both reports about the letter and its reasons."""
+        yield from self._stamp(rating)
+        yield from self._text("" if rating.because is None else rating.because.text)
+        yield from self._text(" ".join(rating.in_words))
+        yield from self._reasons(outline.reasons(rating))
+        yield from self._probabilities(rating)
 
     def _stamp(self, rating: RatingView) -> Iterator[str]:
         verdict = rating.verdict
@@ -153,11 +157,7 @@ class _BriefPage(_Page):
 
     def lines(self, rating: RatingView) -> Iterator[str]:
         """Return every line of the short report."""
-        yield from self._stamp(rating)
-        yield from self._text("" if rating.because is None else rating.because.text)
-        yield from self._text(" ".join(rating.in_words))
-        yield from self._reasons(outline.reasons(rating))
-        yield from self._probabilities(rating)
+        yield from self._letter(rating)
         if len(rating.components) > 1:
             yield from self._table(tables.overview(rating), titled=False)
         for component in rating.components:

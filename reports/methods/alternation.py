@@ -23,7 +23,7 @@ from assay.statistics.hidden.single_cases import LABELS
 from reports import cells, charts
 from reports.cases import ProfileCases
 from reports.in_words import hidden_in_words, tested
-from reports.method_report import MethodReport
+from reports.method_report import MethodReport, each
 from reports.methods.material import looks_table, profiles_room, profiles_table
 from reports.methods.outcome_tables import count_of, error_rates, outcomes, tests
 from reports.sheets import Sheet, some_of
@@ -352,13 +352,6 @@ def tables(part: AlternationComponent) -> Iterator[Table | None]:
     yield looks_table(part)
 
 
-def figures(part: AlternationComponent) -> Iterator[Picture | None]:
-    """Make the figures of a component."""
-    yield _means(part)
-    yield _pairs(part)
-    yield _folds(part)
-
-
 def _leverage(part: AlternationComponent) -> Table:
     """Table of the largest effect, computed again without each cluster."""
     leverage = part.leverage
@@ -412,7 +405,7 @@ REPORT: MethodReport = MethodReport(
     LETTERS,
     in_words,
     tables,
-    figures,
+    each(_means, _pairs, _folds),
     partial(profiles_room, field="texts.most"),
     unit=_unit_of,
     cases=ProfileCases,

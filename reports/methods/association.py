@@ -13,7 +13,7 @@ from assay.rating.document import DecidingEffect
 from reports import cells, charts
 from reports.cases import WordCases
 from reports.in_words import hidden_in_words, tested
-from reports.method_report import MethodReport, Room
+from reports.method_report import MethodReport, Room, each
 from reports.methods.material import coverage_table, title_of_words
 from reports.sheets import MOST_ROWS, Sheet, some_of
 from reports.units import Unit, amount
@@ -98,14 +98,6 @@ def tables(part: AssociationComponent) -> Iterator[Table | None]:
     yield CLASSICAL.read([_Classical.of(row) for row in part.classical.weat])
     yield Table("Also measured", ("Measure", "Value"), tuple(_of_distances(part)))
     yield coverage_table(part)
-
-
-def figures(part: AssociationComponent) -> Iterator[Picture | None]:
-    """Make the figures of a component."""
-    yield _connections(part)
-    yield _by_word(part)
-    yield _densities(part)
-    yield _raw(part)
 
 
 # ---------------------------------------------------------------------------- tables
@@ -242,7 +234,7 @@ REPORT: MethodReport = MethodReport(
     LETTERS,
     in_words,
     tables,
-    figures,
+    each(_connections, _by_word, _densities, _raw),
     lambda *_: ALL_ASKED,
     title_of_words,
     lambda _: "Words",

@@ -13,7 +13,7 @@ from assay.methods.free_text.method import FreeText
 from reports import cells, charts
 from reports.cases import WrittenCases
 from reports.in_words import hidden_in_words, tested
-from reports.method_report import MethodReport
+from reports.method_report import MethodReport, each
 from reports.methods.material import looks_table, profiles_room, profiles_table
 from reports.sheets import Sheet
 from reports.units import Unit, amount, hundredths
@@ -101,17 +101,6 @@ def _unit(document: RatingDocument, part: FreeTextComponent, hidden: HiddenDocum
     return UNITS.get(part.name or "", Unit(amount))
 
 
-def tables(part: FreeTextComponent) -> Iterator[Table | None]:
-    """Make the tables of a component, or of the aggregation."""
-    yield profiles_table(part)
-    yield _replies(part)
-    yield _noise(part)
-    yield _judge(part)
-    for sheet in SHEETS:
-        yield sheet.of(part)
-    yield looks_table(part)
-
-
 def figures(part: FreeTextComponent) -> Iterator[Picture | None]:
     """Make the figures of a component."""
     rows = [(ARROW.join((pair.from_ or "?", pair.to or "?")), charts.span(pair.effect)) for pair in part.pairs]
@@ -166,7 +155,7 @@ REPORT: MethodReport = MethodReport(
     STEPS,
     LETTERS,
     in_words,
-    tables,
+    each(profiles_table, _replies, _noise, _judge, *(sheet.of for sheet in SHEETS), looks_table),
     figures,
     partial(profiles_room, field="most_prompts"),
     title_of,

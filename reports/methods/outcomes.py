@@ -21,12 +21,12 @@ from assay.methods.shared.outcome_tables.rows import GroupOutcome
 from assay.model import Letter
 from assay.rating.document import DecidingEffect
 from reports import cells, charts
-from reports.method_report import MethodReport
+from reports.method_report import MethodReport, each
 from reports.methods.outcome_tables import count_of, error_rates, of_audits, outcomes, tests
 from reports.plain import visible
 from reports.sheets import some_of
 from reports.units import of_hundred
-from reports.view import Curve, Forest, Mark, Panel, Panels, Picture, Table
+from reports.view import Curve, Forest, Mark, Panel, Panels, Table
 
 STEPS = ("people alike in what may matter", "people as they came")
 
@@ -144,12 +144,6 @@ def _calibration(part: OutcomesComponent) -> Table | None:
     )
     heads = ("Group", "Mean score", "People", "Proved right")
     return Table(f"Calibration by tenths of the score, by {part.by}", heads, tuple(zip(*columns, strict=True)))
-
-
-def figures(part: OutcomesComponent) -> Iterator[Picture | None]:
-    """Make the figures of a component: the thresholds of a score, and the steps of a process."""
-    yield _threshold_map(part)
-    yield _funnel(part)
 
 
 def _funnel(part: OutcomesComponent) -> Forest | None:
@@ -279,6 +273,9 @@ def _threshold_words(chart: ThresholdMap) -> str:
     chosen = [ratio for threshold, ratio in ratios if threshold == chart.chosen]
     return f"{words} At the chosen threshold, {chart.chosen:g}, it is {chosen[0]:.2f}." if chosen else words
 
+
+figures = each(_threshold_map, _funnel)
+"""Figures of a component."""
 
 REPORT: MethodReport = MethodReport(
     Outcomes, STEPS, LETTERS, in_words, tables, figures, unit=of_hundred, counted=lambda _: "People", decided=decided

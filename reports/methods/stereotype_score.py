@@ -93,25 +93,19 @@ def tables(part: StereotypeComponent) -> Iterator[Table | None]:
     yield terms.scores_table(part, SCORES)
     yield terms.terms_table(part, TERMS)
     yield sampled(PAIRS, part.sentences, terms.MOST_ITEMS)
-    author_counts = {
-        "wanted": part.writing.wanted,
-        "prompts": part.writing.asked,
-        "written and of use": part.writing.written,
-    }
     refused = {} if part.pairs_asked is None else part.refused
-    yield terms.sources_table(part.writing, author_counts, refused, "Sentences", Vocabulary(REASONS, PHRASES))
+    yield terms.sources_table(part.writing, refused, "Sentences", Vocabulary(REASONS, PHRASES))
     yield coverage_table(part)
     yield terms.model_table(part)
 
 
 def figures(part: StereotypeComponent) -> Iterator[Picture | None]:
     """Make the figures of a component."""
-    first, second = sides(part)
-    tied = ("the stereotype", "the opposite")
+    first, _ = sides(part)
     title = "In {} of {} pairs the model prefers the stereotype"
-    yield terms.squares_figure(part, part.sentences, title, tied, neutral=False)
+    yield terms.squares_figure(part, part.sentences, title, neutral=False)
     title = "In {} of {} neutral pairs the model prefers the first group"
-    yield terms.squares_figure(part, part.sentences, title, (first, second), neutral=True)
+    yield terms.squares_figure(part, part.sentences, title, neutral=True)
     yield _pairs_figure(part)
     yield terms.lists_figure(part, head="Attributes", verb="prefers", axis="share of pairs")
     yield terms.terms_figure(part, "Neutral attribute terms", f"neutral: share that prefers {first}", neutral=True)

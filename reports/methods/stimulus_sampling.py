@@ -11,7 +11,7 @@ from assay.methods.stimulus_sampling.method import StimulusSampling
 from reports import cells, charts
 from reports.cases import ProfileCases
 from reports.in_words import hidden_in_words, tested
-from reports.method_report import MethodReport, Room
+from reports.method_report import MethodReport, Room, each
 from reports.methods.material import looks_table, profiles_room, profiles_table
 from reports.sheets import Sheet, some_of
 from reports.units import HUNDREDTHS, of_hundred
@@ -105,22 +105,6 @@ def room(document: RatingDocument, part: SamplingComponent) -> Room | None:
     return profiles_room(document, part, "looks and texts.most")
 
 
-def tables(part: SamplingComponent) -> Iterator[Table | None]:
-    """Make the tables of a component, or of the aggregation."""
-    yield profiles_table(part)
-    for sheet in SHEETS:
-        yield sheet.of(part)
-    yield _weights(part)
-    yield looks_table(part)
-
-
-def figures(part: SamplingComponent) -> Iterator[Picture | None]:
-    """Make the figures of a component."""
-    yield _distribution(part)
-    yield _groups(part)
-    yield _projection(part)
-
-
 def _weights(part: SamplingComponent) -> Table:
     """Effective number of the inputs, and the tail of their weights."""
     weights = part.weights
@@ -185,8 +169,8 @@ REPORT: MethodReport = MethodReport(
     STEPS,
     LETTERS,
     in_words,
-    tables,
-    figures,
+    each(profiles_table, *(sheet.of for sheet in SHEETS), _weights, looks_table),
+    each(_distribution, _groups, _projection),
     room,
     unit=of_hundred,
     cases=ProfileCases,

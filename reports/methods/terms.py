@@ -63,14 +63,13 @@ def _farthest_terms(part: TermsComponent) -> list[TermScore]:
     return sorted(part.terms, key=lambda row: -abs((row.score or 0.0) - 0.5))
 
 
-def sources_table(
-    source: Source, prompt_counts: Mapping[str, float | None], unused: Shares, items: str, vocabulary: Vocabulary
-) -> Table:
+def sources_table(source: Source, unused: Shares, items: str, vocabulary: Vocabulary) -> Table:
     """Show the counts of prompts to an author, and of stored items that could not be used.
 
-    `prompt_counts` has the author's numbers by their titles. `unused` counts the unusable stored items by reason.
-    `items` is the plural noun for what the author makes.
+    `unused` counts the unusable stored items by reason. `items` is the plural noun for what the author makes.
     """
+    usable = {"written and of use": source.written, "drawn and of use": source.drawn}
+    prompt_counts = {"wanted": source.wanted, "prompts": source.asked, **usable}
     rows = [(title, number) for title, number in prompt_counts.items() if number is not None]
     losses = (("not used", source.refused), ("failed", source.failed), ("kept but not used", unused))
     rows += [
@@ -115,13 +114,12 @@ def terms_figure(part: TermsComponent, title: str, axis: str, *, neutral: bool) 
     )
 
 
-def squares_figure(
-    part: TermsComponent, cases: Sequence[CaseDocument], title: str, sides: tuple[str, str], *, neutral: bool
-) -> Picture | None:
+def squares_figure(part: TermsComponent, cases: Sequence[CaseDocument], title: str, *, neutral: bool) -> Picture | None:
     """Draw a square for each case (pair or picture), by term, or by list if there are too many terms.
 
-    `title` has two placeholders: the number of cases on the first of `sides`, and the number of all cases.
+    `title` has two placeholders: the number of cases on the first side, and the number of all cases.
     """
+    names = sides(part) if neutral else ("the stereotype", "the opposite")
     scored_cases = [
         (case, case.term, min(1.0, max(0.0, case.towards)))
         for case in cases
@@ -140,8 +138,8 @@ def squares_figure(
     )
     table_rows = tuple((name, f"{sum(shares):.4g}", str(len(shares))) for name, shares in ordered)
     counted = title.format(sum(share > 0.5 for _, _, share in scored_cases), len(scored_cases))
-    twin = Table(counted, ("Term" if by == "term" else "List", sides[0].capitalize(), "Of"), table_rows)
-    return Squares(counted, tuple(ordered), *sides, twin, partial(_cases, part, scored_cases), 1 if neutral else 2)
+    twin = Table(counted, ("Term" if by == "term" else "List", names[0].capitalize(), "Of"), table_rows)
+    return Squares(counted, tuple(ordered), *names, twin, partial(_cases, part, scored_cases), 1 if neutral else 2)
 
 
 def _cases(

@@ -86,24 +86,18 @@ def tables(part: PictureComponent) -> Iterator[Table | None]:
     yield sampled(PICTURES, part.images, terms.MOST_ITEMS)
     yield LOOKS.of(part)
     yield _answers_in_words(part)
-    author_counts = {
-        "wanted": part.drawing.wanted,
-        "prompts": part.drawing.asked,
-        "drawn and of use": part.drawing.drawn,
-    }
-    yield terms.sources_table(part.drawing, author_counts, part.refused, "Pictures", Vocabulary(REASONS, PHRASES))
+    yield terms.sources_table(part.drawing, part.refused, "Pictures", Vocabulary(REASONS, PHRASES))
     yield coverage_table(part)
     yield terms.model_table(part)
 
 
 def figures(part: PictureComponent) -> Iterator[Picture | None]:
     """Make the figures of a component."""
-    first, second = sides(part)
-    tied = ("the stereotype", "the opposite")
+    first, _ = sides(part)
     title = "{} of {} pictures get the label of the stereotype"
-    yield terms.squares_figure(part, part.images, title, tied, neutral=False)
+    yield terms.squares_figure(part, part.images, title, neutral=False)
     title = "{} of {} neutral pictures get the first label"
-    yield terms.squares_figure(part, part.images, title, (first, second), neutral=True)
+    yield terms.squares_figure(part, part.images, title, neutral=True)
     axis = "mean probability" if part.scale == "probabilities" else "share of pictures"
     yield terms.lists_figure(part, head="Terms", verb="gives", axis=axis)
     yield terms.terms_figure(part, "Neutral generation terms", f"neutral: score of {first}", neutral=True)

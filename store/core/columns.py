@@ -4,8 +4,8 @@ Targets reply with NUL characters and lone surrogates, which Postgres rejects in
 documents are therefore stored as ASCII JSON (other characters escaped). Replies of targets and other
 large documents are stored as the bytes of JSON, with every character and the key order preserved.
 
-Times are milliseconds since 1970 by the clock of the database. Leases, back-off and expiry compare times of many
-machines, so all times come from one clock; milliseconds are exact integers in both databases and need no time zone.
+Times are milliseconds since 1970 by the clock of the database: leases, back-off and expiry compare times written by
+different machines. Milliseconds are exact integers in both databases and need no time zone.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class ApiKey:
     tenant: str
     name: str
     short: str
-    scopes: Sequence[str]
+    scopes: tuple[str, ...]
     created_at: int
     expires_at: int | None
     revoked_at: int | None
@@ -111,4 +111,4 @@ def _digest(plain: str) -> bytes:
 
 def key_of(**row: Any) -> ApiKey:
     """Return the key in a row of the table."""
-    return ApiKey(**{field.name: row[field.name] for field in fields(ApiKey)})
+    return ApiKey(**{field.name: row[field.name] for field in fields(ApiKey)} | {"scopes": tuple(row["scopes"])})

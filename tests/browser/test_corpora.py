@@ -12,7 +12,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.conftest import Reader, Site
+from tests.browser.conftest import Reader, Site, write
 
 NOTES = {"name": "Notes", "attribute": "gender"}
 PAYLOAD = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'{{ 7 * 7 }}"
@@ -147,13 +147,13 @@ def test_a_specification_can_be_created_changed_in_a_new_version_and_removed(rea
         "neutral": "table, spoon",
     }
     for name, text in typed.items():
-        page.locator(f"[name={name}]").fill(text)
+        write(page.locator(f"[name={name}]"), text)
     page.get_by_role("button", name="Store").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Towns and villages")
     stored = api.get("/v1/specifications/towns-and-villages").json()
     assert stored["words"]["protected"] == {"town": ["street", "tram"], "village": ["field", "barn"]}
     page.get_by_role("link", name="New version").click()
-    page.locator("[name=neutral]").fill("table, spoon, lamp")
+    write(page.locator("[name=neutral]"), "table, spoon, lamp")
     page.get_by_role("button", name="Store as the next version").click()
     expect(page.get_by_text("version 2 of 2")).to_be_visible()
     assert api.get("/v1/specifications/towns-and-villages").json()["words"]["neutral"] == ["table", "spoon", "lamp"]

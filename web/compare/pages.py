@@ -116,17 +116,17 @@ def _row(document: Json) -> list[object]:
 async def _ranking(visit: Visit, kind: str) -> dict[str, Any]:
     """Return a page of the ranking of a kind of service, and the end of the axis on which all effects are drawn."""
     searched, start = visit.query("of"), min(whole_number(visit.query("start")) or 0, 10**6)
-    asked = {name: visit.query(name) for name in RANKED_BY}
-    ranking = await visit.api.get("/v1/services/ranking", **asked, kind=kind, q=searched, start=start, limit=ROWS)
-    own = {name: value for name, value in asked.items() if value}
+    parameters = {name: visit.query(name) for name in RANKED_BY}
+    ranking = await visit.api.get("/v1/services/ranking", **parameters, kind=kind, q=searched, start=start, limit=ROWS)
+    filters = {name: value for name, value in parameters.items() if value}
     ends = [row["rating"]["effect"]["of_limit"][2] for row in ranking["items"] if row["rating"]["effect"]]
 
     def ranked_by(**changes: Any) -> str:
-        query = {"kind": kind, **own, **changes}
+        query = {"kind": kind, **filters, **changes}
         return urlencode({name: value for name, value in query.items() if value})
 
-    page = {"ranking": ranking, "searched": searched, "own": own, "scale": size_axis(ends)}
-    return {**page, "ranked_by": ranked_by, "sort": asked["sort"]}
+    page = {"ranking": ranking, "searched": searched, "own": filters, "scale": size_axis(ends)}
+    return {**page, "ranked_by": ranked_by, "sort": parameters["sort"]}
 
 
 def size_axis(ends: Sequence[float]) -> tuple[float, float]:

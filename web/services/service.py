@@ -100,11 +100,11 @@ def lines(entries: Iterable[Entry]) -> Iterator[JsonObject]:
     for (method, attribute), series_entries in series.items():
         likely = [(entry["probabilities"] or {}).get(entry["letter"], 0.0) for entry in series_entries]
         dated = [{**entry, "methodology": entry["methodology"]["version"]} for entry in series_entries]
-        if drawn := line_of(dated, map(EffectDocument, likely), "probability of the letter", f"{method}-{attribute}"):
+        if svg := line_of(dated, map(EffectDocument, likely), "probability of the letter", f"{method}-{attribute}"):
             yield {
                 "method": method,
                 "attribute": attribute,
-                "svg": drawn,
+                "svg": svg,
                 "changes": [entry for entry in series_entries if entry["since"] and entry["since"]["changed"]],
                 "rows": list(zip(series_entries, likely, strict=True)),
             }

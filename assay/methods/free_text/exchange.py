@@ -52,32 +52,33 @@ class Exchange:
 
     def rewrite(self, text: str, before: str, after: str) -> str:
         """Return a text about the value `before` as a text about the value `after`."""
-        text = text if self.turn is None else self._renamed(text, before, after, self.turn)
+        text = text if self.turn is None else self._renamed(text, after, self.turn)
         if before == after:
             return text
         targets = self._targets[before, after]
         pattern = self._patterns[before]
         return pattern.sub(lambda match: self._word(match, targets), text)
 
-    def _renamed(self, text: str, before: str, after: str, turn: int) -> str:
-        """Return a text with other names in place of those that are neither the person's nor another group's."""
+    def _renamed(self, text: str, after: str, turn: int) -> str:
+        """Return a text with names of the version in place of all that are not the person's, whoever has them.
+
+        Texts about every value then hold the same names in the same versions.
+        """
         person_words = {word.strip(",") for person in self.persons.values() for word in person.split()}
+        traits = given_names()
+        compared = set(after.split(", "))
+        genders = compared & {"he", "she"}
+        race = next(iter(compared & {of_name for _, of_name in traits.values() if of_name is not None}), None)
         order: dict[str, int] = {}
 
         def other_name(match: re.Match[str]) -> str:
             if match[0] in person_words:
                 return match[0]
-            gender, race = given_names()[match[0]]
-            old, new = (set(value.split(", ")) for value in (before, after))
-            gender = next(iter(new & {"he", "she"}), gender) if gender in old else gender
-            races = {of_name for _, of_name in given_names().values() if of_name is not None}
-            race = next(iter(new & races), None) if race in old or not old & races or race is None else race
-            chosen = [
-                name for name, traits in given_names().items() if name not in person_words and traits == (gender, race)
-            ]
+            gender = next(iter(genders), traits[match[0]][0])
+            chosen = [name for name, row in traits.items() if name not in person_words and row == (gender, race)]
             return chosen[(turn + order.setdefault(match[0], len(order))) % len(chosen)]
 
-        return re.sub(rf"(?<![\w-])(?:{'|'.join(given_names())})(?![\w-])", other_name, text)
+        return re.sub(rf"(?<![\w-])(?:{'|'.join(traits)})(?![\w-])", other_name, text)
 
     @staticmethod
     def _word(match: re.Match[str], targets: Mapping[str, Mapping[str, str]]) -> str:

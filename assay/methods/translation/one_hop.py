@@ -112,22 +112,21 @@ class OneHop(TranslationMethod):
             components.append((yield from test.measure(translations, texts, self._show, component_rng)))
         return self.adjusted_finding(components)
 
-    def _read(self, returned: str, text: Text, language: str) -> Reading:
-        return read_marks(returned, text, language, self.catalog_attribute, by_grammar=self.source != "en")
-
     def _show(self, texts: Sequence[Text], translations: Translations, *, again: bool = True) -> Asking:
         """Translate texts, and count the values that their translations mark.
 
         A text whose article came back elided ("L'") is asked once more with the indefinite article, which is not.
         """
-        language = translations.facts["language"]
+        language, attribute = translations.facts["language"], self.catalog_attribute
         for chunk in chunks(texts, BATCH):
             replies = yield [
                 Probe(f"{language}/{text.name}", Translate(text.text, self.source, language)) for text in chunk
             ]
             retry_texts: list[Text] = []
             for text, reply in zip(chunk, replies, strict=True):
-                reading = read_hop(text.text, reply) or self._read(str(reply.value), text, language)
+                reading = read_hop(text.text, reply) or read_marks(
+                    str(reply.value), text, language, attribute, by_grammar=self.source != "en"
+                )
                 if reading.unusable == "elided-article" and again and self.source == "en":
                     retry_texts.append(with_indefinite_article(text))
                 else:

@@ -328,7 +328,7 @@ def _not_json(case: _Case) -> Remedy:
     began = case.clean(case.body[:40].decode("utf-8", "replace"))
     content = f'begins with "{began}"' if began else "is empty"
     remedy = f"Set {_settings(case)} if the answer stands there." if case.custom else _PROTOCOL
-    if began.startswith(("data:", "event:")):
+    if began.startswith(("data:", "event:")) and not case.custom:
         remedy = _STREAMED
     if not began:
         remedy = f"Correct {case.setting('path, settings.method and settings.body', 'base_url')}."

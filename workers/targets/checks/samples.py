@@ -17,6 +17,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from assay.catalog import occupations
+from assay.catalog.source_languages import source_languages
 from assay.catalog.tables import read_table
 from assay.methods import compares
 from assay.model import FIRST, SECOND, Ask, Choose, Fill, Kind, Score
@@ -77,10 +78,14 @@ EACH = 5
 """Number of questions of each form."""
 
 
-def numbered_sentences(count: int, rng: np.random.Generator) -> list[tuple[int, str]]:
-    """Return numbers of three digits that all differ, each with a sentence that contains it."""
+def numbered_sentences(count: int, rng: np.random.Generator, source: str = "en") -> list[tuple[int, str]]:
+    """Return numbers of three digits that all differ, each with a sentence in `source` that contains it."""
     numbers = rng.choice(np.arange(201, 990), size=count, replace=False).tolist()
-    return [(number, f"{_person(rng)} {_one_of(NUMBERED, rng)} {number}.") for number in numbers]
+    if source not in source_languages():
+        return [(number, f"{_person(rng)} {_one_of(NUMBERED, rng)} {number}.") for number in numbers]
+    names = [name for gender in read_table(f"sentences/{source}")["names"].values() for name in gender]
+    clauses = read_table(f"grammar/{source}")["texts"]["numbered"]
+    return [(number, f"{_one_of(names, rng)} {_one_of(clauses, rng)} {number}.") for number in numbers]
 
 
 def worded_questions(rng: np.random.Generator) -> Mapping[type[Ask], tuple[Ask, ...]]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from assay.experiment import generator
 from assay.methods.translation.collection import untranslated
 from assay.model import Failure, Translate
 from workers.egress import CallFailed
@@ -52,10 +53,7 @@ class TranslatorExamination(Examination):
             raise ValueError("the check needs at least one language pair; got none")
         super().__init__(adapter, calls)
         self._pairs = tuple(pairs)
-        if rng is None:
-            self._sentences = [(number(index), sentence(index)) for index in range(SENTENCES)]
-        else:
-            self._sentences = numbered_sentences(int(rng.integers(*FRESH_SENTENCES)), rng)
+        self._sentences = sentences_in(pairs[0][0], int(rng.integers(*FRESH_SENTENCES)) if rng else SENTENCES, rng)
 
     async def run(self) -> Capability:
         """Examine the target."""
@@ -186,6 +184,13 @@ def number(index: int) -> int:
 def sentence(index: int) -> str:
     """Return a simple sentence with its number in digits."""
     return f"The house has the number {number(index)}."
+
+
+def sentences_in(source: str, count: int, rng: np.random.Generator | None = None) -> list[tuple[int, str]]:
+    """Return numbers, each with a sentence in the language `source`; without `rng`, always the same."""
+    if rng is None and source == "en":
+        return [(number(index), sentence(index)) for index in range(count)]
+    return numbered_sentences(count, rng or generator(0), source)
 
 
 def numbers_in(returned: object) -> set[int]:

@@ -51,11 +51,16 @@ from assay.methods.stimulus_sampling.resemblance import principal_components
 from assay.methods.stimulus_sampling.texts import inclusion
 from assay.methods.visual_stereotype.image_scores import fit_images, score_images, term_interval
 from assay.model import Component, Evidence, Finding, Letter, Probabilities, Reason
-from assay.rating.decision import deciding_components, rate, vote_probabilities, worst_probabilities
-from assay.rating.decision import letter_probabilities as weigh_effects
+from assay.rating.decision import (
+    deciding_components,
+    letter_probabilities,
+    rate,
+    vote_probabilities,
+    worst_probabilities,
+)
 from assay.statistics.bayes.beta_binomial import fit_shares
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
-from assay.statistics.bayes.importance import letter_probabilities, pareto_shape, tail_shape
+from assay.statistics.bayes.importance import pareto_shape, tail_shape, weigh
 from assay.statistics.bayes.population import Margin, draw_population
 from assay.statistics.bayes.spread_grid import Cells, LogAxis, Priors, SpreadGrid
 from assay.statistics.bayes.stereotype_terms import fit_terms, preferred, score_choices
@@ -880,15 +885,15 @@ def test_stereotype_effects_equal_their_pinned_numbers(same):
 def test_importance_weights_equal_their_pinned_numbers(same):
     yes = 0.5 + 0.45 * wave(60)
     proposed = np.exp(wave(60, phase=1))
-    plain_weights, corrected = letter_probabilities(yes), letter_probabilities(yes, proposed)
+    plain_weights, corrected = weigh(yes), weigh(yes, proposed)
     cases = {
         "weights": plain_weights,
         "weights, proposed": corrected,
-        "weights, rounded": letter_probabilities([1 + 5e-10, -5e-10, 0.5]),
-        "weights, equal": letter_probabilities([0.2] * 12),
-        "weights, tiny": letter_probabilities([1e-300, 2e-300, 0.0]),
-        "weights, heavy": letter_probabilities(np.minimum(1.0, np.arange(1, 401) ** -1.2)),
-        "one input": letter_probabilities([0.3]),
+        "weights, rounded": weigh([1 + 5e-10, -5e-10, 0.5]),
+        "weights, equal": weigh([0.2] * 12),
+        "weights, tiny": weigh([1e-300, 2e-300, 0.0]),
+        "weights, heavy": weigh(np.minimum(1.0, np.arange(1, 401) ** -1.2)),
+        "one input": weigh([0.3]),
         "weights as json": corrected.as_json(),
     }
     same("importance", cases)
@@ -1005,9 +1010,9 @@ def test_verdicts_equal_their_pinned_numbers(same):
     low = component("it", 0.02, 0.02)
     others = [component(name, 0.01, 0.015) for name in ("pl", "pt", "ro")]
     cases: dict[str, object] = {
-        "draws": weigh_effects(evidence, 0.5, 0.9),
-        "without content": weigh_effects(evidence, 0.5),
-        "at the tolerance": weigh_effects(at_once, 0.1, 0.15),
+        "draws": letter_probabilities(evidence, 0.5, 0.9),
+        "without content": letter_probabilities(evidence, 0.5),
+        "at the tolerance": letter_probabilities(at_once, 0.1, 0.15),
     }
     for aggregation in ("worst", "vote"):
         for chosen in (
@@ -1076,13 +1081,13 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
         (OutOfBounds, "between 0 and 2, not 3", lambda: draw_excess_concordance(3, 2, DRAWN, rng())),
     "concordance: less than none": (OutOfBounds, "not -1", lambda: draw_excess_concordance(-1, 2, DRAWN, rng())),
     "concordance: an unknown row":
-        (OutOfBounds, "2 rows", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(0, 2): 1})),
+        (OutOfBounds, "below 2", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(0, 2): 1})),
     "concordance: a row before":
-        (OutOfBounds, "2 rows", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(-1, 0): 1})),
+        (OutOfBounds, "below 2", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(-1, 0): 1})),
     "concordance: negative":
         (OutOfBounds, "negative", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(0, 1): 2, (1, 0): -1})),
     "concordance: no weight":
-        (OutOfBounds, "all zero", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(0, 1): 0})),
+        (OutOfBounds, "one of them positive", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(0, 1): 0})),
     "two samples: lengths": (OutOfBounds, "same cells", lambda: chi_squared_two_sample([1, 2], [1, 2, 3])),
     "two samples: negative": (OutOfBounds, "non-negative", lambda: chi_squared_two_sample([1, 2], [1, -2])),
     "two samples: first negative": (OutOfBounds, "non-negative", lambda: chi_squared_two_sample([1, -2], [1, 2])),
@@ -1152,8 +1157,8 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "vectors: lengths": (OutOfBounds, "2 numbers where others have 3", lambda: as_vectors([[1, 2]], "they", dims=3)),
     "vectors: no number": (EvidenceError, "1 of the 2", lambda: as_vectors([[1, 2], [1, NAN]], "they")),
     "vectors: zero": (EvidenceError, "1 of the 2 .*all zero", lambda: unit_vectors([[1, 2], [0, 0]])),
-    "cues: shapes": (OutOfBounds, "fit", lambda: indifference_points([[1, 0]], TWO_PAIRS, TWO_PAIRS)),
-    "cues: concepts": (OutOfBounds, "fit", lambda: indifference_points(TWO_PAIRS, TWO_PAIRS, [[1, 0, 0]])),
+    "cues: shapes": (OutOfBounds, "equal shape", lambda: indifference_points([[1, 0]], TWO_PAIRS, TWO_PAIRS)),
+    "cues: concepts": (OutOfBounds, "equal shape", lambda: indifference_points(TWO_PAIRS, TWO_PAIRS, [[1, 0, 0]])),
     "cues: zero": (ZeroVariance, "pair 2", lambda: indifference_points(TWO_PAIRS, [[0, 1], [0, 0]], TWO_PAIRS)),
     "cues: first zero": (ZeroVariance, "pair 1", lambda: indifference_points([[0, 0], [1, 1]], TWO_PAIRS, TWO_PAIRS)),
     "cues: one way": (NoTransition, "pair 1", lambda: indifference_points([[1, 0]], [[2, 0]], TWO_PAIRS)),
@@ -1240,16 +1245,16 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "kinds: negative": (OutOfBounds, "whole", lambda: fit_shares([-1, 2], [1, 2])),
     "kinds: no trial": (OutOfBounds, "number 1", lambda: fit_shares([1, 0], [1, 0])),
     "kinds: all ties": (TooFewObservations, "all 4", lambda: fit_shares([0, 0], [0, 0], 2)),
-    "weights: none": (TooFewObservations, "each input", lambda: letter_probabilities([])),
-    "weights: a table": (TooFewObservations, "each input", lambda: letter_probabilities([[0.1]])),
-    "weights: no number": (EvidenceError, "1 of 2", lambda: letter_probabilities([0.1, NAN])),
-    "weights: above": (OutOfBounds, "to 1.1", lambda: letter_probabilities([0.1, 1.1])),
-    "weights: just above": (OutOfBounds, "to 1", lambda: letter_probabilities([0.1, 1 + 2e-9])),
-    "weights: just below": (OutOfBounds, "not -2e-09", lambda: letter_probabilities([-2e-9, 0.1])),
-    "weights: never": (EvidenceError, "each of 2", lambda: letter_probabilities([0, 0])),
-    "weights: proposed": (OutOfBounds, "2 proposed", lambda: letter_probabilities([0.1, 0.2], [1.0])),
-    "weights: proposed nought": (EvidenceError, "positive", lambda: letter_probabilities([0.1, 0.2], [1.0, 0.0])),
-    "weights: proposed infinite": (EvidenceError, "positive", lambda: letter_probabilities([0.1, 0.2], [1.0, INF])),
+    "weights: none": (TooFewObservations, "each input", lambda: weigh([])),
+    "weights: a table": (TooFewObservations, "each input", lambda: weigh([[0.1]])),
+    "weights: no number": (EvidenceError, "1 of 2", lambda: weigh([0.1, NAN])),
+    "weights: above": (OutOfBounds, "to 1.1", lambda: weigh([0.1, 1.1])),
+    "weights: just above": (OutOfBounds, "to 1", lambda: weigh([0.1, 1 + 2e-9])),
+    "weights: just below": (OutOfBounds, "not -2e-09", lambda: weigh([-2e-9, 0.1])),
+    "weights: never": (EvidenceError, "each of 2", lambda: weigh([0, 0])),
+    "weights: proposed": (OutOfBounds, "2 proposed", lambda: weigh([0.1, 0.2], [1.0])),
+    "weights: proposed nought": (EvidenceError, "positive", lambda: weigh([0.1, 0.2], [1.0, 0.0])),
+    "weights: proposed infinite": (EvidenceError, "positive", lambda: weigh([0.1, 0.2], [1.0, INF])),
     "inclusion: nothing": (OutOfBounds, "not 0", lambda: inclusion([1.0], 0)),
     "inclusion: nobody": (EvidenceError, "positive", lambda: inclusion([], 1)),
     "inclusion: nought": (EvidenceError, "positive", lambda: inclusion([1.0, 0.0], 1)),

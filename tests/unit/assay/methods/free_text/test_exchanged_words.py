@@ -85,9 +85,16 @@ def test_invented_names_become_other_names_of_the_version_in_every_version():
     for version, gender in zip(versions, ("he", "she"), strict=True):
         first, second, again, other = re.findall(r"[A-Z][a-z]+", version)
         assert first == again != second
-        assert {given_names()[name][0] for name in (first, second)} == {gender}
-        assert given_names()[other][0] == "she"
+        assert {given_names()[name][0] for name in (first, second, other)} == {gender}
         assert not {"Jamal", "Kareem"} & {first, second}
+
+
+def test_the_same_names_in_texts_about_two_groups_are_the_same_in_each_version():
+    """Names of another group that stayed in all versions would be a bias of an even writer."""
+    values = {"black": "a Black person", "white": "a white person", "asian": "an Asian person"}
+    exchange = Exchange({}, values, turn=1)
+    for after in values:
+        assert len({exchange.rewrite("Jamal met Greg and Emily.", before, after) for before in values}) == 1
 
 
 def test_names_of_the_prompt_are_exchanged_by_its_own_pair_alone():
@@ -100,6 +107,6 @@ def test_invented_names_keep_their_gender_where_the_race_is_exchanged_and_the_ot
     exchange = Exchange({}, {"black": "a Black person", "white": "a white person"}, turn=5)
     name = exchange.rewrite("Jamal", "black", "white")
     assert given_names()[name] == ("he", "white")
-    assert given_names()[exchange.rewrite("Jamal", "white", "white")] == ("he", "black")
+    assert given_names()[exchange.rewrite("Jamal", "white", "white")] == ("he", "white")
     either = Exchange({}, {"elderly": "an old person", "young": "a young person"}, turn=5)
     assert either.rewrite("Jamal", "young", "elderly") == either.rewrite("Greg", "young", "young")

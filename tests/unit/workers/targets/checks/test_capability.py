@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from assay.catalog.tables import read_table
 from assay.model import Failure, Kind, Reply, Translate
 from workers.egress import CallFailed, Egress
 from workers.targets.adapter import Limits, Target
@@ -89,6 +90,18 @@ def test_the_result_of_an_examination_can_be_serialised_as_json():
     found, _ = look(Service())
     assert set(json.loads(json.dumps(found.as_json()))) >= {"latency_s", "batch", "notes", "calls"}
     assert "adapter" not in found.as_json()
+
+
+@pytest.mark.parametrize("source", ["fr", "es", "de", "it", "pt"])
+def test_texts_of_an_examination_are_in_the_source_language(source):
+    """They say the same in every job without a generator, and are written in the language."""
+    service = Service()
+    look(service, [(source, "en"), ("en", source)])
+    asked = [ask.text for call in service.calls for ask in call if ask.source == source]
+    clauses = read_table(f"grammar/{source}")["texts"]["numbered"]
+    sentences = [part for text in asked for part in text.removesuffix(".").split(". ")]
+    assert len(sentences) > 40
+    assert all(any(clause in sentence for clause in clauses) for sentence in sentences)
 
 
 def test_reverse_pair_is_examined_only_if_the_experiment_uses_it():

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from workers.targets.validation import read_target
 
 from assay.errors import SpecificationError
 from assay.model import Kind
@@ -22,6 +21,7 @@ from tests.support.scripted_server import Answer, scripted_server
 from workers.egress import Egress
 from workers.probe import ProbeResult, probe
 from workers.targets.adapter import Target
+from workers.targets.registry import read_target
 
 CUSTOM = {"body": {"q": "{text}"}, "samples": ["A text."]}
 
