@@ -184,7 +184,7 @@ def _take(
     reply: Reply,
 ) -> bool:
     """Store a usable sentence, or count an unusable one; return whether it was stored."""
-    if not outcome.answered(reply):
+    if not outcome.count_prompt(reply):
         return False
     text = _cleaned(reply.value)
     reason = _unreadable(text)
