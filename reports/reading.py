@@ -64,7 +64,7 @@ HIDDEN = {
 MOST_NUMBERS = 12
 """Maximum number of numbers that a line shows of a list: longer ones are columns of tables of counts."""
 
-FEW = 5
+SHOWN_ENTRIES = 5
 """Number of entries that a line shows of a longer list, with the size of the list."""
 
 
@@ -475,5 +475,5 @@ def _joined(mark: str, texts: Iterable[str], size: int) -> str | None:
     """Join texts; if they are too many for a line, return their number and the first of them."""
     if size <= MOST_LISTED:
         return mark.join(texts) or None
-    first = mark.join(islice(texts, FEW))
+    first = mark.join(islice(texts, SHOWN_ENTRIES))
     return f"{size:,} in all, the first: {first}{mark}…" if first else None

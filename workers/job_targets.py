@@ -82,11 +82,11 @@ class JobService:
         `pairs` are the language pairs that a translator must support, `asks` the first questions of the experiment.
         """
         lane = self.called.lane
-        async with lane.place() as slot:
+        async with lane.slot() as slot:
 
             async def turn() -> None:
                 await slot.keep()
-                await lane.wait_for_turn()
+                await lane.wait_for_rate()
 
             calls = Calls(turn=turn)
             return await examination_of(self.target, self.adapter, pairs, asks, calls, lane.rng).run()

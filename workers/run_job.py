@@ -189,9 +189,9 @@ async def _ask(context: WorkerContext, claim: Claim, questions: Questions) -> tu
     job, settings = claim.job, context.settings
     ledger = JobLedger(context, claim)
     async with open_services(context, job) as (rated, second):
-        await rated.called.lane.check_rest(settings.breaker_delay_s)
+        await rated.called.lane.check_cooldown(settings.breaker_delay_s)
         if second is not None and (second.is_judge or any(isinstance(ask, AUTHORED) for ask in questions.first)):
-            await second.called.lane.check_rest(settings.breaker_delay_s)
+            await second.called.lane.check_cooldown(settings.breaker_delay_s)
         ledger.stage("probing")
         adapter = await examine(rated, second, questions.first, questions.pairs, resumed=bool(job.observed))
         ledger.stage("asking")
@@ -215,7 +215,7 @@ async def _ask(context: WorkerContext, claim: Claim, questions: Questions) -> tu
             await driver.run(session)
         except TargetUnavailable as lost:
             # the pause applies to all jobs of the target, not only to this one
-            await (lost.lane or rated.called.lane).rest(settings.breaker_delay_s)
+            await (lost.lane or rated.called.lane).start_cooldown(settings.breaker_delay_s)
             raise
         finally:
             context.meter.computed(driver.thinking_s)

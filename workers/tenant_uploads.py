@@ -24,7 +24,7 @@ from store.corpora.uploads import StoredUpload
 from store.formats.embedding import read_embedding
 from store.formats.image import ImageFacts, read_image
 
-KEPT = 16
+MAX_EMBEDDINGS = 16
 """Maximum number of embeddings on disk; the least recently used one is deleted first."""
 
 _WORDS, _VECTORS = "words.json", "vectors.npy"
@@ -122,7 +122,7 @@ class Library:
     def _tidy(self, newest: Path) -> None:
         """Delete the least recently used copies; a worker that uses a copy keeps its files open."""
         there = [copy for copy in self.folder.iterdir() if not copy.name.startswith(".") and copy != newest]
-        for copy in sorted(there, key=_used_at)[: max(0, len(there) + 1 - KEPT)]:
+        for copy in sorted(there, key=_used_at)[: max(0, len(there) + 1 - MAX_EMBEDDINGS)]:
             shutil.rmtree(copy, ignore_errors=True)
 
 

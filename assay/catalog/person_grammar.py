@@ -89,7 +89,7 @@ class PersonGrammar:
     forms_open: bool = False
     """Whether a noun that fits both genders leaves the gender open (Dutch), because nothing else would show it."""
     referring: str = ""
-    """Pattern of a sentence whose pronoun makes a person in a noun for men a woman, if no other woman is in it."""
+    """Pattern of a sentence whose feminine pronoun makes a person with a noun for men a woman, if it names no other."""
 
     def read(self, sentence: str, person: str | None = None) -> str | None:
         """Return the gender that a sentence gives to a person.
@@ -113,17 +113,17 @@ class PersonGrammar:
         words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(text)]
         hits = list(self._nouns(words, person))
         if person is None and hits:  # "врач или врачиха": other nouns for the same person count as well
-            meant = {noun.person for noun in hits[0][2]}
-            hits = [hit for hit in hits if meant & {noun.person for noun in hit[2]}]
-        results = [self._at(text, words, *hit, spoken=bool(self.slots) and person is None) for hit in hits]
+            same_person = {noun.person for noun in hits[0][2]}
+            hits = [hit for hit in hits if same_person & {noun.person for noun in hit[2]}]
+        results = [self._read_noun(text, words, *hit, spoken=bool(self.slots) and person is None) for hit in hits]
         if results:
             if len(set(results)) > 1:
                 return None
             if not self._contradicted(text, results[0]):
                 return results[0]
-            women = any(noun.gender == "she" for *_, nouns in self._nouns(words, None) for noun in nouns)
-            decided = self.referring and not women and person and re.fullmatch(self.referring, text)
-            return "she" if decided and results[0] == "he" else None
+            names_a_woman = any(noun.gender == "she" for *_, nouns in self._nouns(words, None) for noun in nouns)
+            pronoun_decides = self.referring and not names_a_woman and person and re.fullmatch(self.referring, text)
+            return "she" if pronoun_decides and results[0] == "he" else None
         if person is not None:
             return None
         return self._without_noun(text, words)
@@ -156,7 +156,7 @@ class PersonGrammar:
                 return nouns
         return ()
 
-    def _at(
+    def _read_noun(
         self, text: str, words: Sequence[Word], first: int, last: int, nouns: Sequence[Noun], *, spoken: bool
     ) -> str | None:
         """Combine the readings of one noun and of the words that agree with it; `spoken`: of the first person too."""
@@ -215,7 +215,7 @@ class PersonGrammar:
             return None
         for index, gender in ended[:1]:
             noun = Noun(gender if gender in GENDERS else None, "", base=True, paired=gender == "she")
-            return self._at(text, words, index, index, [noun], spoken=bool(self.slots))
+            return self._read_noun(text, words, index, index, [noun], spoken=bool(self.slots))
         if any(word.text in self.blocked_by for word in words):
             return None
         genders = {gender for word in words if (gender := _matching(self.predicates, word.text))}

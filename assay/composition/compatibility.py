@@ -13,7 +13,7 @@ from itertools import pairwise
 from assay.errors import OutOfBounds, SpecificationError
 from assay.model import Kind
 
-FEWEST, MOST = 2, 20
+MIN_LINKS, MAX_LINKS = 2, 20
 """Minimum and maximum number of services in a chain."""
 
 GIVES: Mapping[Kind, str] = {
@@ -43,8 +43,8 @@ class Incompatible(SpecificationError):
 
 def check_length(length: int) -> None:
     """Raise `OutOfBounds` if a chain has too few or too many services."""
-    if not FEWEST <= length <= MOST:
-        raise OutOfBounds(f"a chain has {FEWEST} to {MOST} services, not {length}")
+    if not MIN_LINKS <= length <= MAX_LINKS:
+        raise OutOfBounds(f"a chain has {MIN_LINKS} to {MAX_LINKS} services, not {length}")
 
 
 def kind_of_chain(kinds: Sequence[Kind]) -> Kind:

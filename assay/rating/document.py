@@ -35,7 +35,7 @@ from assay.rating.decision import METHODOLOGY_DIGEST, deciding_components
 D = TypeVar("D", bound=Detail)
 
 
-SURELY = 0.99
+IS_SURE = 0.99
 """Probability of exceeding its limit from which an effect counts as beyond it."""
 
 UNBIASED_INPUT = frozenset({"stratum", "individual", "loss"})
@@ -165,8 +165,8 @@ def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingE
 
 def _precedence(candidate: DecidingEffect) -> tuple[float, bool, float]:
     """Return the key by which the deciding effect of a component is the largest."""
-    beyond = candidate.chance >= SURELY
-    chance = SURELY if beyond else round(candidate.chance, 6)
+    beyond = candidate.chance >= IS_SURE
+    chance = IS_SURE if beyond else round(candidate.chance, 6)
     return chance, beyond and candidate.name == f"step_{candidate.step}", _of_limit(candidate)
 
 
@@ -178,7 +178,7 @@ def deciding_part(rating: RatingDocument) -> tuple[ComponentDocument, DecidingEf
         if part.letter is not None and (deciding := deciding_effect(part, part.letter)) is not None
     ]
     mine = [entry for entry in measured if entry[0].letter is rating.letter] or measured
-    return max(mine, key=lambda entry: (min(round(entry[1].chance, 6), SURELY), _of_limit(entry[1])), default=None)
+    return max(mine, key=lambda entry: (min(round(entry[1].chance, 6), IS_SURE), _of_limit(entry[1])), default=None)
 
 
 def key_figures(rating: RatingDocument) -> JsonObject:

@@ -12,7 +12,7 @@ import numpy as np
 from assay.document import NO_ENTRIES, NO_ITEMS, EffectDocument, HiddenDocument, Json, Shares
 from assay.model import Floats, HiddenEffect, Integers
 from assay.rating.component import NOTHING_LOST, Lost
-from assay.statistics.hidden.chance import CLEAR
+from assay.statistics.hidden.chance import CHANCE_LEVEL
 from assay.statistics.intervals.credible import effect_interval
 from assay.statistics.special import special
 
@@ -104,7 +104,7 @@ def _clearly_apart(counts: Sequence[tuple[int, int]]) -> bool:
     could = np.arange(most_lost, min(lost, of_most) + 1)
     tail = np.exp(_log_comb(of_most, could) + _log_comb(of_least, lost - could) - _log_comb(total, lost)).sum()
     pairs = len(counts) * (len(counts) - 1) / 2
-    return bool(2 * pairs * tail <= 1 - CLEAR)
+    return bool(2 * pairs * tail <= 1 - CHANCE_LEVEL)
 
 
 def _log_comb(n: int, k: Integers | int) -> Floats:

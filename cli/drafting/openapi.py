@@ -15,7 +15,7 @@ from cli.drafting.call import TEXTS, Call
 METHODS = ("get", "put", "post")
 CREDENTIAL = "example-of-a-credential"
 
-DEEPEST = 8
+MAX_DEPTH = 8
 """Maximum number of nested levels of a schema that are read."""
 
 MOST_CHARACTERS = 1_000_000
@@ -69,7 +69,7 @@ class Document:
 
     def resolved(self, value: object) -> Json:
         """Follow the references of a value within the document."""
-        for _ in range(DEEPEST):
+        for _ in range(MAX_DEPTH):
             if not isinstance(value, Mapping) or "$ref" not in value:
                 break
             self.spend(100)
@@ -167,9 +167,9 @@ def _example(document: Document, schema: object, name: str, depth: int = 0) -> A
     for several in ("allOf", "anyOf", "oneOf"):
         if choices := members(schema.get(several), f"{name}, {several}"):
             if several != "allOf":
-                return _example(document, choices[0], name, depth + 1) if depth < DEEPEST else None
+                return _example(document, choices[0], name, depth + 1) if depth < MAX_DEPTH else None
             examples = (
-                [_example(document, choice, name, depth + 1) for choice in choices] if depth < DEEPEST else [None]
+                [_example(document, choice, name, depth + 1) for choice in choices] if depth < MAX_DEPTH else [None]
             )
             merged = all(isinstance(example, dict) for example in examples)
             return (
@@ -178,14 +178,14 @@ def _example(document: Document, schema: object, name: str, depth: int = 0) -> A
                 else examples[0]
             )
     properties = schema.get("properties")
-    if isinstance(properties, Mapping) and depth < DEEPEST:
+    if isinstance(properties, Mapping) and depth < MAX_DEPTH:
         required = schema.get("required", properties)
         required_names = set(map(str, required)) if isinstance(required, list | Mapping) else set()
         return {
             key: _example(document, inner, key, depth + 1) for key, inner in properties.items() if key in required_names
         }
     if schema.get("type") == "array":
-        return [_example(document, schema.get("items"), name, depth + 1)] if depth < DEEPEST else []
+        return [_example(document, schema.get("items"), name, depth + 1)] if depth < MAX_DEPTH else []
     return {"integer": 1, "number": 1.0, "boolean": False}.get(str(schema.get("type")), f"example {name}".strip())
 
 
@@ -209,7 +209,7 @@ def _texts(document: Document, schema: object, path: str, depth: int = 0) -> Ite
     """List the expressions that lead to a text, a number or a list of numbers in a schema."""
     schema = document.resolved(schema)
     document.spend(100 + len(path))
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         return
     for name, inner in member(schema.get("properties"), f"{path}, properties").items():
         yield from _texts(document, inner, f"{path}.{name}" if path else name, depth + 1)

@@ -38,7 +38,7 @@ SIDE = 64
 
 STRIPES = 8
 
-NEAR = 24.0
+EQUAL_COLOUR_DISTANCE = 24.0
 """Largest distance at which two colours (three channels in [0, 255]) count as equal, because JPEG changes colours."""
 
 Colour = tuple[int, int, int]
@@ -124,7 +124,7 @@ def see(content: bytes) -> Seen:
 def _nearest(observed: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[str, ...]:
     terms, colours = _palette()
     distances = np.linalg.norm(colours - observed, axis=1)
-    return terms[int(distances.argmin())] if distances.min() <= NEAR else ()
+    return terms[int(distances.argmin())] if distances.min() <= EQUAL_COLOUR_DISTANCE else ()
 
 
 @cache

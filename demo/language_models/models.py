@@ -149,7 +149,7 @@ TOLERANCE = 0.1
 PER_WORD, MARGIN = 3.0, 20.0
 """Nats subtracted for each word, and for every sentence: no planted bonus can then make a sentence certain."""
 
-LEAST = 0.5
+MIN_NATS = 0.5
 """Minimum number of nats subtracted for a sentence."""
 
 IN_A_GAP = 0.125
@@ -224,7 +224,7 @@ def total(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> f
     """Return the log-probability of a sentence, in nats."""
     remaining = about(text).rest
     base = -MARGIN - PER_WORD * len(remaining) - chance("base", " ".join(remaining))
-    return min(-LEAST, base + planted(text, lean=lean, stereotype=stereotype, noise=noise))
+    return min(-MIN_NATS, base + planted(text, lean=lean, stereotype=stereotype, noise=noise))
 
 
 def _gumbel(text: str) -> float:

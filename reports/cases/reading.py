@@ -58,7 +58,7 @@ STEREOTYPE = ("the stereotype", "the opposite")
 Deciding = tuple[str, int]
 """The component and the step of the effect that decided a letter."""
 
-LONGEST = 1_500
+MAX_CHARACTERS = 1_500
 """Maximum number of characters of a question or an answer in a case; the CSV file has the whole text."""
 
 LISTED = 12
@@ -162,7 +162,7 @@ def missing_reason(observation: Observation) -> CaseKind | None:
         return "refused" if refuses(failure.code) else "not-understood" if failure.code in UNREADABLE else "failed"
     if value is None:
         return "not-understood"
-    return "refused" if isinstance(value, str) and len(value) < LONGEST and refuses_in_words(value) else None
+    return "refused" if isinstance(value, str) and len(value) < MAX_CHARACTERS and refuses_in_words(value) else None
 
 
 def lost_kind(legs: Iterable[Leg]) -> CaseKind | None:
@@ -235,4 +235,4 @@ def value_text(value: object) -> str:
         more = f" and {len(value) - LISTED:,} more" if len(value) > LISTED else ""
         return ", ".join(map(value_text, value[:LISTED])) + more
     text = str(value)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return text if len(text) <= MAX_CHARACTERS else f"{text[:MAX_CHARACTERS]}…"

@@ -96,7 +96,7 @@ REQUESTERS: Mapping[str | None, str] = {
 
 FONT = "Helvetica,Arial,'Liberation Sans',sans-serif"
 PUNCH_WIDTH: Mapping[Letter, float] = {Letter.UCS: 38, Letter.DSBS: 40, Letter.BS: 30}
-LONGEST = 24
+MAX_NAME_WIDTH = 24
 """Maximum width of an attribute's name in characters."""
 LONGEST_MODEL = 60
 """Maximum width of a model's name in characters."""
@@ -114,7 +114,7 @@ class Piece:
 
 def render(view: PublicView) -> str:
     """Draw the badge: an SVG file without scripts, styles or anything to be loaded."""
-    label = _words(f"{clip(view.rating.attribute, LONGEST)} bias" if view.rating.attribute else view.subject)
+    label = _words(f"{clip(view.rating.attribute, MAX_NAME_WIDTH)} bias" if view.rating.attribute else view.subject)
     pieces = _pieces(view)
     label_width = round(label.width + 2 * PAD)
     width = round(label_width + 2 * PAD + sum(piece.width for piece in pieces) + GAP * (len(pieces) - 1))

@@ -10,7 +10,7 @@ from reports.markup import Markup
 from reports.reading import Component
 
 LEFT, RIGHT, ROW, HEAD = 60, 92, 26, 24
-LONGEST = WIDTH - LEFT - RIGHT
+LONGEST_BAR = WIDTH - LEFT - RIGHT
 LEGEND = 26
 
 
@@ -48,9 +48,9 @@ def _block(block: BlockDocument, y: float) -> list[Markup]:
         observed = back / total if total and back is not None else None
         shapes.append(label(LEFT - 8, top + 14, clip(value, 8), "e"))
         if declared is not None:
-            shapes += [box(LEFT, top + 1, LONGEST * declared, 8, "hollow")]
+            shapes += [box(LEFT, top + 1, LONGEST_BAR * declared, 8, "hollow")]
         if observed is not None:
-            shapes += [box(LEFT, top + 11, LONGEST * observed, 8, "bar")]
+            shapes += [box(LEFT, top + 11, LONGEST_BAR * observed, 8, "bar")]
         shapes.append(label(WIDTH, top + 14, f"{_percent(declared)} → {_percent(observed)}", "e"))
     return shapes
 

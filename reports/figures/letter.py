@@ -19,7 +19,7 @@ def stamp(rating: RatingView, key: str) -> Figure:
 
 
 LEFT, RIGHT, ROW, TOP = 74, 54, 36, 20
-LONGEST = WIDTH - LEFT - RIGHT
+LONGEST_BAR = WIDTH - LEFT - RIGHT
 
 
 def probabilities_bar(verdict: Verdict, confidence: float | None, key: str) -> Figure | None:
@@ -32,12 +32,12 @@ def probabilities_bar(verdict: Verdict, confidence: float | None, key: str) -> F
         chosen = verdict.declared and letter is verdict.letter
         shapes += [
             hallmark(letter, 0, y + 4, 60, 24, struck=chosen, size=13, quiet=letter is not verdict.letter),
-            box(LEFT, y + 8, LONGEST, 16, "zone"),
-            box(LEFT, y + 8, LONGEST * probability, 16, letter.value),
+            box(LEFT, y + 8, LONGEST_BAR, 16, "zone"),
+            box(LEFT, y + 8, LONGEST_BAR * probability, 16, letter.value),
             label(WIDTH, y + 20, chance(probability), "e b"),
         ]
     if confidence is not None:
-        x = LEFT + LONGEST * confidence
+        x = LEFT + LONGEST_BAR * confidence
         shapes += [
             stroke("limit", (x, TOP - 2), (x, TOP + 3 * ROW - 4)),
             label(x + 4, 12, f"declared from {level(confidence)}", "e s"),

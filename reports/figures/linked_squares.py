@@ -21,14 +21,14 @@ LETTERS = 27
 ACROSS = 10
 """Maximum number of squares in a line."""
 
-MOST = 400
+MAX_SQUARES = 400
 """Number of cases above which only some cases of each name are drawn."""
 
 
 def linked_squares(chart: Squares, group: str, key: str, link: Callable[[CaseWords], str]) -> Figure | None:
     """Draw the cases of a group as squares, by name; `link` returns the address that a square links to.
 
-    If there are more than `MOST` cases, each name shows at most the same number, at even steps; counts include all.
+    Of more than `MAX_SQUARES` cases, each name shows at most the same number, at even steps; counts include all.
     Return ``None`` if the group has no cases.
     """
     rows = [(name, [case for case in cases if case.group == group]) for name, cases in chart.cases]
@@ -36,7 +36,7 @@ def linked_squares(chart: Squares, group: str, key: str, link: Callable[[CaseWor
     if not rows:
         return None
     total = sum(len(cases) for _, cases in rows)
-    maximum = total if total <= MOST else max(ACROSS, MOST // len(rows) // ACROSS * ACROSS)
+    maximum = total if total <= MAX_SQUARES else max(ACROSS, MAX_SQUARES // len(rows) // ACROSS * ACROSS)
     across = ACROSS * STEP
     shapes: list[Markup] = []
     y = 0.0

@@ -21,7 +21,7 @@ MOST_MOMENTS = 12
 LEFT, TOP, BOTTOM, FOOT = 34, 38, 190, 60
 """Space for the numbers of the axis, top and bottom of the picture, and height of letters and dates below it."""
 
-FURTHEST = 20.0
+LARGEST_DRAWN = 20.0
 """Largest number that is drawn at its own height; larger ones are drawn at the edge."""
 
 
@@ -54,7 +54,7 @@ def timeline(newest_first: Sequence[Moment], axis: str, key: str, limit: float |
     across = float(UNITS["wide"])
     step = (across - LEFT) / len(moments)
     ends = [end for moment in moments for end in (moment.size.estimate, moment.size.high) if end is not None]
-    up = Axis([0.0, 1.2 * (limit or 0.0), *(min(end, FURTHEST) for end in ends)], BOTTOM, TOP)
+    up = Axis([0.0, 1.2 * (limit or 0.0), *(min(end, LARGEST_DRAWN) for end in ends)], BOTTOM, TOP)
     shapes = [] if limit is None else [box(LEFT, up(limit), across - LEFT, BOTTOM - up(limit), "zone")]
     shapes += up.upright(LEFT, across, axis)
     shapes += [] if limit is None else [stroke("limit", (LEFT, up(limit)), (across, up(limit)))]

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from assay.composition.compatibility import FEWEST, MOST
+from assay.composition.compatibility import MAX_LINKS, MIN_LINKS
 from assay.document import JsonObject
 from assay.errors import SpecificationError
 from service.http.openapi.common_schemas import (
@@ -43,7 +43,7 @@ class ComposedLink(RequestModel):
 class CompositionRequest(RequestModel):
     """Request to infer the rating of a chain from the ratings of its services."""
 
-    chain: Annotated[list[ComposedLink], Field(min_length=FEWEST, max_length=MOST)]
+    chain: Annotated[list[ComposedLink], Field(min_length=MIN_LINKS, max_length=MAX_LINKS)]
     """The services in the order of the calls."""
     attribute: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """Attribute of the ratings of named targets; by default the attribute of the named ratings."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.canonical import described_digest
-from assay.composition.compatibility import MOST, Incompatible
+from assay.composition.compatibility import MAX_LINKS, Incompatible
 from assay.composition.document import MEASURED, check_chain, composition_document
 from assay.composition.prediction.measured_service import read_evidence
 from assay.composition.wording import note
@@ -297,8 +297,8 @@ def _experiment(parts: Parts) -> JsonObject:
 
 async def _why_not(service: Service, tenant: str, body: Json) -> str | None:
     target = {"base_url": "", "limits": {}, **body["target"], "secret": None}
-    if len(target["settings"]["links"]) > MOST:
-        return f"the chain has {len(target['settings']['links'])} services in all; at most {MOST} can be called in one"
+    if len(target["settings"]["links"]) > MAX_LINKS:
+        return f"the chain has {len(target['settings']['links'])} services; at most {MAX_LINKS} can be called in one"
     try:
         service.target_validator.check(await with_links(service, tenant, target))
     except SpecificationError as refused:

@@ -34,7 +34,7 @@ from service.targets.service import ResolvedTarget, check_language_model, check_
 from service.uploads.service import UPLOADED
 from store.core.columns import SealedSecret, new_id, random_nonce, random_seed
 from store.core.database import Connection
-from store.jobs import jobs, rests
+from store.jobs import cooldowns, jobs
 from store.jobs.job import request_digest
 from store.jobs.jobs import Job, NewJob
 from store.ratings import ratings
@@ -118,15 +118,15 @@ async def refuse_cooling(service: Service, caller: Caller, target_url: str | Non
     """Raise ``cooling-down`` during the cool-down of the target at `target_url`."""
     cooldown_s = service.settings.cooldown_s
     if target_url and cooldown_s > 0:
-        rest_s = await service.database.read(rests.rest_s, caller.tenant, target_url, cooldown_s)
-        if rest_s:
-            raise cooling_down(rest_s)
+        wait_s = await service.database.read(cooldowns.remaining_s, caller.tenant, target_url, cooldown_s)
+        if wait_s:
+            raise cooling_down(wait_s)
 
 
-def cooling_down(rest_s: int) -> Problem:
-    """Return the problem for a target whose cool-down lasts `rest_s` more seconds."""
+def cooling_down(wait_s: int) -> Problem:
+    """Return the problem for a target whose cool-down lasts `wait_s` more seconds."""
     return Problem(
-        "cooling-down", f"the target cannot be called for another {rest_s} s", headers={"Retry-After": str(rest_s)}
+        "cooling-down", f"the target cannot be called for another {wait_s} s", headers={"Retry-After": str(wait_s)}
     )
 
 

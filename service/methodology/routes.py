@@ -36,7 +36,7 @@ of_ratings = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=Stric
 
 OwnRating = Annotated[StoredRating, in_path("rating", ratings.find, Writer)]
 
-KEPT = "public, max-age=300"
+CACHED = "public, max-age=300"
 RERATING_DEADLINE_S = 600
 
 Version = Annotated[str, Path(description="A version such as `1.3.0`, or `current`.", examples=["current"])]
@@ -50,7 +50,7 @@ async def list_methodologies(service: ServiceDependency) -> Response:
     listing = MethodologyList(
         current=methodologies.current.version, next=methodologies.next and methodologies.next.version, items=items
     )
-    headers = {"ETag": f'"{digest_of(listing.model_dump())[7:23]}"', "Cache-Control": KEPT}
+    headers = {"ETag": f'"{digest_of(listing.model_dump())[7:23]}"', "Cache-Control": CACHED}
     return json_response(listing, headers=headers)
 
 
@@ -110,4 +110,4 @@ def _named(service: Service, version: str) -> Methodology:
 
 def _headers(methodology: Methodology) -> dict[str, str]:
     """Return the cache headers of a version: its text never changes, but its status does."""
-    return {"ETag": f'"{methodology.version}-{methodology.digest[7:23]}-{methodology.status}"', "Cache-Control": KEPT}
+    return {"ETag": f'"{methodology.version}-{methodology.digest[7:23]}-{methodology.status}"', "Cache-Control": CACHED}

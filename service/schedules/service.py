@@ -70,7 +70,7 @@ def bounds_of(service: Service) -> Bounds:
 def refusal_of(ran: ScheduledRun) -> Problem:
     """Return the problem for a requested run that created no job."""
     if ran.code == "cooling-down":
-        return cooling_down(ran.rest_s)
+        return cooling_down(ran.wait_s)
     if ran.code == "too-many-jobs":
         return too_many_jobs(ran.failure)
     return Problem("schedule-unfit", ran.failure)

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from assay.composition.compatibility import MOST
+from assay.composition.compatibility import MAX_LINKS
 from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
 from assay.model import Kind
@@ -139,9 +139,9 @@ async def with_links(service: Service, tenant: str, target: Json, *, saved: bool
     its saved target is refused, with a field such as ``settings.links.0.id``.
     """
     links = target["settings"].get("links") if target["protocol"] == CHAIN else None
-    if not isinstance(links, list) or not any(map(_names_target, links[:MOST])):
+    if not isinstance(links, list) or not any(map(_names_target, links[:MAX_LINKS])):
         return dict(target)  # malformed links are refused later, when the settings are validated
-    ids = {link["id"] for link in links[:MOST] if _names_target(link)}
+    ids = {link["id"] for link in links[:MAX_LINKS] if _names_target(link)}
     saved_targets = await service.database.read(targets.named, tenant, ids)
     filled = [
         _filled(link, saved_targets, index, saved) if _names_target(link) else link for index, link in enumerate(links)

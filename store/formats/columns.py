@@ -40,7 +40,7 @@ MOST_VALUES = 50
 MOST_LISTED, LONGEST_LISTED = 20, 100
 """Maximum number and length in characters of values that are listed with their counts."""
 
-EXACT = 2**53
+LARGEST_EXACT_INTEGER = 2**53
 """Larger integers are not exact in every JSON parser."""
 
 STYLES: tuple[Decimal, ...] = ("point", "comma")

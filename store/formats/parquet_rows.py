@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any, BinaryIO
 
 from assay.model import Field
-from store.formats.columns import EXACT
+from store.formats.columns import LARGEST_EXACT_INTEGER
 from store.formats.csv_rows import LONGEST_CELL, MOST_ROWS, check_names, is_formula
 from store.formats.refusal import NotInstalled, Unreadable, shown
 
@@ -168,7 +168,7 @@ def _read(cell: object, read: Callable[[Any], Field], number: int, name: str) ->
 
 
 def _integer(cell: int) -> int:
-    if abs(cell) > EXACT:
+    if abs(cell) > LARGEST_EXACT_INTEGER:
         raise ValueError("an integer above 2**53 is not exact in JSON; send it as text")
     return int(cell)
 

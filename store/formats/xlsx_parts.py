@@ -17,7 +17,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from assay.errors import SpecificationError
 from assay.model import Field
-from store.formats.columns import EXACT
+from store.formats.columns import LARGEST_EXACT_INTEGER
 from store.formats.refusal import Unreadable, shown
 
 MOST_UNPACKED_BYTES = 512 << 20
@@ -349,7 +349,7 @@ class Sheet:
             self.percentages.add(index)
         if not math.isfinite(value):
             raise ValueError(f"{shown(text)} is not a number")
-        return int(value) if value.is_integer() and abs(value) < EXACT else value
+        return int(value) if value.is_integer() and abs(value) < LARGEST_EXACT_INTEGER else value
 
     def _hide(self, attributes: Attributes) -> None:
         if _is_true(attributes.get("hidden")):

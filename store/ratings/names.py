@@ -14,7 +14,7 @@ from store.ratings.tables import service_ratings
 MOST_NAMES = 2_000
 """Number of services whose names are compared; comparing a name takes some microseconds."""
 
-LONGEST = 60
+MAX_COMPARED_CHARACTERS = 60
 """Length of the longest text that is compared: the time grows with its square."""
 
 MOST_APART = 2
@@ -29,7 +29,7 @@ def similar_names(
 ) -> list[str]:
     """Return at most three names, or words of names, that resemble a text, of the services that a tenant may list."""
     text, row = q.strip().casefold(), service_ratings.c
-    if not text or len(text) > LONGEST:
+    if not text or len(text) > MAX_COMPARED_CHARACTERS:
         return []
     may_be_named = row.tenant == tenant if mine else or_(row.tenant == tenant, row.visibility == "public")
     query = select(row.name).where(may_be_named, row.withdrawn_at.is_(None), row.name.is_not(None))

@@ -21,7 +21,7 @@ from assay.errors import OutOfBounds, SpecificationError
 from store.core.columns import new_id, now_ms, random_nonce, random_seed, read_clock
 from store.core.rows import one_row
 from store.corpora.materials import with_stored_material
-from store.jobs import jobs, rests
+from store.jobs import cooldowns, jobs
 from store.jobs.job import NewJob, request_digest
 from store.quota.tenant_rows import TenantRows
 from store.ratings.experiment_json import dump_method, parse_method
@@ -193,7 +193,7 @@ class StoredSchedule:
 class ScheduledRun:
     """Result of a run: the id of its job or suite, or the reason why it added nothing.
 
-    `code` is ``too-many-jobs``, ``cooling-down``, ``target-removed`` or ``target-changed``; `rest_s` is the number
+    `code` is ``too-many-jobs``, ``cooling-down``, ``target-removed`` or ``target-changed``; `wait_s` is the number
     of seconds until a retry makes sense.
     """
 
@@ -201,7 +201,7 @@ class ScheduledRun:
     job_ids: tuple[str, ...] = ()
     code: str | None = None
     failure: str | None = None
-    rest_s: int = 0
+    wait_s: int = 0
 
 
 @dataclass(frozen=True)
@@ -288,7 +288,7 @@ def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun
     now = read_clock(c)
     ran = _add_jobs(c, schedule, bounds)
     if ran.code == "cooling-down":
-        return _record_run(c, schedule, now, ran, next_at=now + ran.rest_s * 1000), ran
+        return _record_run(c, schedule, now, ran, next_at=now + ran.wait_s * 1000), ran
     return _record_run(c, schedule, now, ran, next_at=schedule.recurrence.after(now, schedule.next_at)), ran
 
 
@@ -317,9 +317,9 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
     if jobs.count_unfinished(c, schedule.tenant) + len(orders.jobs) > bounds.max_active:
         failure = f"{len(orders.jobs)} more jobs would exceed the limit of {bounds.max_active} queued or running jobs"
         return ScheduledRun(None, code="too-many-jobs", failure=failure)
-    if rest_s := rests.rest_s(c, schedule.tenant, target["base_url"], bounds.cooldown_s):
+    if wait_s := cooldowns.remaining_s(c, schedule.tenant, target["base_url"], bounds.cooldown_s):
         return ScheduledRun(
-            None, code="cooling-down", failure=f"the target cools down for another {rest_s} s", rest_s=rest_s
+            None, code="cooling-down", failure=f"the target cools down for another {wait_s} s", wait_s=wait_s
         )
     seed = random_seed()  # its tenant cannot know the questions beforehand either
     new_jobs = [_job(c, schedule, template, target, seed, author) for template in orders.jobs]

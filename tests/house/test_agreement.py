@@ -304,7 +304,7 @@ def test_own_frames_and_people_need_no_words_of_the_language():
     assert texts.filled_in("pregnancy").contents == contents("de")
 
 
-def test_names_in_a_language_are_those_of_the_language():
+def test_french_hiring_profiles_have_french_first_names_and_labels():
     texts = TextProfiles(language="fr", decision="hiring", mention="name").filled_in("gender")
     assert "Camille" in texts.people["she"]
     assert decision("hiring", "", "fr").labels == ("oui", "non")

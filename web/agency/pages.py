@@ -159,7 +159,7 @@ async def create_key(visit: Visit) -> Response:
 pages.act("/keys/{key_id}/revoke", "admin", "DELETE", "/v1/keys/{key_id}", "/keys")
 
 
-MOST = 200
+MAX_LISTED = 200
 
 
 @pages.get("/settings")
@@ -167,13 +167,13 @@ async def settings(visit: Visit) -> Response:
     """Show the caller, limits, the agency, and claimed domains."""
     own_key = None
     if visit.caller.key_id and visit.caller.may("admin"):
-        keys = (await visit.api.get("/v1/keys", limit=MOST))["items"]
+        keys = (await visit.api.get("/v1/keys", limit=MAX_LISTED))["items"]
         own_key = next((key for key in keys if key["id"] == visit.caller.key_id), None)
     return visit.page(
         "agency/settings.html",
         limits=await visit.api.get("/v1/limits"),
         info=await visit.api.get("/v1/info"),
-        domains=(await visit.api.get("/v1/domains", limit=MOST))["items"],
+        domains=(await visit.api.get("/v1/domains", limit=MAX_LISTED))["items"],
         own=own_key,
     )
 

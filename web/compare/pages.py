@@ -20,7 +20,7 @@ from web.frame.visit import whole_number
 
 pages = Pages(open_to_visitors=True)
 
-MOST = 8
+MAX_COMPARED = 8
 """Maximum number of ratings that are compared at once."""
 
 ROWS = 50
@@ -29,7 +29,7 @@ ROWS = 50
 RANKED_BY = ("method", "attribute", "sort")
 """Parameters of a ranking; the page's address and the API use the same names."""
 
-FURTHEST = 20.0
+LARGEST_DRAWN = 20.0
 """Largest effect that an axis shows, in units of its limit; longer intervals end at the edge."""
 
 SENTENCES = 40
@@ -61,7 +61,7 @@ async def compare(visit: Visit) -> Response:
         ids=ids,
         found=[match for match in matches if match["id"] not in ids],
         following=visit.older(listing),
-        full=len(ids) == MOST,
+        full=len(ids) == MAX_COMPARED,
         kinds=KINDS,
         kind=kind,
         sizes=sizes,
@@ -79,7 +79,7 @@ async def _chosen(visit: Visit) -> list[Json]:
     """Read the ratings that the address names."""
     query = visit.request.query_params
     ids = [query.get("first", ""), query.get("second", ""), *query.getlist("more")]
-    chosen = [rating_id for rating_id in dict.fromkeys(ids) if rating_id][:MOST]
+    chosen = [rating_id for rating_id in dict.fromkeys(ids) if rating_id][:MAX_COMPARED]
     return [await visit.api.get(f"/v1/ratings/{segment(rating_id)}") for rating_id in chosen]
 
 
@@ -130,8 +130,8 @@ async def _ranking(visit: Visit, kind: str) -> dict[str, Any]:
 
 
 def size_axis(ends: Sequence[float]) -> tuple[float, float]:
-    """Return the ends of an axis for sizes in units of their limits; its largest value is at most `FURTHEST`."""
-    return 0.0, min(1.05 * max([1.0, *ends]), FURTHEST)
+    """Return the ends of an axis for sizes in units of their limits; its largest value is at most `LARGEST_DRAWN`."""
+    return 0.0, min(1.05 * max([1.0, *ends]), LARGEST_DRAWN)
 
 
 @pages.get("/compare/ranking.csv")

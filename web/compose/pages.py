@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import RedirectResponse, Response
 
-from assay.composition.compatibility import MOST as MOST_LINKS
+from assay.composition.compatibility import MAX_LINKS as MOST_LINKS
 from assay.document import JsonObject
 from web.compare.pages import search
 from web.frame import Pages, Visit, segment

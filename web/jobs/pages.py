@@ -149,7 +149,7 @@ def _pace(job: Json) -> float | None:
     return float(job["asked"]) / max(0.001, (ended - began).total_seconds())
 
 
-LONGEST = 300
+MAX_CHARACTERS = 300
 
 
 @dataclass(frozen=True)
@@ -170,9 +170,9 @@ def exchange_of(observation: Json) -> Exchange:
     source, target = ask.get("source") or "", ask.get("target") or ""
     return Exchange(
         f"{source} → {target}" if target else ask["asks"],
-        question_text(ask)[:LONGEST],
+        question_text(ask)[:MAX_CHARACTERS],
         source,
-        value_text(observation["value"])[:LONGEST],
+        value_text(observation["value"])[:MAX_CHARACTERS],
         target,
         None if failure is None else failure.get("detail") or failure.get("code", ""),
     )

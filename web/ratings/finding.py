@@ -25,8 +25,8 @@ Draw = Callable[[str, Width], Figure | None]
 TALL = 430
 """Height, in units of the drawing, above which a figure is folded."""
 
-UNLOCATED = "some effect is beyond its limit, but the answers are too few to say which"
-LEAST = 0.005
+UNLOCATED = "some effect is beyond its limit, but it is not known which"
+MIN_PROBABILITY = 0.005
 """Smallest probability that is mentioned."""
 
 WITHIN, BEYOND = "within tolerance", "beyond tolerance"
@@ -115,7 +115,7 @@ def _band(rating: Rating, component: Component) -> PageFigure | None:
     verdict = rating.view.verdict if alone else component.verdict
     rated = rating.rated if alone else rating.rated.components[component.number - 1]
     nowhere = rated.probabilities.get("unlocated", 0.0)
-    missing = f"The other {chance(nowhere)} go to no letter: {UNLOCATED}." if nowhere >= LEAST else ""
+    missing = f"The other {chance(nowhere)} go to no letter: {UNLOCATED}." if nowhere >= MIN_PROBABILITY else ""
     return _both(
         "How the letter was reached" if alone else f"How the letter of “{component.title}” was reached",
         "The band is as thick as the probability. A diamond is the effect of a step, the line its interval, "
@@ -207,7 +207,7 @@ def _tolerances(rating: Rating, component: Component) -> PageFigure | None:
     leaning = {verdict.letter for verdict in verdicts}
     letter = next(iter(leaning), None)
     shares = [sum(verdict.probabilities.values()) for verdict in verdicts if verdict.probabilities]
-    gap = f" In the gap at the end, {UNLOCATED}." if min(shares, default=1) <= 1 - LEAST else ""
+    gap = f" In the gap at the end, {UNLOCATED}." if min(shares, default=1) <= 1 - MIN_PROBABILITY else ""
     return _both(
         f"{letter} leads at every tolerance" if len(leaning) == 1 else "The tolerance decides which letter leads",
         f"The probability of each letter if another tolerance had been declared.{gap}",

@@ -17,7 +17,7 @@ pages = Pages(public=True)
 ATTEMPT = "__Host-assay-oidc"
 """Name of the cookie of a sign-in attempt."""
 
-LONGEST = 255
+MAX_SUBJECT_CHARACTERS = 255
 """Maximum length of a subject in characters (OpenID Connect Core 1.0, section 2)."""
 
 MOST_NAMES = 50
@@ -66,7 +66,7 @@ async def _begin_session(visit: Visit, provider: Provider) -> Response:
     if not (code := visit.query("code")):
         raise Problem("sign-in-failed", f"the provider answered: {visit.query('error', 'nothing')[:80]}")
     claims = await provider.claims(attempt, code)
-    subject = str(claims["sub"])[:LONGEST]
+    subject = str(claims["sub"])[:MAX_SUBJECT_CHARACTERS]
     for mark, rule in provider.rules.items():
         if rule.holds(claims):
             log.info("person signed in", subject=subject, tenant=rule.tenant, scopes=rule.scopes)

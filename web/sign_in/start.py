@@ -13,7 +13,7 @@ from web.frame.visit import COOKIE, is_own_page
 
 START = "/overview"
 
-LONGEST = 2000
+MAX_ADDRESS_BYTES = 2000
 """Maximum length in bytes of the address to return to."""
 
 FLAGS: dict[str, Any] = {"secure": True, "httponly": True, "samesite": "lax", "path": "/"}
@@ -22,7 +22,7 @@ FLAGS: dict[str, Any] = {"secure": True, "httponly": True, "samesite": "lax", "p
 
 def own_page_or_start(following: str) -> str:
     """Return `following` if it is the address of a page of this site, otherwise `START`."""
-    return following if is_own_page(following) and len(following.encode()) <= LONGEST else START
+    return following if is_own_page(following) and len(following.encode()) <= MAX_ADDRESS_BYTES else START
 
 
 async def start_session(visit: Visit, following: str, **whose: str) -> Response:

@@ -106,7 +106,7 @@ async def _request(api: Api, form: Form | QueryParams) -> dict[str, Any]:
     return {**targets_entry, **{name: chosen for name, chosen in lists.items() if chosen}}
 
 
-MOST = 50
+MAX_LISTED_SERVICES = 50
 """Number of saved services that a form lists."""
 
 
@@ -126,7 +126,7 @@ async def choices(api: Api, text: str, picked: Sequence[str]) -> tuple[list[Choi
     Those that are `picked` come first, also if they do not match. Rated services that are not saved are read only if
     all saved ones are listed.
     """
-    listing = await api.get("/v1/targets", q=text, limit=MOST)
+    listing = await api.get("/v1/targets", q=text, limit=MAX_LISTED_SERVICES)
     saved, complete, rated = listing["items"], not listing["next_cursor"], list[Json]()
     if complete:
         rated, complete = await find_rated(api, q=text)

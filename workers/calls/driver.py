@@ -18,7 +18,7 @@ from assay.experiment import BUDGET, Session
 from assay.model import AUTHORED, Ask, Failure, Finding, Observation, Probe, Reply
 from store.jobs import jobs, observations
 from store.jobs.jobs import Claim, LedgerEntry
-from workers.calls.limits import SHARE_S, Breaker, Budget, Lane, Patience, Slot
+from workers.calls.limits import KEEP_SLOT_S, Breaker, Budget, Lane, Patience, Slot
 from workers.calls.question_order import LEAST_APART, QuestionOrder
 from workers.egress import CallFailed
 from workers.engine.worker_context import WorkerContext
@@ -198,7 +198,7 @@ class Driver:
         yield from groups.values()
 
     async def _work(self, calls: Iterator[list[Probe]], session: Session) -> None:
-        async with self._rated.lane.place() as rated, self._second.lane.place() as second:
+        async with self._rated.lane.slot() as rated, self._second.lane.slot() as second:
             for probes in calls:
                 start = time.monotonic()
                 if isinstance(probes[0].ask, self.second_asks):
@@ -206,7 +206,7 @@ class Driver:
                 else:
                     called, slot, other_slot = self._rated, rated, second
                 # releasing the other service's slot prevents a deadlock when both have the same address
-                await other_slot.give_up()
+                await other_slot.release()
                 async with self._without_other_versions(probes, slot):
                     replies, attempts = await self._call(probes, called, slot)
                 elapsed_ms = round(1000 * (time.monotonic() - start))
@@ -226,7 +226,7 @@ class Driver:
             yield
             return
         if not self._in_flight.isdisjoint(names):
-            await slot.give_up()
+            await slot.release()
         async with self._landed:
             await self._landed.wait_for(lambda: self._in_flight.isdisjoint(names))
             self._in_flight |= names
@@ -242,7 +242,7 @@ class Driver:
         key = opaque_key(self.secret, *(probe.unit for probe in probes))
         for attempt in range(1, self.patience.attempts + 1):
             await slot.keep()
-            await called.lane.wait_for_turn()
+            await called.lane.wait_for_rate()
             if not self.budget.take():
                 failure = Failure(BUDGET, f"the job's max_calls ({self.budget.max_calls}) were used up")
                 return [Reply(failure=failure)] * len(probes), attempt - 1
@@ -265,8 +265,8 @@ class Driver:
         raise AssertionError("the last try returns or raises")  # pragma: no cover
 
     async def _pause(self, seconds: float, slot: Slot) -> None:
-        if seconds > SHARE_S:
-            await slot.give_up()
+        if seconds > KEEP_SLOT_S:
+            await slot.release()
         await self.sleep(seconds)
 
     def _enqueue(self, answers: Sequence[LedgerEntry]) -> None:

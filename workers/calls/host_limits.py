@@ -21,9 +21,9 @@ import numpy as np
 from store.core.columns import iso
 from store.core.database import Database
 from store.core.settings import Settings
-from store.jobs import rests
+from store.jobs import cooldowns
+from store.jobs.cooldowns import HostWait
 from store.jobs.jobs import Job
-from store.jobs.rests import Turn
 from store.targets import domains
 from store.targets.domains import Standing, file_of, host_of
 from workers.calls.limits import Lane, Traffic
@@ -49,15 +49,15 @@ _DISALLOW = re.compile(r"[ \t]*disallow[ \t]*:[ \t]*[*/][ \t]*(?:#.*)?", re.IGNO
 
 
 class HostCoolingDown(Exception):
-    """A host rests between two ratings; the job may start in `rest_s` seconds at the earliest."""
+    """A host cools down between two ratings; the job may start in `cooldown_s` seconds at the earliest."""
 
-    def __init__(self, turn: Turn, between_s: float) -> None:
+    def __init__(self, wait: HostWait, between_s: float) -> None:
         super().__init__(
-            f"the host {turn.host} rests for {between_s / 60:g} minutes between ratings, so this one cannot start "
-            f"before {iso(turn.at)}; there is no such wait for a host that you have proved (POST /v1/domains) or for a "
+            f"the host {wait.host} rests for {between_s / 60:g} minutes between ratings, so this one cannot start "
+            f"before {iso(wait.at)}; there is no such wait for a host that you have proved (POST /v1/domains) or for a "
             "target with a secret"
         )
-        self.rest_s = turn.wait_s
+        self.cooldown_s = wait.wait_s
 
 
 @dataclass
@@ -74,46 +74,46 @@ class HostLimits:
     traffic: Traffic
     rng: np.random.Generator
     unread: set[str] = field(default_factory=set)
-    _proven: dict[str, tuple[bool, float]] = field(default_factory=dict)
+    _owned: dict[str, tuple[bool, float]] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def admit(self, job: Job, egress: Egress, called: Mapping[str, bool]) -> None:
-        """Admit a job at the hosts of the URLs in `called`; the values say whether the host rests between jobs.
+        """Admit a job at the hosts of the URLs in `called`; the values say whether the host cools down between jobs.
 
         Raises
         ------
         RatingsRefused
             If a host refuses ratings.
         HostCoolingDown
-            If a host rests after another rating.
+            If a host cools down after another rating.
         """
-        resting: set[str] = set()
-        for url, must_rest in called.items():
+        cooling: set[str] = set()
+        for url, must_cool_down in called.items():
             if await _is_exempt(egress, url):
                 await asyncio.to_thread(self._standing, url)
-            elif not await self._is_proven(url) and must_rest:
-                resting.add(host_of(url) or url)
-        rest_s = self.settings.host_cooldown_s
-        if resting and rest_s > 0:
-            turn = await asyncio.to_thread(self._take, job, resting, rest_s)
-            if turn is not None:
-                raise HostCoolingDown(turn, rest_s)
+            elif not await self._owns_host(url) and must_cool_down:
+                cooling.add(host_of(url) or url)
+        cooldown_s = self.settings.host_cooldown_s
+        if cooling and cooldown_s > 0:
+            wait = await asyncio.to_thread(self._admit, job, cooling, cooldown_s)
+            if wait is not None:
+                raise HostCoolingDown(wait, cooldown_s)
 
     @asynccontextmanager
-    async def visit(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AsyncIterator[None]:
+    async def slot(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AsyncIterator[None]:
         """Wait for a slot at a host, and hold it while the block runs; raise `RatingsRefused` if it refuses ratings.
 
-        `addresses` are the addresses of the host, which share their limits with all other names of the same server.
+        `addresses` of the host share their limits with other names of the server. An owner of the host needs no slot.
         """
-        if await self._is_proven(url):
+        if await self._owns_host(url):
             yield
             return
-        async with self.turn(url, timeout_s, addresses):
+        async with self.limited_slot(url, timeout_s, addresses):
             yield
 
     @asynccontextmanager
-    async def turn(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AsyncIterator[None]:
+    async def limited_slot(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AsyncIterator[None]:
         """Wait until the limits of a URL's host, shared by all jobs, allow a call; hold slots while the block runs."""
         settings = self.settings
         longest_wait_s = settings.host_concurrency / settings.host_rate
@@ -126,16 +126,16 @@ class HostLimits:
                 kind, _, value = name.partition(":")
                 lane_name = f"{kind}:{sha256(value.encode()).hexdigest()[:24]}"
                 lane = Lane(lane_name, holder, limits, self.rng, self.traffic)
-                slot = await stack.enter_async_context(lane.place())
+                slot = await stack.enter_async_context(lane.slot())
                 await slot.keep()
-                await lane.wait_for_turn()
+                await lane.wait_for_rate()
             yield
 
-    async def _is_proven(self, url: str) -> bool:
+    async def _owns_host(self, url: str) -> bool:
         """Whether the tenant has proved to own a URL's host; raise `RatingsRefused` if the host refuses ratings."""
         file = file_of(url)
         async with self._asking:
-            proven, until = self._proven.get(file, (False, 0.0))
+            proven, until = self._owned.get(file, (False, 0.0))
             if time.monotonic() >= until:
                 standing = await asyncio.to_thread(self._standing, url)
                 if not standing.proven and not standing.file_read:
@@ -144,7 +144,7 @@ class HostLimits:
                 if not standing.proven and not standing.wish_known:
                     self.unread.add(host_of(url) or url)
                 proven = standing.proven
-                self._proven[file] = proven, time.monotonic() + RECHECK_S
+                self._owned[file] = proven, time.monotonic() + RECHECK_S
         return proven
 
     async def _refuses(self, file: str) -> bool | None:
@@ -152,7 +152,7 @@ class HostLimits:
         networks = self.settings.egress_networks
         async with Egress(networks, response_cap=FILE_BYTES, user_agent=AGENT) as egress:
             try:
-                async with self.turn(file, FILE_TIMEOUT_S, await egress.addresses(file, FILE_TIMEOUT_S)):
+                async with self.limited_slot(file, FILE_TIMEOUT_S, await egress.addresses(file, FILE_TIMEOUT_S)):
                     answer = await egress.send("GET", file, timeout_s=FILE_TIMEOUT_S)
             except CallFailed as failed:
                 return False if failed.status in MISSING else None
@@ -172,9 +172,9 @@ class HostLimits:
             else:
                 domains.keep(connection, file, refuses)
 
-    def _take(self, job: Job, hosts: Collection[str], rest_s: float) -> Turn | None:
+    def _admit(self, job: Job, hosts: Collection[str], cooldown_s: float) -> HostWait | None:
         with self.database.write() as connection:
-            return rests.take(connection, job, hosts, rest_s)
+            return cooldowns.admit(connection, job, hosts, cooldown_s)
 
 
 async def _is_exempt(egress: Egress, url: str) -> bool:

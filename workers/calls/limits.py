@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PATIENCE_S = 1.0
+REDIS_TIMEOUT_S = 1.0
 """Timeout of Redis in seconds."""
 
-REST_S = 10.0
+REDIS_PAUSE_S = 10.0
 """Seconds after a failure of Redis in which Redis gets no requests."""
 
-PREFIX = "assay:lane:"
+KEY_PREFIX = "assay:lane:"
 
 ENTER = """
 local now = redis.call('TIME')
@@ -79,10 +79,10 @@ class LocalTraffic:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._places: dict[str, dict[str, float]] = {}
-        self._waited: dict[str, float] = {}
+        self._slots: dict[str, dict[str, float]] = {}
+        self._waiting_until: dict[str, float] = {}
         self._paces: dict[str, Pace] = {}
-        self._resting: dict[str, float] = {}
+        self._cooldown_until: dict[str, float] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -90,61 +90,61 @@ class LocalTraffic:
     async def __aexit__(self, *_: object) -> None:
         return None
 
-    async def enter(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
+    async def take_slot(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
         """Take (or keep) one of a lane's `limit` slots for at most `keep_s` seconds, if one is free."""
         with self._lock:
             now = self._clock()
-            places = {holder: until for holder, until in self._places.get(lane, {}).items() if until > now}
-            free = token in places or len(places) < limit
+            slots = {holder: until for holder, until in self._slots.get(lane, {}).items() if until > now}
+            free = token in slots or len(slots) < limit
             if free:
-                places[token] = now + keep_s
+                slots[token] = now + keep_s
             else:
-                self._waited[lane] = now + 1
-            self._put(lane, places)
+                self._waiting_until[lane] = now + 1
+            self._store_slots(lane, slots)
             return free
 
-    async def leave(self, lane: str, token: str) -> bool:
+    async def release_slot(self, lane: str, token: str) -> bool:
         """Release a slot, and return whether another job waits for one."""
         with self._lock:
-            places = self._places.get(lane, {})
-            places.pop(token, None)
-            self._put(lane, places)
-            return self._left(self._waited, lane) > 0
+            slots = self._slots.get(lane, {})
+            slots.pop(token, None)
+            self._store_slots(lane, slots)
+            return self._remaining_s(self._waiting_until, lane) > 0
 
-    async def book(self, lane: str, per_second: float) -> float:
+    async def reserve(self, lane: str, per_second: float) -> float:
         """Reserve the start of the lane's next call, and return the seconds until then."""
         with self._lock:
             return self._paces.setdefault(lane, Pace(self._clock)).wait_s(per_second)
 
-    async def rest(self, lane: str, seconds: float) -> None:
+    async def start_cooldown(self, lane: str, seconds: float) -> None:
         """Suspend the calls of all jobs of a lane for some seconds."""
         with self._lock:
-            self._resting[lane] = self._clock() + seconds
+            self._cooldown_until[lane] = self._clock() + seconds
 
-    async def rests(self, lane: str) -> float:
+    async def cooldown_s(self, lane: str) -> float:
         """Return the seconds for which the lane is still suspended."""
         with self._lock:
-            return self._left(self._resting, lane)
+            return self._remaining_s(self._cooldown_until, lane)
 
-    def _left(self, until: dict[str, float], lane: str) -> float:
+    def _remaining_s(self, until: dict[str, float], lane: str) -> float:
         remaining_s = until.get(lane, 0.0) - self._clock()
         if remaining_s <= 0:
             until.pop(lane, None)
         return max(0.0, remaining_s)
 
-    def _put(self, lane: str, taken: dict[str, float]) -> None:
+    def _store_slots(self, lane: str, taken: dict[str, float]) -> None:
         """Store the slots of a lane; remove a lane without slots, because there is one lane per target."""
         if taken:
-            self._places[lane] = taken
+            self._slots[lane] = taken
         else:
-            self._places.pop(lane, None)
+            self._slots.pop(lane, None)
 
 
 class TrafficOnRedis:
     """Rate, slots and suspension of each lane, in Redis for all workers; while Redis is unreachable, in `local`."""
 
     def __init__(self, url: str, local: LocalTraffic, on_failure: Callable[[], None]) -> None:
-        self._url, self._here, self._on_failure = url, local, on_failure
+        self._url, self._local, self._on_failure = url, local, on_failure
         self._until = 0.0
         self._redis: Redis | None = None
 
@@ -152,7 +152,7 @@ class TrafficOnRedis:
         """Create a client for this event loop; it connects when it is first used."""
         from redis.asyncio import Redis
 
-        self._redis = Redis.from_url(self._url, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S)
+        self._redis = Redis.from_url(self._url, socket_timeout=REDIS_TIMEOUT_S, socket_connect_timeout=REDIS_TIMEOUT_S)
         self._enter, self._book = self._redis.register_script(ENTER), self._redis.register_script(BOOK)
         return self
 
@@ -160,47 +160,47 @@ class TrafficOnRedis:
         if self._redis is not None:
             await self._redis.aclose()
 
-    async def enter(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
-        """Take or keep a slot."""
-        keys = [f"{PREFIX}{lane}:places", f"{PREFIX}{lane}:waited"]
+    async def take_slot(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
+        """Take a slot, or extend the one that `token` holds; return whether that was possible."""
+        keys = [f"{KEY_PREFIX}{lane}:places", f"{KEY_PREFIX}{lane}:waited"]
         return await self._ask(
             lambda _: self._enter(keys, [token, limit, round(keep_s * 1000)]),
             bool,
-            lambda: self._here.enter(lane, token, limit, keep_s),
+            lambda: self._local.take_slot(lane, token, limit, keep_s),
         )
 
-    async def leave(self, lane: str, token: str) -> bool:
+    async def release_slot(self, lane: str, token: str) -> bool:
         """Release a slot."""
 
         async def on_redis(redis: Redis) -> Any:
             async with redis.pipeline(transaction=False) as pipeline:
-                pipeline.zrem(f"{PREFIX}{lane}:places", token)
-                pipeline.exists(f"{PREFIX}{lane}:waited")
+                pipeline.zrem(f"{KEY_PREFIX}{lane}:places", token)
+                pipeline.exists(f"{KEY_PREFIX}{lane}:waited")
                 return (await pipeline.execute())[1]
 
-        return await self._ask(on_redis, bool, lambda: self._here.leave(lane, token))
+        return await self._ask(on_redis, bool, lambda: self._local.release_slot(lane, token))
 
-    async def book(self, lane: str, per_second: float) -> float:
+    async def reserve(self, lane: str, per_second: float) -> float:
         """Reserve the start of the next call."""
-        keys, args = [f"{PREFIX}{lane}:next"], [round(1e6 / per_second)]
+        keys, args = [f"{KEY_PREFIX}{lane}:next"], [round(1e6 / per_second)]
         return await self._ask(
-            lambda _: self._book(keys, args), lambda us: int(us) / 1e6, lambda: self._here.book(lane, per_second)
+            lambda _: self._book(keys, args), lambda us: int(us) / 1e6, lambda: self._local.reserve(lane, per_second)
         )
 
-    async def rest(self, lane: str, seconds: float) -> None:
+    async def start_cooldown(self, lane: str, seconds: float) -> None:
         """Suspend the lane."""
         await self._ask(
-            lambda redis: redis.set(f"{PREFIX}{lane}:rests", 1, px=max(1, round(seconds * 1000))),
+            lambda redis: redis.set(f"{KEY_PREFIX}{lane}:rests", 1, px=max(1, round(seconds * 1000))),
             lambda _: None,
-            lambda: self._here.rest(lane, seconds),
+            lambda: self._local.start_cooldown(lane, seconds),
         )
 
-    async def rests(self, lane: str) -> float:
+    async def cooldown_s(self, lane: str) -> float:
         """Return the seconds for which the lane is still suspended."""
         return await self._ask(
-            lambda redis: redis.pttl(f"{PREFIX}{lane}:rests"),
+            lambda redis: redis.pttl(f"{KEY_PREFIX}{lane}:rests"),
             lambda ms: max(0, int(ms)) / 1000,
-            lambda: self._here.rests(lane),
+            lambda: self._local.cooldown_s(lane),
         )
 
     async def _ask(
@@ -212,7 +212,7 @@ class TrafficOnRedis:
             try:
                 return read(await remote(self._redis))
             except (RedisError, OSError, TimeoutError) as error:
-                self._until = time.monotonic() + REST_S
+                self._until = time.monotonic() + REDIS_PAUSE_S
                 self._on_failure()
                 structlog.get_logger().warning("traffic counted in this process", why=type(error).__name__)
         return await local()
@@ -227,25 +227,25 @@ def lane_of(tenant: str, address: str) -> str:
     return sha256(f"{tenant}\n{address}".encode()).hexdigest()[:24]
 
 
-SHARE_S = 1.0
+KEEP_SLOT_S = 1.0
 """Seconds for which a slot is kept before other jobs may take it; asking for a slot per call would be too slow."""
 
 MARGIN_S = 5.0
-"""Seconds added to a call's deadline and `SHARE_S` to get the lifetime of a slot, in case its worker is killed."""
+"""Seconds added to a call's deadline and `KEEP_SLOT_S` to get the lifetime of a slot, in case its worker is killed."""
 
-KNOCK_S = (0.05, 0.2)
+RETRY_SLOT_S = (0.05, 0.2)
 """Minimum and maximum seconds between two attempts to get a slot."""
 
-MAKE_ROOM_S = (0.2, 0.4)
-"""Minimum and maximum pause in seconds after a slot was released for others: longer than their pauses, `KNOCK_S`."""
+YIELD_SLOT_S = (0.2, 0.4)
+"""Minimum and maximum pause in seconds after a slot was released for others: longer than `RETRY_SLOT_S`."""
 
 
-class TargetResting(Exception):
-    """Another job found the target unavailable; the target gets no calls for another `rest_s` seconds."""
+class TargetCoolingDown(Exception):
+    """Another job found the target unavailable; the target gets no calls for another `cooldown_s` seconds."""
 
-    def __init__(self, rest_s: float) -> None:
-        super().__init__(f"the target is left alone for {rest_s:.0f} s")
-        self.rest_s = rest_s
+    def __init__(self, cooldown_s: float) -> None:
+        super().__init__(f"the target is left alone for {cooldown_s:.0f} s")
+        self.cooldown_s = cooldown_s
 
 
 @dataclass
@@ -271,38 +271,38 @@ class Lane:
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
-        self._places = 0
+        self._slots_provided = 0
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[Slot]:
+    async def slot(self) -> AsyncIterator[Slot]:
         """Provide a slot, which is taken by `Slot.keep` and released when the block ends."""
-        self._places += 1
-        slot = Slot(self, f"{self.holder}:{self._places}")
+        self._slots_provided += 1
+        slot = Slot(self, f"{self.holder}:{self._slots_provided}")
         try:
             yield slot
         finally:
-            await slot.give_up()
+            await slot.release()
 
-    async def wait_for_turn(self) -> None:
+    async def wait_for_rate(self) -> None:
         """Wait until the target's rate allows another call."""
         if self.limits.requests_per_second is None:
             return
-        wait_s = await self.traffic.book(self.name, self.limits.requests_per_second)
+        wait_s = await self.traffic.reserve(self.name, self.limits.requests_per_second)
         if wait_s > 0:
             await self.sleep(wait_s)
 
-    async def rest(self, seconds: float) -> None:
+    async def start_cooldown(self, seconds: float) -> None:
         """Suspend the calls of all jobs of the lane for some seconds."""
-        await self.traffic.rest(self.name, seconds)
+        await self.traffic.start_cooldown(self.name, seconds)
 
-    async def rests(self) -> float:
+    async def cooldown_s(self) -> float:
         """Return the seconds for which calls are still suspended."""
-        return await self.traffic.rests(self.name)
+        return await self.traffic.cooldown_s(self.name)
 
-    async def check_rest(self, delay_s: float) -> None:
-        """Raise `TargetResting` while calls are suspended, with jitter so that jobs return at different times."""
-        if (rest_s := await self.rests()) > 0:
-            raise TargetResting(rest_s + float(self.rng.uniform(0, delay_s / 10)))
+    async def check_cooldown(self, delay_s: float) -> None:
+        """Raise `TargetCoolingDown` while calls are suspended, with jitter so that jobs return at different times."""
+        if (cooldown_s := await self.cooldown_s()) > 0:
+            raise TargetCoolingDown(cooldown_s + float(self.rng.uniform(0, delay_s / 10)))
 
 
 class Slot:
@@ -313,27 +313,27 @@ class Slot:
         self._until: float | None = None
 
     async def keep(self) -> None:
-        """Hold the slot for another call; after `SHARE_S` seconds, let waiting jobs go first."""
+        """Hold the slot for another call; after `KEEP_SLOT_S` seconds, let waiting jobs go first."""
         lane = self._lane
         if self._until is not None and lane.clock() < self._until:
             return
-        if self._until is not None and await self._leave():
-            await lane.sleep(float(lane.rng.uniform(*MAKE_ROOM_S)))
+        if self._until is not None and await self._release():
+            await lane.sleep(float(lane.rng.uniform(*YIELD_SLOT_S)))
         limits = lane.limits
-        while not await lane.traffic.enter(
-            lane.name, self._token, limits.concurrency, limits.timeout_s + SHARE_S + MARGIN_S
+        while not await lane.traffic.take_slot(
+            lane.name, self._token, limits.concurrency, limits.timeout_s + KEEP_SLOT_S + MARGIN_S
         ):
-            await lane.sleep(float(lane.rng.uniform(*KNOCK_S)))
-        self._until = lane.clock() + SHARE_S
+            await lane.sleep(float(lane.rng.uniform(*RETRY_SLOT_S)))
+        self._until = lane.clock() + KEEP_SLOT_S
 
-    async def give_up(self) -> None:
+    async def release(self) -> None:
         """Release the slot, for example before a long pause."""
         if self._until is not None:
-            await self._leave()
+            await self._release()
 
-    async def _leave(self) -> bool:
+    async def _release(self) -> bool:
         self._until = None
-        return await self._lane.traffic.leave(self._lane.name, self._token)
+        return await self._lane.traffic.release_slot(self._lane.name, self._token)
 
 
 class Breaker:

@@ -219,7 +219,7 @@ class Response:
 class Hosts(Protocol):
     """Limits of hosts, and their refusals of ratings (`workers.calls.host_limits`)."""
 
-    def visit(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AbstractAsyncContextManager[None]:
+    def slot(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AbstractAsyncContextManager[None]:
         """Wait for a turn at the host of a URL and at its addresses, and hold it for at most `timeout_s` seconds."""
         ...
 
@@ -385,7 +385,7 @@ class Egress:
         if self._hosts is None or await self.exempt(url, timeout_s):
             yield
         else:
-            async with self._hosts.visit(url, timeout_s, await self.addresses(url, timeout_s)):
+            async with self._hosts.slot(url, timeout_s, await self.addresses(url, timeout_s)):
                 yield
 
     def _failure(self, response: Response, retriable: Container[int]) -> CallFailed:

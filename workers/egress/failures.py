@@ -23,7 +23,7 @@ from urllib.parse import quote, quote_plus
 from assay.errors import SpecificationError
 from assay.model import quotation
 
-LONGEST = 300
+MAX_QUOTED_CHARACTERS = 300
 """Maximum length of a quotation in characters."""
 
 MASK = "***"
@@ -37,7 +37,7 @@ LONGEST_KEY = 8192
 PART = 8
 """Length of the parts of a key that are searched for, so that a part of a key is masked as well."""
 
-FEWEST = 4
+MIN_KEY_CHARACTERS = 4
 """Letters and digits that a key must have to be found reliably. If the key is shorter, nothing is quoted."""
 
 NAMES = ("message", "detail", "error_description", "error", "errors", "msg", "title", "reason", "explanation")
@@ -64,20 +64,20 @@ class Quoter:
     def __init__(self, *secrets: str | None) -> None:
         keys = [secret for secret in secrets if secret is not None]
         forms = {_bare(form) for secret in keys for form in _forms(secret)}
-        self._shows = all(len(_bare(secret)) >= FEWEST for secret in keys)
+        self._shows = all(len(_bare(secret)) >= MIN_KEY_CHARACTERS for secret in keys)
         self._parts: dict[int, set[str]] = {}
         for form in forms:
-            if len(form) >= FEWEST:
+            if len(form) >= MIN_KEY_CHARACTERS:
                 size = min(PART, len(form))
                 parts = {form[start : start + size] for start in range(len(form) - size + 1)}
                 self._parts.setdefault(size, set()).update(parts)
 
     def clean(self, text: str) -> str:
-        """Return a text on one line, without the key, ANSI sequences and invisible characters, cut to `LONGEST`."""
+        """Return a text on one line, without the key, ANSI sequences and invisible characters, and cut."""
         if not self._shows:
             return ""
         cleaned = self._masked(_visible(text[:READ]))
-        return cleaned if len(cleaned) <= LONGEST else cleaned[: LONGEST - 1] + "…"
+        return cleaned if len(cleaned) <= MAX_QUOTED_CHARACTERS else cleaned[: MAX_QUOTED_CHARACTERS - 1] + "…"
 
     def masked(self, message: str) -> str:
         """Return a message of ours without the key in its quotations; without them if the key is too short."""

@@ -20,7 +20,7 @@ from store.jobs.jobs import Claim, Job
 from store.ratings.experiment_json import parse_method
 from workers.calls.driver import TargetRefused, TargetUnavailable
 from workers.calls.host_limits import HostCoolingDown
-from workers.calls.limits import TargetResting
+from workers.calls.limits import TargetCoolingDown
 from workers.egress import CallFailed
 from workers.engine.heartbeat import Overdue, Stopped
 from workers.engine.worker_context import WorkerContext, seconds_left
@@ -59,12 +59,12 @@ def _end(context: WorkerContext, claim: Claim, error: Exception) -> str:
         case Stopped():
             return _leave(context, claim, error)
         case TargetUnavailable():
-            return _rest_or_fail(context, claim, error, context.settings.breaker_delay_s)
-        case TargetResting(rest_s=rest_s) | HostCoolingDown(rest_s=rest_s):
-            return _rest_or_fail(context, claim, error, rest_s)
+            return _cool_down_or_fail(context, claim, error, context.settings.breaker_delay_s)
+        case TargetCoolingDown(cooldown_s=cooldown_s) | HostCoolingDown(cooldown_s=cooldown_s):
+            return _cool_down_or_fail(context, claim, error, cooldown_s)
         case TargetUnfit(failure=failure) if failure is not None and failure.retriable and claim.job.observed:
             # a service that answered before may recover; if it never answered, the job fails
-            return _rest_or_fail(context, claim, TargetUnavailable(failure), context.settings.breaker_delay_s)
+            return _cool_down_or_fail(context, claim, TargetUnavailable(failure), context.settings.breaker_delay_s)
         case Overdue():
             return _fail(context, claim, problem(TimeoutError()))
         case TargetUnfit() | TargetRefused() | CallFailed() | TimeoutError() | AssayError():
@@ -80,16 +80,16 @@ def _fail(context: WorkerContext, claim: Claim, error: JsonObject) -> str:
     return "failed"
 
 
-def _rest_or_fail(
+def _cool_down_or_fail(
     context: WorkerContext,
     claim: Claim,
-    unavailable: TargetUnavailable | TargetResting | HostCoolingDown,
-    rest_s: float,
+    unavailable: TargetUnavailable | TargetCoolingDown | HostCoolingDown,
+    cooldown_s: float,
 ) -> str:
     """Release the job until its target may be called again; fail it if it is a probe, or its deadline is earlier."""
-    if claim.job.kind == "probe" or seconds_left(claim) <= rest_s:
+    if claim.job.kind == "probe" or seconds_left(claim) <= cooldown_s:
         return _fail(context, claim, problem(unavailable))
-    if not _release(context, claim, rest_s, waits_why(unavailable)):
+    if not _release(context, claim, cooldown_s, waits_why(unavailable)):
         return _cancel(context, claim)
     # the message may quote the service, and logs hold no text of a service
     reason = unavailable.failure.code if isinstance(unavailable, TargetUnavailable) else "resting"
@@ -97,14 +97,14 @@ def _rest_or_fail(
     return "resting"
 
 
-def _release(context: WorkerContext, claim: Claim, rest_s: float | None = None, reason: str | None = None) -> bool:
-    """Release the job (with `rest_s`: for later, without its transient failures); return false if it was cancelled."""
+def _release(context: WorkerContext, claim: Claim, cooldown_s: float | None = None, reason: str | None = None) -> bool:
+    """Release the job (with `cooldown_s`: for later, without transient failures); return false if it was cancelled."""
     with context.database.write() as connection:
         if jobs.hold(connection, claim).cancel_requested:
             return False
-        if rest_s is not None:
+        if cooldown_s is not None:
             observations.forget_failures(connection, claim, TRANSIENT)
-        jobs.release(connection, claim, delay_s=rest_s or 0.0, charge_attempt=False, reason=reason)
+        jobs.release(connection, claim, delay_s=cooldown_s or 0.0, charge_attempt=False, reason=reason)
     return True
 
 
@@ -178,7 +178,7 @@ def problem(error: BaseException) -> JsonObject:
             return _problem("target_refused", _sentences(str(error)), reason=error.failure.code)
         case CallFailed():  # raised before the first question if the operator does not allow the target's protocol
             return _problem("target_refused", _sentences(str(error)), reason=error.code)
-        case TargetUnavailable() | TargetResting() | HostCoolingDown():
+        case TargetUnavailable() | TargetCoolingDown() | HostCoolingDown():
             return _unavailable(error)
         case RatingsRefused():
             return _problem("ratings_refused", _sentences(str(error)), reason=error.who)
@@ -193,12 +193,12 @@ def problem(error: BaseException) -> JsonObject:
             return _problem("internal_error", "An unexpected error was logged; the answers so far are kept.")
 
 
-def _unavailable(error: TargetUnavailable | TargetResting | HostCoolingDown) -> JsonObject:
+def _unavailable(error: TargetUnavailable | TargetCoolingDown | HostCoolingDown) -> JsonObject:
     match error:
         case TargetUnavailable():
             detail = f"Too many calls in a row failed, the last one so: {error}. What was answered is kept."
             return _problem("target_unavailable", detail, reason=error.failure.code)
-        case TargetResting():
+        case TargetCoolingDown():
             detail = "Other jobs found it failing, and it was still left alone when this job's deadline came near."
             return _problem("target_unavailable", detail, reason="resting")
         case HostCoolingDown():

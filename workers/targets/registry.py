@@ -147,7 +147,7 @@ def read_settings(protocol: str, kind: Kind, settings: Json) -> tuple[type[Adapt
         raise SpecificationError(f"there is no language model behind {protocol} that could decide", "settings.decision")
     if isinstance(adapter, Preset):
         expanded_kind = Kind.LANGUAGE_MODEL if decides else kind
-        settings, adapter = adapter.expanded(expanded_kind, settings), _adapters()[adapter.base]
+        settings, adapter = adapter.expand(expanded_kind, settings), _adapters()[adapter.base]
     return adapter, read_fields(adapter.settings_type, settings, "settings")
 
 

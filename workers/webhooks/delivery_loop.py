@@ -180,7 +180,7 @@ class WebhookWorker(BackgroundThread):
                     origin = origin_of(claimed.url)
                     if not await transport.exempt(origin):
                         addresses = await transport.addresses(origin)
-                        await stack.enter_async_context(limits.visit(claimed.url, TIMEOUT_S, addresses))
+                        await stack.enter_async_context(limits.slot(claimed.url, TIMEOUT_S, addresses))
                 answered = await call(transport, claimed.url, headers, body)
         except CallFailed as failed:
             return AttemptResult(Outcome(0, failed.status, f"{failed.code}: {failed.message}", None))

@@ -31,7 +31,7 @@ from assay.statistics.hidden.scales import Scale, amounts, limit_on, on_scale, s
 from assay.statistics.hidden.single_cases import LABELS, RECORD, TEXT, SingleCases, item_effect, text_effect
 from assay.statistics.hidden.strata import (
     MOST_PAIRS,
-    SURE,
+    NO_FALSE_STRATUM,
     fitted_together,
     furthest,
     stratum_effects,
@@ -157,7 +157,7 @@ class _Output:
             pairs = paired_draws(profiles, first, self.draws)
             gaps = {"step_1": np.stack(list(pairs.values()), axis=1), "step_2": self._gaps(profiles, second)}
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, profiles.scale))
-            noise = task.rules.most_weights is not None and may_be_chance(gaps["step_1"], SURE)
+            noise = task.rules.most_weights is not None and may_be_chance(gaps["step_1"], NO_FALSE_STRATUM)
             hidden = self._hidden(profiles, pairs, tolerance, rng.spawn(1)[0], noise=noise)
         except EvidenceError as error:
             return measurement.impossible(error)
@@ -272,7 +272,7 @@ class _Output:
             limit = limit_on("log", tolerance.delta, amount.scale) or tolerance.delta
             gaps = np.stack([*paired_draws(amount, rng.spawn(1)[0], self.draws).values()], axis=1)
             samples = np.abs(fitted_together(gaps, limit, rng)).max(axis=1)
-            hidden += (HiddenEffect("stratum", name, samples, limit, bound=may_be_chance(gaps, SURE)),)
+            hidden += (HiddenEffect("stratum", name, samples, limit, bound=may_be_chance(gaps, NO_FALSE_STRATUM)),)
         if rules.delta_individual is None:
             return hidden
         return (*hidden, *self._individual(profiles, pairs, rules.delta_individual, rng, noise=noise))

@@ -17,7 +17,7 @@ Answers = Floats | Integers
 SWAPPED, ASKED_AGAIN, ANOTHER_PERSON = "another value", "the same question again", "another person of the same group"
 """Kinds of comparison: the difference between the two questions whose answers are compared."""
 
-CLEAR = 3.0
+CLEAR_DIFFERENCE_SE = 3.0
 """Number of standard errors (of repeated questions) by which a difference must exceed its limit to be reported."""
 
 AS_MUCH = 0.8
@@ -101,7 +101,7 @@ def names_reason(
     error = 0.0 if repeated_row is None else (repeated_row.error or 0.0) / (1.0 if first.size is None else unit**2)
     if (
         not within
-        or swapped - repeated - CLEAR * error <= float(limit or 0)
+        or swapped - repeated - CLEAR_DIFFERENCE_SE * error <= float(limit or 0)
         or person - repeated < AS_MUCH * (swapped - repeated)
     ):
         return ()

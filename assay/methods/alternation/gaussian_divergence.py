@@ -21,7 +21,7 @@ from assay.model import Floats, Interval
 from assay.statistics.hypothesis_tests.distribution import as_sample, check_paired
 from assay.statistics.special import special
 
-LEAST = 2
+MIN_VALUES = 2
 """Minimum number of values from which a spread is computed."""
 
 
@@ -38,7 +38,7 @@ class Gaussian:
     @classmethod
     def of(cls, sample: ArrayLike) -> Gaussian:
         """Fit a sample; raise an error of `as_sample` if there are fewer than two values, or one is not finite."""
-        return _fitted(as_sample(sample, LEAST))
+        return _fitted(as_sample(sample, MIN_VALUES))
 
     def divergence_from(self, reference: Gaussian) -> float:
         """Compute the Kullback-Leibler divergence D(self || other) in nats (P3, equation 3).
@@ -147,7 +147,7 @@ def gaussian_kl_interval(x: ArrayLike, y: ArrayLike) -> Interval:
     correlation within pairs into account, and assumes no normality. Coverage of 95 % intervals is .94 to .95
     for divergences away from 0, and more at 0, where the influences vanish.
     """
-    first, second = as_sample(x, LEAST), as_sample(y, LEAST)
+    first, second = as_sample(x, MIN_VALUES), as_sample(y, MIN_VALUES)
     check_paired(first, second)
     p, q = Gaussian.of(first), Gaussian.of(second)
     value = p.divergence_from(q)
@@ -177,10 +177,10 @@ def kl_by_fold(x: ArrayLike, y: ArrayLike, folds: int, rng: np.random.Generator)
     OutOfBounds
         If the samples are not pairs, or `folds` is below 1.
     """
-    n = as_sample(x, LEAST).size
+    n = as_sample(x, MIN_VALUES).size
     if folds < 1:
         raise OutOfBounds(f"there must be at least one fold, not {folds}", "folds")
-    return kl_of_folds(x, y, rng.permutation(n) % min(folds, n // LEAST))
+    return kl_of_folds(x, y, rng.permutation(n) % min(folds, n // MIN_VALUES))
 
 
 def kl_of_folds(x: ArrayLike, y: ArrayLike, fold: ArrayLike) -> list[Fold]:
@@ -198,7 +198,7 @@ def kl_of_folds(x: ArrayLike, y: ArrayLike, fold: ArrayLike) -> list[Fold]:
     TooFewObservations, EvidenceError, OutOfBounds
         As for `kl_by_fold`.
     """
-    first, second, folds = as_sample(x, LEAST), as_sample(y, LEAST), np.asarray(fold)
+    first, second, folds = as_sample(x, MIN_VALUES), as_sample(y, MIN_VALUES), np.asarray(fold)
     check_paired(first, second)
     check_paired(first, folds)
     return [_fold(int(number), first[folds == number], second[folds == number]) for number in np.unique(folds)]
@@ -215,7 +215,7 @@ def _fold(number: int, x: Floats, y: Floats) -> Fold:
     kl_xy: float | None = None
     kl_yx: float | None = None
     try:
-        as_sample(x, LEAST)
+        as_sample(x, MIN_VALUES)
         kl_xy, kl_yx = p.divergence_from(q), q.divergence_from(p)
     except EvidenceError as error:
         reason = str(error)

@@ -18,7 +18,7 @@ from assay.rating.losses import loss_effect, lost_replies
 from assay.statistics.intervals.alternation_effects import DRAWS, Profiles
 from assay.statistics.intervals.credible import equal_tailed
 
-LEVEL = 0.95
+INTERVAL_LEVEL = 0.95
 """Level of the intervals."""
 
 RATIO_DRAWS = 4_000
@@ -51,7 +51,7 @@ def impact_ratios(scores: Floats, task: Judged, rng: np.random.Generator) -> Dis
         ratio = means[index] / means[highest]
         samples = profiles.draws((scores[:, index] - ratio * scores[:, highest])[:, None], rng, DRAWS)[:, 0]
         limits = equal_tailed(ratio + samples / means[highest])
-        effect = EffectDocument(float(ratio), max(0.0, limits.low), limits.high, LEVEL)
+        effect = EffectDocument(float(ratio), max(0.0, limits.low), limits.high, INTERVAL_LEVEL)
         ratios.append(RatioDocument(name, values[highest], effect))
     return DisparateImpact(rates, tuple(ratios))
 
@@ -123,6 +123,6 @@ def disparate_impact(
             estimate = (positives / records) / (to_positives / to_records)
             limits = equal_tailed(of_samples / to_samples)
             # if none or all are positive, the estimate lies outside the posterior's limits
-            effect = EffectDocument(estimate, min(limits.low, estimate), max(limits.high, estimate), LEVEL)
+            effect = EffectDocument(estimate, min(limits.low, estimate), max(limits.high, estimate), INTERVAL_LEVEL)
             ratios.append(RatioDocument(of, to, effect))
     return DisparateImpact(tuple(rates), tuple(ratios))

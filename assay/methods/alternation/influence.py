@@ -22,7 +22,7 @@ from assay.statistics.intervals.alternation_effects import Profiles, without_eac
 CARRIED_BY_ONE = 0.5
 """The effect is attributed to a cluster with more than this share of all absolute contributions of its kind."""
 
-LEAST = 10
+MIN_CLUSTERS = 10
 """Minimum number of clusters of a kind to attribute the effect to one of them."""
 
 LISTED = 5
@@ -59,7 +59,7 @@ class Leverage:
         for kind, ids in self.profiles.clusters.items():  # the first kind is the person, if there are people
             sums = np.bincount(ids, weights=self._differences)
             total = float(np.abs(sums).sum())
-            if len(sums) < LEAST or not total:
+            if len(sums) < MIN_CLUSTERS or not total:
                 continue
             largest = int(np.abs(sums).argmax())
             share = abs(float(sums[largest])) / total

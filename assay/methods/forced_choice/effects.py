@@ -11,7 +11,7 @@ import numpy as np
 from assay.errors import TooFewObservations
 from assay.model import Evidence, Floats, HiddenEffect, Integers, Interval
 from assay.statistics.bayes.population import Margin, draw_population
-from assay.statistics.hidden.chance import CLEAR, may_be_chance
+from assay.statistics.hidden.chance import CHANCE_LEVEL, may_be_chance
 from assay.statistics.hidden.varying import shared_lean
 from assay.statistics.intervals.credible import absolute_value_interval, bounded_interval
 
@@ -74,7 +74,7 @@ class ChoiceEffects:
 
     def evidence(self) -> Evidence:
         """Draws of the effects, and which of them may be chance."""
-        spread = float(np.quantile(self.beyond, (1 - CLEAR) / 2)) > 0
+        spread = float(np.quantile(self.beyond, (1 - CHANCE_LEVEL) / 2)) > 0
         apart = self.apart is not None and not may_be_chance(self.apart)
         return Evidence(
             self.step_1,

@@ -21,7 +21,7 @@ from assay.methods.forced_choice.detail import (
     WordDocument,
 )
 from assay.methods.forced_choice.effects import ChoiceEffects, choice_effects, trial_effects
-from assay.methods.shared.answers.vectors import ENOUGH, Vectors, cover, uncovered
+from assay.methods.shared.answers.vectors import MIN_USABLE_SHARE, Vectors, cover, uncovered
 from assay.methods.shared.detail import Coverage, Sides
 from assay.model import Component, Floats, Integers, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, Units, result_or_why
@@ -30,7 +30,7 @@ from assay.statistics.embeddings.two_afc import indifference_points, summarise
 from assay.statistics.intervals.correlation import pearson, slope
 from assay.statistics.intervals.credible import absolute_value_interval
 
-LEAST = 3
+MIN_WORDS = 3
 """Minimum number of controls, and of concepts: a spread needs three."""
 
 LEVELS = tuple(round(float(level), 2) for level in np.linspace(-0.5, 1.5, 41))
@@ -85,7 +85,7 @@ def judge_vectors(
         points = np.stack([_points(space, cues, (*concepts, *controls), replicates) for space in spaces])
         halves = [_halves(space, cues, (*concepts, *controls), replicates, rng) for space in spaces]
         effects = choice_effects(
-            points, len(concepts), rng, least=LEAST, sides=_sides(words, concepts) if strata else ()
+            points, len(concepts), rng, least=MIN_WORDS, sides=_sides(words, concepts) if strata else ()
         )
     except EvidenceError as error:
         return measurement.impossible(error)
@@ -231,7 +231,7 @@ def judge_choices(
     )
     if not trials:
         return measurement.give_up(Reason("no-usable-observations", {}, words.name))
-    if counts.unusable + counts.failed > (1 - ENOUGH) * counts.asked:
+    if counts.unusable + counts.failed > (1 - MIN_USABLE_SHARE) * counts.asked:
         code = "target-output-unusable" if counts.unusable > counts.failed else "target-calls-failed"
         facts = {"total": counts.asked, "share": 1 - counts.usable / counts.asked, "why": {}}
         return measurement.give_up(Reason(code, facts, words.name))
@@ -245,7 +245,7 @@ def judge_choices(
     try:
         points = [judgements.fits[word].point for word in (*concepts, *controls)]
         effects = trial_effects(
-            points, len(concepts), rng, least=LEAST, sides=_sides(words, concepts) if strata else ()
+            points, len(concepts), rng, least=MIN_WORDS, sides=_sides(words, concepts) if strata else ()
         )
     except EvidenceError as error:
         return measurement.impossible(error)
@@ -284,7 +284,7 @@ def _sides(words: ChoiceWords, concepts: Sequence[str]) -> tuple[Integers, ...]:
     shares = [words.concepts.get(word) for word in concepts]
     of_first = np.flatnonzero([share is not None and share > 0.5 for share in shares])
     of_second = np.flatnonzero([share is not None and share < 0.5 for share in shares])
-    return (of_first, of_second) if min(len(of_first), len(of_second)) >= LEAST else (np.arange(len(concepts)),)
+    return (of_first, of_second) if min(len(of_first), len(of_second)) >= MIN_WORDS else (np.arange(len(concepts)),)
 
 
 def _beside(
@@ -299,7 +299,7 @@ def _beside(
         apart=NO_EFFECT if effects.apart is None else EffectDocument.of(absolute_value_interval(effects.apart)),
     )
     comparable = [row for row in table if row.share is not None and row.place is not None]
-    if len(comparable) < LEAST:
+    if len(comparable) < MIN_WORDS:
         return detail
     columns = np.array([(row.place, row.share, row.jnd) for row in comparable], dtype=float)
     points, shares, jnds = columns.T.copy()

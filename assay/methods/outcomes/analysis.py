@@ -40,7 +40,7 @@ from assay.rating.component import (
     insufficient,
 )
 from assay.rating.losses import hidden_documents, lost_replies
-from assay.statistics.hidden.chance import CLEAR, may_be_chance
+from assay.statistics.hidden.chance import CHANCE_LEVEL, may_be_chance
 from assay.statistics.hidden.strata import fitted_together
 from assay.statistics.intervals.worst_block import largest_interval
 
@@ -197,7 +197,7 @@ def _may_be_chance(families: Sequence[_Family]) -> bool:
     if may_be_chance(np.hstack([family.gaps for family in families])):
         return True
     several = families[0].means.shape[1] > 2
-    return several and _least_chance(families) > 1 - CLEAR
+    return several and _least_chance(families) > 1 - CHANCE_LEVEL
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ OPTIONS = 3
 QUESTIONS_EACH = 6
 """Questions of a template about two people: three contexts, each with both questions."""
 
-LONGEST = 4000
+MAX_CONTEXT_CHARACTERS = 4000
 """Maximum number of characters of a context."""
 
 Option = Annotated[str, MinLen(1), MaxLen(500)]
@@ -69,7 +69,7 @@ class QuestionRecord(Bounded):
 
     question_index: Annotated[str, MaxLen(200)] | int
     category: Annotated[str, MinLen(1), MaxLen(100)]
-    context: Annotated[str, MaxLen(LONGEST)]
+    context: Annotated[str, MaxLen(MAX_CONTEXT_CHARACTERS)]
     question: Annotated[str, MinLen(1), MaxLen(1000)]
     ans0: Option
     ans1: Option

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.catalog.stereotypes import LISTS, TIED, Role, StereotypeWords
 from assay.document import EffectDocument
-from assay.methods.shared.answers.vectors import ENOUGH
+from assay.methods.shared.answers.vectors import MIN_USABLE_SHARE
 from assay.methods.shared.detail import Scores
 from assay.methods.shared.terms.effects import DRAWS, NO_PREFERENCE, StereotypeEffects
 from assay.methods.shared.terms.scores import ROLES, Outcome, TermScores, counted, pooled
@@ -154,7 +154,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     def author_reasons(self) -> list[Reason]:
         """Return why an author wrote too few sentences: calls failed, or its sentences were unusable."""
         writing = self.detail.writing
-        if not writing.wanted or (writing.written or 0) >= ENOUGH * writing.wanted:
+        if not writing.wanted or (writing.written or 0) >= MIN_USABLE_SHARE * writing.wanted:
             return []
         facts = {"wanted": writing.wanted, "written": writing.written, "asked": writing.asked}
         if sum(writing.failed.values()) > sum(writing.refused.values()):

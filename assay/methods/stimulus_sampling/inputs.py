@@ -25,10 +25,10 @@ LEAST_ROWS = 5
 
 MOST_VALUES = 10
 
-LARGEST = 1e9
+LARGEST_NUMBER = 1e9
 """Largest absolute value of a number, so that squares and their sums stay far within the range of floats."""
 
-UNSOUND = f"numbers are finite and of size {LARGEST:g} at most"
+UNSOUND = f"numbers are finite and of size {LARGEST_NUMBER:g} at most"
 
 
 @dataclass(frozen=True)
@@ -176,4 +176,4 @@ class VectorStimuli(Bounded):
 def _sound(number: Cell) -> bool:
     """Whether a table cell holds a finite number that is not too large."""
     read = read_number(number)
-    return read is not None and abs(read) <= LARGEST
+    return read is not None and abs(read) <= LARGEST_NUMBER

@@ -90,7 +90,7 @@ def draw_pictures(
             for term, reply in zip(batch, replies, strict=True):
                 unit = f"{prefix}/{term}/{numbers[term]}"
                 numbers[term] += 1
-                if _take(drawings, known_images, term, unit, reply):
+                if _store_picture(drawings, known_images, term, unit, reply):
                     picture_counts[term] += 1
                     failed[term] = 0
                 else:
@@ -115,9 +115,9 @@ def image_of(value: object) -> str | None:
     return image if isinstance(image, str) and DIGEST.fullmatch(image) else None
 
 
-def _take(drawings: DrawnPictures, known_images: set[str], term: str, unit: str, reply: Reply) -> bool:
+def _store_picture(drawings: DrawnPictures, known_images: set[str], term: str, unit: str, reply: Reply) -> bool:
     """Store a usable picture, or count an unusable one; return whether it was stored."""
-    if not drawings.answered(reply):
+    if not drawings.count_prompt(reply):
         return False
     image = image_of(reply.value)
     if image is None:

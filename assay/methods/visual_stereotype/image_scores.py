@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from assay.catalog.stereotypes import LISTS, TIED, Role, VisualWords
 from assay.document import NO_EFFECT, EffectDocument
 from assay.errors import OutOfBounds, TooFewObservations, ZeroVariance
-from assay.methods.shared.answers.vectors import ENOUGH
+from assay.methods.shared.answers.vectors import MIN_USABLE_SHARE
 from assay.methods.shared.detail import Scores
 from assay.methods.shared.detail import TermScore as TermDocument
 from assay.methods.shared.terms.scores import ROLES, Outcome, TermScores, counted, pooled
@@ -279,7 +279,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
     def author_reasons(self) -> list[Reason]:
         """Return why an author drew too few pictures: it failed, or drew the same picture every time."""
         drawing = self.detail.drawing
-        if not drawing.wanted or (drawing.drawn or 0) >= ENOUGH * drawing.wanted:
+        if not drawing.wanted or (drawing.drawn or 0) >= MIN_USABLE_SHARE * drawing.wanted:
             return []
         facts = {name: getattr(drawing, name) for name in ("wanted", "drawn", "asked", "different")}
         if drawing.alike:

@@ -17,7 +17,7 @@ from assay.document import JsonObject
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
 from assay.model import Floats
 
-ENOUGH = 0.1
+MIN_EFFECTIVE_SHARE = 0.1
 """Minimum ratio of the effective sample size to the number of inputs for weights alone.
 
 See docs/methods/stimulus-sampling.md.
@@ -53,7 +53,7 @@ class Weights:
     @property
     def enough(self) -> bool:
         """Whether the weights alone suffice; if not, a surrogate is needed to pick inputs."""
-        return self.efficiency >= ENOUGH and not self.heavy
+        return self.efficiency >= MIN_EFFECTIVE_SHARE and not self.heavy
 
     @property
     def heavy(self) -> bool:
@@ -131,7 +131,7 @@ def _proposed(proposed: ArrayLike | None, size: int) -> Floats:
 
 
 # ---------------------------------------------------------------------------- tail of the weights
-LEAST = 5
+MIN_TAIL_WEIGHTS = 5
 """Minimum number of weights to fit a tail."""
 
 TIED = 1e-12
@@ -158,7 +158,7 @@ def tail_shape(weights: Floats) -> float | None:
         return None
     excess = ordered[-count:] - ordered[-count - 1]
     excess = excess[excess > TIED * ordered[-1]]
-    if excess.size < LEAST or np.ptp(excess) == 0:
+    if excess.size < MIN_TAIL_WEIGHTS or np.ptp(excess) == 0:
         return None
     return pareto_shape(excess)
 
@@ -190,8 +190,8 @@ def pareto_shape(excess: ArrayLike) -> float:
        Res. 25, appendix G.
     """
     x = np.sort(np.asarray(excess, dtype=float))
-    if x.ndim != 1 or x.size < LEAST or not x[0] > 0 or not np.isfinite(x[-1]):
-        raise TooFewObservations(f"a tail needs {LEAST} positive, finite excesses or more")
+    if x.ndim != 1 or x.size < MIN_TAIL_WEIGHTS or not x[0] > 0 or not np.isfinite(x[-1]):
+        raise TooFewObservations(f"a tail needs {MIN_TAIL_WEIGHTS} positive, finite excesses or more")
     points = 30 + int(math.sqrt(x.size))
     quartile = x[int(x.size / 4 + 0.5) - 1]
     # candidates for theta = -k / scale, weighted below by their profile likelihoods

@@ -130,16 +130,16 @@ class Cells:
 SIGMA_POINTS, TAU_POINTS = 81, 121
 """Points of the final axes (docs/methods/association.md)."""
 
-LOOK_POINTS = 41
+NARROWING_POINTS = 41
 """Points of an axis during narrowing."""
 
 NEGLIGIBLE = 14.0
 """Difference in log density from the highest at which points are left out: a factor of exp(14), about a million."""
 
-LEAST, MOST = 1e-4, 4.0
+SMALLEST_SPREAD, LARGEST_SPREAD = 1e-4, 4.0
 """Smallest and largest spread considered, in cosine distance; the largest is twice the whole range."""
 
-MOST_LOOKS = 8
+MAX_NARROWINGS = 8
 """Maximum number of narrowing passes; two or three are usual."""
 
 
@@ -195,8 +195,9 @@ class SpreadGrid:
         cells : sequence of Cells
             Connections that share one sigma; there is some variance in every one.
         """
-        sigma, taus = _widest_sigma(cells), (LogAxis(math.log(LEAST), math.log(MOST), LOOK_POINTS),) * len(cells)
-        for _ in range(MOST_LOOKS):
+        widest_tau = LogAxis(math.log(SMALLEST_SPREAD), math.log(LARGEST_SPREAD), NARROWING_POINTS)
+        sigma, taus = _widest_sigma(cells), (widest_tau,) * len(cells)
+        for _ in range(MAX_NARROWINGS):
             before = (sigma, *taus)
             sigma, *narrowed_taus = cls._tabulated(sigma, taus, cells, prior).narrowed()
             taus = tuple(narrowed_taus)
@@ -240,13 +241,13 @@ class SpreadGrid:
 
 
 def _widest_sigma(cells: Sequence[Cells]) -> LogAxis:
-    """Return a generous range of sigma, outside which the likelihood is negligible."""
+    """Return the first axis of sigma, beyond which the likelihood is negligible."""
     df, within = sum(cell.df for cell in cells), sum(cell.within for cell in cells)
     if df == 0:
-        return LogAxis(math.log(LEAST), math.log(MOST), LOOK_POINTS)
+        return LogAxis(math.log(SMALLEST_SPREAD), math.log(LARGEST_SPREAD), NARROWING_POINTS)
     # below sd * sqrt(df) / 40 the likelihood has a factor of exp(-800), which is negligible
     least = math.sqrt(within / df) * min(math.sqrt(df) / 40, 0.05)
-    return LogAxis(math.log(least), math.log(MOST), LOOK_POINTS)
+    return LogAxis(math.log(least), math.log(LARGEST_SPREAD), NARROWING_POINTS)
 
 
 def _log_sum(table: Floats) -> Floats:

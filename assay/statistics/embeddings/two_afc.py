@@ -27,7 +27,7 @@ DRAWS, LEVEL = 2000, 0.95
 SAME = 1e-12
 """Deviation of the cosine of two cues from 1 below which they point the same way."""
 
-FARTHEST = 1e6
+LARGEST_PSE = 1e6
 """Largest point of subjective equality; beyond it, the concept dominates every mixture of the cues."""
 
 
@@ -95,7 +95,7 @@ def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike
         raise NoTransition(f"the cues of pair {int(same[0]) + 1} point the same way: no mixture changes the answer")
     leaning = np.einsum("pd,pd->p", first_vectors, axis)[:, None] + weight * (axis @ concept_vectors.T)
     points = -leaning / along[:, None]
-    if (beyond := np.argwhere(~(np.abs(points) <= FARTHEST))).size:
+    if (beyond := np.argwhere(~(np.abs(points) <= LARGEST_PSE))).size:
         pair, word = (int(index) + 1 for index in beyond[0])
         raise NoTransition(f"beside concept {word} the cues of pair {pair} are so short that no mixture matters")
     return np.asarray(points)

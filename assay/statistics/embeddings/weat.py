@@ -140,7 +140,7 @@ def _drawn(members: Floats, size: int, observed: float, rng: np.random.Generator
     return PartitionTest(one_sided, two_sided, None, "monte-carlo", DRAWS, *errors)
 
 
-LEAST = 2
+MIN_TARGET_WORDS = 2
 """Minimum number of target words in a set: with one word in each, the effect size is always the same number."""
 
 
@@ -256,7 +256,7 @@ def weat_of_associations(first: ArrayLike, second: ArrayLike, *, rng: np.random.
     rng
         As for `weat`, with the same errors.
     """
-    x, y = as_sample(first, LEAST), as_sample(second, LEAST)
+    x, y = as_sample(first, MIN_TARGET_WORDS), as_sample(second, MIN_TARGET_WORDS)
     both = np.concatenate([x, y])
     if np.ptp(both) <= SLACK:
         raise ZeroVariance(
@@ -277,7 +277,7 @@ def weat_of_associations(first: ArrayLike, second: ArrayLike, *, rng: np.random.
 PUBLISHED = 0.38
 """Share of null samples "at least as extreme" as 1.27 that P2 prints (10,000 simulations, section 3.2)."""
 
-LARGEST = 2.0
+MAX_SIZE = 2.0
 """Largest possible effect size of two equally large sets (ddof 0, no spread within the sets)."""
 
 REASON = (
@@ -320,8 +320,8 @@ def null_check(effect: float, words: int) -> NullCheck:
     """
     if words < 2:
         raise OutOfBounds(f"each set of target words must hold at least 2, not {words}", "words")
-    if not abs(effect) <= LARGEST:  # `not <=` also refuses NaN
-        raise OutOfBounds(f"an effect size lies between -{LARGEST:g} and {LARGEST:g}, not at {effect}", "effect")
+    if not abs(effect) <= MAX_SIZE:  # `not <=` also refuses NaN
+        raise OutOfBounds(f"an effect size lies between -{MAX_SIZE:g} and {MAX_SIZE:g}, not at {effect}", "effect")
     ddof0, ddof1 = (_beyond(words / 2 * effect**2 / (2 * words - ddof), words) for ddof in (0, 1))
     # for single words, the contrast has a squared length of 2 instead of 2 / words
     return NullCheck(effect, words, ddof0, ddof1, _beyond(effect**2 / 2 / (2 * words - 1), words))

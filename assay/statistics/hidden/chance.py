@@ -12,11 +12,11 @@ from assay.model import Floats
 from assay.statistics.intervals.credible import equal_tailed
 from assay.statistics.intervals.worst_block import largest_interval
 
-CLEAR = 0.998
+CHANCE_LEVEL = 0.998
 """Probability of the interval that must exclude 0: a component has several effects, each of which may err."""
 
 
-def may_be_chance(signed: Floats, level: float = CLEAR) -> bool:
+def may_be_chance(signed: Floats, level: float = CHANCE_LEVEL) -> bool:
     """Return whether an effect may be 0.
 
     Parameters

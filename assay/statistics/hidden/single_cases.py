@@ -38,7 +38,7 @@ TEXT, RECORD, LABELS = "typical text", "typical record", "changed labels"
 ROUNDING = 1e-9
 """Size of a residual, in units of the effect, that is a rounding error."""
 
-ALONE = 0.2
+PRIOR_OF_SINGLE_CASES = 0.2
 """Prior probability that a difference belongs to single persons in single texts, in any pair of values."""
 
 CELLS, NEAR = 200, 6.0
@@ -202,7 +202,7 @@ def text_effect(
         own_a, own_b = (samples[:, value] - noise[:, value] for value in (a, b))
         single = difference - noise[:, a] - noise[:, b] - 2 * (own_a if own_a.mean() < own_b.mean() else own_b)
         shared.append(means[:, at] + of_texts)
-        part = ALONE / len(chosen)
+        part = PRIOR_OF_SINGLE_CASES / len(chosen)
         alone.append(_size_draws(float(single.mean()), float(single.var()), 0.0, limit, part, rng, len(means)))
     base, largest = (np.sqrt(np.max(squares, axis=0)) for squares in (shared, np.add(shared, alone)))
     if is_measured:

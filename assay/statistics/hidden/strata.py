@@ -17,7 +17,7 @@ from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_covariance, 
 
 Families = Mapping[str, NDArray[np.str_]]
 
-SURE = 0.99
+NO_FALSE_STRATUM = 0.99
 """Probability that no pair of values in any stratum of an unbiased service differs significantly by chance."""
 
 NEGLIGIBLE = 1e-9
@@ -90,7 +90,7 @@ def stratum_effects(
     covariances = mean_covariance(influences, profiles.clusters, error)
     reach = (np.abs(estimates) + 2 * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))).max(axis=1)
     # some of many noisy differences exceed any limit by chance: only significant ones (Bonferroni) show a bias
-    critical = special.stdtrit(error.freedom, 1 - (1 - SURE) / 2 / estimates.size) * np.sqrt(error.variance)
+    critical = special.stdtrit(error.freedom, 1 - (1 - NO_FALSE_STRATUM) / 2 / estimates.size) * np.sqrt(error.variance)
     significant = np.abs(estimates) > critical.reshape(estimates.shape)
     names, effects = list(of_pairs), []
     for index in furthest(reach).tolist():

@@ -13,7 +13,7 @@ from assay.model import Floats, Interval
 from assay.statistics.intervals.credible import interval_of
 from assay.statistics.special import special
 
-LEAST = 3
+MIN_POINTS = 3
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ def _pairs(x: ArrayLike, y: ArrayLike, *, both: bool = True) -> tuple[Floats, Fl
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if a.shape != b.shape or a.ndim != 1:
         raise OutOfBounds(f"{a.shape} and {b.shape} are not pairs of numbers: both lists must have the same length")
-    if len(a) < LEAST:
-        raise TooFewObservations(f"{len(a)} pairs of numbers are too few; at least {LEAST} are needed")
+    if len(a) < MIN_POINTS:
+        raise TooFewObservations(f"{len(a)} pairs of numbers are too few; at least {MIN_POINTS} are needed")
     for name, values in (("first", a), *((("second", b),) if both else ())):
         if np.ptp(values) == 0:
             raise ZeroVariance(f"the {name} of the two numbers is always {values[0]:.6g}")

@@ -25,7 +25,7 @@ from assay.statistics.intervals.worst_block import largest_interval, sets_of
 
 DRAWS = 4000
 
-LEAST = 5
+MIN_REPLIES = 5
 """Minimum number of replies in a cell."""
 
 
@@ -172,8 +172,8 @@ class PairedAnswers:
     def parts(self) -> Floats:
         """Weight of each profile within its side; the sum over a side is 1."""
         sums = np.bincount(self.side, weights=self.weight, minlength=SIDES)
-        if (np.bincount(self.side, minlength=SIDES) < LEAST).any():
-            raise TooFewObservations(f"each side of the content needs {LEAST} profiles")
+        if (np.bincount(self.side, minlength=SIDES) < MIN_REPLIES).any():
+            raise TooFewObservations(f"each side of the content needs {MIN_REPLIES} profiles")
         return np.asarray(self.weight / sums[self.side])
 
     @cached_property
@@ -361,8 +361,8 @@ def cell_effects(
     for value in range(values):
         for side in range(SIDES):
             outcomes = cells.get((value, side), np.empty(0))
-            if outcomes.size < LEAST:
-                raise TooFewObservations(f"{outcomes.size} replies of a cell of the prior; each needs {LEAST}")
+            if outcomes.size < MIN_REPLIES:
+                raise TooFewObservations(f"{outcomes.size} replies of a cell of the prior; each needs {MIN_REPLIES}")
             weights = rng.standard_exponential((draws, outcomes.size))
             samples[:, value, side] = weights @ outcomes / weights.sum(axis=1)
             rates[value, side] = outcomes.mean()

@@ -22,10 +22,10 @@ from assay.statistics.intervals.credible import absolute_value_interval
 DRAWS = 4000
 """Draws from which the limits are computed."""
 
-NEAR = 1.5
+TIE_WIDTH_SE = 1.5
 """Ties: differences within this many standard errors of the largest."""
 
-MOST = 200
+MAX_DIFFERENCES = 200
 """Maximum number of differences to compare; if there are more, only those that are largest on average count."""
 
 EVERY_SET = 6
@@ -100,7 +100,7 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
     if samples.shape[1] == 1:
         return absolute_value_interval(samples[:, 0], level)
     estimate = float(np.abs(samples).max(axis=1).mean())
-    samples = samples[:, np.argsort(-np.abs(samples.mean(axis=0)), kind="stable")[:MOST]]
+    samples = samples[:, np.argsort(-np.abs(samples.mean(axis=0)), kind="stable")[:MAX_DIFFERENCES]]
     both = np.hstack([samples, -samples])
     ranks = _ranks(both)
     tail, of_all = _tail(both, ranks, level), _tail(both, ranks, level, near=None)
@@ -133,7 +133,7 @@ def _limits(
     return float(low), float(high)
 
 
-def _tail(differences: Floats, ranks: Integers, level: float, near: float | None = NEAR) -> float:
+def _tail(differences: Floats, ranks: Integers, level: float, near: float | None = TIE_WIDTH_SE) -> float:
     """Return the share to cut off each end of every difference so that the limits of the largest have the level.
 
     Only differences within `near` standard errors of the largest count; all do if `near` is ``None``.

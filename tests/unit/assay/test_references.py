@@ -126,7 +126,7 @@ def test_sentences_that_differ_in_case_or_quotation_marks_count_once():
     assert [one.text for one in reusable(WORDS, own, others, 2)] == ["He likes math."]
 
 
-def test_pictures_are_used_again_only_if_they_were_drawn_on_the_same_prompt():
+def test_stored_pictures_are_reused_only_for_the_prompt_they_were_drawn_from():
     method = VisualStereotype(drawing=Drawing(per_term=1))
     term = method.references().authored[0].terms[0]
     drawn = tuple(

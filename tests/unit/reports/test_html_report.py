@@ -212,7 +212,7 @@ def test_report_with_a_hundred_components_is_at_most_two_megabytes(sample):
 
 @pytest.mark.parametrize("form", ["html", "summary"])
 @pytest.mark.parametrize("name", ["BS eraser", "UCS balancer", "undeclared", "unmeasured", "40 components"])
-def test_the_head_says_what_to_do_and_reasons_have_no_codes(form, name, sample):
+def test_report_header_gives_advice_and_reasons_are_shown_without_codes(form, name, sample):
     document = sample(name)
     page = (render_summary if form == "summary" else html_page)(document)
     rating = read(document)

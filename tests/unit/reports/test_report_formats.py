@@ -98,7 +98,7 @@ AUTHOR = {"name": "Quill", "kind": "language-model", "url": "https://quill.examp
 
 
 @pytest.mark.parametrize("name", ["markdown", "terminal", "html"])
-def test_every_format_for_people_names_the_author_and_the_hosts_that_were_asked(name, sample):
+def test_reports_for_people_name_the_author_service_and_the_hosts_called(name, sample):
     document = sample("undeclared") | {"author": AUTHOR, "hosts": ["api.example", "quill.example"]}
     written = " ".join(render(name, document).replace("│", " ").replace("\\", "").split())
     for said in ("Author", "Quill (https://quill.example/v1)", "Hosts asked", "api.example, quill.example"):

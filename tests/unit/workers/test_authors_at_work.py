@@ -246,7 +246,7 @@ def after(calls: int, status: int, body: Any = None) -> Misbehave:
 
 
 def rests(context: WorkerContext, engine: Engine) -> float:
-    return asyncio.run(context.traffic_here.rests(lane_of("default", engine.url)))
+    return asyncio.run(context.traffic_here.cooldown_s(lane_of("default", engine.url)))
 
 
 def counted(context: WorkerContext, engine: Engine, outcome: str) -> float:
@@ -282,7 +282,7 @@ def test_failing_rated_service_does_not_suspend_its_author(context, engine):
 
 def test_job_waits_for_an_author_that_failed_in_another_job(context, engine):
     rated, author = engine(), engine()
-    asyncio.run(context.traffic_here.rest(lane_of("default", author.url), 20))
+    asyncio.run(context.traffic_here.start_cooldown(lane_of("default", author.url), 20))
     job = done(context, rating(rated, author))
     assert (job.status, job.attempts_without_progress) == ("queued", 0)
     assert job.next_run_at > job.heartbeat_at + 15_000

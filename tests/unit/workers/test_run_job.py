@@ -318,7 +318,7 @@ def test_job_waits_while_its_service_is_down_and_then_finishes(context, services
 
 
 def let_rest(context: WorkerContext, url: str, seconds: float) -> None:
-    asyncio.run(context.traffic_here.rest(lane_of("default", url), seconds))
+    asyncio.run(context.traffic_here.start_cooldown(lane_of("default", url), seconds))
 
 
 @pytest.mark.slow

@@ -37,7 +37,7 @@ from workers.targets.protocols.custom.templates import fill_text
 EARLY_S = 60.0
 """Seconds before its expiry from which a token is no longer used; at most half its lifetime."""
 
-LONGEST = 16_384
+MAX_TOKEN = 16_384
 """Maximum length of a token in characters."""
 
 JWT_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"  # RFC 7523, section 2.1
@@ -134,7 +134,7 @@ def token_in(response: Response) -> tuple[str, float | None]:
     token, kind = (
         (document.get(name) for name in ("access_token", "token_type")) if isinstance(document, dict) else (None, "")
     )
-    if not isinstance(token, str) or not 0 < len(token) <= LONGEST or not (token.isascii() and token.isprintable()):
+    if not isinstance(token, str) or not 0 < len(token) <= MAX_TOKEN or not (token.isascii() and token.isprintable()):
         raise CallFailed("wrong-shape", f"{response.origin} answered without an access_token")
     if kind is not None and str(kind).lower() != "bearer":
         raise CallFailed("wrong-shape", f"{response.origin} returned a token that is not a bearer token")

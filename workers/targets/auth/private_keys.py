@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 MOST_BITS = 4096
 """Largest modulus of an RSA key."""
 
-LONGEST = 8192
+MAX_KEY_CHARACTERS = 8192
 """Maximum number of characters of a key file."""
 
 MOST_EXPONENT_BITS = 32
@@ -58,9 +58,9 @@ def load_private_key(pem: str) -> PrivateKey:
     UnusableKey
         If there is not exactly one unencrypted key in PEM, of RSA with at most 4,096 bits or of an elliptic curve.
     """
-    labels = _LABEL.findall(pem) if len(pem) <= LONGEST else []
+    labels = _LABEL.findall(pem) if len(pem) <= MAX_KEY_CHARACTERS else []
     if len(labels) != 1:
-        raise UnusableKey(f"it must hold one private key as PEM, in at most {LONGEST} characters")
+        raise UnusableKey(f"it must hold one private key as PEM, in at most {MAX_KEY_CHARACTERS} characters")
     label = labels[0]
     body = pem.partition(f"-----BEGIN {label}-----")[2].partition("-----END")[0]
     block = f"-----BEGIN {label}-----{body}-----END {label}-----\n".encode()

@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, cast
 
 from annotated_types import MaxLen, MinLen
 
-from assay.composition.compatibility import ENDS, FEWEST, MOST, Incompatible, kind_of_chain
+from assay.composition.compatibility import ENDS, MAX_LINKS, MIN_LINKS, Incompatible, kind_of_chain
 from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
 from assay.model import Ask, Classify, Failure, Kind, Regress, Reply, Translate
@@ -69,7 +69,7 @@ class Link(Strict):
 class ChainSettings(TargetSettings):
     """Settings of a chain."""
 
-    links: Annotated[tuple[Link, ...], MinLen(FEWEST), MaxLen(MOST)]
+    links: Annotated[tuple[Link, ...], MinLen(MIN_LINKS), MaxLen(MAX_LINKS)]
     """The targets, in the order in which they are called."""
 
     def __post_init__(self) -> None:

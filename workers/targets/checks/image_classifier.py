@@ -16,7 +16,7 @@ from workers.targets.checks.samples import QUESTION, SHAPES, sample_images
 MOST_OF_THE_EXPERIMENT = 2
 """Maximum number of images of the experiment that are sent; they can be large."""
 
-ENOUGH = 3
+ENOUGH_IMAGES = 3
 """Number of images of the experiment that suffice without built-in images."""
 
 MEND = "check the task, the labels, the question and the protocol's notes"
@@ -35,7 +35,7 @@ def looks_for(target: Target, asks: Sequence[Ask] = (), *, fresh: bool = False) 
     if looks:
         first = looks[0]
         alike = [ask for ask in looks if (ask.labels, ask.question) == (first.labels, first.question)]
-        if fresh and len(alike) >= ENOUGH:
+        if fresh and len(alike) >= ENOUGH_IMAGES:
             return (alike[0], alike[len(alike) // 2], alike[-1])
         chosen = alike if len(alike) <= MOST_OF_THE_EXPERIMENT else [alike[0], alike[-1]]
         return (*chosen, *(Look(image, first.labels, first.question) for image in sample_images()))

@@ -13,7 +13,7 @@ NumberForm = Literal["decimal-point", "decimal-comma"]
 
 FORMS: tuple[NumberForm, ...] = ("decimal-point", "decimal-comma")
 
-LONGEST = 60
+MAX_NUMBER_CHARACTERS = 60
 """Maximum length of a number with its unit, in characters."""
 
 _MULTIPLIERS = frozenset(read_table("answers")["numbers"]["multipliers"])
@@ -45,7 +45,7 @@ def plain_number(text: str) -> float | None:
     "1.234" is none, because it may be a thousand.
     """
     text = normalise_answer(text).strip()
-    if len(text) > LONGEST or not _PLAIN.fullmatch(text) or _THOUSANDS.fullmatch(text):
+    if len(text) > MAX_NUMBER_CHARACTERS or not _PLAIN.fullmatch(text) or _THOUSANDS.fullmatch(text):
         return None
     return _finite(text)
 
@@ -56,7 +56,7 @@ def written_number(text: str, form: NumberForm) -> float | None:
     A percentage keeps its size: "35.7 %" is 35.7. A number of thousands or millions ("3k") is not read.
     """
     text = normalise_answer(text).strip()
-    match = _WRITTEN[form].fullmatch(text) if len(text) <= LONGEST else None
+    match = _WRITTEN[form].fullmatch(text) if len(text) <= MAX_NUMBER_CHARACTERS else None
     if match is None or (match["unit"] or "").casefold() in _MULTIPLIERS or (match["sign"] and match["sign_after"]):
         return None
     amount, point = match["amount"], "." if form == "decimal-point" else ","

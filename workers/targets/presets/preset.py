@@ -77,8 +77,8 @@ class Preset:
         member_list = [(name, *facts) for name, facts in members.items()]
         return make_dataclass(base.__name__, member_list, kw_only=True, frozen=True, bases=(Strict,))
 
-    def expanded(self, kind: Kind, given_settings: Json) -> JsonObject:
-        """Return the settings of the other protocol; settings that the request names take precedence.
+    def expand(self, kind: Kind, given_settings: Json) -> JsonObject:
+        """Return the settings of the base protocol: the filled templates of the preset, overridden by the request's.
 
         Raises `SpecificationError` for a missing or invalid parameter.
         """
@@ -87,13 +87,13 @@ class Preset:
             self.parameters, {name: value for name, value in given_settings.items() if name in names}, "settings"
         )
         values = {"instruction": INSTRUCTION, "null": None, **vars(parameters)}
-        other_settings = {name: value for name, value in given_settings.items() if name not in names}
-        usual = {**self.settings, **self.by_kind[kind]}
-        preset_settings = {name: _filled(value, values, in_path=name == "path") for name, value in usual.items()}
-        auth, theirs = preset_settings.get("auth"), other_settings.get("auth")
-        if isinstance(auth, Mapping) and isinstance(theirs, Mapping) and auth["type"] == theirs.get("type"):
-            other_settings["auth"] = {**auth, **theirs}
-        return {**preset_settings, **other_settings}
+        requested = {name: value for name, value in given_settings.items() if name not in names}
+        templates = {**self.settings, **self.by_kind[kind]}
+        preset_settings = {name: _filled(value, values, in_path=name == "path") for name, value in templates.items()}
+        auth, new_auth = preset_settings.get("auth"), requested.get("auth")
+        if isinstance(auth, Mapping) and isinstance(new_auth, Mapping) and auth["type"] == new_auth.get("type"):
+            requested["auth"] = {**auth, **new_auth}
+        return {**preset_settings, **requested}
 
 
 def _filled(template: object, values: Mapping[str, Any], *, in_path: bool) -> Any:

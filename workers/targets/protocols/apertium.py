@@ -16,7 +16,7 @@ from workers.targets.protocols.http.adapter import Request, dig, listed, post_fo
 from workers.targets.protocols.http.translator import HttpTranslator, names_of, texts_of, three_letters
 from workers.targets.settings import TranslatorSettings
 
-LONGEST = 41_000
+MAX_LENGTH = 41_000
 """Maximum length of a text in characters; APy silently drops the rest of a longer text."""
 
 
@@ -43,7 +43,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
     summary: ClassVar[str] = "Apertium APy: form POST /translate with langpair=eng|spa, or /translateChain"
     settings_type: ClassVar[type] = ApertiumSettings
     notes: ClassVar[tuple[str, ...]] = (
-        f"texts above {LONGEST:,} characters are not sent: the service drops the rest silently",
+        f"texts above {MAX_LENGTH:,} characters are not sent: the service drops the rest silently",
         "words its dictionaries cannot handle come back marked with #, @ or *",
         "languages are sent as ISO 639-3; a variety (cat_valencia) needs an entry in language_codes",
     )
@@ -78,9 +78,9 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         )
 
     def _refuse(self, ask: Translate) -> Failure | None:
-        if len(ask.text) > LONGEST:
+        if len(ask.text) > MAX_LENGTH:
             return Failure(
-                "unsupported", f"the text has {len(ask.text):,} characters; Apertium ignores all after {LONGEST:,}"
+                "unsupported", f"the text has {len(ask.text):,} characters; Apertium ignores all after {MAX_LENGTH:,}"
             )
         return None
 

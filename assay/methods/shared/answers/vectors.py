@@ -14,10 +14,10 @@ from assay.methods.shared.answers.tally import ask_in_batches
 from assay.methods.shared.detail import Coverage
 from assay.model import Embed, Floats, Probe, Reason, Reply
 
-LARGEST = 1e100
+LARGEST_NUMBER = 1e100
 """Largest number in a vector: with larger numbers the vector's length overflows."""
 
-ENOUGH = 0.6
+MIN_USABLE_SHARE = 0.6
 """Minimum share of a group's words that must be usable; with fewer, they do not represent the declared group."""
 
 Asking = Generator[Sequence[Probe], Sequence[Reply], "Vectors"]
@@ -76,9 +76,9 @@ def cover(groups: Mapping[str, Sequence[str]], available: Collection[str]) -> di
 def uncovered(groups: Mapping[str, Coverage], component: str) -> list[Reason]:
     """Return a reason for each group of which too few words are known."""
     return [
-        Reason("coverage-low", {"group": name, "least": ENOUGH, **as_json(coverage)}, component)
+        Reason("coverage-low", {"group": name, "least": MIN_USABLE_SHARE, **as_json(coverage)}, component)
         for name, coverage in groups.items()
-        if coverage.share < ENOUGH
+        if coverage.share < MIN_USABLE_SHARE
     ]
 
 
@@ -111,9 +111,9 @@ def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
 
 
 def _read(value: object) -> Floats | None:
-    """Read a list of numbers as a vector; ``None`` for anything else, or if a number is above `LARGEST`."""
+    """Read a list of numbers as a vector; ``None`` for anything else, or if a number is above `LARGEST_NUMBER`."""
     if not isinstance(value, list) or not value:
         return None
-    if not all(type(number) in {int, float} and abs(number) <= LARGEST for number in value):
+    if not all(type(number) in {int, float} and abs(number) <= LARGEST_NUMBER for number in value):
         return None
     return np.array(value, dtype=float)

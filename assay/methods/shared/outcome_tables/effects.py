@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from assay.errors import TooFewObservations
 from assay.model import Floats, HiddenEffect, Integers
-from assay.statistics.hidden.strata import MOST_PAIRS, SURE, furthest
+from assay.statistics.hidden.strata import MOST_PAIRS, NO_FALSE_STRATUM, furthest
 from assay.statistics.hidden.varying import varying_effect
 from assay.statistics.special import special
 
@@ -277,7 +277,7 @@ def within_strata(
     ]
     reach = np.array([(np.abs(gaps.mean(axis=0)) + 2 * gaps.std(axis=0)).max() for gaps in drawn_pairs])
     comparisons = sum(len(common) for _, _, common in pairs)
-    critical = float(special.ndtri(1 - (1 - SURE) / 2 / comparisons))
+    critical = float(special.ndtri(1 - (1 - NO_FALSE_STRATUM) / 2 / comparisons))
     effects = []
     for index in furthest(reach, MOST_PAIRS).tolist():
         (a, b, common), gaps = pairs[index], drawn_pairs[index]

@@ -19,9 +19,9 @@ from assay.methods.shared.outcome_tables.effects import (
     fitted_rates,
 )
 from assay.methods.shared.outcome_tables.rates import (
+    CI_LEVEL,
     ERROR_RATES,
     FEW_EXPECTED,
-    LEVEL,
     auc,
     disparity,
     error_rates,
@@ -129,9 +129,9 @@ def _level(means: Floats) -> float:
     of the other, which changes nothing.
     """
     if means.shape[1] < 3:
-        return LEVEL
+        return CI_LEVEL
     shares = np.bincount(means.argmax(axis=1), minlength=means.shape[1]) / len(means)
-    return 1 - (1 - LEVEL) * float((shares**2).sum())
+    return 1 - (1 - CI_LEVEL) * float((shares**2).sum())
 
 
 def _compared(
@@ -187,11 +187,11 @@ def _disparity(rate: float | None, reference: float | None) -> DisparityDocument
     return DisparityDocument(exact.difference, exact.ratio, exact.why)
 
 
-def drawn_interval(estimate: float, *samples: Floats, level: float = LEVEL) -> EffectDocument:
+def drawn_interval(estimate: float, *samples: Floats, level: float = CI_LEVEL) -> EffectDocument:
     """Return an estimate with the interval that holds those of all draws, and the estimate itself."""
     limits = [equal_tailed(draws, level) for draws in samples]
     low, high = min(ends.low for ends in limits), max(ends.high for ends in limits)
-    return EffectDocument(estimate, min(low, estimate), max(high, estimate), LEVEL)
+    return EffectDocument(estimate, min(low, estimate), max(high, estimate), CI_LEVEL)
 
 
 def largest_gap(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) -> EffectDocument:

@@ -16,7 +16,7 @@ from assay.document import EffectDocument
 from assay.model import Floats
 from assay.statistics.special import special
 
-LEVEL = 0.95
+CI_LEVEL = 0.95
 
 FEW_EXPECTED = 5
 """Expected count below which Fisher's exact test replaces the normal approximation (Cochran 1954)."""
@@ -44,7 +44,7 @@ EMPTY: Mapping[str, str] = {
 """Why a rate is not estimable, by its denominator."""
 
 
-def jeffreys(successes: float, trials: float, people: float | None = None, level: float = LEVEL) -> EffectDocument:
+def jeffreys(successes: float, trials: float, people: float | None = None, level: float = CI_LEVEL) -> EffectDocument:
     """Return a rate with its Jeffreys interval.
 
     Parameters

@@ -97,7 +97,7 @@ class AuthorCounts(Generic[T]):
     failed: Counter[str] = field(default_factory=Counter)
     unasked: int = 0
 
-    def answered(self, reply: Reply) -> bool:
+    def count_prompt(self, reply: Reply) -> bool:
         """Count a prompt; return whether it was answered."""
         code = None if reply.failure is None else reply.failure.code
         if code == BUDGET:

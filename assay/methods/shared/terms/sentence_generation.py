@@ -17,7 +17,7 @@ from assay.catalog.stereotypes import StereotypeWords
 from assay.catalog.terms import normalised
 from assay.document import JsonObject
 from assay.methods.shared.terms.items import AuthorCounts, Authoring
-from assay.methods.shared.terms.sentences import LONGEST, Sentence, item_of, read
+from assay.methods.shared.terms.sentences import MAX_SENTENCE_CHARACTERS, Sentence, item_of, read
 from assay.model import Observation, Probe, Reply, Write
 from assay.references import CorpusItem
 
@@ -184,7 +184,7 @@ def _take(
     reply: Reply,
 ) -> bool:
     """Store a usable sentence, or count an unusable one; return whether it was stored."""
-    if not outcome.answered(reply):
+    if not outcome.count_prompt(reply):
         return False
     text = _cleaned(reply.value)
     reason = _unreadable(text)
@@ -201,7 +201,7 @@ def _take(
             return True
     outcome.refused[reason] += 1
     if len(outcome.examples) < SHOWN:
-        outcome.examples.append({"text": text[:LONGEST], "why": reason})
+        outcome.examples.append({"text": text[:MAX_SENTENCE_CHARACTERS], "why": reason})
     return False
 
 
@@ -215,6 +215,6 @@ def _cleaned(value: object) -> str:
 def _unreadable(text: str) -> str | None:
     if not text:
         return "no-text"
-    if len(text) > LONGEST:
+    if len(text) > MAX_SENTENCE_CHARACTERS:
         return "too-long"
     return "several-lines" if len(text.splitlines()) > 1 else None

@@ -25,7 +25,7 @@ from assay.catalog.terms import any_of, folded, indefinite, marks, spelt
 from assay.methods.shared.terms.items import SortedItems
 from assay.references import CorpusItem
 
-LONGEST = 1000
+MAX_SENTENCE_CHARACTERS = 1000
 """Maximum number of characters in a sentence."""
 
 DIFFERING = 1 / 3
@@ -57,12 +57,12 @@ class Sentence(Bounded):
         The same sentence about the other group. Empty: made from the text by replacing the group term.
     """
 
-    text: Annotated[str, MinLen(1), MaxLen(LONGEST)]
+    text: Annotated[str, MinLen(1), MaxLen(MAX_SENTENCE_CHARACTERS)]
     group_term: Annotated[str, MaxLen(100)] = ""
     attribute_term: Annotated[str, MaxLen(100)] = ""
     source: Annotated[str, MaxLen(50)] = "uploaded"
     id: Annotated[str, MaxLen(300)] = ""
-    counterpart: Annotated[str, MaxLen(LONGEST)] = ""
+    counterpart: Annotated[str, MaxLen(MAX_SENTENCE_CHARACTERS)] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,7 @@ def test_a_sentence_without_a_person_is_not_read(language):
     assert grammars()[language].read("Xyz qwv 123.") is None
 
 
-def test_the_person_who_is_asked_for_is_read_and_not_the_first():
+def test_gender_is_read_for_the_requested_person_not_for_the_first_person():
     sentence = "La ingeniera habló con el enfermero."
     assert attribute("gender").read_one_hop(sentence, "es", "nurse") == "he"
     assert attribute("gender").read_one_hop(sentence, "es", "engineer") == "she"

@@ -173,7 +173,7 @@ def test_a_different_input_is_named_with_its_path(changes, what, place):
     assert found.sentences[-1].startswith("Not everything was the same: ")
 
 
-def test_a_target_by_another_name_is_the_same_target():
+def test_targets_that_differ_only_in_name_are_compared_as_equal():
     renamed = rating()["target"] | {"name": "Another"}
     assert difference(rating(), rating(target=renamed)).inputs == ()
 

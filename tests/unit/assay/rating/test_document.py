@@ -40,7 +40,7 @@ def test_the_detail_of_a_method_cannot_replace_a_common_field_of_its_component(n
     assert component["name"] == "es"
 
 
-def test_the_class_of_a_methods_component_cannot_replace_the_letter_by_a_default():
+def test_default_letter_in_a_component_class_does_not_replace_the_measured_letter():
     (component,) = document_of(finding_with(SpellingComponent()))["components"]
     assert (component["letter"], component["published"]) == ("BS", {})
 

@@ -147,7 +147,7 @@ def test_a_large_error_beside_the_tolerance_is_no_evidence_of_an_effect():
     assert may_be_chance(np.column_stack([signed, -signed]))
 
 
-def test_step_2_that_chance_can_explain_is_no_dsbs_and_the_reason_says_so():
+def test_step_2_effect_explained_by_chance_does_not_declare_dsbs_and_gives_the_reason():
     far = clear_evidence(0.0, 0.5, chance_2=True)
     component = component_of(evidence=far)
     assert (component.letter, component.declared) == (Letter.DSBS, False)

@@ -70,7 +70,7 @@ def test_a_measured_content_effect_gives_dsbs_but_a_mere_upper_bound_only_preven
     assert letter_probabilities(Evidence(NONE + 1, NONE, hidden=of(1.0, kind="content")), DELTA).BS == 1.0
 
 
-def test_dsbs_because_of_a_hidden_content_effect_has_its_own_reason():
+def test_content_effect_hidden_by_the_mean_gives_dsbs_with_its_own_reason_code():
     measured = Measurement("it", Counts(100), Tolerance(DELTA, 0.95))
     component = measured.conclude(Evidence(NONE, NONE, hidden=of(1.0, kind="content")), lambda _: Reason("x"))
     assert (component.letter, component.declared) == (Letter.DSBS, True)

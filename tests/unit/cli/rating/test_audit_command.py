@@ -159,7 +159,7 @@ def test_audits_of_several_steps_become_one_file_for_regulators(ratings, tmp_pat
         (None, "a.html", "no file for regulators is called 'a.html'"),
     ],
 )
-def test_what_is_no_audit_and_no_file_for_regulators_is_said_in_one_line(ratings, tmp_path, content, report, message):
+def test_errors_of_audits_and_of_files_for_regulators_are_one_line(ratings, tmp_path, content, report, message):
     file = tmp_path / "rating.json"
     file.write_text(ratings["even"].read_text(encoding="utf-8") if content is None else content, encoding="utf-8")
     done = run_command("audit-report", str(file), "--report", str(tmp_path / report), environment=CLEAN)

@@ -244,7 +244,7 @@ def test_a_missing_or_added_line_is_reported(rated, file, keys):
         lambda line: line.replace(b"\n", b"\r\n"),
     ],
 )
-def test_equivalent_json_with_other_bytes_is_reported(rated, file, respelt):
+def test_certificate_rewritten_as_equivalent_json_is_reported(rated, file, respelt):
     lines = written(*rated).splitlines(keepends=True)
     place = next(place for place, each in enumerate(lines) if b'"part":"observation"' in each and b"00e9" in each)
     lines[place] = respelt(lines[place])

@@ -59,7 +59,7 @@ def test_the_stereotyped_embedder_shifts_occupations_by_the_share_of_women(perce
 
 
 @pytest.mark.parametrize("word", CONTROLS[:4])
-def test_the_stereotyped_embedder_keeps_controls_at_one_half(word: str):
+def test_stereotyped_embedder_leaves_the_pse_of_control_words_at_one_half(word: str):
     assert point("stereotyped-embedder-100", word) == pytest.approx(0.5, abs=0.04)
 
 

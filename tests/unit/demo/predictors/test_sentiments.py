@@ -97,7 +97,7 @@ def test_probabilities_are_between_0_and_1_for_any_text(name: str, text: str):
 
 
 @pytest.mark.parametrize("name", [name for name in attributes() if people(attribute(name))])
-def test_the_service_of_an_attribute_scores_people_with_its_last_value_lower_and_no_others(name: str):
+def test_demo_service_of_an_attribute_scores_only_people_with_its_last_value_lower(name: str):
     service, fair = predictor(f"{name}-sentiment-10"), predictor("fair-sentiment")
     *others, last = people(attribute(name)).values()
     of_frame = "Yesterday {} seemed glad to everyone.".format

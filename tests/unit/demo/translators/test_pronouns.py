@@ -63,6 +63,6 @@ def test_choosing_the_person_already_in_the_text_changes_nothing(text: str):
 
 @pytest.mark.slow
 @given(st.lists(st.sampled_from(["she", "her", "hers", "herself", "he", "him", "his", "work", "to", ".", "Mary"])))
-def test_no_pronoun_of_the_other_person_remains(words: list[str]):
+def test_swapped_text_contains_no_pronoun_of_the_replaced_value(words: list[str]):
     assert GENDER.read(rewrite(" ".join(words), lambda _: "he")) != "she"
     assert GENDER.read(without(" ".join(words))) == "other"

@@ -270,7 +270,7 @@ def test_yaml_embeds_are_read_back_as_their_content(one, states):
         assert yaml.safe_load(one.render(state)) == one.content(state)
 
 
-def test_an_overlay_adds_the_rating_to_an_openapi_file_and_changes_nothing_else(states):
+def test_overlay_only_adds_the_rating_to_an_openapi_file(states):
     pets = yaml.safe_load(PETS)
     for one in states.values():
         overlay = read("overlay.yaml", one)

@@ -29,7 +29,7 @@ def first_texts(job: dict) -> set[str]:
     return {probe.ask.text for probe in next(design)}
 
 
-async def test_ratings_without_a_seed_ask_other_texts_each(client, request_body, worker):
+async def test_two_jobs_without_a_seed_send_different_texts(client, request_body, worker):
     for_ratings = []
     for _ in range(2):
         job = await post(client, request_body)

@@ -110,7 +110,7 @@ async def test_a_table_of_decisions_is_rated_without_a_call_and_outlives_its_upl
         ({"by": []}, "/experiment/by", "name the columns with the groups of people"),
     ],
 )
-async def test_a_wrong_column_or_value_is_a_problem_that_names_what_is_there(real, changes, pointer, detail):
+async def test_unknown_column_or_value_is_a_problem_that_lists_the_known_ones(real, changes, pointer, detail):
     name = await upload(real, table(200))
     refused = await real.post("/v1/jobs", json=body(name, **changes))
     assert refused.status_code == 422, refused.text

@@ -299,7 +299,7 @@ async def test_history_and_distribution_can_be_limited_to_a_model(agency, rate, 
     assert await history(agency, model="other") == []
 
 
-async def test_without_a_proved_owner_the_operator_counts_before_others(agency, rate, prove):
+async def test_without_a_proved_owner_the_operators_rating_is_returned_before_third_parties(agency, rate, prove):
     by_other = await rate(RIVAL, "BS")
     assert (await latest(agency), (await badge(agency))[:2]) == (by_other, "BS")
     by_operator = await rate(OPERATOR, "DSBS", description="changed")
@@ -333,7 +333,7 @@ async def test_known_results_named_models_changed_descriptions_and_uploads_of_ot
 
 
 @pytest.mark.parametrize("tenant", [OWNER, OPERATOR])
-async def test_an_upload_stands_for_no_address_whoever_made_it(agency, key, rate, prove, tenant):
+async def test_rating_of_an_upload_is_never_returned_for_an_address(agency, key, rate, prove, tenant):
     prove(OWNER)
     await rate(tenant, "UCS", description="uploaded")
     assert (await latest(agency, key(tenant)), await badge(agency)) == ("no-rating", "unrated")
@@ -442,7 +442,7 @@ def test_spellings_of_one_address_have_one_canonical_form(first, second):
 @pytest.mark.parametrize(
     "other", [f"https://{HOST}:8443/translate", f"https://x.{HOST}/translate", f"https://{HOST}/Translate", "ftp://x/"]
 )
-def test_other_ports_hosts_and_paths_are_other_addresses(other):
+def test_addresses_that_differ_in_port_host_or_path_are_different_addresses(other):
     assert canonical_address(other) != canonical_address(URL)
 
 

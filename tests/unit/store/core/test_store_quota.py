@@ -86,7 +86,7 @@ def added_upload(c) -> str:
     return uploads.page(c, "acme", limit=1)[0].id
 
 
-def test_a_target_above_the_quota_is_refused_with_what_is_stored(database_url):
+def test_target_above_the_quota_is_refused_and_the_message_lists_the_stored_bytes(database_url):
     database = Database(database_url, quota=20 * KB)
     try:
         with database.write() as c:

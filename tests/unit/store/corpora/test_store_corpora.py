@@ -177,7 +177,7 @@ def test_edited_sentence_keeps_its_provenance_and_former_texts(database, corpus)
         assert corpora.find(c, one.id, "acme").version == 5
 
 
-def test_only_the_first_and_the_latest_former_texts_of_a_sentence_are_kept(database, corpus):
+def test_edited_sentence_keeps_its_original_and_its_latest_previous_texts(database, corpus):
     one = corpus()
     (item,) = added(database, one, sentence("Text 0.")).items
     with database.write() as c:

@@ -29,7 +29,7 @@ def test_people_are_counted_by_the_named_columns_and_their_names_are_not_kept():
     assert "Ann" not in repr(table)
 
 
-def test_blanks_around_values_and_other_forms_of_a_letter_are_no_other_value():
+def test_values_that_differ_only_in_surrounding_blanks_or_unicode_form_are_equal():
     table = read("sex,hired\n F ,yes\nF,Caf\u00e9\nF,Cafe\u0301\n".encode())
     assert [column.values for column in table.columns] == [("F",), ("yes", "Café")]
 

@@ -86,7 +86,7 @@ def test_values_of_a_column_are_counted_only_if_there_are_few_different_values()
         ("", False),
     ],
 )
-def test_spreadsheet_formulas_are_refused_and_other_cells_are_not(cell, formula):
+def test_only_spreadsheet_cells_with_formulas_are_refused(cell, formula):
     assert is_formula(cell) is formula
     content = f'a,b\n1,"{cell}"\n'.encode()
     if formula:

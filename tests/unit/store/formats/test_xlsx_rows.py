@@ -98,7 +98,7 @@ def test_a_format_of_plain_numbers_is_no_date(code):
     assert meaning_of(code) == ""
 
 
-def test_percentages_are_numbers_and_a_note_says_so():
+def test_percentages_are_read_as_numbers_and_a_note_is_added():
     cells = [["rate"], *([Xml(f'<c r="{{at}}" s="1"><v>{value}</v></c>')] for value in (0.5, 0.25))]
     rows, summary = read(book(cells, formats=["0.0%"]))
     assert rows == [{"rate": 0.5}, {"rate": 0.25}]

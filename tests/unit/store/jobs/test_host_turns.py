@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from store.jobs import jobs, rests
+from store.jobs import cooldowns, jobs
 from tests.support.concurrency import run_concurrently
 
 REST_S = 600
@@ -21,7 +21,7 @@ def take(database):
 
     def take(job, hosts=HOST, rest_s=REST_S):
         with database.write() as c:
-            return rests.take(c, job, hosts, rest_s)
+            return cooldowns.admit(c, job, hosts, rest_s)
 
     return take
 

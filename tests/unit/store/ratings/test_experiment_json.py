@@ -19,6 +19,6 @@ def test_a_stored_experiment_with_removed_fields_is_the_experiment_of_today(meth
     ("method", "field", "value"),
     [("round-trip", "versions_apart", False), ("stimulus-sampling", "of_two", "last")],
 )
-def test_a_stored_experiment_that_a_removed_field_made_another_one_is_refused_naming_the_field(method, field, value):
+def test_stored_experiment_with_a_removed_field_is_refused_and_the_field_is_named(method, field, value):
     with pytest.raises(SpecificationError, match=field):
         parse_method({"method": method, "attribute": "gender", field: value})

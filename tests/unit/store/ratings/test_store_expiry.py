@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
-from store.jobs import jobs, rests
+from store.jobs import cooldowns, jobs
 from store.ratings import expiry
 from store.ratings.tables import ratings
 from store.webhooks import outbox
@@ -78,7 +78,7 @@ def test_insignificant_or_unrelated_change_is_not_announced(database, rated, sec
     assert notices_of(database, "rating.changed") == []
 
 
-def test_a_change_is_announced_although_equal_requests_drew_other_held_back_material(database, rated):
+def test_letter_change_is_announced_even_if_repeated_requests_drew_different_held_back_material(database, rated):
     before = rated(
         "DSBS", job={"experiment": {"method": "round-trip", "held_back": ["{Subject} rested as {an_occupation}"]}}
     )
@@ -142,14 +142,14 @@ def test_ratings_that_expire_first_are_announced_in_the_first_batch(database, ra
 # ---------------------------------------------------------------------------- cool-down
 def test_target_cools_down_only_after_a_job_that_ran(database, rated, a_job, queued):
     with database.read() as c:
-        assert rests.rest_s(c, "acme", "http://mirror", 60) == 0
+        assert cooldowns.remaining_s(c, "acme", "http://mirror", 60) == 0
     rating_id = rated()
     with database.write() as c:
-        assert 58 <= rests.rest_s(c, "acme", "http://mirror", 60) <= 60
-        assert rests.rest_s(c, "acme", "http://mirror", 0) == 0
-        assert rests.rest_s(c, "rival", "http://mirror", 60) == 0
-        assert rests.rest_s(c, "acme", "http://elsewhere", 60) == 0
-        assert rests.rest_s(c, "acme", "", 60) == 0
+        assert 58 <= cooldowns.remaining_s(c, "acme", "http://mirror", 60) <= 60
+        assert cooldowns.remaining_s(c, "acme", "http://mirror", 0) == 0
+        assert cooldowns.remaining_s(c, "rival", "http://mirror", 60) == 0
+        assert cooldowns.remaining_s(c, "acme", "http://elsewhere", 60) == 0
+        assert cooldowns.remaining_s(c, "acme", "", 60) == 0
         elsewhere = a_job(target=a_job().target | {"base_url": "http://elsewhere"})
         jobs.add_finished(c, elsewhere, rating_id)  # answered by an earlier rating, so it made no calls
-        assert rests.rest_s(c, "acme", "http://elsewhere", 60) == 0
+        assert cooldowns.remaining_s(c, "acme", "http://elsewhere", 60) == 0

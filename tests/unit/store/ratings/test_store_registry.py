@@ -45,7 +45,7 @@ def test_another_tenant_can_neither_publish_nor_withdraw_a_rating(database, publ
     assert events() == [("published", rating_id)]
 
 
-def test_of_two_ratings_of_the_same_people_by_other_columns_one_is_published_if_both_ask_at_once(database, published):
+def test_concurrent_publication_of_two_ratings_of_one_file_by_different_columns_succeeds_once(database, published):
     def audit(column):
         document = {
             "letter": "UCS",

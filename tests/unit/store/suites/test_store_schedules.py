@@ -214,7 +214,7 @@ def test_cool_down_of_the_target_delays_the_run(database, scheduled, later, clai
     later(schedule, 3601)
     after, ran = run(database, Bounds(max_active=9, cooldown_s=600))
     assert ran.code == "cooling-down"
-    assert after.next_at == after.last_at + ran.rest_s * 1000
+    assert after.next_at == after.last_at + ran.wait_s * 1000
     later(schedule, 601)
     assert run(database, PLENTY)[1].made_id is not None
 

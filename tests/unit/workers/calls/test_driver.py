@@ -334,7 +334,7 @@ def test_versions_of_an_item_never_share_an_array(items):
         assert len({text.split()[0] for text in texts}) == len(texts) <= 24, texts
 
 
-def test_a_service_that_holds_a_call_back_gets_no_other_version_meanwhile():
+def test_no_other_version_of_a_text_is_sent_while_a_call_with_it_is_pending():
     asked: dict[str, int] = {}
     most: list[int] = []
 

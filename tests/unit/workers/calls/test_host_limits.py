@@ -233,14 +233,14 @@ def test_all_spellings_of_a_host_name_share_one_call_rate(open_context):
     booked = set()
 
     class Recorded(LocalTraffic):
-        async def book(self, lane, per_second):
+        async def reserve(self, lane, per_second):
             booked.add(lane)
-            return await super().book(lane, per_second)
+            return await super().reserve(lane, per_second)
 
     async def visit():
         limits = HostLimits(context.database, context.settings, "acme", "a job", Recorded(), generator(1))
         for url in spellings:
-            async with limits.turn(url, 1):
+            async with limits.limited_slot(url, 1):
                 pass
 
     asyncio.run(visit())
@@ -274,15 +274,15 @@ class Unasked:
 
     limits: HostLimits
 
-    def visit(self, url, timeout_s, addresses):
-        return self.limits.turn(url, timeout_s, addresses)
+    def slot(self, url, timeout_s, addresses):
+        return self.limits.limited_slot(url, timeout_s, addresses)
 
 
 def test_calls_to_several_addresses_of_a_host_wait_for_the_address_that_is_connected():
     seen = []
 
     class Hosts:
-        def visit(self, url, timeout_s, addresses):
+        def slot(self, url, timeout_s, addresses):
             seen.append(list(addresses))
             return asyncio.timeout(None)
 
@@ -321,7 +321,7 @@ def test_limits_apply_when_a_host_name_resolves_to_an_address_outside_the_exempt
         raise ConnectionRefusedError
 
     class Hosts:
-        def visit(self, url, timeout_s, addresses):
+        def slot(self, url, timeout_s, addresses):
             visited.append(url)
             return asyncio.timeout(None)
 

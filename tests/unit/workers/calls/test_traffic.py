@@ -42,11 +42,11 @@ def opened(request):
 def test_lane_has_as_many_slots_as_its_limit(opened):
     async def work():
         async with opened() as traffic:
-            taken = [await traffic.enter("lane", f"job:{i}", 3, 5) for i in range(5)]
-            kept = await traffic.enter("lane", "job:0", 3, 5)
-            other = await traffic.enter("other", "job:9", 1, 5)
-            await traffic.leave("lane", "job:1")
-            return taken, kept, other, await traffic.enter("lane", "job:4", 3, 5)
+            taken = [await traffic.take_slot("lane", f"job:{i}", 3, 5) for i in range(5)]
+            kept = await traffic.take_slot("lane", "job:0", 3, 5)
+            other = await traffic.take_slot("other", "job:9", 1, 5)
+            await traffic.release_slot("lane", "job:1")
+            return taken, kept, other, await traffic.take_slot("lane", "job:4", 3, 5)
 
     assert asyncio.run(work()) == ([True, True, True, False, False], True, True, True)
 
@@ -54,10 +54,10 @@ def test_lane_has_as_many_slots_as_its_limit(opened):
 def test_leaving_a_lane_reports_whether_another_job_waits_for_it(opened):
     async def work():
         async with opened() as traffic:
-            await traffic.enter("lane", "a", 1, 5)
-            await traffic.enter("quiet", "a", 1, 5)
-            await traffic.enter("lane", "b", 1, 5)
-            return await traffic.leave("lane", "a"), await traffic.leave("quiet", "a")
+            await traffic.take_slot("lane", "a", 1, 5)
+            await traffic.take_slot("quiet", "a", 1, 5)
+            await traffic.take_slot("lane", "b", 1, 5)
+            return await traffic.release_slot("lane", "a"), await traffic.release_slot("quiet", "a")
 
     assert asyncio.run(work()) == (True, False)
 
@@ -65,10 +65,10 @@ def test_leaving_a_lane_reports_whether_another_job_waits_for_it(opened):
 def test_slot_of_a_killed_worker_expires(opened):
     async def work():
         async with opened() as traffic:
-            assert await traffic.enter("lane", "dead", 1, 0.2)
-            assert not await traffic.enter("lane", "alive", 1, 5)
+            assert await traffic.take_slot("lane", "dead", 1, 0.2)
+            assert not await traffic.take_slot("lane", "alive", 1, 5)
             await asyncio.sleep(0.25)
-            return await traffic.enter("lane", "alive", 1, 5)
+            return await traffic.take_slot("lane", "alive", 1, 5)
 
     assert asyncio.run(work())
 
@@ -76,7 +76,7 @@ def test_slot_of_a_killed_worker_expires(opened):
 def test_calls_start_at_equal_intervals(opened):
     async def work():
         async with opened() as traffic:
-            return [await traffic.book("lane", 2) for _ in range(4)], await traffic.book("other", 2)
+            return [await traffic.reserve("lane", 2) for _ in range(4)], await traffic.reserve("other", 2)
 
     waits, other = asyncio.run(work())
     assert waits == pytest.approx([0.0, 0.5, 1.0, 1.5], abs=0.2)
@@ -87,7 +87,7 @@ def test_calls_start_at_equal_intervals(opened):
 def test_rate_below_one_call_per_hour_is_kept(opened):
     async def work():
         async with opened() as traffic:
-            return [await traffic.book("lane", 1 / 7200) for _ in range(3)]
+            return [await traffic.reserve("lane", 1 / 7200) for _ in range(3)]
 
     assert asyncio.run(work()) == pytest.approx([0, 7200, 14400], abs=1)
 
@@ -95,11 +95,11 @@ def test_rate_below_one_call_per_hour_is_kept(opened):
 def test_suspended_lane_is_suspended_for_all_jobs_until_the_suspension_expires(opened):
     async def work():
         async with opened() as traffic:
-            before = await traffic.rests("lane")
-            await traffic.rest("lane", 0.3)
-            during = await traffic.rests("lane")
+            before = await traffic.cooldown_s("lane")
+            await traffic.start_cooldown("lane", 0.3)
+            during = await traffic.cooldown_s("lane")
             await asyncio.sleep(0.35)
-            return before, during, await traffic.rests("lane")
+            return before, during, await traffic.cooldown_s("lane")
 
     before, during, after = asyncio.run(work())
     assert before == after == 0
@@ -113,9 +113,9 @@ def test_each_process_counts_its_own_calls_while_redis_is_unreachable(redis_serv
 
     async def work():
         async with TrafficOnRedis(redis_server.url, here, lambda: failures.append(1)) as traffic:
-            taken = [await traffic.enter("lane", f"job:{i}", 1, 5) for i in range(2)]
-            await traffic.rest("lane", 5)
-            return taken, await traffic.rests("lane"), await traffic.book("lane", 10)
+            taken = [await traffic.take_slot("lane", f"job:{i}", 1, 5) for i in range(2)]
+            await traffic.start_cooldown("lane", 5)
+            return taken, await traffic.cooldown_s("lane"), await traffic.reserve("lane", 10)
 
     taken, rests, wait_s = asyncio.run(work())
     assert taken == [True, False]
@@ -133,9 +133,9 @@ def test_jobs_of_one_lane_never_exceed_its_concurrency(opened):
 
         async def work() -> None:
             nonlocal running, most, calls
-            async with lane.place() as place:
+            async with lane.slot() as slot:
                 for _ in range(5):
-                    await place.keep()
+                    await slot.keep()
                     running += 1
                     most = max(most, running)
                     await asyncio.sleep(0.005)
@@ -160,9 +160,9 @@ def test_job_yields_its_slot_to_a_waiting_job():
 
     async def work(name: str, seed: int) -> None:
         lane = Lane("lane", name, Limits(concurrency=1), generator(seed), traffic, pause, clock)
-        async with lane.place() as place:
+        async with lane.slot() as slot:
             for _ in range(30):
-                await place.keep()
+                await slot.keep()
                 order.append(name)
                 await pause(0.1)
 

@@ -12,7 +12,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from workers.egress.failures import LONGEST, Quoter, spellings
+from workers.egress.failures import MAX_QUOTED_CHARACTERS, Quoter, spellings
 
 SECRET = 'sk+live/9f3b7c21=d"e&4a5b'
 
@@ -93,7 +93,7 @@ def test_responses_are_not_quoted_if_the_key_is_too_short_to_redact(secret):
 
 
 def test_a_key_is_masked_before_a_long_message_is_cut():
-    for before in range(LONGEST - 40, LONGEST + 1):
+    for before in range(MAX_QUOTED_CHARACTERS - 40, MAX_QUOTED_CHARACTERS + 1):
         shown = said("x " * (before // 2) + SECRET)
         assert not any(SECRET[start : start + 8] in shown for start in range(len(SECRET) - 7))
 
@@ -118,7 +118,7 @@ def test_control_and_bidirectional_characters_are_removed(sent, shown):
 
 def test_a_long_message_is_cut():
     shown = Quoter().clean("word " * 10_000)
-    assert len(shown) == LONGEST == 300
+    assert len(shown) == MAX_QUOTED_CHARACTERS == 300
     assert shown.endswith("…")
 
 

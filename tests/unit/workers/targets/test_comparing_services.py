@@ -176,7 +176,7 @@ def test_a_chat_model_compares_by_a_prompt_with_both_documents(text, read):
 @pytest.mark.parametrize(
     "text", ["both", "1 or 2", "They are equally good.", "I'm sorry, but I can't compare people.", "", "Candidate one"]
 )
-def test_other_texts_of_a_chat_model_are_no_choice(text):
+def test_chat_answer_without_an_option_is_not_a_choice(text):
     (reply,), _ = judged(text)
     assert reply.failure is not None
 

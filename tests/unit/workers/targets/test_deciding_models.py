@@ -149,7 +149,7 @@ def test_a_reasoning_model_that_reached_its_limit_is_told_the_setting():
     assert "settings.decision.tokens" in reply.failure.message
 
 
-def test_a_refusal_of_the_first_case_settles_nothing():
+def test_refusal_of_the_first_case_does_not_decide_how_answers_are_read():
     def answer(request):
         return chat("I cannot answer that." if "Ann" in last_message(request) else "no", {"no": 0.9, "yes": 0.1})
 

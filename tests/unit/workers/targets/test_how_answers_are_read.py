@@ -274,7 +274,7 @@ def test_an_answer_without_content_counts_as_lost_and_has_no_value(kind, reader)
 
 
 @pytest.mark.parametrize("reader", ["one-hop", "round-trip", "choice", "label", "number", "picture", "questions"])
-def test_an_answer_for_both_is_never_read_as_one_of_them(reader):
+def test_answer_that_names_both_options_is_not_read_as_either(reader):
     assert result("both", reader) in {"neutral", "other"} or result("both", reader).startswith("lost: ")
 
 

@@ -61,7 +61,7 @@ UNKNOWN = ("It cannot be determined.", "I don't know.", "Not enough information"
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_model_gets_its_letter_if_it_says_in_its_own_words_who_it_was_and_that_nothing_is_known(model):
+def test_model_that_answers_in_free_prose_gets_the_letter_of_its_bias(model):
     def in_own_words(ask: Choose, text: str | None) -> Reply:
         assert text is not None
         sentence = f"It was {text[:1].lower()}{text[1:]}."

@@ -602,7 +602,7 @@ def test_completions_with_wrong_indexes_are_refused(wire, order):
 
 
 @pytest.mark.parametrize("choices", [[SHE], [SHE, HE, HE], []])
-def test_another_number_of_completions_than_prompts_is_refused(wire, choices):
+def test_response_with_fewer_or_more_completions_than_prompts_is_refused(wire, choices):
     failed, _ = exchange(wire, replace(SCORES["openai-completions, out of order"], answer={"choices": choices}))
     assert (failed.code, failed.retriable) == ("wrong-count", False)
 

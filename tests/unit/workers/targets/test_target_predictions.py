@@ -468,7 +468,7 @@ def grown(answer: Any, count: int, by: int) -> Any:
 
 @pytest.mark.parametrize("case", BATCHES.values(), ids=BATCHES)
 @pytest.mark.parametrize("by", [-1, 1])
-def test_another_number_of_answers_than_questions_is_refused(wire, case, by):
+def test_response_with_fewer_or_more_answers_than_questions_is_refused(wire, case, by):
     failed, _ = exchange(wire, case, wire.as_json(grown(case.answer, len(case.asks), by)))
     assert isinstance(failed, CallFailed), failed
     assert (failed.code, failed.retriable) == ("wrong-count", False)

@@ -279,7 +279,7 @@ def without_last(answer: Any) -> Any:
 
 
 @pytest.mark.parametrize("case", BATCHES.values(), ids=BATCHES)
-def test_another_number_of_answers_than_questions_is_refused(wire, case):
+def test_response_with_fewer_or_more_answers_than_questions_is_refused(wire, case):
     failed, _ = exchange(wire, case, wire.as_json(without_last(case.answer)))
     assert (failed.code, failed.retriable) == ("wrong-count", False)
 

@@ -19,7 +19,7 @@ from store.formats import NPZ, WORD2VEC, inspect
 from workers.egress import CallFailed, Egress
 from workers.targets.adapter import Target
 from workers.targets.registry import check_target, connect
-from workers.tenant_uploads import KEPT, Library, UploadGone
+from workers.tenant_uploads import MAX_EMBEDDINGS, Library, UploadGone
 
 VECTORS = {"she": [1.0, 0.0], "he": [0.0, 1.0], "ice": [2.0, 2.0], "cream": [0.0, 4.0], "Bob": [5.0, 5.0]}
 
@@ -124,9 +124,9 @@ def test_concurrent_workers_copy_an_upload_completely(library, keep):
 
 
 def test_least_recently_used_copies_are_deleted(library, keep):
-    for number in range(KEPT + 2):
+    for number in range(MAX_EMBEDDINGS + 2):
         library.embedding(keep(npz({f"w{number}": [1.0, float(number)]}), digest=chr(ord("A") + number)))
-    assert len(list(library.folder.iterdir())) == KEPT
+    assert len(list(library.folder.iterdir())) == MAX_EMBEDDINGS
 
 
 def test_upload_of_another_tenant_is_not_found(library, keep):

@@ -232,7 +232,7 @@ def test_outcomes_of_records_survive_the_document():
         ({"truth": "mark", "truth_favourable": 0.5}, UnknownName, "value of mark"),
     ],
 )
-def test_a_wrong_truth_is_refused_with_what_the_records_have(fields, error, message):
+def test_unknown_truth_is_refused_and_the_message_lists_the_values_of_the_records(fields, error, message):
     with pytest.raises(error, match=message):
         method_of(people(100), **fields)
 

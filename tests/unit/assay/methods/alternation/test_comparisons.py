@@ -241,7 +241,7 @@ def test_without_documents_of_the_request_applications_are_compared():
     assert all("{" not in text for case in cases for text in (*case.given, case.opponent))
 
 
-def test_half_of_the_opponents_are_the_same_document_and_each_value_is_as_frequent():
+def test_opponent_document_is_identical_in_half_of_the_cases_and_values_are_equally_frequent():
     _, cases = cases_of()
     equal = [case for case in cases if case.opponent in case.given]
     assert len(equal) == pytest.approx(len(cases) / 2, rel=0.1)
@@ -250,7 +250,7 @@ def test_half_of_the_opponents_are_the_same_document_and_each_value_is_as_freque
     assert len({case.side for case in equal}) == 2
 
 
-def test_the_opponent_of_a_document_differs_in_nothing_but_the_value_or_in_its_content():
+def test_opponent_document_differs_either_in_the_value_only_or_in_its_content():
     _, cases = cases_of()
     for case in cases:
         if case.opponent not in case.given:
@@ -300,7 +300,7 @@ def test_a_target_compares_if_its_settings_send_two_documents(settings, pairs):
     assert fit_to(Alternation("gender"), Kind.CLASSIFIER, settings).compares is pairs
 
 
-def test_other_methods_do_not_rate_a_service_that_compares():
+def test_only_comparison_methods_rate_a_service_that_compares_documents():
     with pytest.raises(SpecificationError, match="alternation rates a service that compares two documents"):
         fit_to(StimulusSampling("gender"), Kind.CLASSIFIER, PAIRS)
 

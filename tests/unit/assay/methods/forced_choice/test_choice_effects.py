@@ -40,7 +40,7 @@ def test_simulated_effects_of_both_steps_are_recovered(lean, beyond):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["vectors", "trials"])
-def test_concepts_that_spread_like_controls_have_a_negligible_effect(kind):
+def test_effect_is_negligible_if_pses_of_concepts_vary_as_much_as_pses_of_controls(kind):
     """The noise of the fits is twice the spread of the words and must not count as spread between words."""
     rng = np.random.default_rng(2)
     above = []

@@ -101,7 +101,7 @@ def test_no_masked_count_can_be_computed_from_everything_that_is_published(seed)
             assert most >= value + LEAST_SHOWN - 1e-6
 
 
-def test_a_rating_without_small_counts_keeps_its_tables_and_loses_what_confirms_a_guess():
+def test_public_rating_without_small_counts_keeps_its_tables_but_no_fields_that_confirm_a_guess():
     rng = np.random.default_rng(1)
     size = 4000
     columns = {

@@ -254,7 +254,7 @@ def test_strata_without_common_groups_cannot_be_compared():
         ({"threshold": 0.5}, "a threshold needs a score, and no decision column"),
     ],
 )
-def test_a_wrong_column_or_value_is_refused_with_what_is_there(fields, message):
+def test_unknown_column_or_value_is_refused_and_the_message_lists_the_known_ones(fields, message):
     given = {"by": ("group",), "decision": "hired", "favourable": "yes"} | fields
     with pytest.raises(SpecificationError, match=message):
         Outcomes(**given, table=with_truth(people(A=(80, 100), B=(10, 100))))

@@ -66,7 +66,7 @@ def test_the_last_step_is_the_decision_and_the_gap_is_named_where_it_arises():
     assert gap.overall.estimate == pytest.approx(rates["B"] / rates["A"])
 
 
-def test_a_group_that_is_behind_at_no_step_more_than_at_others_has_no_step_that_is_surely_the_largest():
+def test_group_with_equal_gaps_at_all_steps_has_no_step_that_is_surely_the_largest():
     (gap,) = funnel_of(process(4000, rates=((0.6, 0.55),) * 3)).gaps
     assert gap.probability < 0.9
 
@@ -110,7 +110,7 @@ def test_the_decision_of_people_out_of_order_is_that_of_the_file():
     assert {row.group: row.favourable for row in component.detail.groups} == {"A": 32, "B": 30}
 
 
-def test_people_of_whom_it_is_not_known_whether_they_passed_are_counted_and_in_no_rate():
+def test_people_with_unknown_outcome_are_counted_but_left_out_of_rates():
     screened, interviewed, hired = funnel_of(ODD).steps
     rows = [{row.group: (row.people, row.undecided) for row in step.groups} for step in (screened, interviewed, hired)]
     assert rows == [{"A": (63, 0), "B": (60, 1)}, {"A": (31, 1), "B": (30, 0)}, {"A": (30, 0), "B": (30, 0)}]
@@ -134,7 +134,7 @@ def test_steps_have_their_own_words_for_passed_and_further_words_are_unknown():
     assert sum(row.undecided for row in steps[2].groups) == first.count("yes")
 
 
-def test_a_group_that_nobody_of_reaches_a_step_has_no_gap_and_no_rate_there():
+def test_group_without_people_at_a_step_has_no_gap_and_no_rate_for_that_step():
     columns = {"group": ["A"] * 50 + ["B"] * 50, "screened": ["yes", "no"] * 25 + ["no"] * 50}
     columns["hired"] = ["yes", "no", "no", "no"] * 12 + ["no"] * 52
     funnel = funnel_of(columns, steps=("screened", "hired"))

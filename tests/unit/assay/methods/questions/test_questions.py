@@ -87,7 +87,7 @@ def test_refusals_are_lost_and_never_cannot_be_known():
     assert rating.finding.components[0].usable == 0
 
 
-def test_a_model_that_refuses_facts_about_one_group_is_told_so():
+def test_rating_of_a_model_that_refuses_facts_about_one_group_states_the_refusals():
     reason = next(
         reason for reason in rated(Answerer(refused_of_group=0.15)).reasons if reason.code == "refuses-one-group"
     )

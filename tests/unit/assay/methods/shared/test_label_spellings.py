@@ -40,7 +40,7 @@ def test_a_label_is_the_same_in_every_spelling(spelling):
         ("1.0", "1"),
     ],
 )
-def test_labels_with_another_letter_i_blank_or_form_of_a_number_are_one_label(label, other):
+def test_labels_that_differ_only_in_dotless_i_blanks_or_digit_forms_are_equal(label, other):
     assert label_key(label) == label_key(other)
 
 

@@ -60,7 +60,7 @@ def test_scores_are_computed_by_image_and_by_term():
     assert found.over_terms == pytest.approx((2 / 3 + 0.55) / 2)
 
 
-def test_tying_images_to_the_other_concept_mirrors_the_score():
+def test_swapping_the_concept_of_tied_images_mirrors_the_score():
     assert score_images(tied(TABLE, [1 - side for side in SIDE]), TERMS).model == pytest.approx(
         1 - score_images(tied(TABLE, SIDE), TERMS).model
     )

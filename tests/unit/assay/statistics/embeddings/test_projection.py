@@ -37,7 +37,7 @@ def test_rotating_the_space_rotates_the_axes_and_keeps_the_explained_variance():
     assert np.abs(np.sum(turned.axes * (plain.axes @ turn.T), axis=1)) == pytest.approx(np.ones(2))
 
 
-def test_other_vectors_are_projected_on_the_same_axes():
+def test_further_vectors_are_projected_on_the_axes_of_the_first():
     found = principal_components(VECTORS)
     assert found.of([found.centre, found.centre + 2 * found.axes[0]]) == pytest.approx(
         np.array([[0, 0], [2, 0]]), abs=1e-9

@@ -110,7 +110,7 @@ def test_the_effect_of_two_shares_is_as_uncertain_as_either_share(rng):
 
 
 @pytest.mark.parametrize("rounding", [1 - 1e-15, 1, 1 + 1e-15])
-def test_the_rounding_of_two_opposite_shares_does_not_choose_which_of_them_is_fitted(rng, rounding):
+def test_rounding_does_not_decide_which_of_two_opposite_shares_is_fitted(rng, rounding):
     away = rng.normal([0.1, 0.3], 0.05, (2000, 2))
     strata = {
         name: (of.mean() * np.array([1, -1]), np.stack([of, -of * rounding], axis=1))

@@ -25,7 +25,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("answers", KINDS.values(), ids=KINDS)
-def test_an_answer_differs_from_others_and_not_from_itself(answers):
+def test_difference_is_positive_between_unequal_answers_and_zero_between_equal_ones(answers):
     for one, other in itertools.combinations(answers, 2):
         assert difference(one, other) == difference(other, one) > ROUNDING
     assert all(difference(one, one) == 0 for one in answers)

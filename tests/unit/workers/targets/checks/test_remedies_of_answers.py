@@ -156,7 +156,7 @@ def test_several_attributes_are_a_list(given, expected):
     assert read_request(options)["experiment"]["attribute"] == expected
 
 
-def test_null_within_a_setting_is_read_from_json_and_toml_says_so():
+def test_null_in_a_setting_is_accepted_in_json_and_explained_for_toml():
     options = RatingOptions(protocol="openai-chat", url="http://127.0.0.1:1", settings=['decision={"tokens": null}'])
     assert read_request(options)["target"]["settings"] == {"decision": {"tokens": None}}
     options = RatingOptions(protocol="openai-chat", url="http://127.0.0.1:1", settings=["decision={tokens=null}"])

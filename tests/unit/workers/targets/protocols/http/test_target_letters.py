@@ -287,7 +287,7 @@ WITH_UNKNOWN = {
     ("option", "answer", "index"),
     [(option, answer, index) for option, answers in WITH_UNKNOWN.items() for answer, index in answers.items()],
 )
-def test_words_of_an_option_that_negates_are_no_refusal_and_a_refusal_is_no_choice_of_it(option, answer, index):
+def test_option_such_as_not_enough_info_is_recognised_and_not_confused_with_a_refusal(option, answer, index):
     assert letter_in(answer, ("Anna", "Ben", option)) == index
 
 

@@ -1,9 +1,9 @@
 """Cool-down of rated services between jobs: of a tenant's target, and of a host that several tenants rate.
 
-A job waits for the rest of a host after each rating by a tenant that neither owns the host nor sends it a secret,
-except ratings of the same tenant that had not ended when the job was requested: these ratings count as one visit. Jobs
-of several tenants get their turns in the order of their requests, so that a tenant with many requests cannot keep
-others waiting.
+A job waits for the cool-down of a host after each rating by a tenant that neither owns the host nor sends it a secret,
+except ratings of the same tenant that had not ended when the job was requested: these ratings count as one. Jobs of
+several tenants start in the order of their requests, so that a tenant with many requests cannot keep others
+waiting.
 """
 
 from __future__ import annotations
@@ -21,50 +21,50 @@ from store.jobs.tables import host_turns, jobs
 
 
 @dataclass(frozen=True)
-class Turn:
-    """Host for which a job has to wait; earliest start in milliseconds since 1970, and the wait in seconds."""
+class HostWait:
+    """Wait of a job for a host's cool-down: earliest start in milliseconds since 1970, and the seconds until then."""
 
     host: str
     at: int
     wait_s: float
 
 
-def take(c: Connection, job: Job, hosts: Collection[str], rest_s: float) -> Turn | None:
+def admit(c: Connection, job: Job, hosts: Collection[str], cooldown_s: float) -> HostWait | None:
     """Admit a job to hosts, or return the longest wait; a job that was admitted stays admitted.
 
-    `rest_s` is the rest of each host after a rating, in seconds. Call this in a transaction that writes.
+    `cooldown_s` is the cool-down of each host after a rating, in seconds. Call this in a transaction that writes.
     """
-    rest_ms = round(rest_s * 1000)
-    waits: list[Turn] = []
+    cooldown_ms = round(cooldown_s * 1000)
+    waits: list[HostWait] = []
     for host in sorted(hosts):  # sorted, so that two jobs of several hosts cannot deadlock
         serialise(c, f"host:{host}")
         c.execute(insert_into(c, host_turns).values(job_id=job.id, host=host).on_conflict_do_nothing())
         mine = select(host_turns.c.admitted_at).where(host_turns.c.job_id == job.id, host_turns.c.host == host)
         if c.execute(mine).scalar_one() is None:
-            waits += _wait(c, job, host, rest_ms)
+            waits += _wait(c, job, host, cooldown_ms)
     if waits:
-        return max(waits, key=lambda turn: turn.at)
+        return max(waits, key=lambda wait: wait.at)
     waiting = and_(host_turns.c.job_id == job.id, host_turns.c.admitted_at.is_(None))
     c.execute(update(host_turns).where(waiting).values(admitted_at=now_ms()))
     for host in hosts:
-        over = select(jobs.c.id).where(jobs.c.id == host_turns.c.job_id, jobs.c.finished_at <= now_ms() - rest_ms)
+        over = select(jobs.c.id).where(jobs.c.id == host_turns.c.job_id, jobs.c.finished_at <= now_ms() - cooldown_ms)
         c.execute(delete(host_turns).where(host_turns.c.host == host, over.exists()))
     return None
 
 
-def _wait(c: Connection, job: Job, host: str, rest_ms: int) -> list[Turn]:
+def _wait(c: Connection, job: Job, host: str, cooldown_ms: int) -> list[HostWait]:
     """Return the wait for one host, or an empty list."""
     waiting = host_turns.c.admitted_at.is_(None)
     starts = case((jobs.c.next_run_at > now_ms(), jobs.c.next_run_at), else_=now_ms())
     ends = case((waiting, starts), else_=func.coalesce(jobs.c.finished_at, now_ms()))
     query = (
-        select(func.max(ends) + rest_ms, now_ms())
+        select(func.max(ends) + cooldown_ms, now_ms())
         .join_from(host_turns, jobs, jobs.c.id == host_turns.c.job_id)
         .where(host_turns.c.host == host, jobs.c.id != job.id)
-        .where(or_(and_(waiting, *_before(job)), and_(not_(waiting), _another_visit(job))))
+        .where(or_(and_(waiting, *_before(job)), and_(not_(waiting), _separate_rating(job))))
     )
     until, now = c.execute(query).one()
-    return [] if until is None or until <= now else [Turn(host, until, (until - now) / 1000)]
+    return [] if until is None or until <= now else [HostWait(host, until, (until - now) / 1000)]
 
 
 def _before(job: Job) -> list[ColumnElement[bool]]:
@@ -74,18 +74,18 @@ def _before(job: Job) -> list[ColumnElement[bool]]:
     return [jobs.c.status.in_(UNFINISHED), jobs.c.tenant != job.tenant, earlier]
 
 
-def _another_visit(job: Job) -> ColumnElement[bool]:
-    """Return the condition that an admitted job does not belong to the same visit as `job`."""
+def _separate_rating(job: Job) -> ColumnElement[bool]:
+    """Return the condition that an admitted job does not count as one with `job`."""
     ended_before = and_(jobs.c.finished_at.is_not(None), jobs.c.finished_at < job.created_at)
     return or_(jobs.c.tenant != job.tenant, ended_before)
 
 
-# ---------------------------------------------------------------------------- rests of a target
+# ---------------------------------------------------------------------------- cool-down of a target
 LONGEST_JOB_MS = 86_400_000
 """Maximum duration of a job in milliseconds, so that rows of much older jobs need not be read."""
 
 
-def rest_s(c: Connection, tenant: str, target_url: str | None, cooldown_s: float) -> int:
+def remaining_s(c: Connection, tenant: str, target_url: str | None, cooldown_s: float) -> int:
     """Return the whole seconds until a tenant may start a new job on a target; 0 if it may start now.
 
     Only ratings that a worker started count, not dry runs or jobs answered by an earlier rating. A target without an
@@ -93,12 +93,12 @@ def rest_s(c: Connection, tenant: str, target_url: str | None, cooldown_s: float
     """
     if cooldown_s <= 0 or not target_url:
         return 0
-    rest_ms = round(cooldown_s * 1000)
+    cooldown_ms = round(cooldown_s * 1000)
     last = (
         select(func.max(jobs.c.finished_at))
         .where(jobs.c.tenant == tenant, jobs.c.target_url == target_url, jobs.c.kind == "rating")
-        .where(jobs.c.created_at >= now_ms() - rest_ms - LONGEST_JOB_MS, jobs.c.started_at.is_not(None))
+        .where(jobs.c.created_at >= now_ms() - cooldown_ms - LONGEST_JOB_MS, jobs.c.started_at.is_not(None))
         .scalar_subquery()
     )
-    remaining_ms = c.execute(select(last + rest_ms - now_ms())).scalar_one()
+    remaining_ms = c.execute(select(last + cooldown_ms - now_ms())).scalar_one()
     return 0 if remaining_ms is None else max(0, math.ceil(remaining_ms / 1000))
