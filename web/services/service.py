@@ -16,8 +16,6 @@ MOST_ENTRIES = 50
 MOST_MEASURED = 12
 """Maximum number of ratings whose documents are read for the matrix."""
 
-Entry = Json
-
 
 @dataclass(frozen=True)
 class Service:
@@ -29,13 +27,13 @@ class Service:
     """Name, kind, protocol, address (``base_url``) and settings."""
     saved: Json | None
     """The saved target (``GET /v1/targets/{id}``)."""
-    entries: Sequence[Entry]
+    entries: Sequence[Json]
     """Ratings, newest first. Only a saved service's have probabilities and the change ``since`` the previous rating."""
     more: bool
     """Whether there are older ratings."""
 
     @property
-    def newest(self) -> Sequence[Entry]:
+    def newest(self) -> Sequence[Json]:
         """The newest rating of each method and attribute that was not withdrawn."""
         standing = [entry for entry in self.entries if entry["withdrawn"] is None]
         first = {(entry["attribute"], entry["method"]): entry for entry in reversed(standing)}
@@ -68,7 +66,7 @@ MOST_RATED = 200
 """Number of services in the overview, and of ratings that a search reads."""
 
 
-async def find_rated(api: Api, **filters: str) -> tuple[list[Entry], bool]:
+async def find_rated(api: Api, **filters: str) -> tuple[list[Json], bool]:
     """List the newest rating of each service of the caller that passes the filters; whether these are all."""
     if not any(filters.values()):
         rows = (await api.get("/v1/overview"))["targets"]
@@ -78,7 +76,7 @@ async def find_rated(api: Api, **filters: str) -> tuple[list[Entry], bool]:
     return list(newest.values())[::-1], not listing["next_cursor"]
 
 
-async def read_matrix(visit: Visit, newest: Sequence[Entry]) -> JsonObject:
+async def read_matrix(visit: Visit, newest: Sequence[Json]) -> JsonObject:
     """Return the newest ratings by attribute and method, with their components (such as languages)."""
     cells = {}
     for entry in newest[:MOST_MEASURED]:
@@ -91,9 +89,9 @@ async def read_matrix(visit: Visit, newest: Sequence[Entry]) -> JsonObject:
     }
 
 
-def lines(entries: Iterable[Entry]) -> Iterator[JsonObject]:
+def lines(entries: Iterable[Json]) -> Iterator[JsonObject]:
     """Yield a history chart for each method and attribute with at least two ratings that were not withdrawn."""
-    series: dict[tuple[str, str], list[Entry]] = {}
+    series: dict[tuple[str, str], list[Json]] = {}
     for entry in entries:
         if entry["withdrawn"] is None:
             series.setdefault((entry["method"], entry["attribute"]), []).append(entry)
@@ -111,7 +109,7 @@ def lines(entries: Iterable[Entry]) -> Iterator[JsonObject]:
 
 
 def line_of(
-    entries: Sequence[Entry], sizes: Iterable[EffectDocument], axis: str, key: str, limit: float | None = None
+    entries: Sequence[Json], sizes: Iterable[EffectDocument], axis: str, key: str, limit: float | None = None
 ) -> Markup | None:
     """Draw ratings, newest first, as a line of a number of each; ``None`` for fewer than two."""
     moments = [

@@ -13,7 +13,7 @@ from itertools import product
 from assay.catalog.labour import Occupation
 from assay.catalog.person_grammar import grammars
 from assay.catalog.source_languages import source_language
-from assay.model import Probe, Reply
+from assay.model import Probe, Reply, Translate
 
 Gender = Callable[[Occupation, str], str]
 Form = Callable[[str, str, str], str]
@@ -92,6 +92,7 @@ def translator(
     }
 
     def answer(probe: Probe) -> Reply:
+        assert isinstance(probe.ask, Translate)
         text = probe.ask.text
         occupation, number, place = sent[text]
         chosen = gender(occupation, text)
