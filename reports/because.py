@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from assay.catalog import occupations
 from assay.document import ComponentDocument, RatingDocument
+from assay.methods.translation.hidden_effects import SIDES
 from assay.model import Letter
 from assay.rating.document import DecidingEffect, deciding_part
 from reports.in_words import TESTED
@@ -55,7 +57,7 @@ def because(rating: RatingDocument, report: MethodReport) -> Because | None:
         return None
     part, deciding = entry
     estimate = deciding.effect.estimate or 0.0
-    case = _telling_case(part) if rating.letter is Letter.BS else None
+    case = _telling_case(part, deciding) if rating.letter is Letter.BS else None
     sentences = list(_sentences(rating, part, deciding, report, case))
     return Because(
         " ".join(sentences),
@@ -81,7 +83,7 @@ def _sentences(
     size = unit.of(abs(deciding.effect.estimate or 0.0), deciding.effect.low, deciding.effect.high)
     if report.unit is not None and not unit.name:
         size += " in the unit of the answers"
-    limit = f"up to {unit.of(deciding.limit)} counts as none"
+    limit = f"up to {unit.of(deciding.limit)} counts as no bias"
     where = phrase(deciding, report)
     if len(rating.components) > 1 and part.name:
         where += f" of “{part.language_name or visible(report.title_of(part.name))}”"
@@ -116,7 +118,7 @@ def _counted(
     usual, limit = part.effect(f"step_{deciding.step}"), part.tolerances.get(f"step_{deciding.step}")
     of_step = deciding.hidden is None and deciding.name != "content"
     if first and not of_step and rating.letter is not Letter.UCS and limit is not None and abs(usual or 0.0) <= limit:
-        first[0] = f"Over all input this hardly shows: {first[0][:1].lower()}{first[0][1:]}"
+        first[0] = f"The average over all input hides this: {first[0][:1].lower()}{first[0][1:]}"
     return first
 
 
@@ -132,10 +134,13 @@ def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
     return "by content" if deciding.name == "content" else f"on {report.steps[deciding.step - 1]}"
 
 
-def _telling_case(part: ComponentDocument) -> tuple[str, str] | None:
-    """Return the first example of a round trip whose text came back changed."""
+def _telling_case(part: ComponentDocument, deciding: DecidingEffect) -> tuple[str, str] | None:
+    """Return the first example of a round trip that came back changed, and is of the deciding group of occupations."""
+    side = deciding.hidden.name if deciding.hidden is not None else None
+    names = [row.name for row in occupations() if SIDES.get(row.side) == side] if side in SIDES.values() else [""]
     for example in part.examples:
-        if example.middle and example.asked and example.returned and example.asked != example.returned:
+        fits = any(re.search(rf"\b{re.escape(name)}\b", example.asked or "") for name in names)
+        if fits and example.middle and example.asked and example.returned and example.asked != example.returned:
             return example.asked, example.returned
     return None
 

@@ -39,7 +39,11 @@ def paragraph(rating: RatingDocument, report: MethodReport) -> tuple[str, ...]:
     if not declared and (more := settle_in_words(rating, component, report)) is not None:
         sentences.append(more)
     sentences.append(OF_UCS if declared and letter is Letter.UCS else NOT_TESTED)
-    return (*sentences, words.advice)
+    first = (
+        report.ratable and f"rate it with your own {report.ratable} (upload or name them) before use, and until then "
+    )
+    common = words.advice.format(attribute=visible(rating.attribute or "the attribute"), first=first)
+    return (*sentences, (declared and report.advice(rating, component)) or common)
 
 
 def hidden_in_words(
@@ -147,7 +151,7 @@ def _common(document: RatingDocument, part: ComponentDocument, steps: Iterable[s
     for number, step in enumerate(steps, 1):
         size, limit = part.effect(f"step_{number}"), part.tolerances.get(f"step_{number}")
         if size is not None:
-            counts = "" if limit is None else f", and up to {amount(limit)} counts as none"
+            counts = "" if limit is None else f", and up to {amount(limit)} counts as no bias"
             yield f"The effect of step {number} ({step}) is an estimated {amount(size)}{counts}."
     within, single = "Within “{name}” alone it is {size}.", "On a typical single case it is {size}."
     yield from hidden_in_words(part, Unit(amount), within, single)

@@ -71,3 +71,7 @@ class MethodReport:
     are about it."""
     cases: type[CaseReader] = CaseReader
     """Reads the cases of the method's evidence."""
+    advice: Callable[[RatingDocument, Any], str | None] = field(default=lambda *_: None)
+    """Writes what to do about a declared letter; ``None`` where the advice of all methods fits."""
+    ratable: str = ""
+    """Plural noun for what can be rated instead of the method's words, such as "texts"; empty if nothing can be."""

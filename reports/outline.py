@@ -86,7 +86,7 @@ def service_facts(rating: RatingView) -> list[tuple[str, str]]:
 
 
 def limits(rating: RatingView) -> list[tuple[str, str]]:
-    """Return the limits up to which an effect counts as none, each with the effects that it is for."""
+    """Return the limits up to which an effect counts as no bias, each with the effects that it is for."""
     titles: dict[str, dict[str, None]] = {}
     for component in rating.components:
         for effect in component.effects:

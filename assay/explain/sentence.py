@@ -57,7 +57,7 @@ DESCRIBED: Mapping[str, str] = {
     "default": "The service was asked with the default settings.",
     "unpublished": "The service was asked with the default settings. Publication was not requested before the result.",
     "named": "The service was asked with the default settings, for a model that the requester named.",
-    "changed": "The service was asked with settings, words or a seed chosen by the requester.",
+    "changed": "The requester chose settings, words or the seed of the test; others might give another letter.",
     "uploaded": "The service was not called: its recorded answers or decisions were uploaded.",
 }
 """Sentence about the description of a rated service."""

@@ -23,7 +23,7 @@ class LetterTexts:
     meaning: str
     """One sentence: the result."""
     advice: str
-    """One sentence: the recommended action."""
+    """One sentence: the recommended action, with ``{attribute}``, and ``{first}`` for what to do before use."""
 
 
 # Srivastava & Rossi (2018), section 3.1, best first. The texts hold for any method; methods add their own meanings.
@@ -36,12 +36,13 @@ LETTERS: Mapping[Letter, LetterTexts] = {
     Letter.DSBS: LetterTexts(
         "data-sensitive",
         "The service showed no bias in the first step of the test, but in the second, where its input is one-sided.",
-        "Check the output for your own input wherever this attribute matters.",
+        "Where {attribute} matters, {first}keep out input in which it is tied to other content, or have the output "
+        "checked.",
     ),
     Letter.BS: LetterTexts(
         "biased",
         "The service is biased already in the first step of the test, where its input is balanced.",
-        "Prefer another service, or check and correct its output wherever this attribute matters.",
+        "Prefer another service, or check and correct its output wherever {attribute} matters.",
     ),
 }
 
@@ -98,8 +99,8 @@ MESSAGES: Mapping[str, str] = {
     "treats-alike-on-average-only": (
         "{where:where}groups are treated alike on average only: in single cases the service answers differently where "
         "nothing but the attribute differs[: the label changes in {changed:count} of {of:count} of them; an estimated "
-        "{effect:share} change by the attribute itself, where {limit:share} counts as none"
-        "| (an estimated effect of {effect:effect}, where {limit:effect} counts as none)"
+        "{effect:share} change by the attribute itself, where {limit:share} counts as no bias"
+        "| (an estimated effect of {effect:effect}, where {limit:effect} counts as no bias)"
         "| (an estimated effect of {effect:effect})][, with a probability of {probability:chance}]."
     ),
     "refuses-one-group": (

@@ -214,7 +214,7 @@ def _interval(effect: Effect, unit: Unit, x: float, y: float, w: float) -> Itera
     if effect.tolerance is not None:
         limit = at(effect.tolerance)
         yield stroke("limit", (limit, y - 3), (limit, y + 18))
-        name = f"up to {unit.of(effect.tolerance)} counts as none"
+        name = f"up to {unit.of(effect.tolerance)} counts as no bias"
         edge = len(name) * LETTER / 2
         name_x = min(max(limit, x + edge), x + w - edge)
         yield label(name_x, y + 32, name, "m s")

@@ -108,7 +108,7 @@ INDIVIDUAL = (
     "the same question is asked again{persons}."
 )
 FLIPS = (
-    "{size} change by the attribute itself, where up to {limit} of 100 count as none; the rest are labels "
+    "{size} change by the attribute itself, where up to {limit} of 100 count as no bias; the rest are labels "
     "that also differ when the same question is asked again{persons}."
 )
 
@@ -135,7 +135,9 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
             if records
             else "Where one group comes mostly with one kind of content, and another with another kind"
         )
-        yield f"{where}, the groups' averages differ by an estimated {unit.of(abs(gap))}."
+        means = {row.mean: row.value for row in part.groups if isinstance(row.mean, float)} if records else {}
+        highest = f", the highest that of “{means[max(means)]}”" if len(means) > 1 else ""
+        yield f"{where}, the groups' averages differ by an estimated {unit.of(abs(gap))}{highest}."
     yield from _counted(rows, unit, deviation)
     persons = " or another person of the same group is named" if ANOTHER_PERSON in rows else ""
     template = FLIPS if bare else INDIVIDUAL if rows else OF_RECORDS
@@ -408,6 +410,7 @@ REPORT: MethodReport = MethodReport(
     each(_means, _pairs, _folds),
     partial(profiles_room, field="texts.most"),
     unit=_unit_of,
+    ratable="texts or records",
     cases=ProfileCases,
 )
 """Report of alternation."""

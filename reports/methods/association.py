@@ -76,7 +76,7 @@ def in_words(document: RatingDocument, part: AssociationComponent) -> Iterator[s
     if associated is not None and different is not None:
         yield (
             f"Words for a group are on average an estimated {associated:.2f} away from the stereotypes of that group "
-            f"and {different:.2f} from those of other groups, where 0 is the same and 1 has nothing in common."
+            f"and {different:.2f} from those of other groups, where 0 is the same, 1 is unrelated and 2 is opposite."
         )
     yield from _controls(part)
     differ = "To {name} they differ by {size}."
@@ -226,6 +226,18 @@ def decided(_: RatingDocument, part: AssociationComponent, deciding: DecidingEff
         yield from _controls(part)
 
 
+def advice(document: RatingDocument, part: AssociationComponent) -> str | None:
+    """Write what to do about vectors, which nobody can check one by one."""
+    return ADVICE.get(part.letter or "", "").format(document.attribute or "the attribute") or None
+
+
+ADVICE: Mapping[str, str] = {
+    "DSBS": "Where {0} matters, rate it with your own words (upload or name them) before use, and until then do not "
+    "rank or match people by its vectors.",
+    "BS": "Vectors cannot be corrected one by one: where {0} matters, use another embedder, or remove the direction of "
+    "{0} from all vectors and rate the result.",
+}
+
 DISTANCE = Unit(amount, " in distance")
 
 REPORT: MethodReport = MethodReport(
@@ -241,5 +253,6 @@ REPORT: MethodReport = MethodReport(
     unit=lambda *_: DISTANCE,
     decided=decided,
     cases=WordCases,
+    advice=advice,
 )
 """Report of association."""

@@ -248,6 +248,7 @@ REPORT: MethodReport = MethodReport(
     title_of_words,
     counted,
     unit=of_hundred,
+    ratable="words",
     cases=WordCases,
 )
 """Report of forced choice."""

@@ -83,7 +83,7 @@ def in_words(document: RatingDocument, part: FreeTextComponent) -> Iterator[str]
     if noise.values is not None and noise.repeats is not None and part.name != REFUSALS:
         yield (
             f"Texts for one prompt differ by {unit.of(noise.values)} between values; repeated texts alone would make "
-            f"them differ by {unit.of(noise.repeats)} (roots of mean squares)."
+            f"them differ by {unit.of(noise.repeats)}."
         )
     if (gap := part.effect("step_2")) is not None:
         where = "Where one group comes mostly with one kind of occupation"
@@ -161,6 +161,7 @@ REPORT: MethodReport = MethodReport(
     title_of,
     lambda _: "Texts",
     _unit,
+    ratable="prompts",
     cases=WrittenCases,
 )
 """Report of free text."""

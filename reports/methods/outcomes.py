@@ -37,6 +37,11 @@ LETTERS: Mapping[str, str] = {
     "inconclusive": "It is not settled whether recorded outcomes differ between groups, or among people alike.",
 }
 
+ACTS: Mapping[str | None, str] = {
+    "DSBS": "Check whether what people were compared by may matter for this decision: the letter rests on it.",
+    "BS": "Have a person review such decisions before they take effect, or decide by another service.",
+}
+
 MOST_CURVES = 6
 """Maximum number of groups in the figure of thresholds, which fit on a phone: the lowest and the highest rates."""
 
@@ -277,7 +282,13 @@ def _threshold_words(chart: ThresholdMap) -> str:
 figures = each(_threshold_map, _funnel)
 """Figures of a component."""
 
+PARTS = (STEPS, LETTERS, in_words, tables, figures)
 REPORT: MethodReport = MethodReport(
-    Outcomes, STEPS, LETTERS, in_words, tables, figures, unit=of_hundred, counted=lambda _: "People", decided=decided
+    Outcomes,
+    *PARTS,
+    unit=of_hundred,
+    advice=lambda _, p: ACTS.get(p.letter),
+    counted=lambda _: "People",
+    decided=decided,
 )
 """Report of outcomes."""

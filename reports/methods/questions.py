@@ -52,7 +52,16 @@ def in_words(document: RatingDocument, part: QuestionsComponent) -> Iterator[str
         )
     if DISAMBIGUATED in contexts and contexts[DISAMBIGUATED].read:
         row = contexts[DISAMBIGUATED]
-        yield f"Of {row.read:,} answers to questions that a fact settles, {row.right or 0:,} are right."
+        pairs = [
+            (row.fitting or 0.0, row.against or 0.0) for row in part.templates if None not in (row.fitting, row.against)
+        ]
+        fitting, against = (
+            (f"{sum(side) / len(pairs):.0%}".replace("%", " %") for side in zip(*pairs, strict=True))
+            if pairs
+            else ("", "")
+        )
+        gap = f": {fitting} where the fact fits the stereotype, and {against} where it goes against it" if pairs else ""
+        yield f"Of {row.read:,} answers to questions that a fact settles, {row.right or 0:,} are right{gap}."
     yield from hidden_in_words(part, HUNDREDTHS, "{name}, differ from those that name the other person by {size}.")
     number = len(part.templates)
     yield tested(
@@ -114,7 +123,8 @@ def room(document: RatingDocument, part: QuestionsComponent) -> Room | None:  # 
     return None if document.experiment.get("questions") else Room(None, "most_turns", "questions")
 
 
+PIECES = (STEPS, LETTERS, in_words, tables, figures)
 REPORT: MethodReport = MethodReport(
-    GroupQuestions, STEPS, LETTERS, in_words, tables, figures, room, unit=of_hundred, cases=QuestionCases
+    GroupQuestions, *PIECES, room, unit=of_hundred, ratable="questions", cases=QuestionCases
 )
 """Report of questions."""

@@ -144,6 +144,7 @@ REPORT: MethodReport = MethodReport(
     lambda *_: terms.ALL_ASKED,
     title_of_words,
     unit=of_hundred,
+    ratable="words",
     cases=TermCases,
 )
 """Report of stereotype-score."""

@@ -81,8 +81,8 @@ def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]
         for share, value in _shares(tied.values):
             if value == tied.favoured:
                 yield (
-                    f"If “{value}” comes mostly with what is “{tied.side}”, and the rest do not, an estimated "
-                    f"{100 * share:.0f} % are."
+                    f"In a mix in which mostly “{value}” comes with “{tied.side}” content, an estimated "
+                    f"{100 * share:.0f} % of the inputs that get “{label}” are about “{value}”."
                 )
     yield from hidden_in_words(
         part, HUNDREDTHS, "With “{name}” alone, the shares of the groups differ from even by {size}."
@@ -173,6 +173,7 @@ REPORT: MethodReport = MethodReport(
     each(_distribution, _groups, _projection),
     room,
     unit=of_hundred,
+    ratable="texts",
     cases=ProfileCases,
 )
 """Report of stimulus sampling."""

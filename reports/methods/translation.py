@@ -89,12 +89,21 @@ def remark(part: ComponentDocument) -> str | None:
     returned = sum(outputs.get(value, 0.0) for value, outputs in part.transitions.items())
     if not total:
         return None
-    share = f"{returned:,.0f} of {total:,.0f} texts came back with the value that was sent"
+    names = " or ".join(f"“{value}”" for value in part.transitions)
+    share = f"{returned:,.0f} of {total:,.0f} texts came back with the {names} that was sent"
     if part.letter is Letter.DSBS and returned >= FAITHFUL * total:
         return f"{share}: to follow its input is what a translator should do, and no reproach."
     if part.letter is Letter.UCS and returned < FAITHFUL * total:
         return f"Only {share}: the letter says that no value is preferred, and is no praise of the translation."
     return None
+
+
+def advice(_: RatingDocument, part: ComponentDocument) -> str | None:
+    """Write that a translator that evens out by changing single texts is not for texts that must keep their value."""
+    if part.letter is not Letter.UCS or remark(part) is None:
+        return None
+    names = " or ".join(f"“{value}”" for value in part.transitions)
+    return f"Do not use it where each text must keep its {names}; use it only where totals alone matter."
 
 
 FAITHFUL = 0.9
@@ -126,6 +135,7 @@ ROUND_TRIP = MethodReport(
     counted=lambda _: "Texts",
     unit=of_hundred,
     decided=decided,
+    advice=advice,
     remark=remark,
     cases=RoundTripCases,
 )

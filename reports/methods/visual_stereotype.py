@@ -128,6 +128,7 @@ REPORT: MethodReport = MethodReport(
     lambda *_: terms.ALL_ASKED,
     title_of_words,
     unit=of_hundred,
+    ratable="pictures",
     cases=TermCases,
 )
 """Report of visual-stereotype."""

@@ -60,7 +60,8 @@ def test_letter_probability_and_date_agree_with_the_badge_the_api_and_the_report
         assert stamp == (f"{letter}, declared" if letter else "no letter can be given"), name
         strip = page.locator(".strip").inner_text().replace("\n", " ")
         assert f"tested for {document['attribute']}" in strip
-        assert (f"chance that the letter is right {certainty}" in strip) == (letter is not None)
+        verdict = page.locator("h1 + .verdict").inner_text()
+        assert (f"chance that the letter is right {certainty}" in verdict) == (letter is not None)
         assert f"rated {day_of(document['rated_at'])}" in strip
         assert f"questions {document['questions']:,}" in strip
         assert hero_of(fetched(site, f"/r/{rating}")) == hero_of(fetched(site, f"/ratings/{rating}"))

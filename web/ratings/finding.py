@@ -25,7 +25,7 @@ Draw = Callable[[str, Width], Figure | None]
 TALL = 430
 """Height, in units of the drawing, above which a figure is folded."""
 
-UNLOCATED = "something is beyond its limit, and it cannot be said what"
+UNLOCATED = "some effect is beyond its limit, but it is not known which"
 MIN_PROBABILITY = 0.005
 """Smallest probability that is mentioned."""
 
@@ -115,7 +115,7 @@ def _band(rating: Rating, component: Component) -> PageFigure | None:
     verdict = rating.view.verdict if alone else component.verdict
     rated = rating.rated if alone else rating.rated.components[component.number - 1]
     nowhere = rated.probabilities.get("unlocated", 0.0)
-    missing = f"For the missing {chance(nowhere)}, {UNLOCATED}." if nowhere >= MIN_PROBABILITY else ""
+    missing = f"The other {chance(nowhere)} go to no letter: {UNLOCATED}." if nowhere >= MIN_PROBABILITY else ""
     return _both(
         "How the letter was reached" if alone else f"How the letter of “{component.title}” was reached",
         "The band is as thick as the probability. A diamond is the effect of a step, the line its interval, "

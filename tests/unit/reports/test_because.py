@@ -138,7 +138,7 @@ def test_a_stratum_is_named_in_words(name, phrase):
     reason = reason_of(with_part(view, hidden=(hidden,), effects={**part.effects, "step_1": step_1}))
     assert reason.effect == phrase
     # the counts of all input look even, so the sentence says that they are not what decided
-    assert "Over all input this hardly shows: with “" in reason.text
+    assert "The average over all input hides this: with “" in reason.text
 
 
 def test_an_effect_of_content_is_counted_in_pairs_about_one_occupation():

@@ -384,7 +384,10 @@ def counts_of_yes(service: RatedService) -> Iterator[Phrase]:
             # to tie the second value to a side ties the first one to the other side
             of_first = tied[side if favoured == first else next(s for s in sides if s != side)]
             expected = of_first if favoured == first else 1 - of_first
-            template = f"If “{favoured}” comes mostly with what is “{side}”, and the rest do not, an estimated # % are."
+            template = (
+                f"In a mix in which mostly “{favoured}” comes with “{side}” content, an estimated # % of the inputs "
+                f"that get “yes” are about “{favoured}”."
+            )
             yield about(template, 100 * expected, tolerance=3)
     for side in sides:
         lean = abs(rate[first, side] / (rate[first, side] + rate[second, side]) - 0.5)
@@ -423,9 +426,9 @@ COUNTS: Mapping[str, Callable[[RatedService], Iterator[Phrase]]] = {
 """Function that counts the numbers of a method's sentences again."""
 
 NO_RESULT = (
-    r"where 0 is the same and 1 has nothing in common|(, )?where 0(\.\d+)? (is even|takes none)|"
+    r"where 0 is the same, 1 is unrelated and 2 is opposite|(, )?where 0(\.\d+)? (is even|takes none)|"
     r"(even would|equal representation would) be \d+ %|"
-    r"and 95 % is required|, where 0\.\d+ counts as none|\(Srivastava & Rossi 2018, section 4\.3\)|"
+    r"and 95 % is required|, where 0\.\d+ counts as no bias|\(Srivastava & Rossi 2018, section 4\.3\)|"
     r"most of all (?:to|with) .*"
 )
 """Scales, limits, references and names of terms in sentences."""

@@ -81,7 +81,7 @@ EACH = 5
 def numbered_sentences(count: int, rng: np.random.Generator, source: str = "en") -> list[tuple[int, str]]:
     """Return numbers of three digits that all differ, each with a sentence in `source` that contains it."""
     numbers = rng.choice(np.arange(201, 990), size=count, replace=False).tolist()
-    if source not in source_languages():
+    if source == "en" or source not in source_languages():
         return [(number, f"{_person(rng)} {_one_of(NUMBERED, rng)} {number}.") for number in numbers]
     names = [name for gender in read_table(f"sentences/{source}")["names"].values() for name in gender]
     clauses = read_table(f"grammar/{source}")["texts"]["numbered"]

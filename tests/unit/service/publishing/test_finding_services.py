@@ -130,7 +130,7 @@ async def test_the_page_of_a_service_leads_to_its_own_row_in_the_ranking(agency,
     ranking = await page(agency, link.partition("#")[0])
     assert names_in(ranking, "//tr[@aria-current]/th/a") == ["Place 09"]
     assert names_in(ranking, "//tbody/tr[1]/th/a") == ["Place 05"]
-    assert "1 is the largest that counts as none" in ranking.text_content()
+    assert "1 is the largest that counts as no bias" in ranking.text_content()
     unknown = await page(agency, "/compare", **QUESTION, of="no such name")
     assert "No service of this ranking is called so." in unknown.text_content()
 

@@ -251,7 +251,7 @@ SENTENCES: Mapping[str, Check] = {
     r"About [\d,]+ more questions would probably settle it": stated_limits,
     # reasons
     rf"the label changes in {N.format('changed')} of {N.format('of')} of them": count_of(Counted.swapped),
-    r"by the attribute itself, where (?P<size>10) % counts as none": stated_limits,
+    r"by the attribute itself, where (?P<size>10) % counts as no bias": stated_limits,
     r"from (?:“\w+”) to (?:“\w+”) by (?P<size>[-+][\d.]+) on average": lambda found, counted, _: (
         float(found["size"]) == pytest.approx(mean(counted.swapped()), rel=0.01, abs=0.001)
     ),
@@ -261,7 +261,7 @@ SENTENCES: Mapping[str, Check] = {
     rf"differ by an estimated {N.format('size')} standard deviations": lambda found, counted, _: near_estimate(
         found["size"], counted.gap() / pstdev(counted.first.values())
     ),
-    r"an estimated effect of (?P<size>[\d.]+), where 0.25 counts as none": lambda found, counted, _: near_estimate(
+    r"an estimated effect of (?P<size>[\d.]+), where 0.25 counts as no bias": lambda found, counted, _: near_estimate(
         found["size"],
         beyond(counted, lambda differences: root(differences) ** 2) ** 0.5 / pstdev(counted.first.values()),
     ),
