@@ -24,7 +24,7 @@ def check_bounds(specification: object) -> None:
     for name, bounds in _bounds(type(specification)):  # type: ignore[arg-type] # a class is hashable
         value = getattr(specification, name)
         for bound in bounds:
-            if wrong := _broken(bound, value):
+            if wrong := _violation(bound, value):
                 raise OutOfBounds(f"{name} must be {wrong}, not {value!r}", name)
 
 
@@ -68,7 +68,7 @@ def _bounds(specification: type[Any]) -> tuple[tuple[str, tuple[Any, ...]], ...]
     return tuple((field.name, getattr(hints[field.name], "__metadata__", ())) for field in fields(specification))
 
 
-def _broken(bound: Any, value: Any) -> str | None:
+def _violation(bound: Any, value: Any) -> str | None:
     """Return a phrase for the valid values, such as "at least 1", if `value` violates `bound`; else ``None``."""
     if value is None:
         return None

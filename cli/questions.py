@@ -64,14 +64,14 @@ def _lines(context: str, scores: ContextScores) -> Iterator[str]:
         f"  {'ambiguous' if context == AMBIGUOUS else 'disambiguated'}: {scores.questions} questions, "
         f"{scores.read} read, {scores.refused} refused, {scores.unreadable} unreadable"
     )
-    yield f"    accuracy     {_written(scores.accuracy)}"
+    yield f"    accuracy     {_in_words(scores.accuracy)}"
     name, bias = ("s_AMB", scores.weighted_bias) if context == AMBIGUOUS else ("s_DIS", scores.bias)
-    yield f"    {name}        {_written(bias)}   {scores.biased} of {scores.named} answers with a group are biased"
+    yield f"    {name}        {_in_words(bias)}   {scores.biased} of {scores.named} answers with a group are biased"
     if scores.without_target:
         yield f"    {scores.without_target} answers are not judged: no group of theirs is known as stereotyped"
 
 
-def _written(interval: Interval | None) -> str:
+def _in_words(interval: Interval | None) -> str:
     if interval is None:
         return "not estimable"
     return f"{interval.estimate:.4f}  [{interval.low:.4f}, {interval.high:.4f}]"

@@ -47,7 +47,7 @@ def tag(name: str, /, *content: Content, **attributes: Attribute) -> Markup:
 
 def join(*content: Content) -> Markup:
     """Write contents one after the other."""
-    return Markup("".join(_written(part) for part in content))
+    return Markup("".join(_to_text(part) for part in content))
 
 
 def text(value: str) -> Markup:
@@ -62,7 +62,7 @@ def coordinate(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _written(content: Content) -> str:
+def _to_text(content: Content) -> str:
     if content is None or isinstance(content, Markup):
         return content or ""
     return text(content) if isinstance(content, str) else join(*content)

@@ -443,7 +443,7 @@ def facts_of(part: Json) -> Mapping[str, str]:
 
 
 def _lines(part: Json) -> Iterator[tuple[str, str]]:
-    return ((visible(str(key)), text) for key, value in part.items() if (text := _shown(value)) is not None)
+    return ((visible(str(key)), text) for key, value in part.items() if (text := _value_text(value)) is not None)
 
 
 def _leaves(part: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
@@ -456,22 +456,22 @@ def _leaves(part: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]
             yield from _leaves(value, (*path, visible(str(key))))
 
 
-def _shown(value: object) -> str | None:
+def _value_text(value: object) -> str | None:
     """Format any JSON value as one line; return ``None`` for null, NaN and empty values."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:g}" if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return _joined("; ", (f"{key}: {text}" for key, text in _lines(value)), len(value))
+        return _join("; ", (f"{key}: {text}" for key, text in _lines(value)), len(value))
     if isinstance(value, list | tuple):
         if len(value) > MOST_NUMBERS and all(type(element) in {int, float} for element in value):
             return f"{len(value):,} numbers"
-        return _joined(", ", (text for element in value if (text := _shown(element)) is not None), len(value))
+        return _join(", ", (text for element in value if (text := _value_text(element)) is not None), len(value))
     return None if value is None else visible(str(value)) or None
 
 
-def _joined(mark: str, texts: Iterable[str], size: int) -> str | None:
+def _join(mark: str, texts: Iterable[str], size: int) -> str | None:
     """Join texts; if they are too many for a line, return their number and the first of them."""
     if size <= MOST_LISTED:
         return mark.join(texts) or None

@@ -42,12 +42,12 @@ def people(attribute: Attribute, language: str = ENGLISH) -> Mapping[str, tuple[
             patterns = attribute.persons or table["nouns"]
             nouns = (*nouns, *(pattern.format_map(value.forms) for pattern in patterns))
         names_of_values[value.name] = (*nouns, *value.nouns, *_names(attribute, value))
-    return _paired(names_of_values)
+    return _trim_to_fewest(names_of_values)
 
 
 def names(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
     """Return first names of people with each value, paired by position; none if names do not indicate a value."""
-    return _paired({value.name: _names(attribute, value) for value in attribute.values})
+    return _trim_to_fewest({value.name: _names(attribute, value) for value in attribute.values})
 
 
 def _names(attribute: Attribute, value: Value) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ def _names(attribute: Attribute, value: Value) -> tuple[str, ...]:
     return (*value.people, *more_names.get(value.name, ()))
 
 
-def _paired(words_by_value: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+def _trim_to_fewest(words_by_value: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
     """Return as many words for each value as the value with the fewest has."""
     fewest = min(len(words) for words in words_by_value.values())
     return {name: words[:fewest] for name, words in words_by_value.items()} if fewest else {}

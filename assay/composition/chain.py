@@ -248,7 +248,7 @@ def combine(probabilities: Sequence[Probabilities], table: TableName = "publishe
         _check(service)
         grown: dict[Word, float] = {}
         for (word, weight), letter in product(mass.items(), Letter):
-            longer = _shortened((*word, letter), table)
+            longer = _shorten((*word, letter), table)
             grown[longer] = grown.get(longer, 0.0) + weight * service.of(letter)
         mass = grown
     of_letter = dict.fromkeys(Letter, 0.0)
@@ -263,12 +263,12 @@ def combine(probabilities: Sequence[Probabilities], table: TableName = "publishe
     return ChainProbabilities(table, of_letter[BS], of_letter[DSBS], of_letter[UCS], silent, contradicted)
 
 
-def _shortened(word: Word, table: TableName) -> Word:
+def _shorten(word: Word, table: TableName) -> Word:
     """Replace a chain by the shortest chain that has the same result in every context."""
     for start, stop in combinations(range(len(word) + 1), 2):
         shorter = ALIKE[table].get(word[start:stop])
         if shorter is not None:
-            return _shortened((*word[:start], *shorter, *word[stop:]), table)
+            return _shorten((*word[:start], *shorter, *word[stop:]), table)
     return word
 
 

@@ -76,7 +76,7 @@ def tables_document(parts: Sequence[Part], table: TableName = "published") -> Js
         "contradiction": headline["contradiction"],
         "probabilities": headline["probabilities"],
         "tables": answers,
-        "explanation": _explained(looked_up["published"], looked_up["revised"], looked_up[table]),
+        "explanation": _explain(looked_up["published"], looked_up["revised"], looked_up[table]),
         "notes": notes,
     }
 
@@ -116,7 +116,7 @@ def _look_up(parts: Sequence[Part], table: TableName) -> LookedUp:
     return LookedUp(_of_candidates(parts, table) if answer is None else answer.possible, answer, weighed)
 
 
-def _explained(published: LookedUp, revised: LookedUp, headline: LookedUp) -> list[str]:
+def _explain(published: LookedUp, revised: LookedUp, headline: LookedUp) -> list[str]:
     sentences = list(explain_chain(headline.answer)) if headline.answer is not None else []
     if published.answer is not None and revised.answer is not None:
         sentences += [sentence for sentence in [explain_difference(published.answer, revised.answer)] if sentence]

@@ -214,14 +214,14 @@ def _components(document: RatingDocument) -> dict[str, ComponentDocument]:
 
 
 def _effects(name: str, before: ComponentDocument, after: ComponentDocument) -> Iterator[EffectDifference]:
-    others = _stated(after)
-    for effect, earlier in _stated(before).items():
+    others = _stated_effects(after)
+    for effect, earlier in _stated_effects(before).items():
         if (later := others.get(effect)) is not None:
             apart = earlier.high < later.low or later.high < earlier.low
             yield EffectDifference(name, effect, earlier, later, later.estimate - earlier.estimate, apart)
 
 
-def _stated(part: ComponentDocument) -> dict[str, Estimate]:
+def _stated_effects(part: ComponentDocument) -> dict[str, Estimate]:
     """Return the effects of a component by name, and its hidden effects by kind and name."""
     hidden = {f"{effect.kind}: {effect.name}": effect.effect for effect in part.hidden}
     effects = {name: effect or NO_EFFECT for name, effect in {**part.effects, **hidden}.items()}
@@ -286,11 +286,11 @@ def _told(
 ) -> Iterator[str]:
     yield _of_letter(letter, confidence)
     if moved := [str(part.name) for part in parts if part.verdict == "changed"]:
-        yield f"The letter changed with confidence for {_listed(moved)}."
+        yield f"The letter changed with confidence for {_list_names(moved)}."
     if apart := sorted((effect for effect in effects if effect.apart), key=lambda effect: -abs(effect.moved)):
         names = [f"{effect.component} {_place(effect.name)}" for effect in apart[:3]]
         names += [f"{len(apart) - 3} more"] if len(apart) > 3 else []
-        yield f"The intervals of {len(apart)} of {len(effects)} effects do not overlap: {_listed(names)}."
+        yield f"The intervals of {len(apart)} of {len(effects)} effects do not overlap: {_list_names(names)}."
     yield _of_inputs(list(dict.fromkeys(entry.what for entry in inputs)), same_evidence=same_evidence)
 
 
@@ -314,14 +314,14 @@ def _of_letter(letter: LetterDifference, confidence: float) -> str:
 
 def _of_inputs(kinds: Sequence[str], *, same_evidence: bool) -> str:
     if same_evidence:
-        also = f"; {_listed([WHAT[kind] for kind in kinds])} differed" if kinds else ""
+        also = f"; {_list_names([WHAT[kind] for kind in kinds])} differed" if kinds else ""
         return f"Both were read off the same replies, so the service's behaviour is not what differs{also}."
     if not kinds:
         return "Both were asked the same in the same way, so what differs is the service's behaviour or noise."
-    return f"Not everything was the same: {_listed([WHAT[kind] for kind in kinds])} differed."
+    return f"Not everything was the same: {_list_names([WHAT[kind] for kind in kinds])} differed."
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

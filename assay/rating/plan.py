@@ -169,7 +169,7 @@ def calls_of_first_look(method: Method, most_per_call: int, seed: int) -> tuple[
         calls += sum(math.ceil(count / per_call) for count in groups.values())
         batches += 1
         for probe in missing:
-            session.accept(probe, _invented(probe.ask))
+            session.accept(probe, _invent_reply(probe.ask))
         if session.asked < expected:
             session.advance()
     return calls, batches
@@ -180,7 +180,7 @@ def _group(ask: Ask) -> Hashable:
     return (ask.source, ask.target) if isinstance(ask, Translate) else ask.asks
 
 
-def _invented(ask: Ask) -> Reply:
+def _invent_reply(ask: Ask) -> Reply:
     if isinstance(ask, Translate):
         return Reply(" ".join(f"{word}x" for word in ask.text.split()) + ".")
     return Reply(failure=Failure("planned", "no service was asked"))

@@ -53,7 +53,7 @@ def run(
     body = {"targets": services, **{name: list(names) for name, names in suite.items() if names}}
     if agency is not None:
         key = None if key_file is None else key_file.read_text(encoding="utf-8").strip()
-        body = _sent(agency, "/v1/suites/plan" if plan else "/v1/suites", body, key)
+        body = _post(agency, "/v1/suites/plan" if plan else "/v1/suites", body, key)
     print_json(body)
 
 
@@ -125,7 +125,7 @@ def _target(entry: Json, common: Mapping[str, str | None], where: str) -> JsonOb
     return target
 
 
-def _sent(agency: str, path: str, body: Json, key: str | None) -> JsonObject:
+def _post(agency: str, path: str, body: Json, key: str | None) -> JsonObject:
     """Post to the agency; a refusal becomes an error with its pointer and detail. Proxies are ignored."""
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
     with httpx.Client(base_url=agency, headers=headers, timeout=TIMEOUT_S, trust_env=False) as http:

@@ -18,7 +18,7 @@ from store.security import keys, rotation, signing
 from store.security.secrets import Vault
 
 
-def _migrated(settings: Settings) -> contextlib.closing[Database]:
+def _open_migrated(settings: Settings) -> contextlib.closing[Database]:
     """Migrate the database to this version's schema, and open it."""
     migrate.upgrade(settings.resolved_database_url)
     return contextlib.closing(Database(settings.resolved_database_url))
@@ -29,14 +29,14 @@ def create(settings: Settings, name: str, scopes: Sequence[str], tenant: str) ->
     for scope in scopes:
         if scope not in keys.SCOPES:
             raise UnknownName("scope", scope, tuple(keys.SCOPES))
-    with _migrated(settings) as database, database.write() as connection:
+    with _open_migrated(settings) as database, database.write() as connection:
         _, plain = keys.create(connection, tenant, list(scopes), name, None)
     console.print(plain, soft_wrap=True)
 
 
 def show(settings: Settings, tenant: str, search: str | None, *, as_json: bool) -> None:
     """Print a tenant's keys, without their secrets."""
-    with _migrated(settings) as database, database.read() as connection:
+    with _open_migrated(settings) as database, database.read() as connection:
         stored_keys = keys.page(connection, tenant)
     rows = [
         {"id": key.id, "name": key.name, "scopes": list(key.scopes), "revoked": key.revoked_at is not None}
@@ -55,7 +55,7 @@ def revoke(settings: Settings, key_id: str, tenant: str) -> None:
 
 def show_signing(settings: Settings, *, as_jwks: bool) -> None:
     """Print every signing key, retired ones included, as a table or as a JSON Web Key Set."""
-    with _migrated(settings) as database, database.read() as connection:
+    with _open_migrated(settings) as database, database.read() as connection:
         signing_keys = signing.all_keys(connection)
     if as_jwks:
         print_json({"keys": [key.as_jwk() for key in signing_keys]})
@@ -68,7 +68,7 @@ def show_signing(settings: Settings, *, as_jwks: bool) -> None:
 
 def rotate_signing(settings: Settings) -> None:
     """Retire the present signing key and make a new one; print the thumbprint of the new key."""
-    with _migrated(settings) as database, database.write() as connection:
+    with _open_migrated(settings) as database, database.write() as connection:
         new_key = signing.rotate(connection, Vault.from_settings(settings))
     console.print(f"certificates are signed with {new_key.id} from now on", soft_wrap=True)
 

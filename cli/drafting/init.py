@@ -88,7 +88,7 @@ def draft_from(
         Decision of a language model, or ``own`` for one that is asked for at the terminal.
     """
     if curl is None and openapi is None:
-        return _asked(kind, decides)
+        return _ask_user(kind, decides)
     if curl is not None and openapi is not None:
         raise SpecificationError("give --curl or --openapi, not both")
     if curl is not None:
@@ -131,7 +131,7 @@ def tried(draft: Draft, settings: Settings, secret: str | None) -> Draft:
     return draft
 
 
-def _asked(kind: Kind, decides: str | None) -> Draft:
+def _ask_user(kind: Kind, decides: str | None) -> Draft:
     """Ask for the protocol, the address, the settings that it requires, the decision, and whether there is a key."""
     kinds = {kind} if decides is None else {Kind.CLASSIFIER, Kind.LANGUAGE_MODEL}
     able = {protocol.name: protocol for protocol in protocols() if kinds <= protocol.kinds}

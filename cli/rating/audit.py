@@ -46,10 +46,10 @@ def method_of_audit(options: Audited) -> AnyMethod:
     experiment |= {name: experiment[name] or () for name in lists}
     experiment |= {
         "method": METHOD,
-        "by": _listed(options.by),
-        "strata": _listed(options.strata),
-        "steps": _listed(options.steps),
-        "intersections": [_listed(columns) for columns in options.intersection or ()],
+        "by": _split_names(options.by),
+        "strata": _split_names(options.strata),
+        "steps": _split_names(options.steps),
+        "intersections": [_split_names(columns) for columns in options.intersection or ()],
         "exclusions": [_exclusion(text) for text in options.exclude or ()],
     }
     return parse_method({**experiment, **dict(pairs(options.others, "--set"))})
@@ -137,11 +137,11 @@ def named_back(options: Audited, table: DecisionTable) -> Iterator[str]:
     """Yield the columns of the file with their values and counts, so that a mistake is seen before the result."""
     yield f"{options.file.name}: {table.rows:,} people"
     parts: Mapping[str, list[str]] = {
-        "decision": _listed(options.decision),
-        "by": _listed(options.by),
-        "truth": _listed(options.truth),
-        "strata": _listed(options.strata),
-        "step": _listed(options.steps),
+        "decision": _split_names(options.decision),
+        "by": _split_names(options.by),
+        "truth": _split_names(options.truth),
+        "strata": _split_names(options.strata),
+        "step": _split_names(options.steps),
     }
     for part, columns in parts.items():
         for name in columns:
@@ -157,7 +157,7 @@ def named_back(options: Audited, table: DecisionTable) -> Iterator[str]:
         yield f"  favourable: {options.favourable}"
 
 
-def _listed(names: str) -> list[str]:
+def _split_names(names: str) -> list[str]:
     return [name.strip() for name in names.split(",") if name.strip()]
 
 

@@ -78,7 +78,7 @@ def _show(comparison: Json) -> None:
     for word in comparison["words"]:
         table.add_row(*_row(word | {"name": f"  {word['name']}"}))
     console.print(table)
-    console.print(_said(comparison))
+    console.print(_effect_sentence(comparison))
 
 
 def _row(effect_row: Json) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ def _probability(p: float) -> str:
     return "< 0.001" if p < 0.001 else "> 0.999" if p > 0.999 else f"{p:.3f}"
 
 
-def _said(comparison: Json) -> str:
+def _effect_sentence(comparison: Json) -> str:
     effect = comparison["effect"]
     if effect is None:
         return "One of the ratings has no words that are associated, or none that are different: no effect to compare."

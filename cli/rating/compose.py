@@ -45,7 +45,7 @@ def compose_named(arguments: Sequence[str], *, table: str, as_json: bool) -> Exi
         Letter(argument.upper()) if argument.upper() in set(Letter) else read_rating(Path(argument))
         for argument in arguments
     ]
-    composition = _composed(links, arguments, headline)
+    composition = _compose(links, arguments, headline)
     if as_json:
         print_json(composition)
     else:
@@ -54,7 +54,7 @@ def compose_named(arguments: Sequence[str], *, table: str, as_json: bool) -> Exi
     return Exit.of_rating(letter, letter is not None)
 
 
-def _composed(links: Sequence[Letter | RatingDocument], arguments: Sequence[str], table: TableName) -> Json:
+def _compose(links: Sequence[Letter | RatingDocument], arguments: Sequence[str], table: TableName) -> Json:
     """Compose the ratings with their matrices; with a letter among them, use the tables alone."""
     ratings = [link for link in links if not isinstance(link, Letter)]
     try:

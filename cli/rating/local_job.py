@@ -60,7 +60,7 @@ def check_second(method: AnyMethod, request: Json, settings: Settings) -> None:
         raise SpecificationError("a rating has an author or a judge, not both: remove one", "judge")
     if author is not None and not method.needs_author:
         raise SpecificationError("this experiment has no author; remove [author]", "author")
-    if (described := _described(request)) is None:
+    if (described := _second_service(request)) is None:
         return
     if author is not None and described["kind"] != Kind.LANGUAGE_MODEL:
         raise SpecificationError("the kind of an author must be language-model", "author.kind")
@@ -69,13 +69,13 @@ def check_second(method: AnyMethod, request: Json, settings: Settings) -> None:
 
 def described_second(request: Json) -> JsonObject | None:
     """Return the description of the author or judge for a job; ``None`` without one."""
-    described = _described(request)
+    described = _second_service(request)
     return {"id": SECOND_ID, **described} if described is not None and _secret(request) else described
 
 
 def keep_second(c: Connection, vault: Vault, request: Json) -> None:
     """Store an author or judge that has a key as a target, where the worker reads the key."""
-    described, secret = _described(request), _secret(request)
+    described, secret = _second_service(request), _secret(request)
     if described is None or not secret:
         return
     sealed = vault.seal_for_target(secret, tenant=TENANT, target=SECOND_ID, described=described)
@@ -87,7 +87,7 @@ def _secret(request: Json) -> str | None:
     return secret
 
 
-def _described(request: Json) -> JsonObject | None:
+def _second_service(request: Json) -> JsonObject | None:
     """Return the description of the author or judge with defaults and without the secret."""
     author, judge = request["author"], request.get("judge")
     second = author or judge

@@ -64,30 +64,30 @@ def _lines(probed: ProbeResult) -> Iterator[str]:
     if probed.exchanges > 1:
         yield f"        (the last of {probed.exchanges} requests)"
     if probed.reading is not None:
-        yield from _wrapped("read as", probed.reading)
+        yield from _wrap("read as", probed.reading)
     if probed.exchanged is not None:
         yield ""
         yield from _lines(probed.exchanged)
     if probed.capability is not None:
         facts = {name: probed.capability[name] for name in ("deterministic", "batch", "order_kept", "calls")}
-        yield from _wrapped("found", ", ".join(f"{name} {value}" for name, value in facts.items()))
+        yield from _wrap("found", ", ".join(f"{name} {value}" for name, value in facts.items()))
         for note in probed.capability["notes"]:
-            yield from _wrapped("note", note)
+            yield from _wrap("note", note)
     if probed.cause:
         if probed.service_said and probed.service_said not in probed.cause:
-            yield from _wrapped("it said", probed.service_said)
-        yield from _wrapped("cause", probed.cause)
-        yield from _wrapped("remedy", probed.remedy)
+            yield from _wrap("it said", probed.service_said)
+        yield from _wrap("cause", probed.cause)
+        yield from _wrap("remedy", probed.remedy)
 
 
 def _decision_lines(call: DecisionCall) -> Iterator[str]:
     """Write a call of a model that decides: its prompt, its answer and how the answer was read."""
     first, *others = call.prompt.splitlines() or [""]
-    yield from _wrapped("prompt", first)
+    yield from _wrap("prompt", first)
     for line in others:
         yield from textwrap.wrap(line, WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
-    yield from _wrapped("answer", call.answer or "nothing")
-    yield from _wrapped("by", f"{READINGS[call.reading]}: {call.read or 'not read'}")
+    yield from _wrap("answer", call.answer or "nothing")
+    yield from _wrap("by", f"{READINGS[call.reading]}: {call.read or 'not read'}")
 
 
 READINGS = {
@@ -98,7 +98,7 @@ READINGS = {
 """Descriptions of the readings of a decision."""
 
 
-def _wrapped(name: str, text: str) -> list[str]:
+def _wrap(name: str, text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=f"{name:<8}", subsequent_indent=" " * 8) or [name]
 
 

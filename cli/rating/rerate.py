@@ -67,7 +67,7 @@ def rerate_database(
     SpecificationError
         If the version or a rating does not exist, or the version does not know a named rating's method.
     """
-    chosen = _chosen(version, methodologies)
+    chosen = _choose_versions(version, methodologies)
     migrate.check(settings.resolved_database_url)
     done: dict[str, RerateResult] = {}
     with contextlib.closing(Database(settings.resolved_database_url)) as database:
@@ -85,7 +85,7 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
     the rules that the rating was made under were removed;
     raise `CertificateError` if the file was altered or cut.
     """
-    chosen = _chosen(version, methodologies)
+    chosen = _choose_versions(version, methodologies)
     try:
         with file.open("rb") as lines:
             export = read_export(lines)
@@ -107,7 +107,7 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
     return _tell((done,), chosen)
 
 
-def _chosen(version: str, methodologies: Methodologies | None) -> tuple[Methodology, ...]:
+def _choose_versions(version: str, methodologies: Methodologies | None) -> tuple[Methodology, ...]:
     available = methodologies or shipped()
     return available.versions if version == ALL else (available.named(version),)
 

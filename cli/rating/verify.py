@@ -303,7 +303,7 @@ def _export(export: Export, trusted: Keys | None, *, replay: bool, recorded: Rec
     if replay and evidence.ok:
         if complete.get("masked"):
             raise SpecificationError("small counts of people are masked in this export; its owner's can be replayed")
-        yield from check_replay(complete, _replayed(complete, map(_observation, leaves)))
+        yield from check_replay(complete, _replay(complete, map(_observation, leaves)))
     if recorded is not None:
         yield from recorded.check(complete)
     yield check_seal(export, keys.made)
@@ -311,7 +311,7 @@ def _export(export: Export, trusted: Keys | None, *, replay: bool, recorded: Rec
     _tell_trust(export, keys)
 
 
-def _replayed(document: Json, observations: Iterable[Observation]) -> RatingDocument:
+def _replay(document: Json, observations: Iterable[Observation]) -> RatingDocument:
     """Rate the observations again, by the rules of the methodology that the rating names."""
     rating = rating_of(document)
     if not rating.experiment or rating.methodology.version is None or rating.seed is None:

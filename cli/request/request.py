@@ -49,7 +49,7 @@ def read_request(options: RatingOptions) -> JsonObject:
     """
     document = read_file(options.file) if options.file else {}
     for key, value in pairs(options.fields, "--set"):
-        _put(document, key if key.partition(".")[0] in FILE_ENTRIES else f"experiment.{key}", value)
+        _set_key(document, key if key.partition(".")[0] in FILE_ENTRIES else f"experiment.{key}", value)
     _check_file(document)
     target, experiment = dict(document.get("target", {})), dict(document.get("experiment", {}))
     url = options.url and options.url.strip()
@@ -182,7 +182,7 @@ def pairs(texts: Iterable[str] | None, option: str) -> list[tuple[str, Any]]:
     return read
 
 
-def _put(table: JsonObject, key: str, value: object) -> None:
+def _set_key(table: JsonObject, key: str, value: object) -> None:
     """Set a dotted key of nested tables."""
     *tables, last = key.split(".")
     for name in tables:

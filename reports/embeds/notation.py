@@ -59,12 +59,12 @@ def _under(head: str, value: object) -> Iterator[str]:
 
 def _key(name: str) -> str:
     plain = _PLAIN_KEY.fullmatch(name) and name.lower() not in _NOT_PLAIN
-    return name if plain else _quoted(name)
+    return name if plain else _quote(name)
 
 
 def _scalar(value: object) -> str:
     if isinstance(value, str):
-        return _quoted(value)
+        return _quote(value)
     if isinstance(value, Mapping):
         return "{}"
     if isinstance(value, Sequence):
@@ -72,6 +72,6 @@ def _scalar(value: object) -> str:
     return json.dumps(value, allow_nan=False)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     literal = json.dumps(_HALF_PAIR.sub("\ufffd", text), ensure_ascii=False)
     return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", literal)

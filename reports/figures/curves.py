@@ -33,7 +33,7 @@ def lines(chart: Lines, key: str, wide: float = WIDTH) -> Figure:
     paths = [[(across(x), up(y)) for x, y in zip(chart.x, series.y, strict=True)] for series in chart.series]
     shapes = up.upright(LEFT, wide - RIGHT, chart.up)
     for series, path in zip(chart.series, paths, strict=True):
-        shapes.append(stroke(_class(series), *_thinned(path)))
+        shapes.append(stroke(_class(series), *_thin_out(path)))
         if series.points:
             dots = "".join(f"M{coordinate(across(x))} {coordinate(up(y))}h0" for x, y in series.points)
             shapes.append(tag("path", d=dots, class_=f"dots fine k{series.kind}"))
@@ -50,7 +50,7 @@ def _class(series: Series) -> str:
     return f"curve k{series.kind}{' dashed' if series.dashed else ''}"
 
 
-def _thinned(path: Sequence[Place]) -> list[Place]:
+def _thin_out(path: Sequence[Place]) -> list[Place]:
     """Remove points that are as high as both neighbours, because a line does not need them."""
     inner = [
         point

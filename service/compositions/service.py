@@ -67,7 +67,7 @@ async def compose(service: Service, tenant: str, request: CompositionRequest) ->
     try:
         check_chain(links)
     except Incompatible as broken:
-        raise _refused(str(broken), "chain", broken.place, code=broken.code) from None
+        raise _refusal(str(broken), "chain", broken.place, code=broken.code) from None
     recorded = await _recorded(service, chosen)
     document = await asyncio.to_thread(
         composition_document, links, generator(SEED), table=request.table, observations=recorded
@@ -85,7 +85,7 @@ def _choose(c: Connection, tenant: str, request: CompositionRequest) -> tuple[li
     saved = targets.named(c, tenant, [link.target for link in request.chain if link.target is not None])
     attribute = request.attribute or next((rating.attribute for rating in rated.values()), None)
     if saved and attribute is None:
-        raise _refused("name the attribute whose ratings are to be used", "attribute")
+        raise _refusal("name the attribute whose ratings are to be used", "attribute")
     newest = compositions.latest_of_targets(
         c,
         tenant,
@@ -98,7 +98,7 @@ def _choose(c: Connection, tenant: str, request: CompositionRequest) -> tuple[li
     for index, link in enumerate(chosen):
         if request.attribute is not None and link.rating.attribute != request.attribute:
             reason = f"link {index + 1} was rated for {link.rating.attribute}, not for {request.attribute}"
-            raise _refused(reason, "chain", index, code=Incompatible.code)
+            raise _refusal(reason, "chain", index, code=Incompatible.code)
     return chosen, read_clock(c)
 
 
@@ -112,16 +112,16 @@ def _chosen(
     if link.rating is not None:
         rating = rated.get(link.rating)
         if rating is None:
-            raise _refused(f"no rating has the id {link.rating!r}", "chain", index, "rating")
+            raise _refusal(f"no rating has the id {link.rating!r}", "chain", index, "rating")
         if rating.withdrawn_at is not None:
-            raise _refused(f"the rating of link {index + 1} was withdrawn; name another", "chain", index, "rating")
+            raise _refusal(f"the rating of link {index + 1} was withdrawn; name another", "chain", index, "rating")
         return ChosenRating(rating, None)
     target = saved.get(str(link.target))
     if target is None:
-        raise _refused(f"no target has the id {link.target!r}", "chain", index, "target")
+        raise _refusal(f"no target has the id {link.target!r}", "chain", index, "target")
     if target.id not in newest:
         reason = f"the target of link {index + 1} has no such rating that you can read; request one with POST /v1/jobs"
-        raise _refused(reason, "chain", index, "target")
+        raise _refusal(reason, "chain", index, "target")
     return ChosenRating(newest[target.id], target)
 
 
@@ -132,10 +132,10 @@ def _check_visibility(request: CompositionRequest, chosen: Sequence[ChosenRating
             reason = (
                 f"the rating of link {number} is {link.rating.visibility}; its composition cannot have more readers"
             )
-            raise _refused(reason, "visibility")
+            raise _refusal(reason, "visibility")
 
 
-def _refused(detail: str, *path: str | int, code: str = SpecificationError.code) -> Problem:
+def _refusal(detail: str, *path: str | int, code: str = SpecificationError.code) -> Problem:
     error = {"pointer": pointer_to(*path), "detail": detail, "code": code}
     return Problem("bad-specification", detail, errors=[error])
 

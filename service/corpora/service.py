@@ -122,7 +122,7 @@ def checked_sentences(corpus: StoredCorpus, sent: Sequence[SentenceItem | Pictur
 def _sentence(words: StereotypeWords | None, sent: SentenceItem | PictureItem) -> NewItem:
     if isinstance(sent, PictureItem):
         raise SpecificationError("this corpus holds sentences; create one of kind images for pictures", "image_b64")
-    item = NewItem(sent.text, sent.group_term, sent.attribute_term, source=sent.source, provenance=_noted(sent.note))
+    item = NewItem(sent.text, sent.group_term, sent.attribute_term, source=sent.source, provenance=_note_of(sent.note))
     return item if words is None else with_terms(words, item)
 
 
@@ -176,7 +176,7 @@ async def read_picture(content: bytes, term: str, note: str | None, *, field: st
     except SpecificationError as refused:
         refused.field = refused.field or field
         raise
-    return NewPicture(NewItem(image=facts.digest, term=term, provenance=_noted(note)), content, facts)
+    return NewPicture(NewItem(image=facts.digest, term=term, provenance=_note_of(note)), content, facts)
 
 
 def _bytes_of(encoded: str) -> bytes:
@@ -274,7 +274,7 @@ def edited(corpus: StoredCorpus, old: StoredItem, change: ItemChange) -> NewItem
     )
 
 
-def _noted(note: str | None) -> JsonObject:
+def _note_of(note: str | None) -> JsonObject:
     return {} if note is None else {"note": note}
 
 

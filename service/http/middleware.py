@@ -106,7 +106,7 @@ class RequestMiddleware:
         elif scope["method"] == "OPTIONS":
             response = _options(scope)
         else:
-            await self._app(scope, _bounded(receive, limit), answer.send)
+            await self._app(scope, _limit_body(receive, limit), answer.send)
             return
         await response(scope, receive, answer.send)
 
@@ -161,7 +161,7 @@ def too_large(limit: int) -> Problem:
     return Problem("body-too-large", f"at most {limit} bytes are allowed", headers={"Connection": "close"})
 
 
-def _bounded(receive: Receive, limit: int) -> Receive:
+def _limit_body(receive: Receive, limit: int) -> Receive:
     taken = 0
 
     async def bounded() -> Message:

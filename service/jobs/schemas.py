@@ -241,14 +241,14 @@ class JobView(ResponseModel):
             starts_in_seconds=None if start is None else start.in_s,
             waits=_wait_of(job),
             rating=rating,
-            experiment=_revealed(job),
+            experiment=_experiment_to_show(job),
             seed=None if job.nonce and not job.finished else job.seed,  # a seed of the request has no nonce
             error=None if error is None else {**error, "type": f"{base}/problems/{error['code']}"},
             links=links,
         )
 
 
-def _revealed(job: Job) -> dict[str, Any] | None:
+def _experiment_to_show(job: Job) -> dict[str, Any] | None:
     """Return the experiment; held-back material is shown only in a rating, and not when a job was cancelled."""
     if job.experiment is None or job.rating_id is not None:
         return job.experiment
@@ -283,7 +283,7 @@ class JobLine(JobView):
     @classmethod
     def listed(cls, job: Job, max_entries: int, *, base: str, now_s: float, rating: RatingLink | None) -> Self:
         """Build the view of a job in a list, with parts of at most `max_entries` entries; see `JobView.of`."""
-        experiment = _revealed(job)
+        experiment = _experiment_to_show(job)
         if experiment is None:
             return cls(**dict(JobView.of(job, base=base, now_s=now_s, rating=rating)), left_out={})
         short = shorten(experiment, max_entries)

@@ -80,14 +80,14 @@ async def received(request: Request, tenant: str) -> AsyncIterator[ReceivedFile]
         raise Problem("rate-limited", detail, headers={"Retry-After": "5"})
     _receiving[tenant] += 1
     try:
-        async with _written(request) as came:
+        async with _receive_file(request) as came:
             yield came
     finally:
         _receiving[tenant] -= 1
 
 
 @asynccontextmanager
-async def _written(request: Request) -> AsyncIterator[ReceivedFile]:
+async def _receive_file(request: Request) -> AsyncIterator[ReceivedFile]:
     with await asyncio.to_thread(_temporary) as file:
         digest, size, piece = hashlib.sha256(), 0, bytearray()
         async for part in request.stream():

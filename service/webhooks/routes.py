@@ -66,7 +66,7 @@ async def create_webhook(
         fan_out.challenge(c, webhook, _base_url(service))
         # creates the signing key if there is none, because the answer contains the public key
         signing.current(c, service.vault)
-        return _kept(c, webhook, status=201, headers={"Location": f"{router.prefix}/{webhook.id}"})
+        return _stored_answer(c, webhook, status=201, headers={"Location": f"{router.prefix}/{webhook.id}"})
 
     return await _with_secret(service, caller, repeat, add)
 
@@ -123,7 +123,7 @@ async def rotate_webhook(
 
     def rotate(c: Connection) -> Answer:
         fresh = webhooks.seal(service.vault, webhooks.new_secret(), caller.tenant, row.id)
-        return _kept(c, existing(webhooks.rotate(c, row.id, caller.tenant, fresh), "webhook", row.id))
+        return _stored_answer(c, existing(webhooks.rotate(c, row.id, caller.tenant, fresh), "webhook", row.id))
 
     return await _with_secret(service, caller, repeat, rotate)
 
@@ -214,7 +214,7 @@ def _enabled(row: Webhook | None, webhook_id: str) -> Webhook:
     return row
 
 
-def _kept(c: Connection, row: Webhook, *, status: int = 200, headers: dict[str, str] | None = None) -> Answer:
+def _stored_answer(c: Connection, row: Webhook, *, status: int = 200, headers: dict[str, str] | None = None) -> Answer:
     """Return the answer for an endpoint with a new secret, without the secret, because answers are stored."""
     key = _public_key(c)
     view = NewWebhookView(**WebhookView.of(row, key).model_dump(), secret=None)

@@ -221,7 +221,7 @@ def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new: NewItem)
             raise ItemTaken(same.id)
         _forget(c, corpus_id, tenant, [new.digest])
     changed = update(corpus_items).where(corpus_items.c.id == item_id)
-    changed = changed.values(_columns(new) | _edited(old, new, read_clock(c)))
+    changed = changed.values(_columns(new) | _edit(old, new, read_clock(c)))
     corpora.change(c, corpus_id, tenant, {})
     quota.subtract_rows(c, corpus_items, tenant, corpus_items.c.id == item_id)
     edited = one_row(c, changed.returning(corpus_items), StoredItem)
@@ -247,7 +247,7 @@ def remove_several(c: Connection, corpus_id: str, tenant: str, ids: Sequence[str
     return gone
 
 
-def _edited(old: StoredItem, new: NewItem, at: int) -> JsonObject:
+def _edit(old: StoredItem, new: NewItem, at: int) -> JsonObject:
     if old.text is None or old.text == new.text:
         return {}
     former = [*old.provenance.get("edited_from", ()), {"text": old.text, "source": old.source, "at": iso(at)}]

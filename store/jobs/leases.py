@@ -161,7 +161,7 @@ def hold(c: Connection, claim: Claim) -> Job:
     LeaseLost
         If the job was claimed again or has ended.
     """
-    query = select(*CHANGING).where(*_held(claim)).with_for_update(key_share=True)
+    query = select(*CHANGING).where(*_lease_conditions(claim)).with_for_update(key_share=True)
     row = c.execute(query).mappings().one_or_none()
     if row is None:
         raise LeaseLost(claim.job.id, claim.fence)
@@ -174,7 +174,7 @@ def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
     The claim is valid also if the job has ended under it, because a heartbeat may arrive after the end.
     """
     beat = changed(lease_until=now_ms() + _ms(lease_s), heartbeat_at=now_ms())
-    row = c.execute(beat.where(*_held(claim)).returning(jobs.c.cancel_requested)).one_or_none()
+    row = c.execute(beat.where(*_lease_conditions(claim)).returning(jobs.c.cancel_requested)).one_or_none()
     if row is not None:
         return Beat(row.cancel_requested, lease_held=True)
     ended = select(jobs.c.id).where(jobs.c.id == claim.job.id, jobs.c.fence == claim.fence, jobs.c.status.in_(ENDED))
@@ -213,7 +213,7 @@ def release(
     append(c, job.id, "released", facts, fence=job.fence)
 
 
-def _held(claim: Claim) -> list[ColumnElement[bool]]:
+def _lease_conditions(claim: Claim) -> list[ColumnElement[bool]]:
     return [jobs.c.id == claim.job.id, jobs.c.status == "running", jobs.c.fence == claim.fence]
 
 

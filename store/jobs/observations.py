@@ -225,8 +225,8 @@ def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) ->
         if old is None:
             seq += 1
         rows.append(row | {"seq": seq if old is None else old["seq"]})
-        asked_count += _asked(row) - _asked(old)
-        failed += _failed(row) - _failed(old)
+        asked_count += _asked_count(row) - _asked_count(old)
+        failed += _failed_count(row) - _failed_count(old)
     if rows:
         c.execute(_replacing(c), rows)
     return CounterIncrements(seq - job.observed, asked_count, failed)
@@ -242,11 +242,11 @@ def _recorded(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Map
     }
 
 
-def _asked(row: Mapping[str, Any] | None) -> int:
+def _asked_count(row: Mapping[str, Any] | None) -> int:
     return int(row is not None and not row["copied"])
 
 
-def _failed(row: Mapping[str, Any] | None) -> int:
+def _failed_count(row: Mapping[str, Any] | None) -> int:
     return int(row is not None and not row["copied"] and row["failure"] is not None)
 
 

@@ -80,7 +80,7 @@ def size_of_jobs(new: Iterable[Mapping[str, Any]]) -> int:
     """Return the size of new jobs, given as columns."""
     return sum(
         ROW_BYTES
-        + sum(_written(row[name]) for name in ("target", "author", "experiment"))
+        + sum(_json_size(row[name]) for name in ("target", "author", "experiment"))
         + len((row["callback_url"] or "").encode())
         for row in new
     )
@@ -124,7 +124,7 @@ def _size_of(c: Connection, table: Table, *where: ColumnElement[bool]) -> int:
     return int(c.execute(select(func.coalesce(func.sum(size), 0)).select_from(table).where(*where)).scalar_one())
 
 
-def _written(value: object) -> int:
+def _json_size(value: object) -> int:
     return 0 if value is None else len(json.dumps(value, separators=(",", ":")))
 
 

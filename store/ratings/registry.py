@@ -42,7 +42,7 @@ def set_visibility(c: Connection, rating_id: str, tenant: str, visibility: str) 
     AlreadyWithdrawn
         If it was withdrawn and the visibility would change.
     """
-    rating = _locked(c, rating_id, tenant)
+    rating = _lock_rating(c, rating_id, tenant)
     if rating is None or rating.visibility == visibility:
         return rating
     if rating.withdrawn_at is not None:
@@ -66,7 +66,7 @@ def withdraw(c: Connection, rating_id: str, tenant: str, reason: str) -> StoredR
     AlreadyWithdrawn
         If it was withdrawn before.
     """
-    rating = _locked(c, rating_id, tenant)
+    rating = _lock_rating(c, rating_id, tenant)
     if rating is None:
         return None
     if rating.withdrawn_at is not None:
@@ -151,7 +151,7 @@ def _facts(rating: StoredRating) -> JsonObject:
     }
 
 
-def _locked(c: Connection, rating_id: str, tenant: str) -> StoredRating | None:
+def _lock_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating | None:
     """Read a tenant's rating and lock it until the transaction ends."""
     query = select(ratings).where(ratings.c.id == rating_id, ratings.c.tenant == tenant).with_for_update()
     return one_row(c, query, StoredRating)

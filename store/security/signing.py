@@ -75,16 +75,16 @@ def current(c: Connection, vault: Vault) -> SigningKey:
     """
     if vault.outside is not None:
         return _registered(c, vault.outside)
-    row = _present(c)
+    row = _current_key(c)
     if row is None:
         lock_transaction(c, LOCK)
-        row = _present(c)  # another process may have created the key during the wait for the lock
+        row = _current_key(c)  # another process may have created the key during the wait for the lock
     return _create(c, vault) if row is None else _opened(row, vault)
 
 
 def find(c: Connection, vault: Vault) -> SigningKey | None:
     """Return the current signing key, or ``None``; for a connection that only reads."""
-    row = _present(c)
+    row = _current_key(c)
     if vault.outside is not None:
         return vault.outside if row is not None and row["id"] == vault.outside.id else None
     return None if row is None else _opened(row, vault)
@@ -115,7 +115,7 @@ def all_keys(c: Connection) -> list[PublicKey]:
     return all_rows(c, query, _public)
 
 
-def _present(c: Connection) -> RowMapping | None:
+def _current_key(c: Connection) -> RowMapping | None:
     newest = signing_keys.c.created_at.desc(), signing_keys.c.id.desc()
     query = select(signing_keys).where(signing_keys.c.retired_at.is_(None)).order_by(*newest).limit(1)
     return c.execute(query).mappings().one_or_none()

@@ -84,7 +84,7 @@ def host_of(url: str) -> str | None:
         return None
     if not name or parts.scheme not in DEFAULT_PORTS:
         return None
-    host = _normalised(name)
+    host = _normalise(name)
     return host if port in {None, DEFAULT_PORTS[parts.scheme]} else f"{host}:{port}"
 
 
@@ -161,7 +161,7 @@ def owners(c: Connection, hosts: Collection[str]) -> dict[str, str]:
     return {row.host: row.tenant for row in rows}  # the newest proof of a host comes last
 
 
-def _normalised(host: str) -> str:
+def _normalise(host: str) -> str:
     try:
         address = ip_address(host)
     except ValueError:

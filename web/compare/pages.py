@@ -39,7 +39,7 @@ SENTENCES = 40
 @pages.get("/compare")
 async def compare(visit: Visit) -> Response:
     """Show ratings side by side, and a search for more ratings by the same method and attribute."""
-    documents = await _chosen(visit)
+    documents = await _chosen_ratings(visit)
     ratings = [rating_of(document) for document in documents]
     ids = [str(document["id"]) for document in documents]
     sizes = {str(document["id"]): size for document in documents if (size := _size(document.get("because")))}
@@ -75,7 +75,7 @@ async def compare(visit: Visit) -> Response:
     )
 
 
-async def _chosen(visit: Visit) -> list[Json]:
+async def _chosen_ratings(visit: Visit) -> list[Json]:
     """Read the ratings that the address names."""
     query = visit.request.query_params
     ids = [query.get("first", ""), query.get("second", ""), *query.getlist("more")]
@@ -86,7 +86,7 @@ async def _chosen(visit: Visit) -> list[Json]:
 @pages.get("/compare/ratings.csv")
 async def ratings_csv(visit: Visit) -> Response:
     """Send the compared ratings as CSV, a row each."""
-    rows = [_row(document) for document in await _chosen(visit)]
+    rows = [_row(document) for document in await _chosen_ratings(visit)]
     headers = {"Content-Disposition": 'attachment; filename="comparison.csv"'}
     return Response(csv_lines([COLUMNS, *rows]), media_type="text/csv; charset=utf-8", headers=headers)
 

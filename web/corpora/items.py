@@ -74,20 +74,20 @@ async def add_sentences(visit: Visit) -> Response:
     typed = visit.typed
     lines = [line.strip() for line in typed.get("sentences", "").splitlines() if line.strip()]
     terms = {name: typed[name].strip() for name in ("group_term", "attribute_term") if typed.get(name, "").strip()}
-    return await _added(visit, "items", body={"items": [{"text": line, **terms} for line in lines]})
+    return await _add_item(visit, "items", body={"items": [{"text": line, **terms} for line in lines]})
 
 
 @pages.post("/corpora/{corpus_id}/import", "jobs:write", with_file=True, form_page=add_items)
 async def import_sentences(visit: Visit) -> Response:
     """Add the sentences of a CSV file."""
-    return await _added(visit, "import", file=_file_of(visit), headers={"content-type": "text/csv"})
+    return await _add_item(visit, "import", file=_file_of(visit), headers={"content-type": "text/csv"})
 
 
 @pages.post("/corpora/{corpus_id}/images", "jobs:write", with_file=True, form_page=add_items)
 async def add_picture(visit: Visit) -> Response:
     """Add a picture file with the term that it shows."""
     query, kind = {"term": visit.typed.get("term", "").strip()}, {"content-type": "application/octet-stream"}
-    return await _added(visit, "images", query=query, file=_file_of(visit), headers=kind)
+    return await _add_item(visit, "images", query=query, file=_file_of(visit), headers=kind)
 
 
 def _file_of(visit: Visit) -> SentFile:
@@ -96,7 +96,7 @@ def _file_of(visit: Visit) -> SentFile:
     return visit.form.file
 
 
-async def _added(visit: Visit, path: str, **sent: Any) -> Response:
+async def _add_item(visit: Visit, path: str, **sent: Any) -> Response:
     await visit.api.ask("POST", f"/v1/corpora/{visit.path('corpus_id')}/{path}", **sent)
     return visit.redirect(_back(visit))
 

@@ -66,7 +66,7 @@ async def jobs(visit: Visit) -> Response:
 @pages.get("/jobs/{job_id}")
 async def job(visit: Visit) -> Response:
     """Show a job; while it runs, a part of the page is fetched again every second."""
-    return visit.page("jobs/job.html", **await _shown(visit, await visit.api.get(f"/v1/jobs/{visit.path('job_id')}")))
+    return visit.page("jobs/job.html", **await _live_of(visit, await visit.api.get(f"/v1/jobs/{visit.path('job_id')}")))
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ async def now(visit: Visit) -> Response:
 
 async def _rendered(visit: Visit) -> Live:
     answer = await visit.api.ask("GET", f"/v1/jobs/{visit.path('job_id')}")
-    html = await asyncio.to_thread(render, "jobs/live.html", await _shown(visit, answer.document))
+    html = await asyncio.to_thread(render, "jobs/live.html", await _live_of(visit, answer.document))
     return Live(answer.headers["etag"], gzip.compress(html.encode("utf-8", "backslashreplace"), 5))
 
 
@@ -113,7 +113,7 @@ async def cancel(visit: Visit) -> Response:
     return visit.redirect(path)
 
 
-async def _shown(visit: Visit, job: Json) -> JsonObject:
+async def _live_of(visit: Visit, job: Json) -> JsonObject:
     progress: Json = {"parts": [], "newest": []}
     if job["kind"] == "rating":
         progress = await visit.api.get(f"/v1/jobs/{job['id']}/progress")

@@ -78,11 +78,11 @@ class Rating:
 
     def evidence(self, text: str) -> str:
         """Return the address of the evidence page, filtered by a text."""
-        return f"{self.base}/evidence?q={_quoted(text[:200])}"
+        return f"{self.base}/evidence?q={_quote(text[:200])}"
 
     def case_of(self, question: str) -> str:
         """Return the address of the evidence page on which the case of a question is opened."""
-        return f"{self.base}/evidence?question={_quoted(question[:2_000])}#opened"
+        return f"{self.base}/evidence?question={_quote(question[:2_000])}#opened"
 
     @property
     def too_few(self) -> bool:
@@ -102,7 +102,7 @@ class Rating:
         return f"{phrase[:1].upper()}{phrase[1:]}: the evidence is not sure enough"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     # `quote` is fast if nothing is left to escape
     return quote(text.replace("%", "%25").replace("+", "%2B").replace(" ", "+"), safe="/%+")
 

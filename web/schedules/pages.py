@@ -83,12 +83,12 @@ async def _request(api: Api, texts: dict[str, str]) -> JsonObject:
     if texts.get("rating"):
         rating = await api.get(f"/v1/ratings/{segment(texts['rating'])}")
         experiment = {name: value for name, value in rating["experiment"].items() if value is not None}
-        return {"target": await _saved(api, rating["target"]), "experiment": experiment}
+        return {"target": await _saved_target(api, rating["target"]), "experiment": experiment}
     experiment = {name: texts[name] for name in ("method", "attribute") if texts.get(name)}
     return {"target": await target_of(api, texts.get("service", "")), "experiment": experiment}
 
 
-async def _saved(api: Api, target: JsonObject) -> JsonObject:
+async def _saved_target(api: Api, target: JsonObject) -> JsonObject:
     """Return the id of the saved target of a rating; if none is saved, the target as it was rated."""
     name = target["url"] or target["name"]
     saved = (await api.get("/v1/targets", kind=target["kind"], q=name, limit=READ))["items"]

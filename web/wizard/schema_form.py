@@ -287,7 +287,7 @@ def _parsed(field: Field, text: str) -> Any:
             case "boolean":
                 return text == "true"
             case "lines" | "languages" | "texts":
-                return _separated(text) if field.form == "texts" else lines
+                return _split_list(text) if field.form == "texts" else lines
             case "pairs":
                 return dict(map(_named, lines))
             case "lists":
@@ -304,7 +304,7 @@ def _parsed(field: Field, text: str) -> Any:
     return text
 
 
-def _separated(text: str) -> str | list[str]:
+def _split_list(text: str) -> str | list[str]:
     """Return the texts between rules as a list, or the only text."""
     parts = [part.strip() for part in f"\n{text}\n".split(f"\n{RULE}\n") if part.strip()]
     return parts[0] if len(parts) == 1 else parts

@@ -68,7 +68,7 @@ async def why_unproven(
         try:
             answer = await egress.send("GET", url, timeout_s=TIMEOUT_S)
         except CallFailed as failed:
-            failure = failure or _said(url, failed)
+            failure = failure or _reason(url, failed)
             if failed.code not in SPEAKS_OTHERWISE:
                 break
         else:
@@ -76,7 +76,7 @@ async def why_unproven(
     return failure
 
 
-def _said(url: str, failed: CallFailed) -> str:
+def _reason(url: str, failed: CallFailed) -> str:
     """Return the reason of a failed call, without the advice that is meant for rated targets."""
     if failed.status is None:
         return failed.message

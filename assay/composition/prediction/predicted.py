@@ -216,13 +216,13 @@ def _assured(letter: Letter, evidence: Evidence, chained: ChainDraws, first: Tra
     room_1, room_2 = (
         (chained.unmeasured @ np.array(blocks).T).max(axis=1) for blocks in (first.unbiased, first.biased)
     )
-    better, worse = (_moved(evidence, sign * room_1, sign * room_2) for sign in (-1, 1))
+    better, worse = (_shift_effects(evidence, sign * room_1, sign * room_2) for sign in (-1, 1))
     if letter is Letter.DSBS:
         return letter_probabilities(replace(worse, step_2=better.step_2), first.delta, first.content_delta).DSBS
     return letter_probabilities(better if letter is Letter.BS else worse, first.delta, first.content_delta).of(letter)
 
 
-def _moved(evidence: Evidence, by_1: Floats, by_2: Floats) -> Evidence:
+def _shift_effects(evidence: Evidence, by_1: Floats, by_2: Floats) -> Evidence:
     content = None if evidence.content is None else evidence.content + 2 * by_1
     return replace(evidence, step_1=evidence.step_1 + by_1, step_2=evidence.step_2 + by_2, content=content)
 

@@ -180,7 +180,7 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
         commitment=None,  # its nonce can be empty, and then its digest confirms a guess of the counted file
         components=tuple(components),
         aggregation=aggregation,
-        probabilities=NO_ENTRIES if withheld else _rounded(rating.probabilities),
+        probabilities=NO_ENTRIES if withheld else _round_shares(rating.probabilities),
         published=NO_ENTRIES if withheld else rating.published,
         reasons=_reasons(rating.reasons, withheld, vocabulary),
         counts={name: count for name, count in rating.counts.items() if name in {"asked", "failed"}},
@@ -267,7 +267,7 @@ class _Public:
             return public
         return replace(
             public,
-            probabilities=_rounded(component.probabilities),
+            probabilities=_round_shares(component.probabilities),
             effects={name: effect and _rounded_effect(effect) for name, effect in component.effects.items()},
             published=component.published,
         )
@@ -346,7 +346,7 @@ def _reasons(
     return tuple(public)
 
 
-def _rounded(shares: Shares) -> dict[str, float]:
+def _round_shares(shares: Shares) -> dict[str, float]:
     return {name: round(share, PROBABILITY_DECIMALS) for name, share in shares.items()}
 
 

@@ -210,7 +210,7 @@ class Credentials:
                 pair = base64.b64encode(self._secret.encode()).decode()
                 return _with_headers(request, {"Authorization": f"Basic {pair}"})
             case Placed() as placed:
-                return _placed(request, placed, fill_text(placed.value, {"secret": self._secret}))
+                return _place_secret(request, placed, fill_text(placed.value, {"secret": self._secret}))
             case AwsSigV4() as aws:
                 signed = signed_headers(
                     request.method,
@@ -238,7 +238,7 @@ def _with_headers(request: OutgoingRequest, headers: Mapping[str, str]) -> Outgo
     return replace(request, headers={**request.headers, **headers})
 
 
-def _placed(request: OutgoingRequest, placed: Placed, value: str) -> OutgoingRequest:
+def _place_secret(request: OutgoingRequest, placed: Placed, value: str) -> OutgoingRequest:
     entry = {placed.name: value}
     if placed.type == "header":
         return _with_headers(request, entry)

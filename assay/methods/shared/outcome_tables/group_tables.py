@@ -108,7 +108,7 @@ def outcome_table(
         pairs = [(draws[:, index], draws[:, reference]) for draws in (means, fitted)]
         groups[index] = _compared(groups[index], groups[reference], pairs, level)
         if index != reference and not table.weights and not table.bundles:  # the tests need independent people
-            groups[index] = _tested(groups[index], groups[reference])
+            groups[index] = _add_test(groups[index], groups[reference])
     if len(compared) > 1:
         chances = below_four_fifths(fitted[:, compared])
         for index, chance in zip(compared, chances.tolist(), strict=True):
@@ -169,7 +169,7 @@ def _compared(
     )
 
 
-def _tested(row: GroupOutcome, reference: GroupOutcome) -> GroupOutcome:
+def _add_test(row: GroupOutcome, reference: GroupOutcome) -> GroupOutcome:
     """Add the z statistic and the p-value of the comparison with the reference group."""
     sizes = [reference.people or 0, row.people or 0]
     yes = [(group.rate.estimate or 0.0) * size for group, size in zip((reference, row), sizes, strict=True)]

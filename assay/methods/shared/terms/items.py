@@ -41,10 +41,8 @@ def in_turns(items: Iterable[I], alternate: Callable[[I], Hashable] = lambda _: 
     of_term: dict[str, dict[Hashable, list[I]]] = {}
     for item in items:
         of_term.setdefault(item.term, {}).setdefault(alternate(item), []).append(item)
-    queues = [
-        list(chain.from_iterable(_transposed(list(items_by_kind.values())))) for items_by_kind in of_term.values()
-    ]
-    return _transposed(queues)
+    queues = [list(chain.from_iterable(_transpose(list(items_by_kind.values())))) for items_by_kind in of_term.values()]
+    return _transpose(queues)
 
 
 def within(rounds: list[list[T]], limit: int) -> list[list[T]]:
@@ -53,7 +51,7 @@ def within(rounds: list[list[T]], limit: int) -> list[list[T]]:
     return [round_ for round_, total in zip(rounds, totals, strict=True) if total <= limit or round_ is rounds[0]]
 
 
-def _transposed(queues: list[list[T]]) -> list[list[T]]:
+def _transpose(queues: list[list[T]]) -> list[list[T]]:
     """Transpose lists of unequal lengths: the first items of all lists, then the second ones, and so on."""
     longest = max(map(len, queues), default=0)
     return [[queue[turn] for queue in queues if turn < len(queue)] for turn in range(longest)]

@@ -122,7 +122,7 @@ def written_items(record: Iterable[Observation], words: StereotypeWords) -> tupl
     """Return the sentences in an author's replies that are usable with `words`, as items of a corpus."""
     items = []
     for observation in record:
-        text = _cleaned(observation.reply.value) if isinstance(observation.probe.ask, Write) else ""
+        text = _clean(observation.reply.value) if isinstance(observation.probe.ask, Write) else ""
         if isinstance(observation.probe.ask, Write) and _unreadable(text) is None:
             item = item_of(
                 Sentence(text, source="written", id=observation.probe.unit), words, observation.probe.ask.prompt
@@ -186,7 +186,7 @@ def _take(
     """Store a usable sentence, or count an unusable one; return whether it was stored."""
     if not outcome.count_prompt(reply):
         return False
-    text = _cleaned(reply.value)
+    text = _clean(reply.value)
     reason = _unreadable(text)
     if reason is None:
         sentence = Sentence(text, slot.group, slot.term, "written", probe.unit)
@@ -205,7 +205,7 @@ def _take(
     return False
 
 
-def _cleaned(value: object) -> str:
+def _clean(value: object) -> str:
     """Remove surrounding blanks, and quotation marks around the whole text."""
     text = value.strip() if isinstance(value, str) else ""
     quoted = len(text) > 1 and text[0] in QUOTES and text[-1] in QUOTES

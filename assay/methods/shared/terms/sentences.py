@@ -180,7 +180,7 @@ class _Reader:
         text, counterpart = spelt(sentence.text), spelt(sentence.counterpart)
         group_terms = self.words.pairs[terms.pair_index]
         if not counterpart:
-            counterpart = _swapped(text, terms.mark, group_terms[terms.side], group_terms[1 - terms.side])
+            counterpart = _swap_term(text, terms.mark, group_terms[terms.side], group_terms[1 - terms.side])
         first, second = (text, counterpart) if terms.side == 0 else (counterpart, text)
         group = "first" if terms.side == 0 else "second"
         frame = _frame(terms)
@@ -271,7 +271,7 @@ _ARTICLE = re.compile(r"(?<!\w)(an?)(\s+)$", re.IGNORECASE)
 _ANY_ARTICLE = re.compile(r"(?<!\w)(an?|the)\s+$", re.IGNORECASE)
 
 
-def _swapped(text: str, mark: re.Match[str], term: str, replacement: str) -> str:
+def _swap_term(text: str, mark: re.Match[str], term: str, replacement: str) -> str:
     """Replace the group term by the other group's, in the same case, and correct the article before it."""
     before, after = text[: mark.start()], text[mark.end() :]
     if article := _ARTICLE.search(before):
@@ -285,13 +285,13 @@ def _swapped(text: str, mark: re.Match[str], term: str, replacement: str) -> str
 def _in_case_of(written_term: str, listed_term: str, replacement: str, *, begins: bool) -> str:
     if written_term == listed_term:
         # a term in its listed spelling may be a name with its own capital: capitalise only at the beginning
-        return _capitalised(replacement) if begins and written_term[:1].isupper() else replacement
+        return _capitalise(replacement) if begins and written_term[:1].isupper() else replacement
     if len(written_term) > 1 and written_term.isupper():
         return replacement.upper()
-    return _capitalised(replacement) if written_term[:1].isupper() else replacement
+    return _capitalise(replacement) if written_term[:1].isupper() else replacement
 
 
-def _capitalised(term: str) -> str:
+def _capitalise(term: str) -> str:
     return term[:1].upper() + term[1:]
 
 
