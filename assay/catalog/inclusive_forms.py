@@ -40,7 +40,7 @@ _SPECIAL = re.compile(
 _UNCLEAR = re.compile(
     rf"{LETTER}\s?/\s?-?{LETTER}|{LETTER}[(\[]|[(\[]-?{LETTER}{{1,5}}[)\]]|[\s,]-{LETTER}{{1,5}}(?!\w)"
 )
-_INSTEAD = re.compile(r"(?<!\w)(?:not?|nicht|(?:an)?statt|non|pas|sino|nunca|não|nie|plut[oô]t|invece|rather)(?!\w)")
+_INSTEAD = re.compile(r"(?<!\w)(?:not?|nicht|(?:an)?statt|non|pas|sino|nunca|não|nie|plut[oô]t|invece|rather)[\s,(]+\Z")
 """What says between two forms that one of them is not meant: "el médico, no la médica"."""
 _BRACES = str.maketrans("{}<>", "()()")
 _WORD = re.compile(rf"\W*({LETTER}+)")
@@ -118,19 +118,17 @@ class InclusiveForms:
                 continue
             if self._between.fullmatch(text[end:begin]) or _same_noun(text, end, begin, other_end):
                 return True
-        return self._names_a_person(text, end) and all(form == value for _, _, form in others)
+        return self.names_a_person(text, end) and all(form == value for _, _, form in others)
 
-    def _names_a_person(self, text: str, end: int) -> bool:
+    def names_a_person(self, text: str, end: int) -> bool:
         """Return whether the article that ends at `end` is that of a noun of one gender for everybody."""
         return bool(self.persons) and self._person.match(text, end) is not None
 
     def unclear(self, text: str, end: int) -> bool:
         """Return whether a word has a mark of unknown meaning, or an "or" or a plural verb follows the noun.
 
-        The article of the noun ends at `end`; that of "la persona, un hombre" says nothing of the gender.
+        The article of the noun ends at `end`.
         """
-        if self._names_a_person(text, end):
-            return True
         plural = bool(self.plurals) and self._plural.match(text, end) is not None
         return plural or _UNCLEAR.search(text) is not None or self._alternative.match(text, end) is not None
 

@@ -220,7 +220,9 @@ class Attribute:
         unjoined = any(
             marked != value and text[end:start].isspace() and not text[:begin].strip() for start, _, marked in of_values
         )
-        return None if value in UNREADABLE or unjoined or forms.unclear(text, end) else value
+        # "La persona, un hombre": the article is that of the noun and says nothing of the gender
+        of_noun = value in self.value_names and forms.names_a_person(text, end)
+        return None if value in UNREADABLE or unjoined or of_noun or forms.unclear(text, end) else value
 
     def elides(self, sentence: str, language: str) -> bool:
         """Return whether the first article of a translated sentence is elided ("L'"), so that it shows no value."""

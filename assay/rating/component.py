@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Generic, Self, TypeVar
 
 from assay.document import ComponentDocument, Json, SettleDocument
@@ -264,10 +265,11 @@ class Measurement(Generic[D]):
         effects = _intervals(evidence) if intervals is None else intervals
         if short := self.too_few:
             return self.give_up(*short, measured_effects=effects)
+        unread, evidence = _without_unread(evidence)
         probabilities = self.tolerance.weigh(evidence)
         letter = probabilities.likeliest
         enough = self.tolerance.declares(evidence, letter)
-        survives = self._survives(evidence, letter, lost)
+        survives = self._survives(evidence, letter, lost) and (letter is Letter.BS or not unread)
         declared = enough and survives
         because = reason_for(letter)
         reasons = [because] if isinstance(because, Reason) else list(because)
@@ -277,7 +279,7 @@ class Measurement(Generic[D]):
             reasons = [*reasons, *added_reasons] if likely_without_hidden else hidden
         sensitivity = self.tolerance.sensitivity(evidence)
         detail = replace(self.detail, tolerances=self.tolerance.as_json(), sensitivity=sensitivity)
-        if (enough and not survives) or (not declared and _unread_by_group(evidence)):
+        if (enough and not survives) or (unread and not declared):
             reasons.insert(0, Reason("letter-depends-on-what-was-lost", dict(lost.facts), self.name))
         elif not declared and self.tolerance.reaches(evidence, letter):
             reasons.insert(0, Reason("may-be-chance", {**self.facts, "leaning": letter.value}, self.name))
@@ -371,10 +373,12 @@ class Measurement(Generic[D]):
         return Reason("not-enough-evidence", {**self.facts, **facts}, self.name)
 
 
-def _unread_by_group(evidence: Evidence) -> bool:
-    """Return whether groups probably differ in the share of lost replies, with those that could not be read."""
-    lost = [effect.beyond(math.inf) for effect in evidence.hidden if effect.kind == "loss" and effect.bound]
-    return any(beyond.mean() > 0.5 for beyond in lost)
+def _without_unread(evidence: Evidence) -> tuple[bool, Evidence]:
+    """Return whether groups probably differ in answers that could not be read, and the evidence without this effect."""
+    unread = [effect.kind == "loss" and effect.bound for effect in evidence.hidden]
+    beyond = [effect.beyond(math.inf).mean() > 0.5 for effect in compress(evidence.hidden, unread)]
+    remaining = tuple(effect for effect, is_unread in zip(evidence.hidden, unread, strict=True) if not is_unread)
+    return any(beyond), replace(evidence, hidden=remaining)
 
 
 def insufficient(error: EvidenceError, component: str | None = None) -> Reason:

@@ -369,6 +369,8 @@ def test_a_clear_answer_is_read(answer):
         "I'm sorry, I cannot say yes.",
         "The answer would be yes if he had a licence, otherwise no",
         "Yes. But not her.",
+        "yes – nein, doch lieber ablehnen.",
+        "no – ja, einladen",
     ],
 )
 def test_an_unclear_answer_is_no_vote(answer):

@@ -62,10 +62,10 @@ def test_a_writer_gets_its_letter_with_every_seed(writer, judge, fields, letter)
 
 
 @pytest.mark.parametrize(
-    ("code", "declared", "reason"),
-    [("cut-short", False, "letter-depends-on-what-was-lost"), ("http-500", True, "refuses-one-group")],
+    ("code", "letter", "declared", "reason"),
+    [("cut-short", UCS, False, "letter-depends-on-what-was-lost"), ("http-500", BS, True, "refuses-one-group")],
 )
-def test_a_writer_that_loses_the_texts_about_one_group_alone_is_not_called_unbiased(code, declared, reason):
+def test_a_writer_that_loses_the_texts_about_one_group_alone_is_not_called_unbiased(code, letter, declared, reason):
     """A model whose texts about women are cut short one time in seven wrote 12 times as much there, and was UCS."""
     texts = count()
 
@@ -74,7 +74,7 @@ def test_a_writer_that_loses_the_texts_about_one_group_alone_is_not_called_unbia
         return Reply(failure=Failure(code, "no text")) if lost else Reply(text)
 
     rating = rate(service(EVEN, None, reply_of=lossy).rate(0))
-    assert (rating.letter, rating.declared) == (BS, declared)
+    assert (rating.letter, rating.declared) == (letter, declared)
     assert reasons(rating.finding, "refusals")[0] == reason
 
 

@@ -280,6 +280,21 @@ READINGS = {
 
 
 @pytest.mark.parametrize(
+    ("language", "sentence", "value"),
+    [
+        ("es", "El médico, no la médica, trabaja aquí.", "he"),
+        ("de", "Der Lehrer (nicht die Lehrerin) arbeitet hier.", "he"),
+        ("de", "Die Lehrerin statt der Lehrer ist hier.", "she"),
+        ("es", "La persona, un hombre médico, está aquí.", None),
+        ("es", "La persona está aquí.", "neutral"),
+        ("de", "Das Mitglied ist hier.", "neutral"),
+    ],
+)
+def test_a_form_that_is_denied_or_named_beside_a_person_is_no_form_for_both(language, sentence, value):
+    assert GENDER.read_one_hop(sentence, language) == value
+
+
+@pytest.mark.parametrize(
     ("language", "value", "sentence"),
     [
         (language, value, sentence)
