@@ -177,7 +177,7 @@ class RenderedPage(HTMLResponse):
     def _content(self) -> bytes:
         # replies of services can contain lone surrogates, which UTF-8 cannot encode
         content = self._written().encode("utf-8", "backslashreplace")
-        return gzip.compress(content, 6) if self._packed and len(content) > WORTH_COMPRESSING else content
+        return gzip.compress(content, 8) if self._packed and len(content) > WORTH_COMPRESSING else content
 
 
 def check_origin(request: Request) -> None:
