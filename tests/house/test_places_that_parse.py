@@ -78,7 +78,7 @@ BOUNDS = {
     "service/badges/schemas.py answers": OWN,
     "service/log/routes.py add_checkpoint": "at most MOST_BYTES, after the rate of the address",
     "service/ratings/routes.py get_thumbnail": OWN,
-    "service/uploads/service.py _written": "to a file of ASSAY_MAX_UPLOAD_BYTES, after scope, rate and place",
+    "service/uploads/service.py _receive_file": "to a file of ASSAY_MAX_UPLOAD_BYTES, after scope, rate and place",
     "service/webhooks/routes.py _with_secret": OWN,
     "web/audits/pages.py _choice": FORM,
     "web/compare/sentences.py JoinedQuestion.words": f"{TARGET}; at most MOST_WORDS words",
