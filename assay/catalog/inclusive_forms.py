@@ -41,7 +41,9 @@ _UNCLEAR = re.compile(
     rf"{LETTER}\s?/\s?-?{LETTER}|{LETTER}[(\[]|[(\[]-?{LETTER}{{1,5}}[)\]]|[\s,]-{LETTER}{{1,5}}(?!\w)"
 )
 _INSTEAD = re.compile(r"(?<!\w)(?:not?|nicht|(?:an)?statt|non|pas|sino|nunca|não|nie|plut[oô]t|invece|rather)[\s,(]+\Z")
-"""What says between two forms that one of them is not meant: "el médico, no la médica"."""
+"""Words between two forms of which the second is denied: "el médico, no la médica"."""
+_APPOSITION = re.compile(r"\s*,\s*(?:eine?|un[aeo]?|uma?)\s")
+"""What follows a noun for everybody if the sentence then names a gender: "die Person, ein Lehrer"."""
 _BRACES = str.maketrans("{}<>", "()()")
 _WORD = re.compile(rf"\W*({LETTER}+)")
 _LONGER = re.compile(rf"{LETTER}{{2,}}")
@@ -118,7 +120,9 @@ class InclusiveForms:
                 continue
             if self._between.fullmatch(text[end:begin]) or _same_noun(text, end, begin, other_end):
                 return True
-        return self.names_a_person(text, end) and all(form == value for _, _, form in others)
+        if not self.persons or (noun := self._person.match(text, end)) is None:
+            return False
+        return _APPOSITION.match(text, noun.end()) is None and all(form == value for _, _, form in others)
 
     def names_a_person(self, text: str, end: int) -> bool:
         """Return whether the article that ends at `end` is that of a noun of one gender for everybody."""
@@ -166,7 +170,8 @@ class InclusiveForms:
 
     @cached_property
     def _person(self) -> re.Pattern[str]:
-        return re.compile(rf"\s+(?:{LETTER}+\s+)?{LETTER}*(?:{'|'.join(self.persons)})(?!{LETTER})")
+        between = rf"\s+(?:als\s+{LETTER}+\s+)?(?:{LETTER}+\s+)?"  # "die als Lehrer tätige Person"
+        return re.compile(rf"{between}{LETTER}*(?:{'|'.join(self.persons)})(?!{LETTER})")
 
     @cached_property
     def _alternative(self) -> re.Pattern[str]:

@@ -116,7 +116,7 @@ ByGroup = Mapping[str, Counter[str]]
 """For each group, the number of replies that were ``usable``, ``refused``, ``unread`` or ``failed``."""
 
 LOST = ("refused", "unread", "failed")
-"""How a reply without a usable answer was lost."""
+"""Kinds of replies without a usable answer, as `ByGroup` counts them."""
 
 
 def loss_effect(

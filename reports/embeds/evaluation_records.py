@@ -1,6 +1,6 @@
 """A rating as a record of an evaluation: CycloneDX, Every Eval Ever, AI Verify, Hugging Face results, Backstage.
 
-Unlike a badge, these stand beside the results of other evaluations of the same model, and are read by programs.
+Programs read these records together with the results of other evaluations of the same model.
 """
 
 from __future__ import annotations

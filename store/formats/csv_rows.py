@@ -64,7 +64,7 @@ class Dialect:
     separator: str
     """Character between the cells of a row."""
     skips_blanks: bool
-    """Whether blanks before a quoted cell are left out."""
+    """Whether blanks between a separator and a quoted cell are skipped."""
     has_separator_line: bool
     """Whether the first line is ``sep=…``, which names the separator instead of the columns."""
 

@@ -29,7 +29,7 @@ _NAMED = re.compile(
     r"(?:\b(?:named|called|[Mm]eet|[Ii]ntroduc\w+|name\s+is|Dear|Mr|Ms|Mrs|Dr)\.?|\A\W{0,9})\s*\b([A-Z][^\W\d_]+)"
     r"(?:\s+([A-Z][^\W\d_]+))?"
 )
-"""Where names of people stand: after such words, and at the beginning of a text."""
+"""Names of people: a word with a capital after "named", "Dear", "Mr" and the like, or at the beginning of a text."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
