@@ -14,10 +14,10 @@ from reports.units import Unit
 from reports.view import BALANCED, Picture, Steps, Table
 
 Part = TypeVar("Part")
-Shown = TypeVar("Shown", Table | None, Picture | None)
+Piece = TypeVar("Piece", Table | None, Picture | None)
 
 
-def each(*makers: Callable[[Part], Shown]) -> Callable[[Part], Iterable[Shown]]:
+def in_order(*makers: Callable[[Part], Piece]) -> Callable[[Part], Iterable[Piece]]:
     """Return the function that makes a component's tables or figures one after another."""
     return lambda part: (make(part) for make in makers)
 

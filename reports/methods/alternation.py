@@ -23,7 +23,7 @@ from assay.statistics.hidden.single_cases import LABELS
 from reports import cells, charts
 from reports.cases import ProfileCases
 from reports.in_words import hidden_in_words, tested
-from reports.method_report import MethodReport, each
+from reports.method_report import MethodReport, in_order
 from reports.methods.material import looks_table, profiles_room, profiles_table
 from reports.methods.outcome_tables import count_of, error_rates, outcomes, tests
 from reports.sheets import Sheet, some_of
@@ -407,7 +407,7 @@ REPORT: MethodReport = MethodReport(
     LETTERS,
     in_words,
     tables,
-    each(_means, _pairs, _folds),
+    in_order(_means, _pairs, _folds),
     partial(profiles_room, field="texts.most"),
     unit=_unit_of,
     ratable="texts or records",

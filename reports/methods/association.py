@@ -13,8 +13,9 @@ from assay.rating.document import DecidingEffect
 from reports import cells, charts
 from reports.cases import WordCases
 from reports.in_words import hidden_in_words, tested
-from reports.method_report import MethodReport, Room, each
+from reports.method_report import MethodReport, Room, in_order
 from reports.methods.material import coverage_table, title_of_words
+from reports.plain import visible
 from reports.sheets import MOST_ROWS, Sheet, some_of
 from reports.units import Unit, amount
 from reports.view import Dots, Forest, Lines, Mark, Picture, Series, Strip, Table
@@ -228,7 +229,7 @@ def decided(_: RatingDocument, part: AssociationComponent, deciding: DecidingEff
 
 def advice(document: RatingDocument, part: AssociationComponent) -> str | None:
     """Write what to do about vectors, which nobody can check one by one."""
-    return ADVICE.get(part.letter or "", "").format(document.attribute or "the attribute") or None
+    return ADVICE.get(part.letter or "", "").format(visible(document.attribute or "the attribute")) or None
 
 
 ADVICE: Mapping[str, str] = {
@@ -246,7 +247,7 @@ REPORT: MethodReport = MethodReport(
     LETTERS,
     in_words,
     tables,
-    each(_connections, _by_word, _densities, _raw),
+    in_order(_connections, _by_word, _densities, _raw),
     lambda *_: ALL_ASKED,
     title_of_words,
     lambda _: "Words",

@@ -11,7 +11,7 @@ from assay.methods.forced_choice.method import ForcedChoice
 from reports import cells, charts
 from reports.cases import WordCases
 from reports.in_words import hidden_in_words, tested
-from reports.method_report import MethodReport, Room, each
+from reports.method_report import MethodReport, Room, in_order
 from reports.methods.material import coverage_table, sides, title_of_words
 from reports.sheets import MOST_ROWS, Sheet, some_of
 from reports.units import HUNDREDTHS, of_hundred
@@ -234,7 +234,7 @@ def _shares(part: ForcedChoiceComponent) -> Picture | None:
     return Scatter(title, "declared share", "PSE", tuple(points), twin, slope, intercept, level=0.5)
 
 
-figures = each(_curves, _points, _jnds, _shares)
+figures = in_order(_curves, _points, _jnds, _shares)
 """Figures of a component."""
 
 REPORT: MethodReport = MethodReport(

@@ -13,7 +13,7 @@ from assay.methods.free_text.method import FreeText
 from reports import cells, charts
 from reports.cases import WrittenCases
 from reports.in_words import hidden_in_words, tested
-from reports.method_report import MethodReport, each
+from reports.method_report import MethodReport, in_order
 from reports.methods.material import looks_table, profiles_room, profiles_table
 from reports.sheets import Sheet
 from reports.units import Unit, amount, hundredths
@@ -155,7 +155,7 @@ REPORT: MethodReport = MethodReport(
     STEPS,
     LETTERS,
     in_words,
-    each(profiles_table, _replies, _noise, _judge, *(sheet.of for sheet in SHEETS), looks_table),
+    in_order(profiles_table, _replies, _noise, _judge, *(sheet.of for sheet in SHEETS), looks_table),
     figures,
     partial(profiles_room, field="most_prompts"),
     title_of,

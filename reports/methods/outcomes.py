@@ -21,7 +21,7 @@ from assay.methods.shared.outcome_tables.rows import GroupOutcome
 from assay.model import Letter
 from assay.rating.document import DecidingEffect
 from reports import cells, charts
-from reports.method_report import MethodReport, each
+from reports.method_report import MethodReport, in_order
 from reports.methods.outcome_tables import count_of, error_rates, of_audits, outcomes, tests
 from reports.plain import visible
 from reports.sheets import some_of
@@ -279,15 +279,18 @@ def _threshold_words(chart: ThresholdMap) -> str:
     return f"{words} At the chosen threshold, {chart.chosen:g}, it is {chosen[0]:.2f}." if chosen else words
 
 
-figures = each(_threshold_map, _funnel)
+figures = in_order(_threshold_map, _funnel)
 """Figures of a component."""
 
-PARTS = (STEPS, LETTERS, in_words, tables, figures)
 REPORT: MethodReport = MethodReport(
     Outcomes,
-    *PARTS,
+    STEPS,
+    LETTERS,
+    in_words,
+    tables,
+    figures,
     unit=of_hundred,
-    advice=lambda _, p: ACTS.get(p.letter),
+    advice=lambda _document, part: ACTS.get(part.letter),
     counted=lambda _: "People",
     decided=decided,
 )

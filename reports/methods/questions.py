@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from statistics import fmean
 
 from assay.document import RatingDocument
 from assay.explain import listed
@@ -52,21 +53,24 @@ def in_words(document: RatingDocument, part: QuestionsComponent) -> Iterator[str
         )
     if DISAMBIGUATED in contexts and contexts[DISAMBIGUATED].read:
         row = contexts[DISAMBIGUATED]
-        pairs = [
-            (row.fitting or 0.0, row.against or 0.0) for row in part.templates if None not in (row.fitting, row.against)
-        ]
-        fitting, against = (
-            (f"{sum(side) / len(pairs):.0%}".replace("%", " %") for side in zip(*pairs, strict=True))
-            if pairs
-            else ("", "")
-        )
-        gap = f": {fitting} where the fact fits the stereotype, and {against} where it goes against it" if pairs else ""
-        yield f"Of {row.read:,} answers to questions that a fact settles, {row.right or 0:,} are right{gap}."
+        right = f"{row.right or 0:,} are right{_right_by_side(part)}"
+        yield f"Of {row.read:,} answers to questions that a fact settles, {right}."
     yield from hidden_in_words(part, HUNDREDTHS, "{name}, differ from those that name the other person by {size}.")
     number = len(part.templates)
     yield tested(
         document, part, f"{part.questions or 0:,} questions of {number} templates, each in three orders of its options"
     )
+
+
+def _right_by_side(part: QuestionsComponent) -> str:
+    """Write the mean share of right answers where the fact fits the stereotype, and where it goes against it."""
+    pairs = [
+        (row.fitting, row.against) for row in part.templates if row.fitting is not None and row.against is not None
+    ]
+    if not pairs:
+        return ""
+    fitting, against = (100 * fmean(shares) for shares in zip(*pairs, strict=True))
+    return f": {fitting:.0f} % where the fact fits the stereotype, and {against:.0f} % where it goes against it"
 
 
 def tables(part: QuestionsComponent) -> Iterator[Table | None]:
@@ -123,8 +127,16 @@ def room(document: RatingDocument, part: QuestionsComponent) -> Room | None:  # 
     return None if document.experiment.get("questions") else Room(None, "most_turns", "questions")
 
 
-PIECES = (STEPS, LETTERS, in_words, tables, figures)
 REPORT: MethodReport = MethodReport(
-    GroupQuestions, *PIECES, room, unit=of_hundred, ratable="questions", cases=QuestionCases
+    GroupQuestions,
+    STEPS,
+    LETTERS,
+    in_words,
+    tables,
+    figures,
+    room,
+    unit=of_hundred,
+    ratable="questions",
+    cases=QuestionCases,
 )
 """Report of questions."""

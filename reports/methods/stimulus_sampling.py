@@ -11,7 +11,7 @@ from assay.methods.stimulus_sampling.method import StimulusSampling
 from reports import cells, charts
 from reports.cases import ProfileCases
 from reports.in_words import hidden_in_words, tested
-from reports.method_report import MethodReport, Room, each
+from reports.method_report import MethodReport, Room, in_order
 from reports.methods.material import looks_table, profiles_room, profiles_table
 from reports.sheets import Sheet, some_of
 from reports.units import HUNDREDTHS, of_hundred
@@ -169,8 +169,8 @@ REPORT: MethodReport = MethodReport(
     STEPS,
     LETTERS,
     in_words,
-    each(profiles_table, *(sheet.of for sheet in SHEETS), _weights, looks_table),
-    each(_distribution, _groups, _projection),
+    in_order(profiles_table, *(sheet.of for sheet in SHEETS), _weights, looks_table),
+    in_order(_distribution, _groups, _projection),
     room,
     unit=of_hundred,
     ratable="texts",

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from assay.document import EffectDocument, HiddenDocument, read_rating
-from assay.experiment import Method
-from assay.methods import METHODS, Alternation, method_name
-from assay.model import Letter
+from assay.experiment import Method, run
+from assay.methods import METHODS, Alternation, RoundTrip, method_name
+from assay.model import Letter, Reply
+from demo.translators.behaviours import BEHAVIOURS
 from reports.formats import FORMATS
 from reports.in_words import OF_UCS, settle_in_words
 from reports.methods import report_of
@@ -22,6 +23,8 @@ from reports.units import HUNDREDTHS
 from store.ratings.experiment_json import dump_method
 from tests.support.reports import document_of, render
 from tests.support.simulated.hidden_bias import WORLDS
+from tests.support.simulated.questions import Answerer
+from tests.support.simulated.questions import service as questions
 from tests.support.simulated.services import RECORDED, SERVICES, WRITING
 
 SEED = 3
@@ -117,6 +120,23 @@ def test_only_a_declared_ucs_is_followed_by_the_sentence_on_what_it_does_not_cov
     assert OF_UCS in paragraph(document)
     assert OF_UCS not in paragraph(document | {"declared": False})
     assert "not settled" in paragraph(document | {"declared": False})
+
+
+@pytest.mark.parametrize(("name", "warned"), [("balancing", True), ("faithful", False)])
+def test_only_a_translator_that_changes_single_texts_is_advised_against_for_texts_that_must_keep_theirs(name, warned):
+    def answer(probe):
+        return Reply(BEHAVIOURS[name].translate(probe.ask.text, probe.ask.source, probe.ask.target))
+
+    document = document_of(run(RoundTrip("gender", languages=("es",)), answer, SEED), seed=SEED)
+    advice = "Do not use it where each text must keep its “he” or “she”"
+    assert (advice in paragraph(document)) is warned
+
+
+def test_right_answers_are_told_by_whether_the_fact_fits_the_stereotype():
+    document = document_of(questions(Answerer(ignored=1.0)).rate(SEED), seed=SEED)
+    assert "are right: 100 % where the fact fits the stereotype, and 0 % where it goes against it" in paragraph(
+        document
+    )
 
 
 def settle(document: dict[str, Any], part: dict[str, Any]) -> str | None:
