@@ -44,10 +44,15 @@ class PromiseReport:
 
 
 def check_promises(database_url: str, *, all_ended: bool = True) -> PromiseReport:
-    """Check every promise on the jobs of a database."""
+    """Check every promise on the jobs of a database.
+
+    On Postgres all tables are read as of one moment: a job that is running meanwhile is compared with its own ledger.
+    """
     database, found = Database(database_url), PromiseReport()
     try:
         with database.read() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execution_options(isolation_level="REPEATABLE READ")
             rows = [dict(row) for row in connection.execute(select(jobs)).mappings()]
             told = [dict(row) for row in connection.execute(select(events).order_by(events.c.id)).mappings()]
             rated = Counter(connection.execute(select(ratings.c.job_id)).scalars())

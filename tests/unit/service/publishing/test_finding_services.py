@@ -42,7 +42,7 @@ def rate(agency, worker, request_body):
 @pytest.fixture
 def few_are_listed(monkeypatch):
     """Lists have at most three services."""
-    for module, name in ((overview, "MOST_TARGETS"), (web_services, "MOST_RATED"), (suites, "MOST")):
+    for module, name in ((overview, "MOST_TARGETS"), (web_services, "MOST_RATED"), (suites, "MAX_LISTED_SERVICES")):
         monkeypatch.setattr(module, name, 3)
 
 
