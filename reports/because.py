@@ -21,11 +21,22 @@ PHRASES = {
     "side": "where the content is “{}”",
     "frame": "in the sentence “{}”",
     "opponent": "against “{}”",
-    "individual": "on a typical single case ({})",
     "loss": "in lost answers, most of “{}”",
-    "content": "by content ({})",
+    "content": "by content, in “{}”",
+    "individual": "on a typical single case ({})",
 }
 """Words for a hidden effect by its kind, or for a stratum such as "side: caring" by the word before the colon."""
+
+TYPICAL = {
+    "typical frame": "a typical sentence pattern",
+    "typical frame, both stereotypes": "a typical sentence pattern, both stereotypes together",
+    "a typical frame of sentences": "a typical sentence pattern",
+    "a typical place in a text": "a typical position in a text",
+    "typical text": "a typical text",
+    "typical record": "a typical record",
+    "typical occupation": "a typical occupation",
+}
+"""Words for the names of hidden effects that are about no named part of the content."""
 
 FAMILY = re.compile(r"([\w-]+): (.+)", re.DOTALL)
 """Name of a stratum whose family has a name, such as "side: caring"."""
@@ -94,6 +105,9 @@ def _sentences(
     else:
         yield f"{rating.letter} because of the effect {where}: {size}, where {limit}."
     yield from _counted(rating, part, deciding, report)
+    by_content = deciding.name == "content" or (deciding.hidden is not None and deciding.hidden.kind != "stratum")
+    if report.number and rating.letter is not Letter.UCS and not by_content:
+        yield report.number
     if case is not None:
         yield f"“{case[0]}” came back as “{case[1].removesuffix('.')}”."
     if rating.declared and (remark := report.remark(part)) is not None:
@@ -127,6 +141,8 @@ def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
     hidden = deciding.hidden
     if hidden is not None:
         name = visible(hidden.name or "unnamed")
+        if hidden.name in TYPICAL:
+            return f"{'by content, ' if hidden.kind == 'content' else ''}in {TYPICAL[hidden.name]}"
         family = FAMILY.fullmatch(name) if hidden.kind == "stratum" else None
         if family is not None:
             return PHRASES.get(family[1], f"where “{family[1].replace('_', ' ')}” is “{{}}”").format(family[2])

@@ -69,6 +69,8 @@ class MethodReport:
     decided: Callable[[RatingDocument, Any, DecidingEffect], Iterable[str]] = field(default=lambda *_: ())
     """Writes the counts behind the effect that decided the letter; nothing where the first two sentences of `in_words`
     are about it."""
+    number: str = ""
+    """Sentence that says what the number of an effect other than that of content counts; empty if the unit says it."""
     cases: type[CaseReader] = CaseReader
     """Reads the cases of the method's evidence."""
     advice: Callable[[RatingDocument, Any], str | None] = field(default=lambda *_: None)

@@ -34,6 +34,9 @@ MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 
+FIRST_REASONS = 2
+"""Number of reasons that stand under the letter where no effect was measured; all of them follow below."""
+
 UNMEASURED_PART = "component-unmeasured"
 """Code of the reason that parts have no letter; of a single part, its own reasons say so already."""
 
@@ -125,6 +128,13 @@ def reasons(rating: RatingView) -> list[ReasonView]:
     A rating stores the reasons of its first deciding parts only; the others come from the parts.
     """
     return [reason for reason in _reasons(rating) if reason.code != RULE_DIFFERS]
+
+
+def why(rating: RatingView) -> str:
+    """Return why the rating has its letter, or none: by the effect that decided it, or else by its first reasons."""
+    if rating.because is not None:
+        return rating.because.text
+    return " ".join(reason.text for reason in reasons(rating)[:FIRST_REASONS])
 
 
 def other_rules(rating: RatingView) -> list[ReasonView]:

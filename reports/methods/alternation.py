@@ -19,6 +19,7 @@ from assay.methods.alternation.detail import (
     PositionDocument,
 )
 from assay.methods.alternation.method import Alternation
+from assay.rating.document import DecidingEffect
 from assay.statistics.hidden.single_cases import LABELS
 from reports import cells, charts
 from reports.cases import ProfileCases
@@ -129,15 +130,7 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
     yield from _impact_in_words(part)
     if scale != "log" and not bare:
         yield f"For comparison: answers to different inputs typically lie {unit.of(1.0)} from their average."
-    if (gap := part.effect("step_2")) is not None:
-        where = (
-            "As the records stand"
-            if records
-            else "Where one group comes mostly with one kind of content, and another with another kind"
-        )
-        means = {row.mean: row.value for row in part.groups if isinstance(row.mean, float)} if records else {}
-        highest = f", the highest that of “{means[max(means)]}”" if len(means) > 1 else ""
-        yield f"{where}, the groups' averages differ by an estimated {unit.of(abs(gap))}{highest}."
+    yield from _gap_in_words(part, unit, records=records)
     yield from _counted(rows, unit, deviation)
     persons = " or another person of the same group is named" if ANOTHER_PERSON in rows else ""
     template = FLIPS if bare else INDIVIDUAL if rows else OF_RECORDS
@@ -152,6 +145,34 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
     values = listed([f"“{value}”" for value in part.values])
     inputs = "records" if records else "sentences" if part.position == NOT_COMPARED else "documents with opponents"
     yield tested(document, part, f"{part.profiles.asked or 0:,} {inputs}, each with {values}")
+
+
+def decided(document: RatingDocument, part: AlternationComponent, deciding: DecidingEffect) -> Iterator[str]:
+    """Yield the difference of the groups' averages, if content decided the letter, and that of the attribute alone."""
+    if deciding.step == 1 or deciding.hidden is not None:
+        return
+    experiment = document.experiment
+    unit = _unit_of(document, part, None)
+    labels = experiment.get("answers") == "labels"
+    yield from _gap_in_words(part, unit, records=experiment.get("records") is not None)
+    singles = [hidden.name or "" for hidden in part.hidden if hidden.kind == "individual"]
+    bare = any(name.startswith(LABELS) for name in singles)
+    yield from _means_in_words(part, unit, part.scale or 1.0, labels=labels, bare=bare)
+    yield from _impact_in_words(part)
+
+
+def _gap_in_words(part: AlternationComponent, unit: Unit, *, records: bool) -> Iterator[str]:
+    """Write by how much the groups' averages differ where they come with other content."""
+    if (gap := part.effect("step_2")) is None:
+        return
+    where = (
+        "As the records stand"
+        if records
+        else "Where one group comes mostly with one kind of content, and another with another kind"
+    )
+    means = {row.mean: row.value for row in part.groups if isinstance(row.mean, float)} if records else {}
+    highest = f", the highest that of “{means[max(means)]}”" if len(means) > 1 else ""
+    yield f"{where}, the groups' averages differ by an estimated {unit.of(abs(gap))}{highest}."
 
 
 def _cases_in_words(texts: object, position: PositionDocument) -> Iterator[str]:
@@ -410,6 +431,7 @@ REPORT: MethodReport = MethodReport(
     in_order(_means, _pairs, _folds),
     partial(profiles_room, field="texts.most"),
     unit=_unit_of,
+    decided=decided,
     ratable="texts or records",
     cases=ProfileCases,
 )

@@ -25,7 +25,7 @@ from reports.method_report import MethodReport, in_order
 from reports.methods.outcome_tables import count_of, error_rates, of_audits, outcomes, tests
 from reports.plain import visible
 from reports.sheets import some_of
-from reports.units import of_hundred
+from reports.units import hundredths, of_hundred
 from reports.view import Curve, Forest, Mark, Panel, Panels, Table
 
 STEPS = ("people alike in what may matter", "people as they came")
@@ -56,8 +56,9 @@ def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str 
         low = min(compared, key=lambda row: row.rate.estimate or 0.0)
         high = max(compared, key=lambda row: row.rate.estimate or 0.0)
         yield (
-            f"By {part.by}, {count_of(high)} of {high.people:,} in “{high.group}” have the favourable outcome "
-            f"({part.outcome}), and {count_of(low)} of {low.people:,} in “{low.group}”."
+            f"By {part.by}, {count_of(high)} of {high.people:,} ({hundredths(high.rate.estimate or 0.0)} %) in "
+            f"“{high.group}” have the favourable outcome ({part.outcome}), and {count_of(low)} of {low.people:,} "
+            f"({hundredths(low.rate.estimate or 0.0)} %) in “{low.group}”."
         )
     if part.even_flagged is not None:
         flags = sum(bool(row.flagged) for row in compared)
@@ -87,8 +88,9 @@ def decided(document: RatingDocument, part: OutcomesComponent, deciding: Decidin
         yield from filter(None, (reason.text,))
         return
     clauses = [
-        f"{row.matrix[favourable]:,.0f} of {row.matrix[favourable] + row.matrix[unfavourable]:,.0f} in “{row.group}”"
+        f"{row.matrix[favourable]:,.0f} of {total:,.0f} ({100 * row.matrix[favourable] / total:.0f} %) in “{row.group}”"
         for row in compared
+        if (total := row.matrix[favourable] + row.matrix[unfavourable])
     ]
     yield f"Of people who {truth}, {listed(clauses)} have the favourable outcome ({part.outcome})."
 

@@ -66,16 +66,19 @@ def in_words(document: RatingDocument, part: StereotypeComponent) -> Iterator[st
     if neutral.cases:
         yield (
             f"Of {neutral.cases:,} pairs of sentences that differ only in the group and have a neutral attribute, the "
-            f"model prefers “{first}” in {neutral.towards:,}{neutral.ties}; half of them would be no preference."
+            f"model prefers “{first}” in {neutral.towards:,}{neutral.ties}: {neutral.share}, where 50 % would be even."
         )
     if tied.cases:
-        yield f"Of {tied.cases:,} that hold a stereotype, it prefers the stereotype in {tied.towards:,}{tied.ties}."
+        yield (
+            f"Of {tied.cases:,} that hold a stereotype, it prefers the stereotype in {tied.towards:,}{tied.ties}: "
+            f"{tied.share}, where 50 % would be even."
+        )
     yield from hidden_in_words(
         part,
         HUNDREDTHS,
         "Taken together, the {name} favour one group by {size}.",
-        "In a typical frame of the sentences it favours one group or the other by {size}.",
-        content="In a typical frame it prefers the stereotype, or what is against it, too often, by {size}.",
+        "In a typical sentence pattern it favours one group or the other by {size}.",
+        content="In a typical sentence pattern it prefers the stereotype, or its opposite, too often, by {size}.",
     )
     such = next((f" such as “{case.first}”" for case in part.sentences if case.first), "")
     number = part.pairs_asked or 0

@@ -198,6 +198,11 @@ class Choices:
         undecided = self.cases - self.towards - self.against
         return f" ({undecided:,} undecided)" if undecided else ""
 
+    @property
+    def share(self) -> str:
+        """The mean score as a share of one hundred, beside the count of cases on that side."""
+        return f"{100 * self.mean:.0f} %"
+
 
 ALL_ASKED = Room(0, "", "terms of “words”")
 """No further questions: terms differ, so more items of the same terms hardly help."""

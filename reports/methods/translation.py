@@ -40,7 +40,8 @@ ONE_HOP_LETTERS: Mapping[str, str] = {
 STRATUM = "For {name} alone, balanced text comes back off balance by {size}."
 CONTENT = "In {name}, text about more of one value comes back off balance by {size}."
 TYPICAL = {
-    "a typical frame of sentences": "In a typical frame of sentences, balanced text comes back off balance by {size}.",
+    "a typical frame of sentences": "In a typical sentence pattern, balanced text comes back off balance by {size}.",
+    "content: a typical frame of sentences": CONTENT.replace("{name}", "a typical sentence pattern"),
     "a typical place in a text": "At a typical place in a text, balanced text comes back off balance by {size}.",
     "content: a typical place in a text": CONTENT.replace("In {name}", "At a typical place in a text"),
 }
@@ -106,6 +107,9 @@ def advice(_: RatingDocument, part: ComponentDocument) -> str | None:
     return f"Do not use it where each text must keep its {names}; use it only where totals alone matter."
 
 
+OFF_BALANCE = "The number is how many of 100 texts would have to come back with another word for an even mix."
+"""Meaning of a total variation from an even mix."""
+
 FAITHFUL = 0.9
 """Share of texts that come back with the value that was sent, from which a translator counts as faithful."""
 
@@ -137,6 +141,7 @@ ROUND_TRIP = MethodReport(
     decided=decided,
     advice=advice,
     remark=remark,
+    number=OFF_BALANCE,
     cases=RoundTripCases,
 )
 """Report of round-trip."""
@@ -147,6 +152,7 @@ ONE_HOP = MethodReport(
     room=partial(_room, OneHop),
     counted=lambda _: "Texts",
     unit=of_hundred,
+    number=OFF_BALANCE,
     cases=OneHopCases,
 )
 """Report of one-hop."""

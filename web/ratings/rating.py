@@ -12,6 +12,7 @@ from starlette.responses import Response
 from assay.document import Json, RatingDocument
 from assay.explain import LETTERS, TOO_FEW_CODE, headline
 from assay.model import Letter
+from reports import outline
 from reports.reading import RatingView, read
 from reports.regulators import AUDIT_FILES
 from reports.regulators import METHOD as AUDITED
@@ -83,6 +84,11 @@ class Rating:
     def case_of(self, question: str) -> str:
         """Return the address of the evidence page on which the case of a question is opened."""
         return f"{self.base}/evidence?question={_quote(question[:2_000])}#opened"
+
+    @property
+    def why(self) -> str:
+        """Why the rating has its letter, or no letter."""
+        return outline.why(self.view)
 
     @property
     def too_few(self) -> bool:

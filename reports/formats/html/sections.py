@@ -41,9 +41,9 @@ def heading_section(rating: RatingView) -> Markup:
     verdict = rating.verdict
     kind = verdict.letter.value if verdict.letter else "none"
     sentences = (
-        None if rating.because is None else tag("p", foreign(rating.because.text)),
-        tag("p", rating.in_words[0], class_="muted"),
+        tag("p", rating.in_words[0]),
         tag("p", tag("b", "What to do:"), " ", foreign(rating.in_words[-1])),
+        tag("p", foreign(outline.why(rating))),
         tag("p", foreign(outline.subject(rating)), ". ", rating.request or None, class_="muted s"),
     )
     words = tag(

@@ -11,9 +11,9 @@ import pytest
 from assay.canonical import rating_digest
 from assay.document import ContentDocument, EffectDocument, HiddenDocument, ReasonDocument, as_json
 from assay.model import Letter
-from assay.rating.document import deciding_effect
+from assay.rating.document import DecidingEffect, deciding_effect
 from reports import outline
-from reports.because import because
+from reports.because import because, phrase
 from reports.figures import two_steps
 from reports.formats import html
 from reports.reading import RatingView
@@ -195,3 +195,46 @@ def test_the_page_the_report_and_the_words_are_about_the_part_that_decided():
     assert "within “occupations mostly of men” alone" in " ".join(
         re.findall(r"<text[^>]*>([^<]*)</text>", html.render(document))
     )
+
+
+def test_a_difference_by_content_is_told_before_that_of_the_attribute_alone():
+    """The sentence stated 48 points, and then only that nothing changed with the attribute."""
+    view = view_of("alternation, scores of records", 0.0, 0.5)
+    reason = reason_of(view)
+    assert reason.effect == "on content typical of a group"
+    number = re.search(r"content typical of a group: (\S+)", reason.text)
+    assert number is not None
+    assert f"the groups' averages differ by an estimated {number[1]}" in reason.text
+    assert reason.text.index("the groups' averages differ") < reason.text.index("and nothing else changed")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "words"),
+    [
+        ("individual", "typical frame", "in a typical sentence pattern"),
+        ("content", "typical frame", "by content, in a typical sentence pattern"),
+        ("content", "words about kitchens", "by content, in “words about kitchens”"),
+        ("individual", "changed labels", "on a typical single case (changed labels)"),
+    ],
+)
+def test_a_hidden_effect_of_no_named_content_has_plain_words(kind, name, words):
+    view = view_of("round-trip, translator", 0.0, 0.3)
+    effect = EffectDocument(0.9, 0.8, 0.99, 0.95)
+    hidden = HiddenDocument(kind, name, effect, 0.1)
+    assert phrase(DecidingEffect(name, 1, effect, 0.1, 1.0, hidden), view.report) == words
+
+
+def test_the_number_of_a_translator_is_explained_unless_it_is_near_nothing():
+    explained = "how many of 100 texts would have to come back with another word for an even mix"
+    assert explained in reason_of(view_of("round-trip, translator", 0.3, 0.3)).text
+    assert explained not in reason_of(view_of("round-trip, translator", 0.0, 0.0)).text
+
+
+def test_a_letter_without_a_measured_effect_is_argued_by_its_reasons():
+    view = view_of("round-trip, translator", 0.3, 0.3)
+    unmeasured = with_part(view, effects={}, hidden=())
+    refused = ReasonDocument("refused-for-one-group", "Questions about “she” are refused.")
+    unmeasured = replace(unmeasured, document=replace(unmeasured.document, reasons=(refused,)))
+    assert outline.why(view) == reason_of(view).text
+    assert outline.why(unmeasured) == refused.text
+    assert refused.text in html.render({**as_json(unmeasured.document)}).split("</header>")[0]

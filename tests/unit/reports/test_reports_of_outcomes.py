@@ -134,8 +134,8 @@ def test_why_a_letter_rests_on_people_alike_is_counted_among_people_alike():
     )
     view = read(document_of(run(method, never_asked, 0)))
     assert view.because is not None
-    of_women = f"{(woman & proved & hired).sum():,} of {(woman & proved).sum():,} in “woman”"
-    of_men = f"{(~woman & proved & hired).sum():,} of {(~woman & proved).sum():,} in “man”"
+    of_women = f"{(woman & proved & hired).sum():,} of {(woman & proved).sum():,} (50 %) in “woman”"
+    of_men = f"{(~woman & proved & hired).sum():,} of {(~woman & proved).sum():,} (70 %) in “man”"
     assert f"Of people who proved right, {of_women} and {of_men} have the favourable outcome" in view.because.text
     assert "four-fifths" not in view.because.text
     (part,) = view.document.components
