@@ -192,3 +192,18 @@ def test_a_neutral_text_of_a_source_language_says_no_gender(language):
     for frame in source.neutral.frames:
         for occupation in source.open_occupations:
             assert source.read(sentence := frame.write(occupation), "other") == "other", sentence
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("uk", "Секретарка попросила шерифа перемістити машину."),
+        ("uk", "Консультант передбачав розслідування шерифа."),
+        ("pl", "Pielęgniarka spotkała szeryfa na miejscu."),
+        ("ru", "Медсестра встретила шерифа на месте."),
+        ("cs", "Sestra potkala šerifa na místě."),
+    ],
+)
+def test_a_verb_or_noun_before_the_object_is_no_adjective_of_it(language, sentence):
+    """A past verb of a woman ends as an adjective does; the sheriff whom she met was read as a woman."""
+    assert attribute("gender").read_one_hop(sentence, language, "sheriff") == "he"
