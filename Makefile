@@ -59,7 +59,7 @@ test: $(READY_DEV) ## Run the tests but for slow ones, which CI runs too (about 
 	@$(MAKE) --no-print-directory test-all ARGS='$(or $(ARGS),-m "not slow")'
 
 test-all: $(READY_DEV) ## Run every test (about 35 minutes)
-	@if command -v npm >/dev/null 2>&1; then $(MAKE) --no-print-directory .ci/browser/node_modules .ci/formats/node_modules; fi
+	@if command -v npm >/dev/null 2>&1; then $(MAKE) --no-print-directory .ci/browser/node_modules .ci/formats/node_modules clients/typescript/node_modules; fi
 	@PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 coverage: $(READY_DEV) ## Measure which lines and branches the unit and integration tests reach; fails below the floor in pyproject.toml
@@ -119,7 +119,7 @@ openapi: $(READY) .ci/openapi/node_modules ## Hold the OpenAPI document against 
 	@cd .ci/openapi && npx --no-install spectral lint --ruleset spectral.yaml --fail-severity=hint openapi.json
 	@cd .ci/openapi && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true npx --no-install redocly lint --config redocly.yaml openapi.json
 
-.ci/%/node_modules: .ci/%/package-lock.json
+%/node_modules: %/package-lock.json
 	@cd $(@D) && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error
 	@touch $@
 
@@ -168,4 +168,4 @@ lock: $(READY_DEV) ## Resolve the dependencies anew: what is tested, what runs, 
 	@echo 'kenlm>=0.2' | $(LOCK) - --output-file requirements-ngram.lock
 
 clean: ## Remove the environment and caches
-	@rm -rf $(VENV) .venv-bench .venv-lowest site .ci/*/node_modules .ci/openapi/openapi.json .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) .venv-bench .venv-lowest site .ci/*/node_modules clients/typescript/node_modules clients/typescript/dist clients/typescript/src/schema.d.ts .ci/openapi/openapi.json .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -15,6 +16,7 @@ from tests.support.markdown_blocks import ROOT, blocks
 PAGE = ROOT / "docs/continuous-integration.md"
 EXAMPLES = ROOT / "docs/examples"
 ACTION = ROOT / "action.yml"
+COMPONENT = ROOT / "templates/rate.yml"
 DESCRIPTION = """
 [target]
 name = "Ours"
@@ -71,11 +73,25 @@ def test_the_documented_command_deploys_only_with_the_required_letter_or_a_bette
     assert (folder / "bias-report.html").exists() == (code < 64)
 
 
+def gitlab_job(inputs: dict[str, str]) -> dict[str, Any]:
+    """Return the job of the component, with its inputs filled in as GitLab does."""
+    header, template = COMPONENT.read_text(encoding="utf-8").split("\n---\n")
+    declared = yaml.safe_load(header)["spec"]["inputs"]
+    assert set(inputs) <= set(declared)
+    assert {name for name, declaration in declared.items() if "default" not in declaration} <= set(inputs)
+    values = {name: inputs.get(name, declaration.get("default")) for name, declaration in declared.items()}
+    filled = re.sub(r"\$\[\[ inputs\.([\w-]+) \]\]", lambda match: str(values[match[1]]), template)
+    (job,) = yaml.safe_load(filled).values()
+    return job
+
+
 @pytest.mark.parametrize(("service", "passes"), [("faithful", True), ("always-he", False)])
-def test_the_gitlab_job_passes_a_good_service_only(service, passes, described):
+def test_the_gitlab_component_passes_a_good_service_only(service, passes, described):
     folder = described(service)
-    job = yaml.safe_load((EXAMPLES / "gitlab-rate.yml").read_text(encoding="utf-8"))["rate"]
-    ended = run_program(["sh", "-e", "-c", "\n".join(job["script"])], folder)
+    (used,) = yaml.safe_load((EXAMPLES / "gitlab-rate.yml").read_text(encoding="utf-8"))["include"]
+    assert re.fullmatch(r"\$CI_SERVER_FQDN/[\w-]+/assay/rate@\d+", used["component"])
+    job = gitlab_job(used["inputs"])
+    ended = run_program(["sh", "-e", "-c", "\n".join([*job["before_script"], *job["script"]])], folder)
     assert (ended.returncode == 0) == passes, ended.stdout + ended.stderr
     artifacts = job["artifacts"]
     assert all((folder / one).is_file() for one in artifacts["paths"])
