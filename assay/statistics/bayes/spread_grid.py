@@ -89,7 +89,7 @@ class Cells:
         -------
         ndarray, shape (s, t)
         """
-        many, centre, between = (part[:, None, None] for part in self._by_size())
+        many, centre, between = (part[:, None, None] for part in self._moments_by_size())
         v = sigma[None, :, None] ** 2 / self.sizes[:, None, None] + tau**2
         w = many / v
         total = w.sum(axis=0)
@@ -102,7 +102,7 @@ class Cells:
 
     def draw_mean(self, sigma: Floats, tau: Floats, prior: Priors, rng: np.random.Generator) -> Floats:
         """Draw ``mu`` given each draw of ``sigma`` and ``tau``; shape (draws,)."""
-        many, centre, _ = (part[:, None] for part in self._by_size())
+        many, centre, _ = (part[:, None] for part in self._moments_by_size())
         w = many / (sigma**2 / self.sizes[:, None] + tau**2)
         precision = w.sum(axis=0) + prior.sd**-2
         mean = ((w * centre).sum(axis=0) + prior.mean * prior.sd**-2) / precision
@@ -119,7 +119,7 @@ class Cells:
         beta += trust[self.size_of] * (self.means[:, None] - mu)
         return beta
 
-    def _by_size(self) -> tuple[Floats, Floats, Floats]:
+    def _moments_by_size(self) -> tuple[Floats, Floats, Floats]:
         """Return the number of cells, mean of cell means and sum of squares around it for each size; each (sizes,)."""
         many: Floats = np.bincount(self.size_of).astype(float)
         centre: Floats = np.bincount(self.size_of, weights=self.means) / many
@@ -199,16 +199,16 @@ class SpreadGrid:
         sigma, taus = _widest_sigma(cells), (widest_tau,) * len(cells)
         for _ in range(MAX_NARROWINGS):
             before = (sigma, *taus)
-            sigma, *narrowed_taus = cls._tabulated(sigma, taus, cells, prior).narrowed()
+            sigma, *narrowed_taus = cls._tabulate(sigma, taus, cells, prior).narrowed()
             taus = tuple(narrowed_taus)
             if all(new.step > old.step / 2 for new, old in zip((sigma, *taus), before, strict=True)):
                 break
         sigma = LogAxis(sigma.low, sigma.high, SIGMA_POINTS)
         taus = tuple(LogAxis(axis.low, axis.high, TAU_POINTS) for axis in taus)
-        return cls._tabulated(sigma, taus, cells, prior)
+        return cls._tabulate(sigma, taus, cells, prior)
 
     @classmethod
-    def _tabulated(cls, sigma: LogAxis, taus: tuple[LogAxis, ...], cells: Sequence[Cells], prior: Priors) -> SpreadGrid:
+    def _tabulate(cls, sigma: LogAxis, taus: tuple[LogAxis, ...], cells: Sequence[Cells], prior: Priors) -> SpreadGrid:
         at = sigma.values
         df, within = sum(cell.df for cell in cells), sum(cell.within for cell in cells)
         # 1 - df instead of -df, because the density is over log(sigma) (Jacobian sigma)

@@ -150,14 +150,14 @@ def share_effects(
     effect, away = np.zeros(samples.shape[:2]), np.zeros(samples.shape[:2])
     for value in range(estimates.shape[1]):
         if value != last:  # differences add up to 0: of two opposites, independent draws would partly cancel out
-            covariance = _at_one_share(samples[:, :, value], float(fair[value]))
+            covariance = _covariance_at_one_share(samples[:, :, value], float(fair[value]))
             fitted = varying_effect(estimates[:, value], covariance, scale, rng, len(samples)).strata
             effect, away = effect + fitted, away + np.abs(fitted) / 2
     away += np.abs(effect) / 2
     return tuple(HiddenEffect("stratum", name, size) for name, size in zip(strata, away.T, strict=True))
 
 
-def _at_one_share(samples: Floats, fair: float) -> Floats:
+def _covariance_at_one_share(samples: Floats, fair: float) -> Floats:
     """Return the covariance of the strata's shares as if all strata had the same share, shape (strata, strata).
 
     The estimated error of a share is smallest near 0 and 1. With few answers, a share may be near 0 or 1 by chance, and
