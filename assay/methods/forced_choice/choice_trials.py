@@ -159,7 +159,7 @@ class Judgements:
         """Return a row of results for every word, with ``why`` if no curve could be fitted."""
         return tuple(
             replace(
-                self._row(word),
+                self._word_document(word),
                 role=roles.get(word, "concept"),
                 share=shares.get(word),
                 trials=tuple((at_level.level, at_level.chose_second, at_level.trials) for at_level in trials),
@@ -167,7 +167,7 @@ class Judgements:
             for word, trials in self.counted.items()
         )
 
-    def _row(self, word: str) -> WordDocument:
+    def _word_document(self, word: str) -> WordDocument:
         if word not in self.fits:
             return WordDocument(word, why=self.without[word])
         fit = self.fits[word]
