@@ -85,20 +85,20 @@ def funnel(
                 result.unknown,
                 result.reference,
                 result.even_flagged,
-                tuple(_out_of_order(table, groupings[0], reached.out_of_order)),
+                tuple(_count_out_of_order(table, groupings[0], reached.out_of_order)),
             )
         )
-    return _with_gaps(FunnelDocument(steps=tuple(documents)), table, groupings[1], steps, rng)
+    return _add_gaps(FunnelDocument(steps=tuple(documents)), table, groupings[1], steps, rng)
 
 
-def _out_of_order(table: DecisionTable, grouping: Grouping, selected: NDArray[np.bool_]) -> Iterator[OutOfOrder]:
+def _count_out_of_order(table: DecisionTable, grouping: Grouping, selected: NDArray[np.bool_]) -> Iterator[OutOfOrder]:
     for code, label in [*enumerate(grouping.labels), (-1, None)]:
         people = int(table.people[selected & (grouping.codes == code)].sum())
         if people:
             yield OutOfOrder(label, people)
 
 
-def _with_gaps(
+def _add_gaps(
     document: FunnelDocument, table: DecisionTable, compared: Grouping, steps: Sequence[Step], rng: np.random.Generator
 ) -> FunnelDocument:
     """Add the ratio of each group's rate to that of the group that passes all steps most often, by step.
