@@ -64,13 +64,13 @@ def ask_in_batches(questions: Iterable[tuple[I, Sequence[Probe]]], take: Callabl
         waiting.append(question)
         size += len(question[1])
         if size >= BATCH:
-            yield from _ask(waiting, take)
+            yield from _ask_batch(waiting, take)
             waiting, size = [], 0
     if waiting:
-        yield from _ask(waiting, take)
+        yield from _ask_batch(waiting, take)
 
 
-def _ask(questions: Sequence[tuple[I, Sequence[Probe]]], take: Callable[[I, list[Reply]], object]) -> Asking:
+def _ask_batch(questions: Sequence[tuple[I, Sequence[Probe]]], take: Callable[[I, list[Reply]], object]) -> Asking:
     batch = [probe for _, probes in questions for probe in probes]
     replies = iter((yield batch) if batch else ())
     for item, probes in questions:

@@ -101,7 +101,7 @@ class Sample:
         too, because sums of exponential weights are gamma variables. Few bundles have Student tails.
         """
         if self.bundles is not None:
-            return self._bundled(rng, draws)
+            return self._draw_cluster_means(rng, draws)
         sizes, means = self.effective, np.nan_to_num(self.means)
         if self.binary:
             yes = np.clip(sizes * means, 0.0, sizes)
@@ -111,7 +111,7 @@ class Sample:
         variance = np.divide(squares, self.totals, out=np.zeros(self.size), where=self.totals > 0) / freedom
         return np.asarray(means + np.sqrt(variance) * rng.standard_t(freedom, (draws, self.size)))
 
-    def _bundled(self, rng: np.random.Generator, draws: int) -> Floats:
+    def _draw_cluster_means(self, rng: np.random.Generator, draws: int) -> Floats:
         assert self.bundles is not None  # noqa: S101  called for clusters only
         count = int(self.bundles.max(initial=0)) + 1
         cell_index, shape = self.bundles * self.size + self.groups, (count, self.size)
