@@ -93,7 +93,7 @@ def plain_label(label: str) -> str:
     explanation after it are dropped: "Label: good", "good because …". A label of marks only, such as "+", stays.
     """
     words = " ".join(normalise_answer(label).split())
-    bare = _in_json(words).strip(_LABEL_EDGES)
+    bare = _unwrap_json(words).strip(_LABEL_EDGES)
     while (bracketed := _BRACKETED.fullmatch(bare)) is not None:
         bare = bracketed[1].strip(_LABEL_EDGES)
     explained = _EXPLAINED.match(bare)
@@ -101,7 +101,7 @@ def plain_label(label: str) -> str:
     return bare or words
 
 
-def _in_json(text: str) -> str:
+def _unwrap_json(text: str) -> str:
     """Return the only text in an answer of JSON; the answer itself if it is none."""
     if text[:1] not in {"{", "[", '"'} or len(text) > LONGEST_JSON:
         return text

@@ -69,7 +69,7 @@ def without_accents(text: str) -> str:
     return _LONGER.sub(lambda word: "".join(char for char in normalize("NFD", word[0]) if not combining(char)), text)
 
 
-def _same_noun(text: str, end: int, begin: int, other_end: int) -> bool:
+def _is_same_noun(text: str, end: int, begin: int, other_end: int) -> bool:
     """Return whether one noun in two genders follows two articles: "der Arzt sowie die Ärztin".
 
     The articles end at `end` and `other_end`; the second begins at `begin`.
@@ -110,7 +110,7 @@ class InclusiveForms:
         marks : sequence of (int, int, str)
             Begin, end and value of the words that mark a value, in their order.
         """
-        if _SPECIAL.search(text) or self._added.search(text) or self._repeated.search(without_accents(text)):
+        if _SPECIAL.search(text) or self._added_endings.search(text) or self._stem_pairs.search(without_accents(text)):
             return True
         if not marks:
             return False
@@ -118,26 +118,26 @@ class InclusiveForms:
         for begin, other_end, other_form in others:
             if other_form == value or begin - end > LONGEST_BETWEEN or _INSTEAD.search(text[end:begin]):
                 continue
-            if self._between.fullmatch(text[end:begin]) or _same_noun(text, end, begin, other_end):
+            if self._joint_pattern.fullmatch(text[end:begin]) or _is_same_noun(text, end, begin, other_end):
                 return True
-        if not self.persons or (noun := self._person.match(text, end)) is None:
+        if not self.persons or (noun := self._person_pattern.match(text, end)) is None:
             return False
         return _APPOSITION.match(text, noun.end()) is None and all(form == value for _, _, form in others)
 
     def names_a_person(self, text: str, end: int) -> bool:
         """Return whether the article that ends at `end` is that of a noun of one gender for everybody."""
-        return bool(self.persons) and self._person.match(text, end) is not None
+        return bool(self.persons) and self._person_pattern.match(text, end) is not None
 
     def unclear(self, text: str, end: int) -> bool:
         """Return whether a word has a mark of unknown meaning, or an "or" or a plural verb follows the noun.
 
         The article of the noun ends at `end`.
         """
-        plural = bool(self.plurals) and self._plural.match(text, end) is not None
-        return plural or _UNCLEAR.search(text) is not None or self._alternative.match(text, end) is not None
+        plural = bool(self.plurals) and self._plural_pattern.match(text, end) is not None
+        return plural or _UNCLEAR.search(text) is not None or self._alternative_pattern.match(text, end) is not None
 
     @cached_property
-    def _between(self) -> re.Pattern[str]:
+    def _joint_pattern(self) -> re.Pattern[str]:
         """Text between two marks that belong together: a sign or an "or", with few words before it, or an "and"."""
         word = rf"(?:[/\s(]+-?{LETTER}+(?:[-'/]{LETTER}+)*\)?)"
         either, both = (
@@ -148,7 +148,7 @@ class InclusiveForms:
         )
 
     @cached_property
-    def _added(self) -> re.Pattern[str]:
+    def _added_endings(self) -> re.Pattern[str]:
         """A word with the ending of the other gender: enfermero/a, un(e), lehrer/in/nen, étudiant-e-s."""
         ending, hyphened = ("|".join(sorted(words, key=len, reverse=True)) for words in (self.endings, self.hyphened))
         if not ending:
@@ -162,23 +162,23 @@ class InclusiveForms:
         return re.compile(rf"(?<={LETTER})(?:{'|'.join(patterns)})(?!{LETTER})")
 
     @cached_property
-    def _repeated(self) -> re.Pattern[str]:
+    def _stem_pairs(self) -> re.Pattern[str]:
         """Two words of one stem, joined: enfermero o enfermera, Lehrer/Lehrerin."""
         joins = "|".join(map(re.escape, (*self.either, *self.both))) or "(?!)"
         joined = rf"(?:\s?[/(,]\s?|-|\s(?:{joins})\s)(?:{LETTER}{{1,4}}['\s])?"
         return re.compile(rf"(?<!{LETTER})({LETTER}{{3,}}){LETTER}{{0,6}}{joined}\1{LETTER}{{0,7}}(?!{LETTER})")
 
     @cached_property
-    def _person(self) -> re.Pattern[str]:
+    def _person_pattern(self) -> re.Pattern[str]:
         between = rf"\s+(?:als\s+{LETTER}+\s+)?(?:{LETTER}+\s+)?"  # "die als Lehrer tätige Person"
         return re.compile(rf"{between}{LETTER}*(?:{'|'.join(self.persons)})(?!{LETTER})")
 
     @cached_property
-    def _alternative(self) -> re.Pattern[str]:
+    def _alternative_pattern(self) -> re.Pattern[str]:
         """An alternative to a noun: "(hombre o mujer)", "Krankenschwester oder Pfleger". No sentence asks about one."""
         joins = "|".join(map(re.escape, self.either)) or "(?!)"
         return re.compile(rf"(?:[\W_]+{LETTER}+){{1,5}}?[\W_]+(?:{joins})\W")
 
     @cached_property
-    def _plural(self) -> re.Pattern[str]:
+    def _plural_pattern(self) -> re.Pattern[str]:
         return re.compile(rf"\s+(?:{LETTER}+\s+){{0,2}}(?:{'|'.join(self.plurals)})(?!{LETTER})")
