@@ -21,7 +21,7 @@ from assay.errors import OutOfBounds, SpecificationError
 
 def check_bounds(specification: object) -> None:
     """Raise `OutOfBounds` if a number or collection of a dataclass breaks its annotated bounds."""
-    for name, bounds in _bounds(type(specification)):  # type: ignore[arg-type] # a class is hashable
+    for name, bounds in _bounds_by_field(type(specification)):  # type: ignore[arg-type] # a class is hashable
         value = getattr(specification, name)
         for bound in bounds:
             if wrong := _violation(bound, value):
@@ -62,7 +62,7 @@ def refuse_repeats(field: str, names: Sequence[str]) -> None:
 
 
 @cache
-def _bounds(specification: type[Any]) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+def _bounds_by_field(specification: type[Any]) -> tuple[tuple[str, tuple[Any, ...]], ...]:
     """Read the bounds of a class once: evaluating type hints is slow."""
     hints = get_type_hints(specification, include_extras=True)
     return tuple((field.name, getattr(hints[field.name], "__metadata__", ())) for field in fields(specification))

@@ -214,12 +214,12 @@ def ask_as_json(ask: Ask) -> dict[str, Any]:
 def ask_from_json(raw: Mapping[str, Any]) -> Ask:
     """Read a question that `ask_as_json` wrote."""
     fields: dict[str, Any] = {
-        name: _as_tuple(value) if isinstance(value, list) else value for name, value in raw.items()
+        name: _lists_to_tuples(value) if isinstance(value, list) else value for name, value in raw.items()
     }
     return ASKS[fields.pop("asks")](**fields)
 
 
-def _as_tuple(values: list[Any]) -> tuple[Any, ...]:
+def _lists_to_tuples(values: list[Any]) -> tuple[Any, ...]:
     """Convert the lists of JSON to the tuples of a record or of options."""
     return tuple(tuple(value) if isinstance(value, list) else value for value in values)
 

@@ -81,7 +81,7 @@ def read_note(note: str) -> tuple[Checkpoint, list[str]]:
     if _CONTROL.search(note):
         raise BadCheckpoint("a note must not contain control characters other than line ends")
     text, _, signatures = note.partition("\n\n")
-    return _read(text), [line for line in signatures.split("\n") if line.startswith(f"{DASH} ")]
+    return _parse_checkpoint(text), [line for line in signatures.split("\n") if line.startswith(f"{DASH} ")]
 
 
 def is_signed_by(checkpoint: Checkpoint, lines: Sequence[str], public_key: bytes, is_signature: IsSignature) -> bool:
@@ -97,7 +97,7 @@ def is_signed_by(checkpoint: Checkpoint, lines: Sequence[str], public_key: bytes
     return False
 
 
-def _read(text: str) -> Checkpoint:
+def _parse_checkpoint(text: str) -> Checkpoint:
     lines = text.split("\n")
     if len(lines) < 3 or not (lines[1].isascii() and lines[1].isdigit()):
         raise BadCheckpoint("a checkpoint has three lines: the log's name, its size and its root in base64")
