@@ -39,7 +39,7 @@ class Bounded:
         own_doc, base_doc = (cleandoc(kind.__doc__ or "").partition(_PARAMETERS) for kind in (cls, cls.__base__))
         if base_doc[2]:
             entries = {
-                entry.partition(" : ")[0]: entry for text in (base_doc, own_doc) for entry in _ENTRY.split(text[2])
+                entry.partition(" : ")[0]: entry for text in (base_doc, own_doc) for entry in _NEW_ENTRY.split(text[2])
             }
             cls.__doc__ = own_doc[0] + _PARAMETERS + "\n".join(filter(None, entries.values()))
 
@@ -49,7 +49,7 @@ class Bounded:
 
 
 _PARAMETERS = "\n\nParameters\n----------\n"
-_ENTRY = re.compile(r"\n(?=\S)")
+_NEW_ENTRY = re.compile(r"\n(?=\S)")
 
 
 def refuse_repeats(field: str, names: Sequence[str]) -> None:

@@ -409,13 +409,13 @@ def _make_reader(kind: Any, text: Text) -> Reader:
         return _mapping_reader(arguments[1], text)
     if is_dataclass(kind):
         return _object_reader(kind, text)
-    if kind in _PLAIN:
-        return _PLAIN[kind](text)
+    if kind in _SCALAR_READERS:
+        return _SCALAR_READERS[kind](text)
     members = {str(member): member for member in kind}
     return lambda value: members.get(value, _ABSENT) if isinstance(value, str) else _ABSENT
 
 
-_PLAIN: Mapping[Any, Callable[[Text], Reader]] = {
+_SCALAR_READERS: Mapping[Any, Callable[[Text], Reader]] = {
     str: lambda text: lambda value: text(value) if isinstance(value, str) else _ABSENT,
     Any: lambda _: lambda value: value,
     bool: lambda _: lambda value: value if isinstance(value, bool) else _ABSENT,

@@ -254,7 +254,7 @@ class Probe:
         return Probe(f"{self.unit}{REPEATED}{times}", self.ask, self.versions_of)
 
 
-_SAID = re.compile(r'; it said: "([^"]*)"')
+_QUOTED_ANSWER = re.compile(r'; it said: "([^"]*)"')
 
 
 def quotation(error_text: str) -> str:
@@ -264,7 +264,7 @@ def quotation(error_text: str) -> str:
 
 def service_said(message: str) -> str | None:
     """Return the error text that `quotation` added to a message; ``None`` if there is none."""
-    match = _SAID.search(message)
+    match = _QUOTED_ANSWER.search(message)
     return match[1] if match else None
 
 

@@ -130,8 +130,8 @@ class PersonGrammar:
 
     def _is_contradicted(self, text: str, gender: str | None) -> bool:
         """Return whether all pronouns of a sentence that can conflict with a noun have the other gender."""
-        referred = {name for name, its in self.pronouns.items() if re.search(rf"(?<!\w)(?:{its})(?!\w)", text)}
-        return gender in GENDERS and bool(referred) and gender not in referred
+        genders = {name for name, pattern in self.pronouns.items() if re.search(rf"(?<!\w)(?:{pattern})(?!\w)", text)}
+        return gender in GENDERS and bool(genders) and gender not in genders
 
     def _find_nouns(self, words: Sequence[Word], person: str | None) -> Iterator[tuple[int, int, Sequence[Noun]]]:
         """Yield the first and the last index of each noun for the person, with its possible meanings."""

@@ -16,7 +16,7 @@ from assay.plug_ins import plug_ins
 
 W = TypeVar("W", bound=AnyWords)
 
-_SHIPPED = (
+_SHIPPED_NAMES = (
     "gender-occupations",
     "love-hate",
     "p2-gender",
@@ -54,7 +54,7 @@ def specifications() -> Mapping[str, Specification]:
     Raise `TypeError` if a package offers something that is no `Specification`.
     """
     installed = {specification.name: specification for specification in plug_ins(GROUP, Specification)}
-    shipped = {name: _read_specification(name) for name in _SHIPPED}
+    shipped = {name: _read_specification(name) for name in _SHIPPED_NAMES}
     shipped |= {words.name: words for name in attributes() for words in _contrast_words(name)}
     return shipped | {name: specification for name, specification in installed.items() if name not in shipped}
 

@@ -113,7 +113,7 @@ def _read_construction(name: str) -> Construction:
     return Construction(name, entry["title"], entry["source"], frames)
 
 
-_END = re.compile(
+_SENTENCE_END = re.compile(
     r"""
     (?: [!?…。｡！？．।॥؟۔]
       | (?<!\d)\. | \.(?!\d)                         # no full stop within a number: 2.5
@@ -141,7 +141,7 @@ def split_sentences(text: str) -> tuple[str, ...]:
         is left out; a last piece without a final mark counts as a sentence.
     """
     pieces, start = [], 0
-    for end in _END.finditer(text):
+    for end in _SENTENCE_END.finditer(text):
         pieces.append(text[start : end.end()].strip())
         start = end.end()
     pieces.append(text[start:].strip())

@@ -37,7 +37,7 @@ class Lexicon:
     """
 
     def __init__(self, words: Mapping[str, Sequence[str]]) -> None:
-        self._name_of = {_lookup_key(word): name for name, its in words.items() for word in its}
+        self._name_of = {_lookup_key(word): name for name, listed_words in words.items() for word in listed_words}
         if len(self._name_of) != sum(map(len, words.values())):
             raise ValueError(f"a word occurs twice in the lexicon of {', '.join(words)}")
 

@@ -31,7 +31,7 @@ HINT_BYTES = 4
 MOST_DIGITS = 18
 """Maximum number of digits of a size, so that it fits into the integers of databases."""
 
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x09\x0b-\x1f]")
 
 Sign = Callable[[bytes], bytes]
 """Function that signs a message: ``sign(message)`` returns the signature."""
@@ -78,7 +78,7 @@ def read_note(note: str) -> tuple[Checkpoint, list[str]]:
 
     Raise `BadCheckpoint` if the note is not a checkpoint.
     """
-    if _CONTROL.search(note):
+    if _CONTROL_CHARACTER.search(note):
         raise BadCheckpoint("a note must not contain control characters other than line ends")
     text, _, signatures = note.partition("\n\n")
     return _parse_checkpoint(text), [line for line in signatures.split("\n") if line.startswith(f"{DASH} ")]

@@ -91,7 +91,7 @@ def signed(difference: float) -> str:
 Writer = Callable[[Any], str | None]
 """Returns the text of a fact; ``None`` if the fact is missing or invalid."""
 
-_PIECE = re.compile(r"\[([^\]]*)\]|([^\[]+)")  # matches the alternatives inside brackets, or plain text
+_TEMPLATE_PIECE = re.compile(r"\[([^\]]*)\]|([^\[]+)")  # matches the alternatives inside brackets, or plain text
 _NAMES_SHOWN = 8
 
 WHOLE = "output"
@@ -150,7 +150,7 @@ def fill(template: str, facts: Json, vocabulary: Vocabulary) -> str:
     sentence = _Sentence(vocabulary)
     return "".join(
         sentence.spell(plain, facts) or "" if plain else sentence.first_known(bracket.split("|"), facts)
-        for bracket, plain in _PIECE.findall(template)
+        for bracket, plain in _TEMPLATE_PIECE.findall(template)
     )
 
 

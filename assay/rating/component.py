@@ -176,8 +176,8 @@ class Tolerance:
     @classmethod
     def around(cls, delta: float, confidence: float, largest: float = math.inf, *, hidden: float | None = None) -> Self:
         """Build a tolerance that also reports probabilities for half and twice `delta` (at most `largest`)."""
-        others = {f"{limit:.3g}": limit for limit in (delta / 2, delta, min(2 * delta, largest))}
-        return cls(delta, confidence, others, hidden_confidence=hidden)
+        other_limits = {f"{limit:.3g}": limit for limit in (delta / 2, delta, min(2 * delta, largest))}
+        return cls(delta, confidence, other_limits, hidden_confidence=hidden)
 
     def weigh(self, evidence: Evidence, delta: float | None = None) -> Probabilities:
         """Compute the probability of each letter; a given `delta` replaces the declared one."""
@@ -411,8 +411,8 @@ def shrinking(evidence: Evidence) -> EvidenceAt:
 
     def shrink(draws: Floats) -> Callable[[int], Floats]:
         centre = float(draws.mean())
-        away = draws - centre
-        return lambda times: centre + away / math.sqrt(times)
+        deviations = draws - centre
+        return lambda times: centre + deviations / math.sqrt(times)
 
     step_1, step_2 = shrink(evidence.step_1), shrink(evidence.step_2)
     content = None if evidence.content is None else shrink(evidence.content)

@@ -126,14 +126,14 @@ def letter_probabilities(
     bs = 0.0 if evidence.bound else float(biased.mean())
     unclear = np.zeros_like(biased)
     for effect in evidence.hidden:
-        beyond = effect.beyond(delta)
+        is_beyond = effect.beyond(delta)
         if effect.kind != "content":
-            biased = biased | beyond
-            bs = bs if effect.bound else max(bs, float(beyond.mean()))
+            biased = biased | is_beyond
+            bs = bs if effect.bound else max(bs, float(is_beyond.mean()))
         elif effect.bound:
-            unclear = unclear | beyond
+            unclear = unclear | is_beyond
         else:
-            follows = follows | beyond
+            follows = follows | is_beyond
     dsbs = float((~biased & follows).mean())
     unlocated = max(0.0, float((biased | (unclear & ~follows)).mean()) - bs)
     return Probabilities(BS=bs, DSBS=dsbs, UCS=max(0.0, 1.0 - bs - dsbs - unlocated), unlocated=unlocated)
@@ -184,9 +184,9 @@ def rate(finding: Finding) -> Rating:
         )
         for component in measured
     ]
-    rests = rests_on_declared(letter, parts, finding.aggregation)
-    declared = settled and enough and rests
-    if settled and enough and not rests:
+    is_supported = rests_on_declared(letter, parts, finding.aggregation)
+    declared = settled and enough and is_supported
+    if settled and enough and not is_supported:
         facts = {"letter": letter.value, "probability": probabilities.of(letter)}
         reasons.append(Reason("no-component-declared", facts))
     reasons = _reasons(letter, probabilities, finding, measured) + reasons

@@ -165,9 +165,9 @@ def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingE
 
 def _precedence(candidate: DecidingEffect) -> tuple[float, bool, float]:
     """Return the key by which the deciding effect of a component is the largest."""
-    beyond = candidate.chance >= IS_SURE
-    chance = IS_SURE if beyond else round(candidate.chance, 6)
-    return chance, beyond and candidate.name == f"step_{candidate.step}", _limit_share(candidate)
+    is_sure = candidate.chance >= IS_SURE
+    chance = IS_SURE if is_sure else round(candidate.chance, 6)
+    return chance, is_sure and candidate.name == f"step_{candidate.step}", _limit_share(candidate)
 
 
 def deciding_part(rating: RatingDocument) -> tuple[ComponentDocument, DecidingEffect] | None:

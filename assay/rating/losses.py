@@ -144,8 +144,8 @@ def loss_effect(
     refused = HiddenEffect("loss", most_affected, difference, limit, chance=may_be_chance(groups))
     if not any(group.unread for group in groups.values()):
         return (refused,)
-    lost = loss_difference(groups, limit, confidence, rng, draws, anyway=of_no_group > 0, with_unread=True)
-    return (refused, HiddenEffect("loss", most_affected, lost, limit, bound=True))
+    lost_draws = loss_difference(groups, limit, confidence, rng, draws, anyway=of_no_group > 0, with_unread=True)
+    return (refused, HiddenEffect("loss", most_affected, lost_draws, limit, bound=True))
 
 
 def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: float, *, of_no_group: int = 0) -> Lost:

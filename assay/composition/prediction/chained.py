@@ -34,11 +34,11 @@ class ChainDraws:
 
 def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> ChainDraws:
     """Multiply the matrices of a chain, draw by draw."""
-    first, *others = services
+    first, *later_services = services
     transitions = draw_transitions(first.table, rng, draws)
     content = _draw_content(first, transitions, rng)
     unmeasured = np.zeros(transitions.shape[:2])
-    for service in others:
+    for service in later_services:
         unmeasured += transitions[:, :, -1]
         square = draw_square(service, rng, draws)
         content = _carry_over(transitions, content, square, _draw_content(service, square[:, : len(service.rows)], rng))
@@ -167,12 +167,12 @@ def _shares(counts: Mapping[str, int], outputs: Sequence[str]) -> tuple[float, .
 
 def _recorded_ways(stages: tuple[Answers, ...]) -> Iterator[Way]:
     """Yield the recorded path of every sentence with this content."""
-    first, *others = stages
+    first, *later_stages = stages
     for row, shares in enumerate(first):
         if shares is None:
             continue
         stage_shares, missing = np.array(shares), []
-        for stage in others:
+        for stage in later_stages:
             is_known = np.array([answer is not None for answer in stage])
             missing.append(tuple(np.where(is_known, 0.0, stage_shares).tolist()))
             stage_shares = stage_shares @ _fill_matrix(stage, np.zeros((len(stage), len(stage))))

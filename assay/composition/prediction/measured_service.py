@@ -70,8 +70,8 @@ class TransitionEvidence:
                 f"only a service that returns the values that it is sent can be in a chain: the outputs must be "
                 f"{', '.join(self.rows)} and one residual, not {', '.join(self.outputs)}"
             )
-        counted = np.asarray(self.counts)
-        if counted.shape != (len(self.rows), len(self.outputs)) or counted.dtype.kind not in "iu" or counted.min() < 0:
+        table = np.asarray(self.counts)
+        if table.shape != (len(self.rows), len(self.outputs)) or table.dtype.kind not in "iu" or table.min() < 0:
             raise OutOfBounds(
                 f"the counts must be {len(self.rows)} rows of {len(self.outputs)} whole numbers, not {self.counts}"
             )
@@ -84,8 +84,8 @@ class TransitionEvidence:
     @property
     def residual_share(self) -> float:
         """Share of the outputs that name no value; 0 if nothing was counted."""
-        counted = self.table
-        return float(counted[:, -1].sum() / max(1, counted.sum()))
+        table = self.table
+        return float(table[:, -1].sum() / max(1, table.sum()))
 
 
 def read_evidence(rating: RatingDocument) -> tuple[TransitionEvidence, ...]:

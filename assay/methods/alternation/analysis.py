@@ -101,8 +101,8 @@ def _judge_output(
         scales = scales_of(table, task.rules.scale, probabilities=not task.answers.numbers)
     except EvidenceError as error:
         return measurement.impossible(error)
-    many = task.rules.most_weights is not None and outputs * math.comb(table.shape[1], 2) > MOST_PAIRS
-    draws = DRAWS // 2 if many else DRAWS
+    has_many_pairs = task.rules.most_weights is not None and outputs * math.comb(table.shape[1], 2) > MOST_PAIRS
+    draws = DRAWS // 2 if has_many_pairs else DRAWS
     first, *alternatives = (
         _Output(name, on_scale(table, scale), task, scale, label, everything, task.letter_only, outputs, draws)
         for scale in scales
@@ -111,8 +111,8 @@ def _judge_output(
     if task.letter_only and not component.declared:  # other scales can only withdraw a declared letter
         return component
     letter_only_outputs = [replace(output, letter_only=True, draws=draws // 2) for output in alternatives]
-    others = [output.judge(tolerance, detail, rng.spawn(1)[0]) for output in letter_only_outputs]
-    return component if len(scales) == 1 else _add_scale_letters(component, others, scales)
+    variants = [output.judge(tolerance, detail, rng.spawn(1)[0]) for output in letter_only_outputs]
+    return component if len(scales) == 1 else _add_scale_letters(component, variants, scales)
 
 
 def _add_scale_letters(component: Component, others: Sequence[Component], scales: Sequence[Scale]) -> Component:
@@ -380,8 +380,8 @@ class _Output:
         pairs = list(combinations(range(len(self.task.answers.values)), 2))
         means = self.table.mean(axis=0)
         if self.task.rules.most_weights is not None:
-            apart = np.array([abs(means[b] - means[a]) for a, b in pairs])
-            furthest_pairs = furthest(apart, max(1, MOST_TESTED // self.outputs))
+            distances = np.array([abs(means[b] - means[a]) for a, b in pairs])
+            furthest_pairs = furthest(distances, max(1, MOST_TESTED // self.outputs))
             pairs = [pairs[index] for index in furthest_pairs.tolist()]
         for a, b in sorted((*pairs, *((b, a) for a, b in pairs))):
             x, y = self.table[:, a], self.table[:, b]

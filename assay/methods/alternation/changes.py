@@ -46,8 +46,8 @@ def changes(
         One for each comparison that was made.
     """
     pairs = list(combinations(range(len(values)), 2))
-    apart = [outputs[:, b] - outputs[:, a] for a, b in pairs]
-    a, b = pairs[int(np.argmax([np.mean(part != 0) if labels else np.mean(part**2) for part in apart]))]
+    differences = [outputs[:, b] - outputs[:, a] for a, b in pairs]
+    a, b = pairs[int(np.argmax([np.mean(part != 0) if labels else np.mean(part**2) for part in differences]))]
     swapped = _change_document(SWAPPED, [_paired_differences(outputs[:, [a, b]])], labels=labels)
     rows = [replace(swapped, from_=values[a], to=values[b])]
     if repeats is not None:

@@ -94,8 +94,8 @@ class Leverage:
         parts = self.cases[int(in_cluster.argmax())].clusters[kind].split(JOINED)
         if len(parts) != len(self.profiles.values):
             return None
-        away = [self._cluster_distance(kind, in_cluster, value) for value in (first, second)]
-        return parts[second if away[1] > away[0] else first] if away[0] != away[1] else None
+        distances = [self._cluster_distance(kind, in_cluster, value) for value in (first, second)]
+        return parts[second if distances[1] > distances[0] else first] if distances[0] != distances[1] else None
 
     def _cluster_distance(self, kind: str, in_cluster: NDArray[np.bool_], value: int) -> float:
         """Return the distance of a cluster's mean output from the mean of profiles with the same other clusters."""
@@ -107,8 +107,8 @@ class Leverage:
         return abs(float(residuals[in_cluster].mean()))
 
 
-def _cluster_means(values: Floats, ids: Integers, counted: NDArray[np.bool_]) -> Floats:
-    """Return the mean of each cluster over the `counted` rows; 0 for a cluster without any."""
-    many = int(ids.max()) + 1
-    sums = np.bincount(ids[counted], weights=values[counted], minlength=many)
-    return np.asarray(sums / np.maximum(np.bincount(ids[counted], minlength=many), 1))
+def _cluster_means(values: Floats, ids: Integers, included: NDArray[np.bool_]) -> Floats:
+    """Return the mean of each cluster over the `included` rows; 0 for a cluster without any."""
+    count = int(ids.max()) + 1
+    sums = np.bincount(ids[included], weights=values[included], minlength=count)
+    return np.asarray(sums / np.maximum(np.bincount(ids[included], minlength=count), 1))

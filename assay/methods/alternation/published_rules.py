@@ -138,9 +138,9 @@ class Blocks:
 
     def _select_tied(self, majority_side: int) -> Integers:
         """Return indices of as many profiles as possible, evenly spread, a share `tie` of them on `majority_side`."""
-        many, few = np.flatnonzero(self.side == majority_side), np.flatnonzero(self.side != majority_side)
-        size = min(many.size / self.tie, few.size / (1 - self.tie) if self.tie < 1 else np.inf)
-        shares = ((many, self.tie), (few, 1 - self.tie))
+        majority, minority = np.flatnonzero(self.side == majority_side), np.flatnonzero(self.side != majority_side)
+        size = min(majority.size / self.tie, minority.size / (1 - self.tie) if self.tie < 1 else np.inf)
+        shares = ((majority, self.tie), (minority, 1 - self.tie))
         return np.concatenate([_pick_evenly(members, round(size * share)) for members, share in shares])
 
 

@@ -156,7 +156,7 @@ def comparison_document(before: RatingDocument, after: RatingDocument) -> Json:
         ratings differ, or if they share too few pairs for a posterior.
     """
     _check_methods(before, after)
-    first, second = _Measured.of(before), _Measured.of(after)
+    first, second = _MeasuredRating.of(before), _MeasuredRating.of(after)
     _check_alike(first, second)
     shared = [pair for pair in first.rows if pair in second.rows]
     if not shared:
@@ -220,7 +220,7 @@ class _Experiment:
 
 
 @dataclass(frozen=True)
-class _Measured:
+class _MeasuredRating:
     """Measurements of one rating: `rows` has the connection and the distance of each pair of words."""
 
     summary: Json
@@ -230,7 +230,7 @@ class _Measured:
     rows: Mapping[Pair, tuple[str, float]]
 
     @classmethod
-    def of(cls, rating: RatingDocument) -> _Measured:
+    def of(cls, rating: RatingDocument) -> _MeasuredRating:
         """Read a rating."""
         experiment = read_json(_Experiment, rating.experiment)
         if experiment.words is None:
@@ -302,7 +302,7 @@ def _check_methods(before: RatingDocument, after: RatingDocument) -> None:
     )
 
 
-def _check_alike(first: _Measured, second: _Measured) -> None:
+def _check_alike(first: _MeasuredRating, second: _MeasuredRating) -> None:
     """Raise `NotComparable` if the ratings differ in their words or in the settings of the fit."""
     differing = [
         f"{name} ({'; '.join(_list_differences(first.lists.get(name), second.lists.get(name)))})"

@@ -100,8 +100,8 @@ def _kernel_width(part: ConnectionDraws, cells: Mapping[str, Floats]) -> float:
 
 def _density(grid: Floats, centres: Floats, spreads: Floats) -> Floats:
     """Average the densities of normals at every point of the grid; shape of `grid`."""
-    away = (grid[:, None] - centres) / spreads
-    return np.asarray((np.exp(-0.5 * away**2) / spreads).mean(axis=1) / math.sqrt(2 * math.pi), dtype=float)
+    z = (grid[:, None] - centres) / spreads
+    return np.asarray((np.exp(-0.5 * z**2) / spreads).mean(axis=1) / math.sqrt(2 * math.pi), dtype=float)
 
 
 def _group_by_cell(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, dict[str, Floats]]:

@@ -182,11 +182,11 @@ class Judgements:
 
 def judge_trials(trials: Iterable[Trials]) -> Judgements:
     """Fit a curve to the trials of each word."""
-    counted: dict[str, list[Trials]] = {}
+    trials_by_word: dict[str, list[Trials]] = {}
     for level_trials in trials:
-        counted.setdefault(level_trials.concept, []).append(level_trials)
+        trials_by_word.setdefault(level_trials.concept, []).append(level_trials)
     fits, without = {}, {}
-    for word, word_trials in counted.items():
+    for word, word_trials in trials_by_word.items():
         try:
             fits[word] = fit_psychometric(
                 [level_trials.level for level_trials in word_trials],
@@ -195,4 +195,4 @@ def judge_trials(trials: Iterable[Trials]) -> Judgements:
             )
         except EvidenceError as error:
             without[word] = str(error)
-    return Judgements(fits, without, {word: tuple(word_trials) for word, word_trials in counted.items()})
+    return Judgements(fits, without, {word: tuple(word_trials) for word, word_trials in trials_by_word.items()})

@@ -116,10 +116,10 @@ def judge_texts(
             for name, limit in limit_of
         ]
     first, second, third, fourth, loss_rng = rng.spawn(5)
-    lost = loss_effect(collected.lost_by_value, limits.refusals, hidden_confidence**exponent, loss_rng, DRAWS)
+    loss_effects = loss_effect(collected.lost_by_value, limits.refusals, hidden_confidence**exponent, loss_rng, DRAWS)
     components = [
         _judge_outcome(collected, outcome, limits.tie, tolerance(outcome.limit), child_rng, losses=losses)
-        for outcome, child_rng, losses in zip(outcomes, (first, second), (lost, ()), strict=True)
+        for outcome, child_rng, losses in zip(outcomes, (first, second), (loss_effects, ()), strict=True)
     ]
     typical = _typical_words(collected, group_words)
     components[1] = _replace_detail(components[1], words=typical)

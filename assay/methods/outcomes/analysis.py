@@ -234,9 +234,9 @@ class _Comparison:
                 *measurement.units,
                 Units("cluster", int(sample.bundles_of_group.min()), LEAST_CLUSTERS),
             ]
-        came = _Family("", sample.draw_means(first, DRAWS), sample.means if output.binary else None)
-        step_2 = self._draw_largest(came, first)
-        intervals: dict[str, Interval | None] = {"step_1": None, "step_2": _gap_interval([came], step_2)}
+        overall = _Family("", sample.draw_means(first, DRAWS), sample.means if output.binary else None)
+        step_2 = self._draw_largest(overall, first)
+        intervals: dict[str, Interval | None] = {"step_1": None, "step_2": _gap_interval([overall], step_2)}
         if task.truth is None and task.strata is None:
             reason = Reason("only-outcomes-known", {}, self.name)
             return self._add_note(measurement.give_up(reason, measured_effects=intervals))
@@ -251,18 +251,18 @@ class _Comparison:
             step_2,
             hidden=hidden,
             chance_1=_may_be_chance(families),
-            chance_2=_may_be_chance([came]),
+            chance_2=_may_be_chance([overall]),
         )
         conditional = ", ".join(dict.fromkeys(family.alike for family in families))
         measurement.detail = replace(measurement.detail, conditional=conditional, hidden=hidden_documents(hidden))
         component = measurement.conclude(
             evidence,
-            lambda letter: self._reason_for(letter, families, came, evidence),
+            lambda letter: self._reason_for(letter, families, overall, evidence),
             intervals,
             lost=self._lost_changes(sample),
         )
-        if not component.declared and (few := self._too_few_reason([came, *families])):
-            return self._add_note(measurement.give_up(few, measured_effects=intervals))
+        if not component.declared and (too_few := self._too_few_reason([overall, *families])):
+            return self._add_note(measurement.give_up(too_few, measured_effects=intervals))
         return self._add_note(self._add_theorem(component, third))
 
     def _too_few_reason(self, families: Sequence[_Family]) -> Reason | None:

@@ -160,7 +160,7 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
     components, withheld = [], set[str | None]()
     for index, (component, (grouping, output)) in enumerate(zip(rating.components, pairs, strict=True)):
         assert isinstance(component, OutcomesComponent)  # noqa: S101  of this method
-        public = _Public(task, grouping, output, {part for part in masked if part.table == index}, scores)
+        public = _PublicTables(task, grouping, output, {part for part in masked if part.table == index}, scores)
         if public.withholds(component):
             withheld.add(component.name)
         public_component = public.component(component, vocabulary, withheld)
@@ -206,8 +206,8 @@ def _public_funnel(
     for index, (step, document) in enumerate(zip(reached_steps(task.steps, grouping), full_funnel.steps, strict=True)):
         output = Output(step.name, step.passed, step.passed, step.name, 1.0, binary=True)
         without_truth = replace(task, truth=None)
-        public = _Public(without_truth, step.grouping, output, parts[2 * index], PublicScores())
-        disordered = _Public(without_truth, grouping, output, parts[2 * index + 1], PublicScores())
+        public = _PublicTables(without_truth, step.grouping, output, parts[2 * index], PublicScores())
+        disordered = _PublicTables(without_truth, grouping, output, parts[2 * index + 1], PublicScores())
         rows = public.rows(
             OutcomesComponent(groups=document.groups, reference=document.reference, even_flagged=document.even_flagged)
         )
@@ -226,7 +226,7 @@ def _public_funnel(
     return FunnelDocument(None if any(parts) else full_funnel.reference, tuple(documents), gaps)
 
 
-class _Public:
+class _PublicTables:
     """The public form of one component."""
 
     def __init__(

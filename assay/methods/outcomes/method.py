@@ -293,20 +293,20 @@ class Outcomes(Bounded, Method):
         if not self.score:
             return outputs
         scores, people = table.score, table.people
-        known = ~np.isnan(scores)
-        if not known.any():
+        has_score = ~np.isnan(scores)
+        if not has_score.any():
             raise SpecificationError(f"no row has a number in the column {self.score}", "score")
         if self.threshold is not None:
-            decided = np.where(known, scores >= self.threshold, np.nan)
+            decided = np.where(has_score, scores >= self.threshold, np.nan)
             words = f"{self.score} of {self.threshold:g} or more"
             outputs.append(Output("decision", decided, decided, words, self.delta, binary=True))
-        median = quantile(scores[known], people[known], 0.5)
-        mean = np.average(scores[known], weights=table.mass[known])
-        deviation = float(np.sqrt(np.average((scores[known] - mean) ** 2, weights=table.mass[known])))
+        median = quantile(scores[has_score], people[has_score], 0.5)
+        mean = np.average(scores[has_score], weights=table.mass[has_score])
+        deviation = float(np.sqrt(np.average((scores[has_score] - mean) ** 2, weights=table.mass[has_score])))
         if not deviation > 0:
             raise SpecificationError(f"every score in the column {self.score} is {mean:g}", "score")
-        facts = {"median": median, "at_median": int(people[known & (scores == median)].sum())}
-        above, words = np.where(known, scores > median, np.nan), f"{self.score} above the median of {median:g}"
+        facts = {"median": median, "at_median": int(people[has_score & (scores == median)].sum())}
+        above, words = np.where(has_score, scores > median, np.nan), f"{self.score} above the median of {median:g}"
         outputs.append(
             Output(self.score, scores / deviation, above, words, self.delta_score, binary=False, facts=facts)
         )

@@ -125,13 +125,13 @@ def _add_gaps(
         if index == reference:
             continue
         ratios = rates[:, index] / rates[:, reference]
-        drawn = [means[:, :, index] / np.maximum(means[:, :, reference], 1e-300) for means in (alone, together)]
+        ratio_draws = [means[:, :, index] / np.maximum(means[:, :, reference], 1e-300) for means in (alone, together)]
         by_step = {
-            step.name: drawn_interval(float(ratio), *(ratios_of[at] for ratios_of in drawn))
+            step.name: drawn_interval(float(ratio), *(ratios_of[at] for ratios_of in ratio_draws))
             for at, (step, ratio) in enumerate(zip(steps, ratios, strict=True))
         }
-        overall = drawn_interval(float(np.prod(ratios)), *(np.prod(ratios_of, axis=0) for ratios_of in drawn))
+        overall = drawn_interval(float(np.prod(ratios)), *(np.prod(ratios_of, axis=0) for ratios_of in ratio_draws))
         smallest = int(ratios.argmin())
-        chance = float((drawn[0].argmin(axis=0) == smallest).mean())
+        chance = float((ratio_draws[0].argmin(axis=0) == smallest).mean())
         gaps.append(GapDocument(group, by_step, overall, steps[smallest].name, chance))
     return replace(document, reference=compared.labels[present[reference]], gaps=tuple(gaps))

@@ -155,16 +155,16 @@ class _Counts:
         # an answer that nobody in the file has, such as an unknown truth, is no secret
         possible = np.flatnonzero(self.sums.sum(axis=1)).tolist()
         while True:
-            others = [index for index in possible if self.parts[index] in masked]
+            masked_indices = [index for index in possible if self.parts[index] in masked]
             target = next((index for index in small if change[index] < LEAST_SHOWN), None)
             width = float(LEAST_SHOWN)
             if target is None:
-                target, width = next((index for index in others if change[index] < 1), None), 1.0
+                target, width = next((index for index in masked_indices if change[index] < 1), None), 1.0
             if target is None:
                 return masked
-            moved = self._cheapest_change(target, width, masked)
-            change = np.maximum(change, np.abs(moved))
-            further = {part for part, step in zip(self.parts, moved, strict=True) if abs(step) > 0.5} - masked
+            count_changes = self._cheapest_change(target, width, masked)
+            change = np.maximum(change, np.abs(count_changes))
+            further = {part for part, step in zip(self.parts, count_changes, strict=True) if abs(step) > 0.5} - masked
             for part in further:
                 masked |= {part, Part(part.table, part.code, TRUTH)} if part.name == PEOPLE else {part}
             masked &= {*self.parts}

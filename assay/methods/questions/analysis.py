@@ -73,9 +73,9 @@ def judge_answers(
     detail = _detail(answers, shares, scores, detail_rng)
     units = [Units("template", min(len(scores.bias), len(scores.gaps)), LEAST_UNITS)]
     measurement = Measurement(name, answers.counts, tolerance, detail, units=units)
-    lost = {open_: _lost_share(answers, shares, open_) for open_ in BOTH}
-    if answers.unasked or max(lost.values()) > LOST_SHARE:
-        return measurement.give_up(_lost_reason(name, answers, max(lost.values())))
+    lost_shares = {open_: _lost_share(answers, shares, open_) for open_ in BOTH}
+    if answers.unasked or max(lost_shares.values()) > LOST_SHARE:
+        return measurement.give_up(_lost_reason(name, answers, max(lost_shares.values())))
     try:
         bias, gap = _draw_mean(scores.bias, bias_rng), _draw_mean(scores.gaps, gap_rng)
         hidden = _lean_effects(scores.leans, lean_rng)
@@ -94,7 +94,7 @@ def judge_answers(
         evidence,
         lambda letter: _reason_for(letter, name, detail, float(bias.mean()), scores),
         {"step_1": largest_interval(bias[:, None]), "step_2": largest_interval(gap[:, None])},
-        lost=lost_replies(answers.by_group, delta_loss, lost[True], lost[False]),
+        lost=lost_replies(answers.by_group, delta_loss, lost_shares[True], lost_shares[False]),
     )
     accuracy = detail.contexts[DISAMBIGUATED].accuracy.estimate
     if component.letter is Letter.UCS and accuracy is not None and accuracy < LEAST_ACCURACY:

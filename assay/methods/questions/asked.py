@@ -180,13 +180,13 @@ def _template_questions(
             unknown: "unknown",
         }
         options = [list(answers)[at] for at in rng.permutation(OPTIONS)]
-        right = unknown if bad is None else bad if negative else good
+        right_answer = unknown if bad is None else bad if negative else good
         question = Question(
             template.name,
             bad is None,
             negative,
             tuple(map(_capitalise, options)),
-            options.index(right),
+            options.index(right_answer),
             options.index(unknown),
             options.index(stereotyped),
         )

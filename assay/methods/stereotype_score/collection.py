@@ -168,7 +168,7 @@ def compare(rung: Rung, replies: Sequence[Reply]) -> PairComparison | None:
         ]
         if len(scored_words) < KNOWN_SHARE * len(read) / 2 or not scored_words:
             return None  # too few words have probabilities to represent the sentences
-        first, second = (math.fsum(both[side] for both in scored_words) for side in (0, 1))
+        first, second = (math.fsum(word_scores[side] for word_scores in scored_words) for side in (0, 1))
         return PairComparison(preferred(first - second), first, second, len(scored_words))
     first_logprob, second_logprob = read
     if first_logprob is None or second_logprob is None:

@@ -132,11 +132,11 @@ def _draw_within_sides(
     """
     hidden = _draw_side_effects(answered_inputs, effects.within, delta, rng)
     common = set(np.flatnonzero(answered_inputs.rates.mean(axis=0) > 0.5).tolist())
-    others = answered_inputs.others()
-    if not rules.rarer or not common.intersection(sides := _sides_to_judge(others)):
+    negative_inputs = answered_inputs.others()
+    if not rules.rarer or not common.intersection(sides := _sides_to_judge(negative_inputs)):
         return tuple(hidden.values())
-    within = others.effects(rules.tie, rng.spawn(1)[0], within=sides).within
-    rare = _draw_side_effects(others, within, delta, rng)
+    within = negative_inputs.effects(rules.tie, rng.spawn(1)[0], within=sides).within
+    rare = _draw_side_effects(negative_inputs, within, delta, rng)
     rare_effects = [replace(rare[side], name=f"{rare[side].name}, without a yes") for side in sides if side in common]
     return (*hidden.values(), *rare_effects)
 

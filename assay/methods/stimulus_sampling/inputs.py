@@ -105,11 +105,11 @@ class VectorStimuli(Bounded):
 
     def _check_counts(self) -> None:
         if not 2 <= len(self.values) <= MOST_VALUES:
-            where = "vectors.centres" if self.centres else "vectors.column"
-            raise SpecificationError(f"2 to {MOST_VALUES} groups are needed, not {len(self.values)}", where)
+            path = "vectors.centres" if self.centres else "vectors.column"
+            raise SpecificationError(f"2 to {MOST_VALUES} groups are needed, not {len(self.values)}", path)
         if len(self.side_names) != SIDES:
-            where = "vectors.sides" if self.centres else "vectors.side"
-            raise SpecificationError(f"contents must have exactly two sides, not {len(self.side_names)}", where)
+            path = "vectors.sides" if self.centres else "vectors.side"
+            raise SpecificationError(f"contents must have exactly two sides, not {len(self.side_names)}", path)
 
     def _check_cells(self) -> None:
         for value in self.values:

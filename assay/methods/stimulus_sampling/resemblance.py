@@ -150,7 +150,7 @@ class AnsweredVectors:
         sampled = rng.choice(len(self.inputs), DOTS, p=self.posterior)
         spread = self.before.std(axis=0)
         unit = np.where(spread > 0, spread, 1.0)
-        away = np.linalg.norm((self.before[:, None] - self.inputs[sampled]) / unit, axis=-1).mean(axis=1)
+        distance = np.linalg.norm((self.before[:, None] - self.inputs[sampled]) / unit, axis=-1).mean(axis=1)
         before = self.before[rng.choice(len(self.before), DOTS)]
         return replace(
             detail,
@@ -158,7 +158,7 @@ class AnsweredVectors:
             nearest_inputs=tuple(self._input_row(int(index)) for index in order[:half]),
             most_distant_inputs=tuple(self._input_row(int(index)) for index in order[: -half - 1 : -1]),
             group_distances=tuple(
-                DistanceRow(name, float(away[self.value == index].mean())) for index, name in enumerate(self.values)
+                DistanceRow(name, float(distance[self.value == index].mean())) for index, name in enumerate(self.values)
             ),
             projection=projected(before / unit, self.inputs[sampled] / unit),
         )
@@ -180,9 +180,9 @@ class AnsweredVectors:
 # ---------------------------------------------------------------------------- projections of texts and vectors
 def projected(before: Floats, after: Floats) -> Projection:
     """Project inputs of the prior and of the posterior onto the principal components of both (P1's figure)."""
-    both = np.concatenate([before, after])
+    combined = np.concatenate([before, after])
     try:
-        axes = principal_components(both, min(2, both.shape[1]))
+        axes = principal_components(combined, min(2, combined.shape[1]))
     except EvidenceError as error:
         return Projection(why=str(error))
     prior, posterior = (np.round(axes.of(vectors), 4).tolist() for vectors in (before, after))

@@ -325,8 +325,8 @@ class TwoStepTest:
     def _create_measurement(self, translations: Translations) -> Measurement[TranslationComponent]:
         """Return the measurement of the texts so far, without its details. The independent units are the texts."""
         sentences = 1 if translations.neutral else len(translations.rows)
-        more = 1.0 if sentences == 1 else SHARED_TEXT
-        needed = math.ceil(answers_needed(self.tolerance.delta) * more / sentences)
+        factor = 1.0 if sentences == 1 else SHARED_TEXT
+        needed = math.ceil(answers_needed(self.tolerance.delta) * factor / sentences)
         return Measurement(
             name=translations.name,
             counts=replace(translations.counts, probes_each=translations.probes_each),
@@ -466,8 +466,8 @@ def _shift_reason(translations: Translations, step_1: float, common_facts: Json)
     if rows[:, gainer].min() >= 0.8:
         facts = {**common_facts, "value": value, "collapsed": int(pooled[:, gainer].sum()), "sent": total}
         return Reason("collapses-to-value", facts, translations.name)
-    others = [i for i in range(len(translations.rows)) if translations.rows[i] != value]
-    source = max(others, key=lambda i: rows[i, gainer])
+    other_rows = [i for i in range(len(translations.rows)) if translations.rows[i] != value]
+    source = max(other_rows, key=lambda i: rows[i, gainer])
     shifted = {"shifted": int(pooled[source, gainer]), "sent": int(pooled[source].sum())}
     # neutral sentences name no value: their rows are those of the occupations
     row = "occupations" if translations.neutral else "from"

@@ -40,7 +40,7 @@ ENGLISH = frozenset(
 """Common English words; every sentence that is sent, and every translation of it, has some."""
 
 _WORD = re.compile(r"\w+")
-_LEAD = re.compile(r"\A[^:\n.!?(\[]{2,80}:\s+(?=\S)")
+_LEAD_IN = re.compile(r"\A[^:\n.!?(\[]{2,80}:\s+(?=\S)")
 _MARKED_WORD = re.compile(r"(?:^|\s)[#@*]\w")
 
 
@@ -96,7 +96,7 @@ def align(text: str, sentences: int) -> Sequence[str] | None:
 
     Words before a colon ("Here is the translation:") are no part of the translation: no sentence that is sent has one.
     """
-    pieces = split_sentences(_LEAD.sub("", normalise_answer(text)))
+    pieces = split_sentences(_LEAD_IN.sub("", normalise_answer(text)))
     return pieces if len(pieces) == sentences else None
 
 

@@ -81,8 +81,8 @@ def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
         sizes, total = occupation_counts.sum(axis=1), occupation_counts.sum()
         shares = occupation_counts.sum(axis=0) / total
         # all outputs together: the trace of the clustered covariance over the trace of a multinomial covariance
-        away = occupation_counts - sizes[:, None] * shares
-        clustered = (away**2).sum() * len(occupation_counts) / (len(occupation_counts) - 1)
+        deviations = occupation_counts - sizes[:, None] * shares
+        clustered = (deviations**2).sum() * len(occupation_counts) / (len(occupation_counts) - 1)
         binomial = total * float((shares * (1 - shares)).sum())
         inflation[row] = max(1.0, clustered / binomial) if binomial > 0 else 1.0
     return inflation
@@ -104,9 +104,9 @@ def _draw_sides(
             counts_by_side[name] = np.sum(rows, axis=0) * times
     effects = []
     for effect, alone in _strata(translations, counts_by_side, delta, rng, draws):
-        few = bool(counts_by_side[effect.name].sum() < answers_needed(delta))
-        is_own_biased = few and float((alone > delta).mean()) > DOUBT
-        effects.append(replace(effect, bound=few, draws=alone if is_own_biased else effect.draws))
+        is_small = bool(counts_by_side[effect.name].sum() < answers_needed(delta))
+        is_own_biased = is_small and float((alone > delta).mean()) > DOUBT
+        effects.append(replace(effect, bound=is_small, draws=alone if is_own_biased else effect.draws))
     return tuple(effects)
 
 

@@ -106,8 +106,8 @@ class RoundTrip(TranslationMethod):
 
     def language_pairs(self) -> Sequence[tuple[str, str]]:
         """List the direction from the source into every language, then the directions back."""
-        there = [(self.source, language) for language in self.languages]
-        return there + [(language, source) for source, language in there]
+        outward = [(self.source, language) for language in self.languages]
+        return outward + [(language, source) for source, language in outward]
 
     def with_held_back(self, material: HeldBack) -> RoundTrip:
         """Return the method with further frames of ``base``, if it is measured, that the attribute's values fit."""
@@ -127,10 +127,10 @@ class RoundTrip(TranslationMethod):
         shipped = construction(template)
         if template != BASE or not self.held_back:
             return shipped
-        more = (
+        held_back_frames = (
             Frame(f"{BASE}/held-back-{number}", statement) for number, statement in enumerate(self.held_back, start=1)
         )
-        return replace(shipped, frames=(*shipped.frames, *more))
+        return replace(shipped, frames=(*shipped.frames, *held_back_frames))
 
     def expected_probes(self) -> int:
         """Count the probes of a job that is decided at the first look."""

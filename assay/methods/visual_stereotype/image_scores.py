@@ -97,9 +97,9 @@ def score_images(by_image: ArrayLike, terms: Sequence[str]) -> VisualScore:
     .. [1] Jiang et al., "Empowering domain experts to detect social bias in generative AI with user-friendly
        interfaces", section 2, bias quantification for VQA models.
     """
-    scores, names, of = _number_terms(by_image, terms)
-    counts = np.bincount(of)
-    means = np.bincount(of, weights=scores) / counts
+    scores, names, term_of_image = _number_terms(by_image, terms)
+    counts = np.bincount(term_of_image)
+    means = np.bincount(term_of_image, weights=scores) / counts
     by_term = tuple(
         ImageTerm(name, int(count), float(mean)) for name, count, mean in zip(names, counts, means, strict=True)
     )
@@ -122,7 +122,7 @@ def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | S
     ZeroVariance
         If all images have the same probability other than 0 or 1: hard labels would turn .6 into 1.
     """
-    scores, names, of = _number_terms(by_image, terms)
+    scores, names, term_of_image = _number_terms(by_image, terms)
     if len(names) < LEAST_CLUSTERS:
         raise TooFewObservations(
             f"images of {len(names)} generation terms; how probabilities differ between terms needs {LEAST_CLUSTERS}"
@@ -133,7 +133,7 @@ def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | S
         raise ZeroVariance(
             f"each of {len(scores)} images has the score {scores[0]:g}, which says nothing of how scores differ"
         )
-    return ImagesPosterior(float(scores.mean()), scores, of)
+    return ImagesPosterior(float(scores.mean()), scores, term_of_image)
 
 
 def term_interval(by_image: ArrayLike) -> Interval | None:
@@ -153,8 +153,8 @@ def term_interval(by_image: ArrayLike) -> Interval | None:
     if scores.size < 2:
         return None
     mean, freedom = float(scores.mean()), scores.size - 1
-    away = float(special.stdtrit(freedom, (1 + 0.95) / 2) * scores.std(ddof=1) / np.sqrt(scores.size))
-    return Interval(mean, max(0.0, mean - away), min(1.0, mean + away))
+    margin = float(special.stdtrit(freedom, (1 + 0.95) / 2) * scores.std(ddof=1) / np.sqrt(scores.size))
+    return Interval(mean, max(0.0, mean - margin), min(1.0, mean + margin))
 
 
 def _number_terms(by_image: ArrayLike, terms: Sequence[str]) -> tuple[Floats, tuple[str, ...], Integers]:

@@ -71,12 +71,12 @@ class SharesPosterior:
 
     def shares(self, rng: np.random.Generator, draws: int = DRAWS, level: float = 0.95) -> tuple[Interval, ...]:
         """Return the share of every kind with its interval. Kinds with equal counts are drawn once."""
-        of = self._counts
-        samples = self._draw_shares(of.distinct[:, 0], of.distinct[:, 1], rng, draws)
+        counts = self._counts
+        samples = self._draw_shares(counts.distinct[:, 0], counts.distinct[:, 1], rng, draws)
         limits = [interval_of(column, level) for column in samples.T]
         return tuple(
             Interval(float(mean), limits[at].low, limits[at].high, level)
-            for mean, at in zip(self.means, of.which, strict=True)
+            for mean, at in zip(self.means, counts.which, strict=True)
         )
 
     def _draw_shares(self, successes: Floats, trials: Floats, rng: np.random.Generator, draws: int) -> Floats:

@@ -89,21 +89,21 @@ class Cells:
         -------
         ndarray, shape (s, t)
         """
-        many, centre, between = (part[:, None, None] for part in self._moments_by_size())
+        counts, centre, between = (part[:, None, None] for part in self._moments_by_size())
         v = sigma[None, :, None] ** 2 / self.sizes[:, None, None] + tau**2
-        w = many / v
+        w = counts / v
         total = w.sum(axis=0)
         m = (w * centre).sum(axis=0) / total
         squares = (between / v + w * (centre - m) ** 2).sum(axis=0)
         # with W = `total` and s0 = `prior.sd`: the sum of log W and log(s0^2 + 1 / W) is log1p(s0^2 W)
         unexplained = (m - prior.mean) ** 2 / (prior.sd**2 + 1 / total)
-        spread = (many * np.log(v)).sum(axis=0) + np.log1p(prior.sd**2 * total)
+        spread = (counts * np.log(v)).sum(axis=0) + np.log1p(prior.sd**2 * total)
         return np.asarray(-0.5 * (spread + squares + unexplained), dtype=float)
 
     def draw_mean(self, sigma: Floats, tau: Floats, prior: Priors, rng: np.random.Generator) -> Floats:
         """Draw ``mu`` given each draw of ``sigma`` and ``tau``; shape (draws,)."""
-        many, centre, _ = (part[:, None] for part in self._moments_by_size())
-        w = many / (sigma**2 / self.sizes[:, None] + tau**2)
+        counts, centre, _ = (part[:, None] for part in self._moments_by_size())
+        w = counts / (sigma**2 / self.sizes[:, None] + tau**2)
         precision = w.sum(axis=0) + prior.sd**-2
         mean = ((w * centre).sum(axis=0) + prior.mean * prior.sd**-2) / precision
         return np.asarray(mean + rng.standard_normal(mean.size) / np.sqrt(precision), dtype=float)
@@ -121,10 +121,10 @@ class Cells:
 
     def _moments_by_size(self) -> tuple[Floats, Floats, Floats]:
         """Return the number of cells, mean of cell means and sum of squares around it for each size; each (sizes,)."""
-        many: Floats = np.bincount(self.size_of).astype(float)
-        centre: Floats = np.bincount(self.size_of, weights=self.means) / many
+        counts: Floats = np.bincount(self.size_of).astype(float)
+        centre: Floats = np.bincount(self.size_of, weights=self.means) / counts
         between: Floats = np.asarray(np.bincount(self.size_of, weights=(self.means - centre[self.size_of]) ** 2))
-        return many, centre, between
+        return counts, centre, between
 
 
 SIGMA_POINTS, TAU_POINTS = 81, 121

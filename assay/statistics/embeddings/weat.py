@@ -257,17 +257,17 @@ def weat_of_associations(first: ArrayLike, second: ArrayLike, *, rng: np.random.
         As for `weat`, with the same errors.
     """
     x, y = as_sample(first, MIN_TARGET_WORDS), as_sample(second, MIN_TARGET_WORDS)
-    both = np.concatenate([x, y])
-    if np.ptp(both) <= SLACK:
+    words = np.concatenate([x, y])
+    if np.ptp(words) <= SLACK:
         raise ZeroVariance(
-            f"all {both.size} target words have the same association, {both[0]:.6g}, with the two attribute sets: "
+            f"all {words.size} target words have the same association, {words[0]:.6g}, with the two attribute sets: "
             "no effect can be standardised; are the attribute sets, or the vectors, the same?"
         )
-    effect = float((x.mean() - y.mean()) / both.std())
+    effect = float((x.mean() - y.mean()) / words.std())
     return Weat(
         statistic=float(x.sum() - y.sum()),
         effect_size_ddof0=effect,
-        effect_size_ddof1=effect * math.sqrt((both.size - 1) / both.size),
+        effect_size_ddof1=effect * math.sqrt((words.size - 1) / words.size),
         words=(x.size, y.size),
         p=partition_test(x, y, rng),
     )

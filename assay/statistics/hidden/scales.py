@@ -123,6 +123,6 @@ def _needs_log_scale(outputs: Floats) -> bool:
 
 
 def _skewness(outputs: Floats) -> float:
-    away = outputs - outputs.mean()
-    deviation = float(outputs.std())
-    return float((away**3).mean()) / deviation**3 if deviation > 0 else 0.0
+    deviations = outputs - outputs.mean()
+    sd = float(outputs.std())
+    return float((deviations**3).mean()) / sd**3 if sd > 0 else 0.0

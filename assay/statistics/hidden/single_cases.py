@@ -94,9 +94,9 @@ class SingleCases:
     def mean_squares(self, rng: np.random.Generator, draws: int) -> Floats:
         """Draw the squared mean difference between every two values, shape (draws, pairs)."""
         values = range(self.outputs.shape[1])
-        apart = np.stack([self.outputs[:, b] - self.outputs[:, a] for a, b in combinations(values, 2)], axis=1)
-        samples = mean_draws(apart.reshape(len(apart), -1), self.clusters, rng, draws, self.most_weights)
-        return np.asarray((samples.reshape(draws, *apart.shape[1:]) ** 2).sum(axis=2))
+        differences = np.stack([self.outputs[:, b] - self.outputs[:, a] for a, b in combinations(values, 2)], axis=1)
+        samples = mean_draws(differences.reshape(len(differences), -1), self.clusters, rng, draws, self.most_weights)
+        return np.asarray((samples.reshape(draws, *differences.shape[1:]) ** 2).sum(axis=2))
 
     @property
     def noise(self) -> Floats | None:
@@ -181,9 +181,9 @@ def text_effect(
     pairs = list(combinations(range(cases.outputs.shape[1]), 2))
     of_value = (fit.residuals**2).sum(axis=2)
     chosen = furthest(cases.squared.mean(axis=0)).tolist()
-    apart = [fit.residuals[:, b] - fit.residuals[:, a] for a, b in (pairs[at] for at in chosen)]
+    differences = [fit.residuals[:, b] - fit.residuals[:, a] for a, b in (pairs[at] for at in chosen)]
     squared_columns = (
-        np.column_stack([of_value, *((difference**2).sum(axis=1) for difference in apart)])
+        np.column_stack([of_value, *((difference**2).sum(axis=1) for difference in differences)])
         * len(of_value)
         / fit.freedom
     )
@@ -294,8 +294,8 @@ def _draw_squares(
     edges = np.concatenate([[0.0], (size[1:] + size[:-1]) / 2, size[-1:]])
     slab = np.exp(-(size**2) / 2) * np.diff(edges)
     prior = np.concatenate([[1 - prior_share], prior_share * slab / slab.sum()])
-    away = estimate - (np.concatenate([[0.0], size]) * limit / 2) ** 2
-    log_mass = np.log(np.maximum(prior, 1e-300)) - away**2 / error / 2
+    deviations = estimate - (np.concatenate([[0.0], size]) * limit / 2) ** 2
+    log_mass = np.log(np.maximum(prior, 1e-300)) - deviations**2 / error / 2
     mass = np.exp(log_mass - log_mass.max())
     cell = rng.choice(len(mass), draws, p=mass / mass.sum())
     low, high = (np.concatenate([[0.0], bounds])[cell] for bounds in (edges[:-1], edges[1:]))
@@ -307,8 +307,8 @@ def _largest_repeated_square(repeats: Floats) -> float:
 
     With several pairs, more than one error is subtracted, because one of several noisy squares is large by chance.
     """
-    apart = np.stack([repeats[:, b] - repeats[:, a] for a, b in combinations(range(repeats.shape[1]), 2)])
-    products = apart.sum(axis=2) ** 2 - (apart**2).sum(axis=2)
+    differences = np.stack([repeats[:, b] - repeats[:, a] for a, b in combinations(range(repeats.shape[1]), 2)])
+    products = differences.sum(axis=2) ** 2 - (differences**2).sum(axis=2)
     shared = products.sum(axis=2) / (repeats.shape[2] * (repeats.shape[2] - 1))
     pairs, count = shared.shape
     errors = special.stdtrit(count - 1, 1 - special.ndtr(-1.0) / pairs)
@@ -327,6 +327,6 @@ def _has_same_noise(repeats: Floats, negligible: float) -> bool:
         return True
     # with each of the three answers as the first one, shape (3, items, values, columns)
     first, second, third = (np.stack([repeats[:, :, (at + turn) % 3] for turn in range(3)]) for at in range(3))
-    apart = ((first - second) * (first - third)).sum(axis=3) - variances
-    errors = abs(float(apart[0].sum())) / math.sqrt(float((apart**2).mean(axis=0).sum()))
+    products = ((first - second) * (first - third)).sum(axis=3) - variances
+    errors = abs(float(products[0].sum())) / math.sqrt(float((products**2).mean(axis=0).sum()))
     return errors <= OTHER_NOISE and float(variances.sum() ** 2) >= LEAST_NOISY * float((variances**2).sum())

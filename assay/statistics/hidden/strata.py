@@ -96,11 +96,11 @@ def stratum_effects(
     for index in furthest(reach).tolist():
         pair, estimate, covariance = names[index], estimates[index], covariances[index]
         for family in families:
-            mine = [at for at, (of, _, _) in enumerate(strata) if of == family]
-            if len(mine) < 2:
+            indices = [at for at, (of, _, _) in enumerate(strata) if of == family]
+            if len(indices) < 2:
                 continue
-            fitted = varying_effect(estimate[mine], covariance[np.ix_(mine, mine)], scale, rng, draws)
-            for at, samples in zip(mine, fitted.strata.T, strict=True):
+            fitted = varying_effect(estimate[indices], covariance[np.ix_(indices, indices)], scale, rng, draws)
+            for at, samples in zip(indices, fitted.strata.T, strict=True):
                 name = f"{family}: {strata[at][1]}"
                 name = name if len(of_pairs) == 1 else f"{name}, {pair}"
                 effects.append(HiddenEffect("stratum", name, np.abs(samples), bound=not significant[index, at]))
@@ -212,5 +212,5 @@ def typical_effect(
     if estimated is None:
         return None
     fitted = varying_effect(*estimated, scale, rng, len(mean)).strata
-    apart = fitted - fitted.mean(axis=1, keepdims=True)
-    return np.asarray(np.sqrt(mean**2 + (apart**2).mean(axis=1))), bound
+    deviations = fitted - fitted.mean(axis=1, keepdims=True)
+    return np.asarray(np.sqrt(mean**2 + (deviations**2).mean(axis=1))), bound

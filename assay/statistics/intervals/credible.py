@@ -208,14 +208,14 @@ def _standard_error(limits: IntervalEnds, level: float) -> float:
 def _compatible_sizes(middle: float, level: float, *, signed: bool) -> Floats:
     """Return the sizes, in standard errors, that are compatible with the (signed or absolute) observation `middle`."""
     sizes = np.arange(0.0, max(0.0, middle) + CLEAR, STEP)
-    others = np.arange(min(0.0, middle) - 2 * CLEAR if signed else 0.0, max(0.0, middle) + 2 * CLEAR, STEP)
+    observations = np.arange(min(0.0, middle) - 2 * CLEAR if signed else 0.0, max(0.0, middle) + 2 * CLEAR, STEP)
 
     def density(at: Floats) -> Floats:
         """Density of the observation for each size, shape (sizes, at), up to a factor."""
         mirrored = 0.0 if signed else np.exp(-((at + sizes[:, None]) ** 2) / 2)
         return np.asarray(np.exp(-((at - sizes[:, None]) ** 2) / 2) + mirrored)
 
-    of_others, of_observed = density(others + STEP / 2), density(np.array([middle]))
+    of_others, of_observed = density(observations + STEP / 2), density(np.array([middle]))
     less_likely = of_others / of_others.max(axis=0) < of_observed / of_observed.max()
     share = np.sum(of_others, axis=1, where=less_likely) / of_others.sum(axis=1)
     return np.asarray(sizes[share >= 1 - level])

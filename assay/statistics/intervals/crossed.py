@@ -131,8 +131,8 @@ def mean_draws(
             kinds[kind] = (rng.permutation(count) % most_weights)[ids]
     samples = _weighted_means(kinds, values, rng, draws)
     centre = values.mean(axis=0)
-    away = samples - samples.mean(axis=0)
-    spread = away.std(axis=0)
+    deviations = samples - samples.mean(axis=0)
+    spread = deviations.std(axis=0)
     size = np.divide(np.sqrt(error.variance), spread, out=np.zeros_like(spread), where=spread > 0)
     uniform = rng.random(draws)
     degrees = error.freedom.tolist()
@@ -142,7 +142,7 @@ def mean_draws(
         normal, points = special.ndtri(uniform), special.ndtr(TAIL_POINTS)
         tails_of = {freedom: np.interp(normal, TAIL_POINTS, _t_factors(points, freedom)) for freedom in {*degrees}}
     tails = np.stack([tails_of[freedom] for freedom in degrees], axis=1)
-    return np.asarray(centre + away * size * tails)
+    return np.asarray(centre + deviations * size * tails)
 
 
 def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Floats:
@@ -167,13 +167,13 @@ def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Flo
     """
     n = len(values)
     kinds = [*_renumber_clusters(clusters, n).values()] or [np.arange(n)]
-    away = values - values.mean(axis=0)
+    deviations = values - values.mean(axis=0)
     covariance = np.zeros((values.shape[1], values.shape[2], values.shape[2]))
     for selected_kinds in chain.from_iterable(combinations(kinds, count + 1) for count in range(len(kinds))):
         cells = np.unique(
             np.ravel_multi_index(selected_kinds, [int(ids.max()) + 1 for ids in selected_kinds]), return_inverse=True
         )[1]
-        sums = np.stack([np.bincount(cells, column) for column in away.reshape(n, -1).T], axis=1)
+        sums = np.stack([np.bincount(cells, column) for column in deviations.reshape(n, -1).T], axis=1)
         of_set = sums.reshape(-1, *values.shape[1:]).swapaxes(0, 1)
         covariance += of_set.swapaxes(1, 2) @ of_set
     spread = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
@@ -213,12 +213,12 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
     kinds instead of rows, unless there are more than `LARGEST_TABLE` cells.
     """
     sizes = [int(ids.max()) + 1 for ids in kinds.values()]
-    counted = np.column_stack([values, np.ones(len(values))])  # the last column becomes the sum of the weights
-    by_row = len(sizes) > 1 and math.prod(sizes) * counted.shape[1] > LARGEST_TABLE
+    values_and_ones = np.column_stack([values, np.ones(len(values))])  # the last column becomes the sum of the weights
+    by_row = len(sizes) > 1 and math.prod(sizes) * values_and_ones.shape[1] > LARGEST_TABLE
     rows = np.empty((2, len(values) * min(AT_A_TIME, draws) if by_row else 0))
     if not by_row:
         cells = np.ravel_multi_index(tuple(kinds.values()), sizes)
-        columns = [np.bincount(cells, column, math.prod(sizes)) for column in counted.T]
+        columns = [np.bincount(cells, column, math.prod(sizes)) for column in values_and_ones.T]
         table = np.stack(columns, axis=1).reshape(sizes[0], -1)
         first = np.empty((min(AT_A_TIME, draws), table.shape[1]))
     # reusing memory takes a fraction of the time of allocating new memory
@@ -233,7 +233,7 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
             product[:] = 1.0
             for ids, weight in zip(kinds.values(), weights, strict=True):
                 product *= np.take(weight.T, ids, axis=0, out=factor, mode="clip")
-            sums = product.T @ counted
+            sums = product.T @ values_and_ones
         else:
             sums = np.matmul(weights[0], table, out=first[:block])
             for size, weight in zip(sizes[1:], weights[1:], strict=True):

@@ -223,8 +223,8 @@ class PairedAnswers:
         part = np.divide(
             self.shared, self.shared_of_side[self.side], out=np.zeros_like(self.shared), where=self.shared > 0
         )
-        away = self.profiles.outputs - self.means.T[self.side] * part[:, None]
-        return np.asarray(away * self.scale[self.side, None])
+        deviations = self.profiles.outputs - self.means.T[self.side] * part[:, None]
+        return np.asarray(deviations * self.scale[self.side, None])
 
     @cached_property
     def telling(self) -> NDArray[np.bool_]:
@@ -323,10 +323,10 @@ def _influence(paired: PairedAnswers, prior: Prior, estimate: Floats) -> Floats:
     """Return the influence of each profile on each share; shape (profiles, values), where each column sums to 0."""
     sides = prior.sides.T[paired.side]  # shape (profiles, values)
     total = float((paired.rates * prior.sides).sum())
-    influence = away = sides * paired.residuals
+    influence = deviations = sides * paired.residuals
     if not paired.picked:
-        influence = away - sides * (paired.shared - paired.shared_of_side[paired.side])[:, None]
-    numerator = influence - influence.mean(axis=1, keepdims=True) - away.sum(axis=1, keepdims=True) * estimate
+        influence = deviations - sides * (paired.shared - paired.shared_of_side[paired.side])[:, None]
+    numerator = influence - influence.mean(axis=1, keepdims=True) - deviations.sum(axis=1, keepdims=True) * estimate
     return np.asarray(paired.parts[:, None] * numerator / total)
 
 

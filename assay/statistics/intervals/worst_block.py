@@ -101,10 +101,10 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
         return absolute_value_interval(samples[:, 0], level)
     estimate = float(np.abs(samples).max(axis=1).mean())
     samples = samples[:, np.argsort(-np.abs(samples.mean(axis=0)), kind="stable")[:MAX_DIFFERENCES]]
-    both = np.hstack([samples, -samples])
-    ranks = _rank_draws(both)
-    tail, of_all = _tail_share(both, ranks, level), _tail_share(both, ranks, level, near=None)
-    low, high, least = np.quantile(both, [tail, 1 - tail, of_all], axis=0).max(axis=1)
+    signed = np.hstack([samples, -samples])
+    ranks = _rank_draws(signed)
+    tail, of_all = _tail_share(signed, ranks, level), _tail_share(signed, ranks, level, near=None)
+    low, high, least = np.quantile(signed, [tail, 1 - tail, of_all], axis=0).max(axis=1)
     if least <= 0:  # all differences may be 0, so the largest may be 0 too
         low = 0.0
     return Interval(estimate, min(max(0.0, float(low)), estimate), max(float(high), estimate), level)
@@ -165,8 +165,8 @@ def _excess_of_sets(samples: Floats, shares: Floats, fair: Floats, sets: Floats,
 def _candidate_sets(samples: Floats, shares: Floats, fair: Floats, neutral: bool) -> Floats:
     """Return sets of outputs, shape (sets, outputs): all sets, or those that may be farthest from the fair shares."""
     count = fair.shape[1]
-    away = _excess_of_sets(samples.mean(axis=0)[None], shares, fair, np.eye(count), neutral)[0].reshape(-1, count)
-    return sets_of(away)
+    excess = _excess_of_sets(samples.mean(axis=0)[None], shares, fair, np.eye(count), neutral)[0].reshape(-1, count)
+    return sets_of(excess)
 
 
 def sets_of(away: Floats) -> Floats:

@@ -159,11 +159,11 @@ def _score_context(tally: _Tally, rng: np.random.Generator) -> ContextScores:
     columns = ("right", "read", "biased", "named")
     rows = np.array([[counts[name] for name in columns] for counts in tally.templates.values()], dtype=float)
     totals = np.array([[tally.counts[name] for name in columns]], dtype=float)
-    drawn = totals
+    drawn_counts = totals
     if len(rows):
         weights = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=DRAWS)
-        drawn = weights @ rows
-    estimates, draws = _estimate_scores(totals), _estimate_scores(drawn)
+        drawn_counts = weights @ rows
+    estimates, draws = _estimate_scores(totals), _estimate_scores(drawn_counts)
     accuracy, bias, weighted = (
         _finite_interval(float(estimate[0]), sample) for estimate, sample in zip(estimates, draws, strict=True)
     )

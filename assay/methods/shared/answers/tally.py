@@ -31,13 +31,13 @@ REFUSALS = frozenset({REFUSED_IN_WORDS, "empty", "untranslated", "error-marks"})
 DECLINED = "declined"
 """Failure code of a question that the service chose not to answer."""
 
-_REFUSING = re.compile(rf"http-4(?!08|29)\d\d|{DECLINED}")
+_REFUSAL_CODE = re.compile(rf"http-4(?!08|29)\d\d|{DECLINED}")
 """Failure codes of questions that a service refuses; after 408 and 429, the same request may be sent again."""
 
 
 def refuses(code: str) -> bool:
     """Return whether a failure code means that the service refused the question, rather than a transport error."""
-    return _REFUSING.fullmatch(code) is not None
+    return _REFUSAL_CODE.fullmatch(code) is not None
 
 
 def read_number(value: object) -> float | None:

@@ -256,15 +256,15 @@ class DecisionTable(Bounded):
         for value in (positive, *negative):
             if value not in present and not complete:
                 raise UnknownName(f"value of {name}", value, present, field)
-        others = [value for value in present if value != positive]
-        if not negative and len(others) > 1:
-            names = ", ".join(map(repr, others[:8]))
+        negatives = [value for value in present if value != positive]
+        if not negative and len(negatives) > 1:
+            names = ", ".join(map(repr, negatives[:8]))
             raise SpecificationError(
                 f"{name} has {len(present)} values; name those of {names} that are unfavourable: people with another "
                 "value are counted as without a decision",
                 f"un{field}" if field == "favourable" else f"{field.removesuffix('favourable')}unfavourable",
             )
-        reading = {positive: 1.0, **dict.fromkeys(negative or others, 0.0)}
+        reading = {positive: 1.0, **dict.fromkeys(negative or negatives, 0.0)}
         of_code = np.array([reading.get(value, np.nan) for value in column.values] + [np.nan])  # -1 reads the last
         return np.asarray(of_code[np.array(column.codes, dtype=np.int64)])
 

@@ -90,17 +90,17 @@ def outcome_table(
     confidence : float
         Probability of a ratio below four fifths from which a group is suspicious.
     """
-    counted = _Counted(table, grouping, outcomes)
-    groups = [counted.row(index) for index in range(len(grouping.labels))]
+    table_counts = _TableCounts(table, grouping, outcomes)
+    groups = [table_counts.row(index) for index in range(len(grouping.labels))]
     groups = [replace(row, excluded=excluded.get(row.group or "")) for row in groups]
     compared = [index for index, row in enumerate(groups) if row.people and row.excluded is None]
-    unknown = counted.row(-1)
+    unknown = table_counts.row(-1)
     if not compared:
         return OutcomeTable(tuple(groups), unknown, None, None)
     reference = max(compared, key=lambda index: (groups[index].rate.estimate or 0.0, groups[index].people or 0))
-    sample = counted.sample()
+    sample = table_counts.sample()
     means = sample.draw_means(rng.spawn(1)[0], DRAWS)
-    effective = counted.effective(means)
+    effective = table_counts.effective(means)
     fitted = np.zeros_like(means)
     fitted[:, compared] = fitted_rates(means[:, compared], rng.spawn(1)[0])
     level = _adjusted_level(means[:, compared])
@@ -205,7 +205,7 @@ def largest_gap(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) ->
 
 
 @dataclass(frozen=True)
-class _Counted:
+class _TableCounts:
     """The cells of a table with their outcomes, and the rows of single groups."""
 
     table: DecisionTable
@@ -228,13 +228,13 @@ class _Counted:
 
     def row(self, code: int) -> GroupOutcome:
         """Return the row of a group without comparisons; -1 stands for the people whose group is unknown."""
-        mine, outcomes, table = self.grouping.codes == code, self.outcomes, self.table
-        known_cells = mine & ~np.isnan(outcomes.favourable)
+        in_group, outcomes, table = self.grouping.codes == code, self.outcomes, self.table
+        known_cells = in_group & ~np.isnan(outcomes.favourable)
         label = self.grouping.labels[code] if code >= 0 else None
         row = GroupOutcome(
             group=label,
             people=int(table.people[known_cells].sum()),
-            undecided=int(table.people[mine & ~known_cells].sum()),
+            undecided=int(table.people[in_group & ~known_cells].sum()),
             favourable=float((table.mass[known_cells] * outcomes.favourable[known_cells]).sum()),
         )
         if not row.people:
@@ -243,10 +243,10 @@ class _Counted:
         if code < 0:
             return row
         if outcomes.scores is not None:
-            scored = mine & ~np.isnan(outcomes.scores)
+            scored = in_group & ~np.isnan(outcomes.scores)
             if scored.any():
                 row = replace(row, mean_score=self._mean_interval(scored, outcomes.scores))
-        return row if outcomes.truth is None else self._add_errors(row, mine, known_cells, outcomes.truth)
+        return row if outcomes.truth is None else self._add_errors(row, in_group, known_cells, outcomes.truth)
 
     def _add_errors(
         self, row: GroupOutcome, in_group: NDArray[np.bool_], known_cells: NDArray[np.bool_], truth: Floats

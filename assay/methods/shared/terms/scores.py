@@ -48,7 +48,7 @@ Outcome = Literal["first-side", "neither", "stereotypes", "anti-stereotypes"]
 """Kinds of reason for a letter."""
 
 
-class _Scored(Protocol):
+class _ScoredTerm(Protocol):
     @property
     def term(self) -> str: ...
     @property
@@ -87,7 +87,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         """Fit the score of some lists; raises `EvidenceError` if the answers do not allow it."""
 
     @abstractmethod
-    def tied_terms(self) -> Sequence[_Scored]:
+    def tied_terms(self) -> Sequence[_ScoredTerm]:
         """Return the scores of the terms that are tied to a side."""
 
     @abstractmethod

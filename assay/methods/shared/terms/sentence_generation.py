@@ -149,12 +149,12 @@ def reusable(
 
 def write_prompt(words: StereotypeWords, group: str, attribute: str, family: Family) -> str:
     """Write a prompt of a family. The group term is the first quoted word, the attribute term the second."""
-    others = [term for pair in words.pairs for term in pair if term != group]
+    other_terms = [term for pair in words.pairs for term in pair if term != group]
     role = words.roles[attribute]
     return PROMPTS[family].format(
         group=group,
         attribute=attribute,
-        groups=", ".join(others),
+        groups=", ".join(other_terms),
         attributes=", ".join(term for term in words.terms(role) if term != attribute) or "none",
         first=words.first,
         second=words.second,
