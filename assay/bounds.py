@@ -21,7 +21,7 @@ from assay.errors import OutOfBounds, SpecificationError
 
 def check_bounds(specification: object) -> None:
     """Raise `OutOfBounds` if a number or collection of a dataclass breaks its annotated bounds."""
-    for name, bounds in _bounds(type(specification)):  # type: ignore[arg-type] # a class is hashable
+    for name, bounds in _bounds_by_field(type(specification)):  # type: ignore[arg-type] # a class is hashable
         value = getattr(specification, name)
         for bound in bounds:
             if wrong := _violation(bound, value):
@@ -39,7 +39,7 @@ class Bounded:
         own_doc, base_doc = (cleandoc(kind.__doc__ or "").partition(_PARAMETERS) for kind in (cls, cls.__base__))
         if base_doc[2]:
             entries = {
-                entry.partition(" : ")[0]: entry for text in (base_doc, own_doc) for entry in _ENTRY.split(text[2])
+                entry.partition(" : ")[0]: entry for text in (base_doc, own_doc) for entry in _NEW_ENTRY.split(text[2])
             }
             cls.__doc__ = own_doc[0] + _PARAMETERS + "\n".join(filter(None, entries.values()))
 
@@ -49,7 +49,7 @@ class Bounded:
 
 
 _PARAMETERS = "\n\nParameters\n----------\n"
-_ENTRY = re.compile(r"\n(?=\S)")
+_NEW_ENTRY = re.compile(r"\n(?=\S)")
 
 
 def refuse_repeats(field: str, names: Sequence[str]) -> None:
@@ -62,7 +62,7 @@ def refuse_repeats(field: str, names: Sequence[str]) -> None:
 
 
 @cache
-def _bounds(specification: type[Any]) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+def _bounds_by_field(specification: type[Any]) -> tuple[tuple[str, tuple[Any, ...]], ...]:
     """Read the bounds of a class once: evaluating type hints is slow."""
     hints = get_type_hints(specification, include_extras=True)
     return tuple((field.name, getattr(hints[field.name], "__metadata__", ())) for field in fields(specification))

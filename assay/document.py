@@ -349,7 +349,7 @@ def as_json(value: object) -> Any:
     if isinstance(value, list | tuple):
         return [as_json(item) for item in value]
     written: dict[str, Any] = {}
-    for name, key, default, in_any_case in _written(cast("Any", type(value))):
+    for name, key, default, in_any_case in _written_fields(cast("Any", type(value))):
         entry = getattr(value, name)
         if entry is not default:
             written[key] = as_json(entry)
@@ -359,7 +359,7 @@ def as_json(value: object) -> Any:
 
 
 @cache
-def _written(kind: Any) -> Sequence[tuple[str, str, Any, bool]]:
+def _written_fields(kind: Any) -> Sequence[tuple[str, str, Any, bool]]:
     """List the name, the key and the default of each field that is written, and whether it is always written."""
     return [
         (entry.name, entry.name.removesuffix("_"), entry.default, bool(entry.metadata.get("always")))
@@ -392,12 +392,12 @@ def read_json(kind: type[D], value: object, text: Text = str) -> D:
     Ratings of earlier versions lack fields, and documents also come from files. So a value of another type, NaN and
     infinity count as absent, as do such elements of a list or an object.
     """
-    parsed = _reader(cast("Any", kind), text)(value)
+    parsed = _make_reader(cast("Any", kind), text)(value)
     return cast("D", (NO_ITEMS if get_origin(kind) is tuple else kind()) if parsed is _ABSENT else parsed)
 
 
 @cache
-def _reader(kind: Any, text: Text) -> Reader:
+def _make_reader(kind: Any, text: Text) -> Reader:
     """Return the function that reads values of a type, or `_ABSENT`."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is UnionType:
@@ -409,18 +409,18 @@ def _reader(kind: Any, text: Text) -> Reader:
         return _mapping_reader(arguments[1], text)
     if is_dataclass(kind):
         return _object_reader(kind, text)
-    if kind in _PLAIN:
-        return _PLAIN[kind](text)
+    if kind in _SCALAR_READERS:
+        return _SCALAR_READERS[kind](text)
     members = {str(member): member for member in kind}
     return lambda value: members.get(value, _ABSENT) if isinstance(value, str) else _ABSENT
 
 
-_PLAIN: Mapping[Any, Callable[[Text], Reader]] = {
+_SCALAR_READERS: Mapping[Any, Callable[[Text], Reader]] = {
     str: lambda text: lambda value: text(value) if isinstance(value, str) else _ABSENT,
     Any: lambda _: lambda value: value,
     bool: lambda _: lambda value: value if isinstance(value, bool) else _ABSENT,
-    int: lambda _: lambda value: int(value) if _finite(value) else _ABSENT,
-    float: lambda _: lambda value: value if _finite(value) else _ABSENT,
+    int: lambda _: lambda value: int(value) if _is_finite(value) else _ABSENT,
+    float: lambda _: lambda value: value if _is_finite(value) else _ABSENT,
 }
 """Readers of the types without parts."""
 
@@ -430,20 +430,20 @@ def _union_reader(kinds: Sequence[Any], text: Text) -> Reader:
     if str in kinds:
         absent = "" if text is str else None
         return lambda value: (text(value) or absent) if isinstance(value, str) else _ABSENT
-    readers = [_reader(kind, text) for kind in kinds]
+    readers = [_make_reader(kind, text) for kind in kinds]
     if len(readers) == 1:
         return readers[0]
     return lambda value: next((parsed for read in readers if (parsed := read(value)) is not _ABSENT), _ABSENT)
 
 
-def _finite(value: object) -> bool:
+def _is_finite(value: object) -> bool:
     """Return whether a value is a finite number; a truth value is not a number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _entry_reader(kind: object, text: Text) -> Reader:
     """Return a reader of the entries of a list or an object, which may be ``None`` if their type admits it."""
-    read = _reader(kind, text)
+    read = _make_reader(kind, text)
     return (lambda value: None if value is None else read(value)) if NoneType in get_args(kind) else read
 
 
@@ -477,7 +477,7 @@ def _mapping_reader(kind: object, text: Text) -> Reader:
 def _object_reader(kind: Any, text: Text) -> Reader:
     """Return a reader of objects as a dataclass; ``null`` counts as absent."""
     types = get_type_hints(kind)
-    readers = [(name, name.removesuffix("_"), _reader(types[name], text)) for name in types if name != NOT_STORED]
+    readers = [(name, name.removesuffix("_"), _make_reader(types[name], text)) for name in types if name != NOT_STORED]
     needed = [entry.name for entry in fields(kind) if entry.default is MISSING and entry.default_factory is MISSING]
     stored = NOT_STORED in types
 

@@ -234,12 +234,12 @@ class Session:
         self.sent: Counter[type[Ask]] = Counter()
         self.evidence = EvidenceTree()
         self._experiment, self._recall = experiment, recall
-        self._known: OrderedDict[tuple[Ask, str], Reply] = OrderedDict()
+        self._known_replies: OrderedDict[tuple[Ask, str], Reply] = OrderedDict()
         self._batch: Sequence[Probe] = ()
         self._answers: dict[str, Observation] = {}
         self._waiting: dict[tuple[Ask, str], list[Probe]] = {}
         self.unrecorded: list[Observation] = []
-        self._load(lambda: next(self._experiment))
+        self._load_batch(lambda: next(self._experiment))
 
     @property
     def missing(self) -> list[Probe]:
@@ -253,7 +253,7 @@ class Session:
             Observation(waiting_probe, reply, copied=index > 0) for index, waiting_probe in enumerate(probes)
         ]
         for observation in observations:
-            self._keep(observation)
+            self._record(observation)
         return observations
 
     def advance(self) -> None:
@@ -265,9 +265,9 @@ class Session:
             observation = self._answers[probe.unit]
             self.evidence.append(observation.as_json())
             replies.append(observation.reply)
-        self._load(lambda: self._experiment.send(replies))
+        self._load_batch(lambda: self._experiment.send(replies))
 
-    def _load(self, step: Callable[[], Sequence[Probe]]) -> None:
+    def _load_batch(self, step: Callable[[], Sequence[Probe]]) -> None:
         """Load the next batch and answer the probes that are recorded or were asked before."""
         self._answers, self.unrecorded = {}, []
         try:
@@ -280,20 +280,20 @@ class Session:
             raise RecordError("two probes of a batch have the same unit")
         recorded = self._recall(units) if self._recall is not None else {}
         for probe in self._batch:
-            before = recorded.get(probe.unit)
-            if before is not None and before.probe == probe:
-                self._keep(before)
+            recorded_observation = recorded.get(probe.unit)
+            if recorded_observation is not None and recorded_observation.probe == probe:
+                self._record(recorded_observation)
         for probe in self._batch:
             if probe.unit in self._answers:
                 continue
-            if (earlier_reply := self._known.get(probe.question)) is not None:
+            if (earlier_reply := self._known_replies.get(probe.question)) is not None:
                 copy = Observation(probe, earlier_reply, copied=True)
                 self.unrecorded.append(copy)
-                self._keep(copy)
+                self._record(copy)
             else:
                 self._waiting.setdefault(probe.question, []).append(probe)
 
-    def _keep(self, observation: Observation) -> None:
+    def _record(self, observation: Observation) -> None:
         self._answers[observation.probe.unit] = observation
         if not observation.copied:
             self.asked += 1
@@ -302,10 +302,10 @@ class Session:
             sent = failure is None or failure.code != BUDGET
             self.sent[type(observation.probe.ask)] += sent
         if observation.reply.ok:  # failures are not remembered, so that the same question can be asked again
-            self._known[observation.probe.question] = observation.reply
-            self._known.move_to_end(observation.probe.question)
-            if len(self._known) > REMEMBERED_ASKS:
-                self._known.popitem(last=False)
+            self._known_replies[observation.probe.question] = observation.reply
+            self._known_replies.move_to_end(observation.probe.question)
+            if len(self._known_replies) > REMEMBERED_ASKS:
+                self._known_replies.popitem(last=False)
 
 
 def run(method: Method, answer: Callable[[Probe], Reply], seed: int = 0) -> Finding:

@@ -214,12 +214,12 @@ def ask_as_json(ask: Ask) -> dict[str, Any]:
 def ask_from_json(raw: Mapping[str, Any]) -> Ask:
     """Read a question that `ask_as_json` wrote."""
     fields: dict[str, Any] = {
-        name: _as_tuple(value) if isinstance(value, list) else value for name, value in raw.items()
+        name: _lists_to_tuples(value) if isinstance(value, list) else value for name, value in raw.items()
     }
     return ASKS[fields.pop("asks")](**fields)
 
 
-def _as_tuple(values: list[Any]) -> tuple[Any, ...]:
+def _lists_to_tuples(values: list[Any]) -> tuple[Any, ...]:
     """Convert the lists of JSON to the tuples of a record or of options."""
     return tuple(tuple(value) if isinstance(value, list) else value for value in values)
 
@@ -254,7 +254,7 @@ class Probe:
         return Probe(f"{self.unit}{REPEATED}{times}", self.ask, self.versions_of)
 
 
-_SAID = re.compile(r'; it said: "([^"]*)"')
+_QUOTED_ANSWER = re.compile(r'; it said: "([^"]*)"')
 
 
 def quotation(error_text: str) -> str:
@@ -264,7 +264,7 @@ def quotation(error_text: str) -> str:
 
 def service_said(message: str) -> str | None:
     """Return the error text that `quotation` added to a message; ``None`` if there is none."""
-    match = _SAID.search(message)
+    match = _QUOTED_ANSWER.search(message)
     return match[1] if match else None
 
 

@@ -32,16 +32,16 @@ _SIGNS = str.maketrans(
 _LOOSE_APOSTROPHE = re.compile(r"\b(l|d|un|quell|quest|dell|all) +'(?=\s*\w)", re.IGNORECASE)
 _LABEL_EDGES = " .,;:!\"'«»*`\u2026\u3002\u3001"
 _BRACKETED = re.compile(r"[(\[{<]([^()\[\]{}<>]+)[)\]}>]")
-_EXPLAINED = re.compile(
+_EXPLANATION = re.compile(
     r"(?:(?:the\s+)?(?:label|class|category|answer|sentiment|prediction|output|result)\s*(?::|=|\bis\b)\s*)?"
     r"([^,;:(\n]{1,60}?)"
     r"(?:(?:\s*[,;:(–—-])?\s+\(?(?:because|since|due\s+to|as\s+(?:he|she|they|it|the|this|there)|weil|denn|porque|ya\s+que"
     r"|parce\s+qu|car\s|puisque|perch[eé]|poich[eé]|pois|omdat)\b.*|)\Z",
     re.IGNORECASE,
 )
-_JOINED = re.compile(r"(?<=[^\W_])[-_ ]+(?=[^\W_])")
-_WHOLE = re.compile(r"([+-]?\d+)\.0+")
-_TAG = re.compile(
+_WORD_GAP = re.compile(r"(?<=[^\W_])[-_ ]+(?=[^\W_])")
+_WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+")
+_HTML_TAG = re.compile(
     r"</?(?:a(?=\s)|(?:abbr|b|bdi|bdo|big|blockquote|body|br|center|cite|code|dd|del|dfn|div|dl|dt|em|font|g|h[1-6]|head|hr"
     r"|html|i|img|ins|kbd|li|mark|meta|ol|p|pre|q|s|samp|section|small|span|strike|strong|sub|sup|table|tbody|td|th|tr|tt"
     r"|u|ul|var|wbr|x)(?![\w-]))[^<>]{0,500}>|</a\s*>",
@@ -51,7 +51,7 @@ _TAG = re.compile(
 _IGNORED = {chr(code) for code in (0x034F, *range(0x180B, 0x180F), *range(0xFE00, 0xFE10))}
 """Invisible characters that Unicode does not count as format characters: joiners and variation selectors."""
 
-_PLAIN = re.compile(r"[ !-%(-;=-_a-~\u00a1\u00ab\u00bb\u00bf-\u00d6\u00d8-\u00f6\u00f8-\u00ff]*")
+_NORMALISED = re.compile(r"[ !-%(-;=-_a-~\u00a1\u00ab\u00bb\u00bf-\u00d6\u00d8-\u00f6\u00f8-\u00ff]*")
 """Texts that are normalised already: letters of Western Europe, and signs but ``&``, ``<``, apostrophes and accents."""
 
 
@@ -75,13 +75,13 @@ def normalise_answer(text: str) -> str:
     one, and so do apostrophes, quotes and hyphens; the apostrophe of an article has no blank before it. Upper and
     lower case, and line ends, stay.
     """
-    if _PLAIN.fullmatch(text):
+    if _NORMALISED.fullmatch(text):
         return text
     for _ in range(MOST_ESCAPES):
         if (plain := unescape(text)) == text:
             break
         text = plain
-    text = _TAG.sub("", text).translate(_SIGNS)
+    text = _HTML_TAG.sub("", text).translate(_SIGNS)
     visible = (char for char in text if char not in _IGNORED and (char in "\n\t" or category(char) not in {"Cf", "Cc"}))
     return _LOOSE_APOSTROPHE.sub(r"\1'", normalize("NFKC", "".join(visible)).translate(_SIGNS))
 
@@ -93,15 +93,15 @@ def plain_label(label: str) -> str:
     explanation after it are dropped: "Label: good", "good because …". A label of marks only, such as "+", stays.
     """
     words = " ".join(normalise_answer(label).split())
-    bare = _in_json(words).strip(_LABEL_EDGES)
+    bare = _unwrap_json(words).strip(_LABEL_EDGES)
     while (bracketed := _BRACKETED.fullmatch(bare)) is not None:
         bare = bracketed[1].strip(_LABEL_EDGES)
-    explained = _EXPLAINED.match(bare)
+    explained = _EXPLANATION.match(bare)
     bare = (explained[1] if explained else bare).strip(_LABEL_EDGES)
     return bare or words
 
 
-def _in_json(text: str) -> str:
+def _unwrap_json(text: str) -> str:
     """Return the only text in an answer of JSON; the answer itself if it is none."""
     if text[:1] not in {"{", "[", '"'} or len(text) > LONGEST_JSON:
         return text
@@ -121,8 +121,8 @@ def label_key(label: str) -> str:
     So are "very_good" and "very good", "1.0" and "1", and the letter i with and without its dot.
     """
     folded = normalize("NFC", plain_label(label).casefold().replace("i\u0307", "i").replace("\u0131", "i"))
-    joined = _JOINED.sub(" ", folded)
-    return quoted[1] if (quoted := _WHOLE.fullmatch(joined)) else joined
+    joined = _WORD_GAP.sub(" ", folded)
+    return quoted[1] if (quoted := _WHOLE_NUMBER.fullmatch(joined)) else joined
 
 
 def refuses_in_words(text: str) -> bool:

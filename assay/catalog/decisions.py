@@ -74,9 +74,9 @@ def mentioned(attribute: Attribute, mention: Mention, language: str = ENGLISH) -
     """
     alternative = "explicit" if mention == "name" else "name"
     if language != ENGLISH:
-        by_value = translated_mentions(attribute, mention, language, _ages())
+        by_value = translated_mentions(attribute, mention, language, _mentioned_ages())
     else:
-        by_value = names(attribute) if mention == "name" else _explicit(attribute)
+        by_value = names(attribute) if mention == "name" else _explicit_mentions(attribute)
     if mention == "explicit" and not by_value:
         by_value = people(attribute, language)
     if not by_value:
@@ -87,7 +87,7 @@ def mentioned(attribute: Attribute, mention: Mention, language: str = ENGLISH) -
     return by_value
 
 
-def _explicit(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
+def _explicit_mentions(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
     """Return phrases such as "a 34-year-old Muslim person"; none if a value has neither a noun nor an adjective."""
     table = read_table("decisions")[_MENTIONS]
     nouns: Mapping[str, str] = table["nouns"].get(attribute.name, {})
@@ -102,10 +102,10 @@ def _explicit(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
         adjectives = {value.name: value.forms["adjective"] for value in attribute.values}
         residents = [f"{noun} {town}" for noun in ("a person from", "a resident of") for town in table["towns"]]
         return {name: tuple(f"{resident}, {word}," for resident in residents) for name, word in adjectives.items()}
-    return {name: tuple(f"a {age}-year-old {words}" for age in _ages()) for name, words in phrases.items()}
+    return {name: tuple(f"a {age}-year-old {words}" for age in _mentioned_ages()) for name, words in phrases.items()}
 
 
-def _ages() -> range:
+def _mentioned_ages() -> range:
     """Ages in years of the people that are mentioned."""
     ages = read_table("decisions")[_MENTIONS]["ages"]
     return range(ages["first"], ages["last"] + 1)

@@ -30,25 +30,25 @@ ENDING = 3
 LETTER = r"[^\W\d_]"
 
 _EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{1,3})(?=\S)([^*_]+?)(?<=\S)\1(?![\w*_])")
-_CAMEL = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])")
+_CAMEL_CASE = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])")
 _DOT = re.compile(rf"(?<={LETTER})\.(?=[a-zß-öø-ÿ])")
-_SHORTENED = re.compile(r"\b(bzw|resp)\.", re.IGNORECASE)
-_WITHIN = re.compile(rf"(?<={LETTER})(?:_|[^\w\s'().,;?@\[\]{{}}\"-])+(?={LETTER})")
+_ABBREVIATION = re.compile(r"\b(bzw|resp)\.", re.IGNORECASE)
+_SIGN_WITHIN = re.compile(rf"(?<={LETTER})(?:_|[^\w\s'().,;?@\[\]{{}}\"-])+(?={LETTER})")
 _SPECIAL = re.compile(
     rf"{LETTER}@|[əɜ]|[(\[][mwfhdx](?:\s?[/|,*:+]\s?[mwfhdx]){{1,3}}[)\]]|{LETTER}(?:\*|_|(?<={LETTER}{{3}})[34])(?!\w)|(?:(?<!\w)l|[aáeo]ri|[bcdfghjklmnñpqrstvwz])xs?(?!\w)"
 )
 _UNCLEAR = re.compile(
     rf"{LETTER}\s?/\s?-?{LETTER}|{LETTER}[(\[]|[(\[]-?{LETTER}{{1,5}}[)\]]|[\s,]-{LETTER}{{1,5}}(?!\w)"
 )
-_INSTEAD = re.compile(r"(?<!\w)(?:not?|nicht|(?:an)?statt|non|pas|sino|nunca|não|nie|plut[oô]t|invece|rather)[\s,(]+\Z")
+_NEGATED = re.compile(r"(?<!\w)(?:not?|nicht|(?:an)?statt|non|pas|sino|nunca|não|nie|plut[oô]t|invece|rather)[\s,(]+\Z")
 """Words between two forms of which the second is denied: "el médico, no la médica"."""
 _APPOSITION = re.compile(r"\s*,\s*(?:eine?|un[aeo]?|uma?)\s")
 """What follows a noun for everybody if the sentence then names a gender: "die Person, ein Lehrer"."""
 _BRACES = str.maketrans("{}<>", "()()")
 _WORD = re.compile(rf"\W*({LETTER}+)")
-_LONGER = re.compile(rf"{LETTER}{{2,}}")
-_APART = re.compile(r"[.!?;:()\[\]/|\n]")
-_CONNECTED = r"\s*[/(\[|·•+&~–—][\s\W]*"
+_LONG_WORD = re.compile(rf"{LETTER}{{2,}}")
+_CLAUSE_BREAK = re.compile(r"[.!?;:()\[\]/|\n]")
+_CONNECTING_SIGN = r"\s*[/(\[|·•+&~–—][\s\W]*"
 
 
 def marked_within(text: str) -> str:
@@ -56,26 +56,26 @@ def marked_within(text: str) -> str:
 
     Emphasis (``**word**``) is dropped, and all brackets are round or square ones.
     """
-    return _WITHIN.sub("/", without_dots(_CAMEL.sub("/", _EMPHASIS.sub(r"\2", text.translate(_BRACES)))))
+    return _SIGN_WITHIN.sub("/", without_dots(_CAMEL_CASE.sub("/", _EMPHASIS.sub(r"\2", text.translate(_BRACES)))))
 
 
 def without_dots(text: str) -> str:
     """Return a text with full stops within words as slashes, and none in "bzw.": "étudiant.e" ends no sentence."""
-    return _DOT.sub("/", _SHORTENED.sub(r"\1", text))
+    return _DOT.sub("/", _ABBREVIATION.sub(r"\1", text))
 
 
 def without_accents(text: str) -> str:
     """Return a text without accents in words of several letters: the genders of a noun may differ in an accent only."""
-    return _LONGER.sub(lambda word: "".join(char for char in normalize("NFD", word[0]) if not combining(char)), text)
+    return _LONG_WORD.sub(lambda word: "".join(char for char in normalize("NFD", word[0]) if not combining(char)), text)
 
 
-def _same_noun(text: str, end: int, begin: int, other_end: int) -> bool:
+def _is_same_noun(text: str, end: int, begin: int, other_end: int) -> bool:
     """Return whether one noun in two genders follows two articles: "der Arzt sowie die Ärztin".
 
     The articles end at `end` and `other_end`; the second begins at `begin`.
     """
     between = text[end:begin]
-    if len(_LONGER.findall(between)) > (MOST_WORDS_APART if _APART.search(between) else MOST_WORDS_BETWEEN):
+    if len(_LONG_WORD.findall(between)) > (MOST_WORDS_APART if _CLAUSE_BREAK.search(between) else MOST_WORDS_BETWEEN):
         return False
     nouns = [_WORD.match(without_accents(text[at:])) for at in (end, other_end)]
     words = [noun[1] for noun in nouns if noun is not None]
@@ -110,45 +110,45 @@ class InclusiveForms:
         marks : sequence of (int, int, str)
             Begin, end and value of the words that mark a value, in their order.
         """
-        if _SPECIAL.search(text) or self._added.search(text) or self._repeated.search(without_accents(text)):
+        if _SPECIAL.search(text) or self._added_endings.search(text) or self._stem_pairs.search(without_accents(text)):
             return True
         if not marks:
             return False
-        (_, end, value), *others = marks
-        for begin, other_end, other_form in others:
-            if other_form == value or begin - end > LONGEST_BETWEEN or _INSTEAD.search(text[end:begin]):
+        (_, end, value), *other_marks = marks
+        for begin, other_end, other_form in other_marks:
+            if other_form == value or begin - end > LONGEST_BETWEEN or _NEGATED.search(text[end:begin]):
                 continue
-            if self._between.fullmatch(text[end:begin]) or _same_noun(text, end, begin, other_end):
+            if self._joint_pattern.fullmatch(text[end:begin]) or _is_same_noun(text, end, begin, other_end):
                 return True
-        if not self.persons or (noun := self._person.match(text, end)) is None:
+        if not self.persons or (noun := self._person_pattern.match(text, end)) is None:
             return False
-        return _APPOSITION.match(text, noun.end()) is None and all(form == value for _, _, form in others)
+        return _APPOSITION.match(text, noun.end()) is None and all(form == value for _, _, form in other_marks)
 
     def names_a_person(self, text: str, end: int) -> bool:
         """Return whether the article that ends at `end` is that of a noun of one gender for everybody."""
-        return bool(self.persons) and self._person.match(text, end) is not None
+        return bool(self.persons) and self._person_pattern.match(text, end) is not None
 
     def unclear(self, text: str, end: int) -> bool:
         """Return whether a word has a mark of unknown meaning, or an "or" or a plural verb follows the noun.
 
         The article of the noun ends at `end`.
         """
-        plural = bool(self.plurals) and self._plural.match(text, end) is not None
-        return plural or _UNCLEAR.search(text) is not None or self._alternative.match(text, end) is not None
+        plural = bool(self.plurals) and self._plural_pattern.match(text, end) is not None
+        return plural or _UNCLEAR.search(text) is not None or self._alternative_pattern.match(text, end) is not None
 
     @cached_property
-    def _between(self) -> re.Pattern[str]:
+    def _joint_pattern(self) -> re.Pattern[str]:
         """Text between two marks that belong together: a sign or an "or", with few words before it, or an "and"."""
         word = rf"(?:[/\s(]+-?{LETTER}+(?:[-'/]{LETTER}+)*\)?)"
         either, both = (
             rf"[\s,(]+(?:{'|'.join(map(re.escape, joins)) or '(?!)'})[\s(]+" for joins in (self.either, self.both)
         )
         return re.compile(
-            rf"{word}{{0,4}}?(?:{_CONNECTED}|{either})|{word}?{both}|[\W_]*[^\w\s][\W_]*|\s+(?:vs\.?|versus)\s+"
+            rf"{word}{{0,4}}?(?:{_CONNECTING_SIGN}|{either})|{word}?{both}|[\W_]*[^\w\s][\W_]*|\s+(?:vs\.?|versus)\s+"
         )
 
     @cached_property
-    def _added(self) -> re.Pattern[str]:
+    def _added_endings(self) -> re.Pattern[str]:
         """A word with the ending of the other gender: enfermero/a, un(e), lehrer/in/nen, étudiant-e-s."""
         ending, hyphened = ("|".join(sorted(words, key=len, reverse=True)) for words in (self.endings, self.hyphened))
         if not ending:
@@ -162,23 +162,23 @@ class InclusiveForms:
         return re.compile(rf"(?<={LETTER})(?:{'|'.join(patterns)})(?!{LETTER})")
 
     @cached_property
-    def _repeated(self) -> re.Pattern[str]:
+    def _stem_pairs(self) -> re.Pattern[str]:
         """Two words of one stem, joined: enfermero o enfermera, Lehrer/Lehrerin."""
         joins = "|".join(map(re.escape, (*self.either, *self.both))) or "(?!)"
         joined = rf"(?:\s?[/(,]\s?|-|\s(?:{joins})\s)(?:{LETTER}{{1,4}}['\s])?"
         return re.compile(rf"(?<!{LETTER})({LETTER}{{3,}}){LETTER}{{0,6}}{joined}\1{LETTER}{{0,7}}(?!{LETTER})")
 
     @cached_property
-    def _person(self) -> re.Pattern[str]:
+    def _person_pattern(self) -> re.Pattern[str]:
         between = rf"\s+(?:als\s+{LETTER}+\s+)?(?:{LETTER}+\s+)?"  # "die als Lehrer tätige Person"
         return re.compile(rf"{between}{LETTER}*(?:{'|'.join(self.persons)})(?!{LETTER})")
 
     @cached_property
-    def _alternative(self) -> re.Pattern[str]:
+    def _alternative_pattern(self) -> re.Pattern[str]:
         """An alternative to a noun: "(hombre o mujer)", "Krankenschwester oder Pfleger". No sentence asks about one."""
         joins = "|".join(map(re.escape, self.either)) or "(?!)"
         return re.compile(rf"(?:[\W_]+{LETTER}+){{1,5}}?[\W_]+(?:{joins})\W")
 
     @cached_property
-    def _plural(self) -> re.Pattern[str]:
+    def _plural_pattern(self) -> re.Pattern[str]:
         return re.compile(rf"\s+(?:{LETTER}+\s+){{0,2}}(?:{'|'.join(self.plurals)})(?!{LETTER})")

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from assay.catalog.tables import read_table
 from assay.errors import UnknownName
 
-_TAG = re.compile(r"([a-z]{2,3})(?:-[a-z0-9]{1,8})*", re.IGNORECASE | re.ASCII)
+_LANGUAGE_TAG = re.compile(r"([a-z]{2,3})(?:-[a-z0-9]{1,8})*", re.IGNORECASE | re.ASCII)
 """Pattern of a language tag (RFC 5646); only the language is checked, not the script or region."""
 
 COMMON = (
@@ -46,7 +46,7 @@ def check_language(code: str, field: str) -> str:
         If there is no such language.
     """
     known_languages = languages()
-    tag = _TAG.fullmatch(code)
+    tag = _LANGUAGE_TAG.fullmatch(code)
     if tag is None or tag[1].lower() not in known_languages:
         first = dict.fromkeys((*COMMON, *known_languages))
         raise UnknownName("language", code, (f"{code} ({known_languages[code]})" for code in first), field)

@@ -107,11 +107,11 @@ class PersonGrammar:
             ``"he"``, ``"she"``, ``"neutral"`` if the form fits both in a language where nothing else shows the gender,
             or ``None`` if nothing was understood or two readings conflict.
         """
-        text = _simple(sentence)
+        text = _simplify(sentence)
         if person is None and _BOTH_FORMS.search(text):
             return None
         words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(text)]
-        hits = list(self._nouns(words, person))
+        hits = list(self._find_nouns(words, person))
         if person is None and hits:  # "врач или врачиха": other nouns for the same person count as well
             same_person = {noun.person for noun in hits[0][2]}
             hits = [hit for hit in hits if same_person & {noun.person for noun in hit[2]}]
@@ -119,27 +119,27 @@ class PersonGrammar:
         if results:
             if len(set(results)) > 1:
                 return None
-            if not self._contradicted(text, results[0]):
+            if not self._is_contradicted(text, results[0]):
                 return results[0]
-            names_a_woman = any(noun.gender == "she" for *_, nouns in self._nouns(words, None) for noun in nouns)
+            names_a_woman = any(noun.gender == "she" for *_, nouns in self._find_nouns(words, None) for noun in nouns)
             pronoun_decides = self.referring and not names_a_woman and person and re.fullmatch(self.referring, text)
             return "she" if pronoun_decides and results[0] == "he" else None
         if person is not None:
             return None
-        return self._without_noun(text, words)
+        return self._read_unlisted(text, words)
 
-    def _contradicted(self, text: str, gender: str | None) -> bool:
+    def _is_contradicted(self, text: str, gender: str | None) -> bool:
         """Return whether all pronouns of a sentence that can conflict with a noun have the other gender."""
-        referred = {name for name, its in self.pronouns.items() if re.search(rf"(?<!\w)(?:{its})(?!\w)", text)}
-        return gender in GENDERS and bool(referred) and gender not in referred
+        genders = {name for name, pattern in self.pronouns.items() if re.search(rf"(?<!\w)(?:{pattern})(?!\w)", text)}
+        return gender in GENDERS and bool(genders) and gender not in genders
 
-    def _nouns(self, words: Sequence[Word], person: str | None) -> Iterator[tuple[int, int, Sequence[Noun]]]:
+    def _find_nouns(self, words: Sequence[Word], person: str | None) -> Iterator[tuple[int, int, Sequence[Noun]]]:
         """Yield the first and the last index of each noun for the person, with its possible meanings."""
         index = 0
         while index < len(words):
-            for length in range(self._longest, 0, -1):
+            for length in range(self._longest_form, 0, -1):
                 phrase = " ".join(word.text for word in words[index : index + length])
-                nouns = self._lookup(phrase) if index + length <= len(words) else ()
+                nouns = self._look_up_noun(phrase) if index + length <= len(words) else ()
                 if nouns:
                     fitting = [noun for noun in nouns if person is None or noun.person == person]
                     if fitting:
@@ -148,11 +148,11 @@ class PersonGrammar:
                     break
             index += 1
 
-    def _lookup(self, phrase: str) -> Sequence[Noun]:
-        if nouns := self._forms.get(phrase, ()):
+    def _look_up_noun(self, phrase: str) -> Sequence[Noun]:
+        if nouns := self._nouns_by_form.get(phrase, ()):
             return nouns
         for prefix in self.prefixes:
-            if phrase.startswith(prefix) and (nouns := self._forms.get(phrase.removeprefix(prefix), ())):
+            if phrase.startswith(prefix) and (nouns := self._nouns_by_form.get(phrase.removeprefix(prefix), ())):
                 return nouns
         return ()
 
@@ -161,67 +161,67 @@ class PersonGrammar:
     ) -> str | None:
         """Combine the readings of one noun and of the words that agree with it; `spoken`: of the first person too."""
         genders = {noun.gender for noun in nouns}
-        own = genders.pop() if len(genders) == 1 else None
-        determined = self._determiner(text, words, first)
-        if own is None and first and self.phrases:
-            determined = _matching(self.phrases, f"{words[first - 1].text} {words[first].text}") or determined
-        readings = {reading for reading in (own, determined) if reading}
+        gender = genders.pop() if len(genders) == 1 else None
+        determined = self._determiner_gender(text, words, first)
+        if gender is None and first and self.phrases:
+            determined = _matching_gender(self.phrases, f"{words[first - 1].text} {words[first].text}") or determined
+        readings = {reading for reading in (gender, determined) if reading}
         if len(readings) > 1:
             # "la juez": the noun has no form for women; "un ama": it has no form for men
             return None if any(noun.paired for noun in nouns) else "she"
         base = any(noun.base for noun in nouns)
         subject = base and (first <= MOST_BEFORE or (spoken and not determined))
-        predicated = self._predicate(text, words, first, last) if subject else None
+        predicated = self._predicate_gender(text, words, first, last) if subject else None
         if predicated == BOTH:
             return None
         if predicated:
             if readings and predicated not in readings:
-                return predicated if own and not determined and not any(noun.paired for noun in nouns) else None
+                return predicated if gender and not determined and not any(noun.paired for noun in nouns) else None
             return predicated
         if readings:
             return readings.pop()
         return "neutral" if (self.forms_open or (spoken and base)) and None in {noun.gender for noun in nouns} else None
 
-    def _determiner(self, text: str, words: Sequence[Word], first: int) -> str | None:
+    def _determiner_gender(self, text: str, words: Sequence[Word], first: int) -> str | None:
         """Return the gender of the determiner or adjective before a noun."""
         for index in range(first - 1, max(-1, first - 1 - MOST_BEFORE), -1):
-            if _CLAUSE_END.search(text[words[index].end : words[first].begin]) or self._lookup(words[index].text):
+            if _CLAUSE_END.search(text[words[index].end : words[first].begin]) or self._look_up_noun(words[index].text):
                 return None
-            if index == first - 1 and (gender := _matching(self.attributes, words[index].text)):
+            if index == first - 1 and (gender := _matching_gender(self.attributes, words[index].text)):
                 return gender
             if words[index].text in self._determined:
                 return self._determined[words[index].text]
         return None
 
-    def _predicate(self, text: str, words: Sequence[Word], first: int, last: int) -> str | None:
+    def _predicate_gender(self, text: str, words: Sequence[Word], first: int, last: int) -> str | None:
         """Return the gender of the verbs of the subject's clause, `BOTH` if they differ, ``None`` if they show none."""
         clause = [word for word in words[:first] if not _CLAUSE_END.search(text[word.end : words[first].begin])]
         for word in words[last + 1 :]:
             between = text[words[last].end : word.begin]
-            another = self._lookup(word.text) and not _matching(self.predicates, word.text)
+            another = self._look_up_noun(word.text) and not _matching_gender(self.predicates, word.text)
             if another or word.text in self.clause or _CLAUSE_END.search(between):
                 break
             if word.text in self.blocked_by:
                 return None
             clause.append(word)
-        genders = {gender for word in clause if (gender := _matching(self.predicates, word.text))}
+        genders = {gender for word in clause if (gender := _matching_gender(self.predicates, word.text))}
         return BOTH if len(genders) > 1 else next(iter(genders), None)
 
-    def _without_noun(self, text: str, words: Sequence[Word]) -> str | None:
+    def _read_unlisted(self, text: str, words: Sequence[Word]) -> str | None:
         """Read a sentence whose noun is not listed: by the ending of the noun and by the verb."""
-        placed = [index for index in range(len(words)) if self._placed(words, index)]
-        ended = [(index, gender) for index in placed if (gender := self._ending(words[index].text))]
-        if len({gender for _, gender in ended}) > 1:
+        positions = [index for index in range(len(words)) if self._is_noun_place(words, index)]
+        gendered = [(index, gender) for index in positions if (gender := self._ending_gender(words[index].text))]
+        if len({gender for _, gender in gendered}) > 1:
             return None
-        for index, gender in ended[:1]:
+        for index, gender in gendered[:1]:
             noun = Noun(gender if gender in GENDERS else None, "", base=True, paired=gender == "she")
             return self._read_noun(text, words, index, index, [noun], spoken=bool(self.slots))
         if any(word.text in self.blocked_by for word in words):
             return None
-        genders = {gender for word in words if (gender := _matching(self.predicates, word.text))}
+        genders = {gender for word in words if (gender := _matching_gender(self.predicates, word.text))}
         return genders.pop() if len(genders) == 1 else None
 
-    def _placed(self, words: Sequence[Word], index: int) -> bool:
+    def _is_noun_place(self, words: Sequence[Word], index: int) -> bool:
         """Return whether a noun for a person can be here: after one of `slots`, with or without an article."""
         if not self.slots:
             return True
@@ -230,9 +230,9 @@ class PersonGrammar:
             before.pop()
         return bool(before) and before[-1] in self.slots and words[index].text not in {*self.slots, *self._determined}
 
-    def _ending(self, word: str) -> str | None:
+    def _ending_gender(self, word: str) -> str | None:
         """Return the only gender whose endings a noun can have; verbs are no nouns."""
-        if _matching(self.predicates, word):
+        if _matching_gender(self.predicates, word):
             return None
         genders = [gender for gender, ends in self.endings.items() if re.search(rf"(?:{ends})$", word)]
         return genders[0] if len(genders) == 1 else None
@@ -247,7 +247,7 @@ class PersonGrammar:
         return genders
 
     @cached_property
-    def _forms(self) -> Mapping[str, Sequence[Noun]]:
+    def _nouns_by_form(self) -> Mapping[str, Sequence[Noun]]:
         """All inflected forms of the listed nouns; a singular form counts as no plural one."""
         forms: dict[str, list[Noun]] = {}
         for person, listed in self.people.items():
@@ -255,18 +255,18 @@ class PersonGrammar:
                 he, slash, she = entry.partition("/")
                 pair = [(he, "he"), (she, "she")] if slash else [(he, None)]
                 for word, gender in pair:
-                    for number, form in enumerate(self._inflected(word.replace("_", " "), gender)):
+                    for number, form in enumerate(self._inflect(word.replace("_", " "), gender)):
                         noun = Noun(
                             gender, person.replace("-", " "), base=number == 0, paired=bool(slash and he and she)
                         )
-                        forms.setdefault(_simple(form), []).append(noun)
+                        forms.setdefault(_simplify(form), []).append(noun)
         return {form: [noun for noun in nouns if noun.base] or nouns for form, nouns in forms.items()}
 
     @cached_property
-    def _longest(self) -> int:
-        return max(form.count(" ") for form in self._forms) + 1
+    def _longest_form(self) -> int:
+        return max(form.count(" ") for form in self._nouns_by_form) + 1
 
-    def _inflected(self, word: str, gender: str | None) -> Sequence[str]:
+    def _inflect(self, word: str, gender: str | None) -> Sequence[str]:
         if not word:
             return ()
         for ending, replacements in self.inflections.get(gender or "both", self.inflections.get("he", ())):
@@ -276,13 +276,13 @@ class PersonGrammar:
         return (word,)
 
 
-def _simple(text: str) -> str:
+def _simplify(text: str) -> str:
     """Return a text in lower case, composed, with apostrophes that end their word, and without vowel marks."""
     lower = unicodedata.normalize("NFC", normalise_answer(text).casefold())
     return _ARABIC_MARKS.sub("", lower.replace("ё", "е").replace("' ", "'").replace("'", "' "))
 
 
-def _matching(patterns: Mapping[str, str], word: str) -> str | None:
+def _matching_gender(patterns: Mapping[str, str], word: str) -> str | None:
     """Return the only gender whose pattern fits a whole word."""
     genders = [gender for gender, pattern in patterns.items() if re.fullmatch(pattern, word)]
     return genders[0] if len(genders) == 1 else None
@@ -292,9 +292,9 @@ def _matching(patterns: Mapping[str, str], word: str) -> str | None:
 def grammars() -> Mapping[str, PersonGrammar]:
     """Return the grammar of every language that has a file, by the language's code."""
     names = sorted(entry.name.removesuffix(".toml") for entry in files("assay.catalog").joinpath("grammar").iterdir())
-    return {name: _grammar(name) for name in names if not name.startswith("_")}
+    return {name: _read_grammar(name) for name in names if not name.startswith("_")}
 
 
-def _grammar(language: str) -> PersonGrammar:
+def _read_grammar(language: str) -> PersonGrammar:
     table: JsonObject = dict(read_table(f"grammar/{language}"))
     return PersonGrammar(**{name: table[name] for name in PersonGrammar.__dataclass_fields__ if name in table})

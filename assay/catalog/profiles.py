@@ -14,16 +14,16 @@ from assay.catalog.values import Attribute, Value
 @cache
 def frames(language: str = ENGLISH) -> tuple[str, ...]:
     """Sentences with the slots ``{person}`` (``{Person}`` at the beginning) and ``{content}``."""
-    return tuple(_table(language)["frames"])
+    return tuple(_read_table(language)["frames"])
 
 
 @cache
 def contents(language: str = ENGLISH) -> Mapping[str, tuple[str, ...]]:
     """Words for the slot ``{content}``, by side: ``pleasant`` and ``unpleasant``."""
-    return {side: tuple(words) for side, words in _table(language)["contents"].items()}
+    return {side: tuple(words) for side, words in _read_table(language)["contents"].items()}
 
 
-def _table(language: str) -> Mapping[str, Any]:
+def _read_table(language: str) -> Mapping[str, Any]:
     return read_table("profiles") if language == ENGLISH else sentence_table(language)
 
 
@@ -41,16 +41,16 @@ def people(attribute: Attribute, language: str = ENGLISH) -> Mapping[str, tuple[
         if value.forms and (attribute.persons or "adjective" in value.forms):
             patterns = attribute.persons or table["nouns"]
             nouns = (*nouns, *(pattern.format_map(value.forms) for pattern in patterns))
-        names_of_values[value.name] = (*nouns, *value.nouns, *_names(attribute, value))
+        names_of_values[value.name] = (*nouns, *value.nouns, *_names_of_value(attribute, value))
     return _trim_to_fewest(names_of_values)
 
 
 def names(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
     """Return first names of people with each value, paired by position; none if names do not indicate a value."""
-    return _trim_to_fewest({value.name: _names(attribute, value) for value in attribute.values})
+    return _trim_to_fewest({value.name: _names_of_value(attribute, value) for value in attribute.values})
 
 
-def _names(attribute: Attribute, value: Value) -> tuple[str, ...]:
+def _names_of_value(attribute: Attribute, value: Value) -> tuple[str, ...]:
     more_names = read_table("profiles").get("names", {}).get(attribute.name, {})
     return (*value.people, *more_names.get(value.name, ()))
 

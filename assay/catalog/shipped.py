@@ -16,7 +16,7 @@ from assay.plug_ins import plug_ins
 
 W = TypeVar("W", bound=AnyWords)
 
-_SHIPPED = (
+_SHIPPED_NAMES = (
     "gender-occupations",
     "love-hate",
     "p2-gender",
@@ -40,7 +40,7 @@ _SHIPPED = (
 )
 """Names of files in the order of the documentation; the first specification of an attribute is its default.
 
-The specifications of the contrasts of attributes follow (`_contrasts`).
+The specifications of the contrasts of attributes follow (`_contrast_words`).
 """
 
 GROUP = "assay.specifications"
@@ -54,8 +54,8 @@ def specifications() -> Mapping[str, Specification]:
     Raise `TypeError` if a package offers something that is no `Specification`.
     """
     installed = {specification.name: specification for specification in plug_ins(GROUP, Specification)}
-    shipped = {name: _read(name) for name in _SHIPPED}
-    shipped |= {words.name: words for name in attributes() for words in _contrasts(name)}
+    shipped = {name: _read_specification(name) for name in _SHIPPED_NAMES}
+    shipped |= {words.name: words for name in attributes() for words in _contrast_words(name)}
     return shipped | {name: specification for name, specification in installed.items() if name not in shipped}
 
 
@@ -85,15 +85,15 @@ def shipped_words(kind: type[W], name: str | None, attribute: str) -> W:
 
 
 @cache
-def _read(name: str) -> Specification:
+def _read_specification(name: str) -> Specification:
     table = read_table(f"words/{name}")
     kind = table["kind"]
-    fields = {field: _frozen(value) for field, value in _FILL_IN[kind](table["words"]).items()}
+    fields = {field: _freeze(value) for field, value in _FILL_IN[kind](table["words"]).items()}
     words = WORDS[kind](**fields, name=name)
     return Specification(name, table["title"], kind, table["language"], table["citation"], words)
 
 
-def _contrasts(attribute_name: str) -> Iterator[Specification]:
+def _contrast_words(attribute_name: str) -> Iterator[Specification]:
     """Yield the specifications of an attribute's contrast: two groups, with the words of a stereotype of each.
 
     From one table come cues and concepts of a forced choice, word lists of an association, pairs of group terms of a
@@ -125,19 +125,19 @@ def _contrasts(attribute_name: str) -> Iterator[Specification]:
     for kind, raw in words_by_kind.items():
         name = f"{attribute_name}-{kind}"
         filled = _FILL_IN[kind]({"attribute": attribute_name, **raw})
-        words = WORDS[kind](**{field: _frozen(value) for field, value in filled.items()}, name=name)
+        words = WORDS[kind](**{field: _freeze(value) for field, value in filled.items()}, name=name)
         title = f"{table['title']}: {groups['first']} and {groups['second']}"
         yield Specification(name, title, kind, "en", table["source"], words)
 
 
-def _frozen(raw: object) -> Any:
+def _freeze(raw: object) -> Any:
     """Convert lists to tuples, recursively."""
     if isinstance(raw, dict):
-        return {key: _frozen(value) for key, value in raw.items()}
-    return tuple(map(_frozen, raw)) if isinstance(raw, list | tuple) else raw
+        return {key: _freeze(value) for key, value in raw.items()}
+    return tuple(map(_freeze, raw)) if isinstance(raw, list | tuple) else raw
 
 
-def _choices(raw: Json) -> JsonObject:
+def _fill_choices(raw: Json) -> JsonObject:
     concepts = raw["concepts"]
     shares: dict[str, float | None]
     if concepts == "occupations":  # stands for all occupations of the catalog whose share of women is known
@@ -148,26 +148,26 @@ def _choices(raw: Json) -> JsonObject:
         }
     else:
         shares = dict.fromkeys(concepts)
-    return {**raw, "concepts": shares, "controls": _controls(raw["controls"])}
+    return {**raw, "concepts": shares, "controls": _control_words(raw["controls"])}
 
 
-def _association(raw: Json) -> JsonObject:
+def _fill_association(raw: Json) -> JsonObject:
     """Fill in the control words, except words that a group already has."""
     group_words = {word for field in ("protected", "attributes") for words in raw[field].values() for word in words}
     controls = {
-        kind: [word for word in _controls(raw.get(kind, kind)) if word not in group_words]
+        kind: [word for word in _control_words(raw.get(kind, kind)) if word not in group_words]
         for kind in ("human", "neutral")
     }
     return {**raw, **controls}
 
 
-def _stereotype(raw: Json) -> JsonObject:
+def _fill_stereotype(raw: Json) -> JsonObject:
     shared = read_table("words/stereotypes")
     frames = shared["frames"][raw["frames"]] if "frames" in raw else ()
     return {**raw, "neutral": shared[raw["neutral"]], "frames": frames}
 
 
-def _visual(raw: Json) -> JsonObject:
+def _fill_visual(raw: Json) -> JsonObject:
     """Fill in the terms of both sides: attribute words or group words of the specification that `terms_of` names."""
     if "terms_of" not in raw:
         return {**raw, "neutral": read_table("words/stereotypes")[raw["neutral"]]}
@@ -184,15 +184,15 @@ def _visual(raw: Json) -> JsonObject:
 
 
 _FILL_IN: Mapping[str, Callable[[Json], JsonObject]] = {
-    "choices": _choices,
-    "association": _association,
-    "stereotype": _stereotype,
-    "visual": _visual,
+    "choices": _fill_choices,
+    "association": _fill_association,
+    "stereotype": _fill_stereotype,
+    "visual": _fill_visual,
 }
 """For each kind, the function that replaces names of shared lists by the lists."""
 
 
-def _controls(raw: str | list[str]) -> list[str]:
+def _control_words(raw: str | list[str]) -> list[str]:
     """Return control words as they are, or the shared list of that name."""
     controls: list[str] = read_table("words/controls")[raw] if isinstance(raw, str) else raw
     return controls

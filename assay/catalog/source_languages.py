@@ -52,27 +52,27 @@ class SourceLanguage:
     @cached_property
     def occupations(self) -> tuple[TranslatedOccupation, ...]:
         """Occupations of the catalog that have a form for each gender; of several with the same forms, the last."""
-        paired = [entry for entry in self._translated if set(GENDERS) <= entry.words.keys()]
+        paired = [entry for entry in self._occupations if set(GENDERS) <= entry.words.keys()]
         return tuple({(entry.words["he"], entry.words["she"]): entry for entry in paired}.values())
 
     @cached_property
     def open_occupations(self) -> tuple[TranslatedOccupation, ...]:
         """Occupations of the catalog with one word for both genders; of several with the same word, the last."""
-        return tuple({entry.words["both"]: entry for entry in self._translated if "both" in entry.words}.values())
+        return tuple({entry.words["both"]: entry for entry in self._occupations if "both" in entry.words}.values())
 
     @cached_property
     def base(self) -> Construction:
         """Frames that say the gender."""
         frames = list(self.table["frames"])
         longer = [f"{frame} {end}" for frame in frames[:LENGTHENED] for end in self.table.get("endings", ()) if end]
-        return self._construction("base", list(dict.fromkeys(frames + longer)))
+        return self._build_construction("base", list(dict.fromkeys(frames + longer)))
 
     @cached_property
     def neutral(self) -> Construction:
         """Frames that say no gender, for `open_occupations`."""
         groups = self.table.get("neutral", ())
         pairs = (pair for group in groups for pair in product(group["openings"], group["endings"]))
-        return self._construction("neutral", [f"{opening} {ending}" for opening, ending in pairs])
+        return self._build_construction("neutral", [f"{opening} {ending}" for opening, ending in pairs])
 
     def attribute(self, attribute: Attribute) -> Attribute:
         """Return the attribute with the words of this language."""
@@ -101,7 +101,7 @@ class SourceLanguage:
         return Lexicon({name: [word] for name, word in self.table["subject"].items()})
 
     @cached_property
-    def _translated(self) -> tuple[TranslatedOccupation, ...]:
+    def _occupations(self) -> tuple[TranslatedOccupation, ...]:
         translated = []
         for entry in occupations():
             listed = self.grammar.people.get(entry.name.replace(" ", "-"), "").split()
@@ -117,7 +117,7 @@ class SourceLanguage:
                 translated.append(TranslatedOccupation(entry.name, entry.source, entry.share_women, entry.year, words))
         return tuple(translated)
 
-    def _construction(self, name: str, patterns: list[str]) -> Construction:
+    def _build_construction(self, name: str, patterns: list[str]) -> Construction:
         frames = tuple(TranslatedFrame(f"{name}/{self.code}-{number}", text) for number, text in enumerate(patterns, 1))
         return Construction(name, name.capitalize(), "Assay", frames)
 

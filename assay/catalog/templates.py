@@ -78,14 +78,14 @@ class Construction:
 
     def frames_for(self, attribute: Attribute) -> tuple[Frame, ...]:
         """Frames that fit the values of `attribute`, cached."""
-        fitting = self._fitting.get(attribute.name)
+        fitting = self._frames_by_attribute.get(attribute.name)
         if fitting is None:
             fitting = tuple(frame for frame in self.frames if frame.fits(attribute))
-            self._fitting[attribute.name] = fitting
+            self._frames_by_attribute[attribute.name] = fitting
         return fitting
 
     @cached_property
-    def _fitting(self) -> dict[str, tuple[Frame, ...]]:
+    def _frames_by_attribute(self) -> dict[str, tuple[Frame, ...]]:
         return {}
 
     def supports(self, attribute: Attribute) -> bool:
@@ -102,18 +102,18 @@ def construction(name: str, field: str = "templates") -> Construction:
     """Return a construction by its name; raise `UnknownName` about the request's `field` if there is none."""
     if name not in constructions():
         raise UnknownName("construction", name, constructions(), field)
-    return _construction(name)
+    return _read_construction(name)
 
 
 @cache
-def _construction(name: str) -> Construction:
+def _read_construction(name: str) -> Construction:
     """Create a construction from its entry, once."""
     entry = read_table("constructions")[name]
     frames = tuple(Frame(f"{name}/{number}", pattern) for number, pattern in enumerate(entry["frames"], start=1))
     return Construction(name, entry["title"], entry["source"], frames)
 
 
-_END = re.compile(
+_SENTENCE_END = re.compile(
     r"""
     (?: [!?…。｡！？．।॥؟۔]
       | (?<!\d)\. | \.(?!\d)                         # no full stop within a number: 2.5
@@ -141,7 +141,7 @@ def split_sentences(text: str) -> tuple[str, ...]:
         is left out; a last piece without a final mark counts as a sentence.
     """
     pieces, start = [], 0
-    for end in _END.finditer(text):
+    for end in _SENTENCE_END.finditer(text):
         pieces.append(text[start : end.end()].strip())
         start = end.end()
     pieces.append(text[start:].strip())

@@ -52,12 +52,12 @@ def normalised(text: str) -> str:
 
 def any_of(terms: Iterable[str], flags: int = 0) -> re.Pattern[str]:
     """Build a pattern that matches any term as a whole word; of overlapping terms, the longest matches."""
-    pattern = _alternatives(sorted(terms, key=lambda term: (-len(term), term)))
+    pattern = _write_alternatives(sorted(terms, key=lambda term: (-len(term), term)))
     # the fast check (?<!\w) excludes most positions within words before the slow one for combining marks
     return re.compile(rf"(?<!\w)(?<![{marks()}])(?:{pattern})(?![\w{marks()}])", flags)
 
 
-def _alternatives(longest_first: Sequence[str], position: int = 0) -> str:
+def _write_alternatives(longest_first: Sequence[str], position: int = 0) -> str:
     """Return terms as regular-expression alternatives, in groups that check the next character first.
 
     Without the groups each of 6,000 terms is compared at each word: 1,000 sentences took half a minute.
@@ -66,19 +66,19 @@ def _alternatives(longest_first: Sequence[str], position: int = 0) -> str:
         return "|".join(GAP.join(map(re.escape, re.split(GAP, term))) for term in longest_first)
     groups: dict[str, list[str]] = {}
     for term in longest_first:
-        groups.setdefault(_group(term, position), []).append(term)
+        groups.setdefault(_first_character(term, position), []).append(term)
     # a term that ends here is tried last, because all others are longer
     patterns = []
     for key in sorted(groups, key=lambda key: (key == "", key == GAP)):
         if key in {"", GAP}:
-            patterns.append(_alternatives(groups[key], PREFIX_LENGTH))
+            patterns.append(_write_alternatives(groups[key], PREFIX_LENGTH))
         else:
             characters = "".join(sorted({re.escape(term[position]) for term in groups[key]}))
-            patterns.append(rf"(?=.{{{position}}}[{characters}])(?:{_alternatives(groups[key], position + 1)})")
+            patterns.append(rf"(?=.{{{position}}}[{characters}])(?:{_write_alternatives(groups[key], position + 1)})")
     return "|".join(patterns)
 
 
-def _group(term: str, position: int) -> str:
+def _first_character(term: str, position: int) -> str:
     """Return the group of a term by its character at `position`, ignoring case; `GAP` for a gap, "" after the end."""
     if position >= len(term):
         return ""

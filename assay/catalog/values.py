@@ -37,7 +37,7 @@ class Lexicon:
     """
 
     def __init__(self, words: Mapping[str, Sequence[str]]) -> None:
-        self._name_of = {_key(word): name for name, its in words.items() for word in its}
+        self._name_of = {_lookup_key(word): name for name, listed_words in words.items() for word in listed_words}
         if len(self._name_of) != sum(map(len, words.values())):
             raise ValueError(f"a word occurs twice in the lexicon of {', '.join(words)}")
 
@@ -53,7 +53,7 @@ class Lexicon:
     def places(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield the begin and the end of each matching word in a text in lower case, and the name it refers to."""
         for match in self._pattern.finditer(text):
-            yield match.start(), match.end(), self._name_of[_key(match.group())]
+            yield match.start(), match.end(), self._name_of[_lookup_key(match.group())]
 
     def without(self, text: str) -> str:
         """Return a text in lower case without the matching words."""
@@ -62,15 +62,15 @@ class Lexicon:
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         longest_first = sorted(self._name_of, key=lambda word: (-len(word), word))
-        return re.compile(rf"(?<!\w)(?:{'|'.join(map(_ended, longest_first))})")
+        return re.compile(rf"(?<!\w)(?:{'|'.join(map(_word_pattern, longest_first))})")
 
 
-def _key(word: str) -> str:
+def _lookup_key(word: str) -> str:
     """Return the lookup form of a phrase: its words, separated by single blanks."""
     return re.sub(GAP, " ", plain(word))
 
 
-def _ended(word: str) -> str:
+def _word_pattern(word: str) -> str:
     """Return a pattern for a phrase that does not match at the beginning of a longer word."""
     inner = GAP.join(map(re.escape, word.split(" ")))
     return inner + r"(?!\w)" if word[-1].isalnum() else inner
@@ -176,7 +176,7 @@ class Attribute:
         UnknownName
             If there is no lexicon for the language.
         """
-        lexicon = _lexicon(self.lexicons, self.name, language)
+        lexicon = _find_lexicon(self.lexicons, self.name, language)
         mentioned = set(lexicon.mentions(marked_within(normalise_answer(sentence))))
         return mentioned.pop() if len(mentioned) == 1 else self.residual
 
@@ -205,7 +205,7 @@ class Attribute:
         code = language.partition("-")[0].lower()
         if code in self.grammar and (person is not None or code not in self.one_hop):
             return self.grammar[code].read(sentence, person)
-        lexicon, forms = _lexicon(self.one_hop, self.name, language), self.inclusive.get(code, InclusiveForms())
+        lexicon, forms = _find_lexicon(self.one_hop, self.name, language), self.inclusive.get(code, InclusiveForms())
         text = plain(marked_within(normalise_answer(sentence)))
         marks = list(lexicon.places(text))
         of_values = [mark for mark in marks if mark[2] in self.value_names]
@@ -249,11 +249,11 @@ def attribute(name: str, field: str = "attribute") -> Attribute:
         raise UnknownName("attribute", unknown[0], attributes(), field)
     if len(set(names)) < len(names):
         raise SpecificationError(f"the intersection {name} names an attribute twice", field)
-    return _attribute(name) if len(names) == 1 else _intersection(names, field)
+    return _read_attribute(name) if len(names) == 1 else _combine_attributes(names, field)
 
 
 @cache
-def _attribute(name: str) -> Attribute:
+def _read_attribute(name: str) -> Attribute:
     """Create an attribute from its file, once."""
     table = read_table(f"attributes/{name}")
     return Attribute(
@@ -275,9 +275,9 @@ def _attribute(name: str) -> Attribute:
 
 
 @cache
-def _intersection(names: tuple[str, ...], field: str) -> Attribute:
+def _combine_attributes(names: tuple[str, ...], field: str) -> Attribute:
     """Combine attributes: each combination of their values is one value, written with the words of all parts."""
-    parts = tuple(map(_attribute, names))
+    parts = tuple(map(_read_attribute, names))
     cells = tuple(product(*(part.values for part in parts)))
     if len(cells) > MOST_CELLS:
         raise OutOfBounds(f"{len(cells)} combinations of values; at most {MOST_CELLS} can be compared", field)
@@ -307,7 +307,7 @@ def _intersection(names: tuple[str, ...], field: str) -> Attribute:
     )
 
 
-def _lexicon(lexicons: Mapping[str, Lexicon], attribute: str, language: str) -> Lexicon:
+def _find_lexicon(lexicons: Mapping[str, Lexicon], attribute: str, language: str) -> Lexicon:
     """Look up the lexicon of a language; the region of the tag is ignored."""
     try:
         return lexicons[language.partition("-")[0].lower()]

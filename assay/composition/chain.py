@@ -137,7 +137,7 @@ def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> 
                 for first, second in product(readings[start, middle].values(), readings[middle, stop].values()):
                     possible = _compose_sets(first.possible, second.possible, table)
                     if possible not in bracketings:
-                        bracketings[possible] = _joined(first, second, table)
+                        bracketings[possible] = _join(first, second, table)
             readings[start, stop] = bracketings
     answers = tuple(readings[0, len(chain)].values())
     common = frozenset(Letter).intersection(*(answer.possible for answer in answers))
@@ -150,17 +150,15 @@ def _compose_sets(first: Letters, second: Letters, table: TableName) -> Letters:
     return frozenset[Letter]().union(*(compose(a, b, table) for a, b in product(first, second)))
 
 
-def _joined(first: Bracketing, second: Bracketing, table: TableName) -> Bracketing:
+def _join(first: Bracketing, second: Bracketing, table: TableName) -> Bracketing:
     """Compose two parts of a chain, and record the table cells that were looked up."""
     pairs = product(_in_order(first.possible), _in_order(second.possible))
     possible = _compose_sets(first.possible, second.possible, table)
-    step = Step(
-        _in_brackets(first), _in_brackets(second), tuple(Entry(a, b, compose(a, b, table)) for a, b in pairs), possible
-    )
+    step = Step(_bracket(first), _bracket(second), tuple(Entry(a, b, compose(a, b, table)) for a, b in pairs), possible)
     return Bracketing(f"{step.first} * {step.second}", (*first.steps, *second.steps, step), possible)
 
 
-def _in_brackets(bracketing: Bracketing) -> str:
+def _bracket(bracketing: Bracketing) -> str:
     return f"({bracketing.written})" if bracketing.steps else bracketing.written
 
 
@@ -245,7 +243,7 @@ def combine(probabilities: Sequence[Probabilities], table: TableName = "publishe
         raise SpecificationError("a chain needs at least one service; none was given", "chain")
     mass: dict[Word, float] = {(): 1.0}
     for service in probabilities:
-        _check(service)
+        _check_distribution(service)
         grown: dict[Word, float] = {}
         for (word, weight), letter in product(mass.items(), Letter):
             longer = _shorten((*word, letter), table)
@@ -272,7 +270,7 @@ def _shorten(word: Word, table: TableName) -> Word:
     return word
 
 
-def _check(letters: Probabilities) -> None:
+def _check_distribution(letters: Probabilities) -> None:
     shares = (letters.BS, letters.DSBS, letters.UCS)
     if not all(isfinite(share) and 0 <= share <= 1 for share in shares) or abs(sum(shares) - 1) > 1e-6:
         raise BadDistribution(f"the probabilities of BS, DSBS and UCS must sum to one, not {shares}")

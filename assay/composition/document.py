@@ -37,7 +37,7 @@ def check_chain(ratings: Sequence[RatingDocument]) -> Kind:
         If a link was rated for another attribute than the first, is of a kind that cannot follow the link
         before it, or was rated on records although it would receive texts. The error names the link.
     """
-    kind = kind_of_chain([_kind_of(rating) for rating in ratings])
+    kind = kind_of_chain([_service_kind(rating) for rating in ratings])
     first = ratings[0].attribute
     for index, rating in enumerate(ratings[1:], start=1):
         if rating.attribute != first:
@@ -54,7 +54,7 @@ def check_chain(ratings: Sequence[RatingDocument]) -> Kind:
     return kind
 
 
-def _kind_of(rating: RatingDocument) -> Kind:
+def _service_kind(rating: RatingDocument) -> Kind:
     """Return the kind of the rated service."""
     kind = next((kind for kind in Kind if kind == rating.target.kind), None)
     if kind is None:
@@ -86,18 +86,18 @@ def composition_document(
     """
     kind = check_chain(ratings)
     parts = [part_of(rating) for rating in ratings]
-    predictions, reason = _predict(ratings, rng, observations)
-    predicted = _prediction(predictions, ratings[0]) if predictions else None
+    predictions, reason = _predict_chains(ratings, rng, observations)
+    predicted = _prediction_json(predictions, ratings[0]) if predictions else None
     tables = tables_document(parts, table)
     explanation = [
         *tables.pop("explanation"),
         *(entry for prediction in predictions for entry in explain_prediction(prediction)),
     ]
-    notes = [*tables.pop("notes"), *_notes_of_ratings(ratings)]
+    notes = [*tables.pop("notes"), *_rating_notes(ratings)]
     headline = tables["tables"][table]
     letter, settled_by = headline["letter"], "table" if headline["letter"] is not None else None
     if predicted is not None:
-        notes += _notes_of_prediction(predicted, headline["letter"])
+        notes += _prediction_notes(predicted, headline["letter"])
         if letter is None and predicted["declared"]:
             letter, settled_by = predicted["letter"], "matrices"
     if letter is None:
@@ -118,7 +118,7 @@ def composition_document(
 
 
 # ---------------------------------------------------------------------------- prediction
-def _predict(
+def _predict_chains(
     ratings: Sequence[RatingDocument], rng: np.random.Generator, observations: Sequence[Sequence[Observation]]
 ) -> tuple[Sequence[Prediction], str | None]:
     """Predict each chain of components from matrices; return a reason if that is impossible."""
@@ -143,7 +143,7 @@ def _predict(
     return predictions, None
 
 
-def _prediction(predictions: Sequence[Prediction], first: RatingDocument) -> JsonObject:
+def _prediction_json(predictions: Sequence[Prediction], first: RatingDocument) -> JsonObject:
     confidence = first.confidence or DEFAULT_CONFIDENCE
     vote = first.aggregation.rule == "vote"
     combined = (vote_probabilities if vote else worst_probabilities)(
@@ -161,11 +161,11 @@ def _prediction(predictions: Sequence[Prediction], first: RatingDocument) -> Jso
         "confidence": confidence,
         "probabilities": combined.as_json(),
         "emits_other": any(prediction.emits_other for prediction in predictions),
-        "components": [_predicted_component(prediction) for prediction in predictions],
+        "components": [_component_json(prediction) for prediction in predictions],
     }
 
 
-def _predicted_component(prediction: Prediction) -> JsonObject:
+def _component_json(prediction: Prediction) -> JsonObject:
     return {
         "names": list(prediction.names),
         "letter": prediction.letter.value,
@@ -183,17 +183,17 @@ def _predicted_component(prediction: Prediction) -> JsonObject:
 
 
 # ---------------------------------------------------------------------------- notes
-def _notes_of_ratings(ratings: Sequence[RatingDocument]) -> list[dict[str, str]]:
+def _rating_notes(ratings: Sequence[RatingDocument]) -> list[dict[str, str]]:
     methods = list(dict.fromkeys(str(rating.method) for rating in ratings))
     return [note("methods-differ", methods=", ".join(methods))] if len(methods) > 1 else []
 
 
-def _notes_of_prediction(predicted: Json, by_table: str | None) -> list[dict[str, str]]:
+def _prediction_notes(predicted: Json, by_table: str | None) -> list[dict[str, str]]:
     notes = []
     chances = predicted["probabilities"]
     # hidden effects can prevent a declared letter, but the matrices contradict the table even then
-    assured = chances[predicted["letter"]] >= predicted["confidence"] * (1 - chances.get("unlocated", 0.0))
-    if assured and by_table not in {None, predicted["letter"]}:
+    is_assured = chances[predicted["letter"]] >= predicted["confidence"] * (1 - chances.get("unlocated", 0.0))
+    if is_assured and by_table not in {None, predicted["letter"]}:
         notes.append(note("prediction-differs", table=by_table, predicted=predicted["letter"]))
     if predicted["emits_other"]:
         notes.append(note("emits-other"))

@@ -104,7 +104,7 @@ class LookedUp:
                 **{letter.value: self.weighed.of(letter) for letter in WORST_FIRST},
                 "must_be_measured": self.weighed.must_be_measured,
             },
-            "bracketings": [] if self.answer is None else _bracketings(self.answer),
+            "bracketings": [] if self.answer is None else _bracketings_json(self.answer),
         }
 
 
@@ -113,7 +113,7 @@ def _look_up(parts: Sequence[Part], table: TableName) -> LookedUp:
     answer = compose_chain(letters, table) if len(letters) == len(parts) else None
     known_probabilities = [part.probabilities for part in parts if part.probabilities is not None]
     weighed = combine(known_probabilities, table) if len(known_probabilities) == len(parts) else None
-    return LookedUp(_of_candidates(parts, table) if answer is None else answer.possible, answer, weighed)
+    return LookedUp(_possible_letters(parts, table) if answer is None else answer.possible, answer, weighed)
 
 
 def _explain(published: LookedUp, revised: LookedUp, headline: LookedUp) -> list[str]:
@@ -123,7 +123,7 @@ def _explain(published: LookedUp, revised: LookedUp, headline: LookedUp) -> list
     return sentences + (list(explain_probabilities(headline.weighed)) if headline.weighed is not None else [])
 
 
-def _of_candidates(parts: Sequence[Part], table: TableName) -> frozenset[Letter]:
+def _possible_letters(parts: Sequence[Part], table: TableName) -> frozenset[Letter]:
     """Return the possible letters of a chain: look up every combination of its services' candidate letters."""
     weighed = combine([part.candidates for part in parts], table)
     if weighed.must_be_measured > 0:
@@ -131,7 +131,7 @@ def _of_candidates(parts: Sequence[Part], table: TableName) -> frozenset[Letter]
     return frozenset(letter for letter in Letter if weighed.of(letter) > 0)
 
 
-def _bracketings(answer: ChainAnswer) -> list[JsonObject]:
+def _bracketings_json(answer: ChainAnswer) -> list[JsonObject]:
     return [
         {
             "written": bracketing.written,

@@ -91,10 +91,10 @@ def explain_chain(answer: ChainAnswer) -> tuple[str, ...]:
     if len(answer.letters) == 1:
         return (f"A chain of one service is what that service is: {answer.letters[0]}.",)
     if answer.contradiction:
-        sentences = [CONTRADICTION.format(possible=_either(answer.possible))]
+        sentences = [CONTRADICTION.format(possible=_join_letters(answer.possible))]
     elif answer.letter is None:
         sentences = [
-            f"By {table} no letter can be inferred: it must be measured. Possible: {_either(answer.possible)}."
+            f"By {table} no letter can be inferred: it must be measured. Possible: {_join_letters(answer.possible)}."
         ]
     else:
         meaning = LETTERS[answer.letter].title
@@ -104,10 +104,10 @@ def explain_chain(answer: ChainAnswer) -> tuple[str, ...]:
     several_bracketings = len(answer.bracketings) > 1
     for bracketing in answer.bracketings:
         prefix = f"Read as {bracketing.written}: " if several_bracketings else ""
-        sentence = f"{prefix}{'; then '.join(_steps(bracketing, answer.table))}."
+        sentence = f"{prefix}{'; then '.join(_describe_steps(bracketing, answer.table))}."
         sentences.append(sentence[:1].upper() + sentence[1:])
     if several_bracketings and not answer.contradiction:
-        sentences.append(f"Only what every bracketing allows is kept: {_either(answer.possible)}.")
+        sentences.append(f"Only what every bracketing allows is kept: {_join_letters(answer.possible)}.")
     return tuple(sentences)
 
 
@@ -115,7 +115,7 @@ def explain_difference(published: ChainAnswer, revised: ChainAnswer) -> str | No
     """Explain the difference of the two tables about a chain; ``None`` if they agree."""
     if published.possible == revised.possible:
         return None
-    return TABLES_DIFFER.format(published=_either(published.possible), revised=_either(revised.possible))
+    return TABLES_DIFFER.format(published=_join_letters(published.possible), revised=_join_letters(revised.possible))
 
 
 def explain_probabilities(weighed: ChainProbabilities) -> tuple[str, ...]:
@@ -183,22 +183,22 @@ def _headline(prediction: Prediction) -> str:
     )
 
 
-def _steps(bracketing: Bracketing, table: TableName) -> Iterable[str]:
+def _describe_steps(bracketing: Bracketing, table: TableName) -> Iterable[str]:
     """Describe the table cells that each step looked up."""
     for step in bracketing.steps:
         if len(step.entries) == 1:
-            yield _cell(step.entries[0], table)
+            yield _describe_cell(step.entries[0], table)
         else:
             pairs = listed([f"{entry.first} * {entry.second}" for entry in step.entries])
-            yield f"the cells {pairs} together give {_either(step.possible)}"
+            yield f"the cells {pairs} together give {_join_letters(step.possible)}"
 
 
-def _cell(entry: Entry, table: TableName) -> str:
+def _describe_cell(entry: Entry, table: TableName) -> str:
     because = (BECAUSE_REVISED if table == "revised" else BECAUSE)[entry.first, entry.second]
-    return f"row {entry.first}, column {entry.second} gives {_either(entry.possible)}, because {because}"
+    return f"row {entry.first}, column {entry.second} gives {_join_letters(entry.possible)}, because {because}"
 
 
-def _either(letters: Iterable[Letter]) -> str:
+def _join_letters(letters: Iterable[Letter]) -> str:
     """Join letters, worst first: "BS", "BS or DSBS"."""
     names = [letter.value for letter in WORST_FIRST if letter in set(letters)]
     return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -31,7 +31,7 @@ HINT_BYTES = 4
 MOST_DIGITS = 18
 """Maximum number of digits of a size, so that it fits into the integers of databases."""
 
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x09\x0b-\x1f]")
 
 Sign = Callable[[bytes], bytes]
 """Function that signs a message: ``sign(message)`` returns the signature."""
@@ -78,10 +78,10 @@ def read_note(note: str) -> tuple[Checkpoint, list[str]]:
 
     Raise `BadCheckpoint` if the note is not a checkpoint.
     """
-    if _CONTROL.search(note):
+    if _CONTROL_CHARACTER.search(note):
         raise BadCheckpoint("a note must not contain control characters other than line ends")
     text, _, signatures = note.partition("\n\n")
-    return _read(text), [line for line in signatures.split("\n") if line.startswith(f"{DASH} ")]
+    return _parse_checkpoint(text), [line for line in signatures.split("\n") if line.startswith(f"{DASH} ")]
 
 
 def is_signed_by(checkpoint: Checkpoint, lines: Sequence[str], public_key: bytes, is_signature: IsSignature) -> bool:
@@ -97,7 +97,7 @@ def is_signed_by(checkpoint: Checkpoint, lines: Sequence[str], public_key: bytes
     return False
 
 
-def _read(text: str) -> Checkpoint:
+def _parse_checkpoint(text: str) -> Checkpoint:
     lines = text.split("\n")
     if len(lines) < 3 or not (lines[1].isascii() and lines[1].isdigit()):
         raise BadCheckpoint("a checkpoint has three lines: the log's name, its size and its root in base64")

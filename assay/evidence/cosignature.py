@@ -37,7 +37,7 @@ TIME_BYTES = 8
 MOST_PROOF_LINES = 63
 """Maximum number of hashes of a consistency proof (tlog-witness)."""
 
-_OLD = re.compile(r"old (0|[1-9][0-9]{0,17})")
+_OLD_SIZE = re.compile(r"old (0|[1-9][0-9]{0,17})")
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class AddCheckpoint:
         except UnicodeDecodeError:
             raise BadCheckpoint("the request is not UTF-8 text") from None
         first, *steps = head.split("\n")
-        old = _OLD.fullmatch(first)
+        old = _OLD_SIZE.fullmatch(first)
         if old is None:
             raise BadCheckpoint("a request begins with the line `old N`, where N is the size of the older head")
         if len(steps) > MOST_PROOF_LINES:

@@ -70,9 +70,9 @@ def envelope(payload_type: str, payload: bytes, signers: Mapping[str, Sign]) -> 
     """
     message = pre_authentication(payload_type, payload)
     return {
-        "payload": _write(payload),
+        "payload": _to_base64(payload),
         "payloadType": payload_type,
-        "signatures": [{"keyid": key_id, "sig": _write(sign(message))} for key_id, sign in signers.items()],
+        "signatures": [{"keyid": key_id, "sig": _to_base64(sign(message))} for key_id, sign in signers.items()],
     }
 
 
@@ -87,7 +87,7 @@ def opened(raw: object) -> OpenedEnvelope:
     kind, signatures = raw["payloadType"], raw["signatures"]
     if not isinstance(kind, str) or not isinstance(signatures, list):
         raise CertificateError("the envelope's payloadType is not a text, or its signatures are not a list")
-    return OpenedEnvelope(kind, _read("payload", raw["payload"]), tuple(map(_signature, signatures)))
+    return OpenedEnvelope(kind, _from_base64("payload", raw["payload"]), tuple(map(_read_signature, signatures)))
 
 
 def signer_of(envelope: OpenedEnvelope, is_signature: IsSignature) -> str:
@@ -110,22 +110,22 @@ def signer_of(envelope: OpenedEnvelope, is_signature: IsSignature) -> str:
     raise CertificateError(f"the signature by the key {' or '.join(envelope.key_ids)} does not match its content")
 
 
-def _signature(raw: object) -> tuple[str, bytes]:
+def _read_signature(raw: object) -> tuple[str, bytes]:
     if not isinstance(raw, Mapping) or set(raw) != {"keyid", "sig"} or not isinstance(raw["keyid"], str):
         raise CertificateError("a signature of the envelope lacks its keyid or sig")
-    return raw["keyid"], _read("sig", raw["sig"])
+    return raw["keyid"], _from_base64("sig", raw["sig"])
 
 
-def _write(content: bytes) -> str:
+def _to_base64(content: bytes) -> str:
     return base64.b64encode(content).decode("ascii")
 
 
-def _read(name: str, raw: Any) -> bytes:
+def _from_base64(name: str, raw: Any) -> bytes:
     try:
         content = base64.b64decode(raw, validate=True)
     except (TypeError, ValueError, binascii.Error):
         raise CertificateError(f"the envelope's {name} is not base64") from None
     # different texts can decode to the same bytes, because the last character has unused bits
-    if _write(content) != raw:
+    if _to_base64(content) != raw:
         raise CertificateError(f"the envelope's {name} is not base64 in its strict form")
     return content

@@ -71,18 +71,18 @@ class ExportWriter:
             {"part": "certificate", "envelopes": list(envelopes)},
             {"part": "keys", "keys": list(keys)},
         )
-        return b"".join(map(self._write, parts))
+        return b"".join(map(self._write_line, parts))
 
     def observation(self, observation: Json) -> bytes:
         """Return the next observation, which must be the next leaf of the evidence tree."""
-        return self._write({"part": "observation", "observation": dict(observation)})
+        return self._write_line({"part": "observation", "observation": dict(observation)})
 
     def closing(self, signers: Mapping[str, Sign]) -> bytes:
         """Return the last line: the seal over all lines before it, signed by the given signers, if any."""
-        payload = _sealed(self._digest.hexdigest(), self._lines)
+        payload = _seal_payload(self._digest.hexdigest(), self._lines)
         return line({"part": "end", "seal": envelope(SEAL_TYPE, payload, signers)})
 
-    def _write(self, value: Json) -> bytes:
+    def _write_line(self, value: Json) -> bytes:
         raw = line(value)
         self._digest.update(raw)
         self._lines += 1
@@ -110,37 +110,37 @@ class Export:
             if part.get("part") == "end":
                 self.seal = part["seal"]
             else:
-                observation = _member(part, "observation", dict)
+                observation = _part_content(part, "observation", dict)
                 self.evidence.append(observation)
                 yield observation
 
 
 def read_export(lines: Iterable[bytes]) -> Export:
     """Open an export, given the lines of a binary file; raise `BrokenExport` if a line is wrong."""
-    parts = _parts(lines)
-    head = _next(parts, "export")
+    parts = _read_parts(lines)
+    head = _expect_part(parts, "export")
     if head.get("format") != FORMAT:
         raise BrokenExport(f"the format must be {FORMAT}; the file has {str(head.get('format'))[:80]!r}")
-    rating_part = dict(_next(parts, "rating"))
+    rating_part = dict(_expect_part(parts, "rating"))
     unmasked = rating_part.pop("unmasked", None)
-    rating = _member(rating_part, "rating", dict)
+    rating = _part_content(rating_part, "rating", dict)
     if not (unmasked is None or isinstance(unmasked, dict)):
         raise BrokenExport("the unmasked rating is no object")
-    envelopes = [opened(envelope) for envelope in _member(_next(parts, "certificate"), "envelopes", list)]
-    keys = {"keys": _member(_next(parts, "keys"), "keys", list)}
+    envelopes = [opened(envelope) for envelope in _part_content(_expect_part(parts, "certificate"), "envelopes", list)]
+    keys = {"keys": _part_content(_expect_part(parts, "keys"), "keys", list)}
     return Export(rating, unmasked, envelopes, keys, parts)
 
 
-def _parts(lines: Iterable[bytes]) -> Iterator[JsonObject]:
+def _read_parts(lines: Iterable[bytes]) -> Iterator[JsonObject]:
     """Yield the part in each line; compare the seal in the last line with the digest of all lines before it."""
     digest, number, ended = hashlib.sha256(), 0, False
     for raw in lines:
         if ended:
             raise BrokenExport(f"the file goes on after its end, in line {number + 1}")
-        part = _read(raw, number + 1)
+        part = _read_line(raw, number + 1)
         if part.get("part") == "end":
             seal = opened(part.get("seal"))
-            if (seal.payload_type, seal.payload) != (SEAL_TYPE, _sealed(digest.hexdigest(), number)):
+            if (seal.payload_type, seal.payload) != (SEAL_TYPE, _seal_payload(digest.hexdigest(), number)):
                 raise BrokenExport(f"the file was altered: the {number} lines before its seal have another digest")
             part, ended = {"part": "end", "seal": seal}, True
         yield part
@@ -150,7 +150,7 @@ def _parts(lines: Iterable[bytes]) -> Iterator[JsonObject]:
         raise BrokenExport(f"the file is cut short: its {number} lines do not end with a seal")
 
 
-def _read(raw: bytes, number: int) -> JsonObject:
+def _read_line(raw: bytes, number: int) -> JsonObject:
     if len(raw) > LONGEST_LINE:
         raise BrokenExport(f"line {number} is longer than {LONGEST_LINE} bytes")
     if not raw.endswith(b"\n"):
@@ -165,21 +165,21 @@ def _read(raw: bytes, number: int) -> JsonObject:
     return part
 
 
-def _next(parts: Iterator[JsonObject], name: str) -> JsonObject:
+def _expect_part(parts: Iterator[JsonObject], name: str) -> JsonObject:
     part = next(parts, {})
     if part.get("part") != name:
         raise BrokenExport(f"the file has no part {name!r} at its place")
     return part
 
 
-def _member(part: Json, name: str, kind: type) -> Any:
+def _part_content(part: Json, name: str, kind: type) -> Any:
     value = part.get(name)
     if not isinstance(value, kind) or set(part) != {"part", name}:
         raise BrokenExport(f"the file has a part {str(part.get('part'))[:40]!r} where {name!r} belongs")
     return value
 
 
-def _sealed(digest: str, lines: int) -> bytes:
+def _seal_payload(digest: str, lines: int) -> bytes:
     return canonical_json({"digest": f"sha256:{digest}", "lines": lines})
 
 
@@ -209,13 +209,13 @@ class Unrolling:
 
     def accept(self, probes: Sequence[Probe], recorded: Mapping[str, Observation]) -> list[Observation]:
         """Return the records of the batch's next probes in order; raise `RecordIncomplete` if one does not match."""
-        observations = [_of(probe, recorded) for probe in probes]
+        observations = [_recorded_observation(probe, recorded) for probe in probes]
         if self._left > 0:
             self._replies += [observation.reply for observation in observations]
         return observations
 
 
-def _of(probe: Probe, recorded: Mapping[str, Observation]) -> Observation:
+def _recorded_observation(probe: Probe, recorded: Mapping[str, Observation]) -> Observation:
     observation = recorded.get(probe.unit)
     if observation is None or observation.probe != probe:
         raise RecordIncomplete(probe.unit)

@@ -21,13 +21,13 @@ class UnreadableKeys(SpecificationError):
 
 def thumbprint(public_key: bytes) -> str:
     """Return the thumbprint of an Ed25519 key (RFC 7638): 43 characters of base64url."""
-    members = json.dumps(_members(public_key), sort_keys=True, separators=(",", ":"))
+    members = json.dumps(_key_members(public_key), sort_keys=True, separators=(",", ":"))
     return encode(hashlib.sha256(members.encode("ascii")).digest())
 
 
 def jwk(public_key: bytes, **members: str) -> dict[str, str]:
     """Return a public key of 32 bytes as a JSON Web Key, with optional further members."""
-    return {**_members(public_key), "kid": thumbprint(public_key), "use": "sig", "alg": "EdDSA", **members}
+    return {**_key_members(public_key), "kid": thumbprint(public_key), "use": "sig", "alg": "EdDSA", **members}
 
 
 def read_jwks(document: object) -> dict[str, bytes]:
@@ -51,7 +51,7 @@ def read_jwks(document: object) -> dict[str, bytes]:
     raw_keys = document.get("keys", [document]) if isinstance(document, Mapping) else None
     if not isinstance(raw_keys, list):
         raise UnreadableKeys('a key set is an object with a list under "keys"; GET /.well-known/jwks.json returns one')
-    keys = [key for key in map(_public_key, raw_keys) if key is not None]
+    keys = [key for key in map(_read_public_key, raw_keys) if key is not None]
     if not keys:
         raise UnreadableKeys(
             f"none of the {len(raw_keys)} keys is an Ed25519 key (kty OKP, crv Ed25519, x of 32 bytes)"
@@ -70,11 +70,11 @@ def decode(encoded: str) -> bytes:
     return base64.b64decode(padded, altchars=b"-_", validate=True)
 
 
-def _members(public_key: bytes) -> dict[str, str]:
+def _key_members(public_key: bytes) -> dict[str, str]:
     return {"crv": "Ed25519", "kty": "OKP", "x": encode(public_key)}
 
 
-def _public_key(raw: object) -> bytes | None:
+def _read_public_key(raw: object) -> bytes | None:
     if not isinstance(raw, Mapping) or (raw.get("kty"), raw.get("crv")) != ("OKP", "Ed25519"):
         return None
     try:

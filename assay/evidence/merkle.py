@@ -100,7 +100,7 @@ def inclusion_spans(index: int, size: int) -> list[Span]:
     start, stop = 0, size
     spans: list[Span] = []
     while stop - start > 1:
-        middle = start + _split(stop - start)
+        middle = start + _left_size(stop - start)
         if index < middle:
             spans.append((middle, stop))
             stop = middle
@@ -149,7 +149,7 @@ def consistency_spans(before: int, after: int) -> list[Span]:
     start, stop, is_whole = 0, after, True
     spans: list[Span] = []
     while before < stop:
-        middle = start + _split(stop - start)
+        middle = start + _left_size(stop - start)
         if before <= middle:
             spans.append((middle, stop))
             stop = middle
@@ -190,6 +190,6 @@ def proves_growth(before: int, after: int, older_head: bytes, head: bytes, proof
     return last == 0 and older == older_head and newer == head
 
 
-def _split(size: int) -> int:
+def _left_size(size: int) -> int:
     """Return the largest power of two below `size`, where RFC 9162 splits a tree."""
     return 1 << (size - 1).bit_length() - 1

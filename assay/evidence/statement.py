@@ -47,7 +47,7 @@ def rating_statement(rating: RatingDocument) -> Json:
     predicate = {"rating": rating.id, "rating_digest": rating_digest(rating.json)}
     # not in ratings of earlier versions, whose statements are signed
     requested = {name: rating.json[name] for name in ("requester",) if name in rating.json}
-    return _statement(rating, RATING, predicate | {name: rating.json.get(name) for name in STATED} | requested)
+    return _build_statement(rating, RATING, predicate | {name: rating.json.get(name) for name in STATED} | requested)
 
 
 def result_statement(rating: RatingDocument) -> Json | None:
@@ -61,13 +61,13 @@ def result_statement(rating: RatingDocument) -> Json | None:
     predicate = {
         "result": RESULTS[rating.letter],
         "configuration": [
-            {"name": "experiment", "digest": _hash(digest_of(rating.experiment))},
-            {"name": f"methodology {methodology.version}", "digest": _hash(methodology.digest)},
-            {"name": f"rating {rating.id}", "digest": _hash(rating_digest(rating.json))},
+            {"name": "experiment", "digest": _digest_set(digest_of(rating.experiment))},
+            {"name": f"methodology {methodology.version}", "digest": _digest_set(methodology.digest)},
+            {"name": f"rating {rating.id}", "digest": _digest_set(rating_digest(rating.json))},
         ],
     }
-    tests = {f"{result.lower()}Tests": _tests(rating, letter) for letter, result in RESULTS.items()}
-    return _statement(rating, TEST_RESULT, predicate | tests)
+    tests = {f"{result.lower()}Tests": _test_names(rating, letter) for letter, result in RESULTS.items()}
+    return _build_statement(rating, TEST_RESULT, predicate | tests)
 
 
 def statements(rating: RatingDocument) -> list[Json]:
@@ -76,15 +76,15 @@ def statements(rating: RatingDocument) -> list[Json]:
     return [statement for statement in candidates if statement is not None]
 
 
-def _statement(rating: RatingDocument, predicate_type: str, predicate: Json) -> Json:
+def _build_statement(rating: RatingDocument, predicate_type: str, predicate: Json) -> Json:
     target = rating.target
-    subject = {"name": target.name, "digest": _hash(target.digest)}
+    subject = {"name": target.name, "digest": _digest_set(target.digest)}
     if target.url:
         subject["uri"] = target.url
     return {"_type": STATEMENT, "subject": [subject], "predicateType": predicate_type, "predicate": dict(predicate)}
 
 
-def _tests(rating: RatingDocument, letter: str) -> list[str]:
+def _test_names(rating: RatingDocument, letter: str) -> list[str]:
     return [
         f"{rating.method}/{rating.attribute}/{component.name}"
         for component in rating.components
@@ -92,6 +92,6 @@ def _tests(rating: RatingDocument, letter: str) -> list[str]:
     ]
 
 
-def _hash(digest: str | None) -> dict[str, str]:
+def _digest_set(digest: str | None) -> dict[str, str]:
     algorithm, _, value = str(digest).partition(":")
     return {algorithm: value}

@@ -45,12 +45,12 @@ def check_statements(rating: Json, envelopes: Sequence[OpenedEnvelope], is_signa
     """Check that each statement about a rating is signed and agrees with the rating."""
     for number, envelope in enumerate(envelopes, start=1):
         yield check_signature(f"signature {number}", envelope, is_signature)
-    yield _target(rating)
+    yield _check_target(rating)
     stated = [stated_in(envelope) for envelope in envelopes]
     full = next((claim for claim in stated if claim.get("predicateType") == statement.RATING), None)
     if full is not None:
-        yield _same("rating", rating_digest(rating), full["predicate"].get("rating_digest"))
-    if stated and stated != _restated(rating):
+        yield _check_digest("rating", rating_digest(rating), full["predicate"].get("rating_digest"))
+    if stated and stated != _read_statements(rating):
         yield Check("statements", "the certificate states something else than the rating's document", "")
 
 
@@ -90,12 +90,12 @@ def check_unmasked(rating: Json, unmasked: Json) -> Check:
     """Check that the owner's form of a masked rating is the one that the signed form names."""
     masked = rating.get("masked")
     sealed = masked.get("unmasked") if isinstance(masked, Mapping) else None
-    return _same("unmasked rating", rating_digest(unmasked), sealed)
+    return _check_digest("unmasked rating", rating_digest(unmasked), sealed)
 
 
 def check_evidence(export: Export) -> Check:
     """Compare the digest of all observations with the digest in the rating."""
-    check = _same("evidence", export.evidence.head(), export.rating.get("evidence_digest"))
+    check = _check_digest("evidence", export.evidence.head(), export.rating.get("evidence_digest"))
     return check if check.wrong else Check("evidence", None, f"{check.found} over {export.evidence.size} observations")
 
 
@@ -115,7 +115,7 @@ def check_replay(rating: Json, replayed: RatingDocument) -> Iterator[Check]:
     -----
     Numbers may differ by `ROUNDING`: processors add up in different orders. The last check says how many differ.
     """
-    before, after = _comparable(rating), _comparable(as_json(replayed))
+    before, after = _comparable_part(rating), _comparable_part(as_json(replayed))
     for name in ("letter", "probabilities"):
         agrees = _rounding(before.get(name), after.get(name)) is not None
         original = f"{_brief(rating.get(name))} in the file"
@@ -133,7 +133,7 @@ def check_replay(rating: Json, replayed: RatingDocument) -> Iterator[Check]:
     if rounded:
         same_as = f"the same but for how this processor rounds: {len(rounded)} numbers, by {max(rounded):.0e} at most"
     yield Check(
-        "replayed document", wrong, f"{same_as}; {_engines(rating.get('engine_version'), replayed.engine_version)}"
+        "replayed document", wrong, f"{same_as}; {_name_engines(rating.get('engine_version'), replayed.engine_version)}"
     )
 
 
@@ -157,22 +157,22 @@ def check_proof(proof: Json) -> Check:
     return Check("observation", wrong, f"number {proof['leaf_index']} of {proof['tree_size']} in the evidence")
 
 
-def _target(rating: Json) -> Check:
+def _check_target(rating: Json) -> Check:
     target = rating.get("target")
     if not isinstance(target, Mapping):
         return Check("target", "the rating names no target", "")
-    return _same("target", target_digest(target), target.get("digest"))
+    return _check_digest("target", target_digest(target), target.get("digest"))
 
 
-def _same(name: str, computed: str, sealed: object) -> Check:
+def _check_digest(name: str, computed: str, sealed: object) -> Check:
     wrong = None if computed == sealed else f"the {name} digest is {computed}, and {str(sealed)[:100]} was sealed"
     return Check(name, wrong, computed)
 
 
-def _comparable(document: Json) -> Json:
+def _comparable_part(document: Json) -> Json:
     compared = {name: value for name, value in sealed_part(document).items() if name not in BESIDE_THE_EVIDENCE}
-    plain: Json = json.loads(canonical_json(compared))
-    return plain
+    comparable: Json = json.loads(canonical_json(compared))
+    return comparable
 
 
 def _rounding(first: Any, second: Any) -> list[float] | None:
@@ -191,7 +191,7 @@ def _rounding(first: Any, second: Any) -> list[float] | None:
     return None if None in parts else [difference for part in parts if part is not None for difference in part]
 
 
-def _engines(original_version: object, replay_version: str | None) -> str:
+def _name_engines(original_version: object, replay_version: str | None) -> str:
     return (
         f"engine {replay_version}"
         if original_version == replay_version
@@ -199,7 +199,7 @@ def _engines(original_version: object, replay_version: str | None) -> str:
     )
 
 
-def _restated(rating: Json) -> list[Json]:
+def _read_statements(rating: Json) -> list[Json]:
     try:
         return statement.statements(read_rating(rating))
     except (AttributeError, KeyError, TypeError, ValueError):

@@ -91,7 +91,7 @@ def signed(difference: float) -> str:
 Writer = Callable[[Any], str | None]
 """Returns the text of a fact; ``None`` if the fact is missing or invalid."""
 
-_PIECE = re.compile(r"\[([^\]]*)\]|([^\[]+)")  # matches the alternatives inside brackets, or plain text
+_TEMPLATE_PIECE = re.compile(r"\[([^\]]*)\]|([^\[]+)")  # matches the alternatives inside brackets, or plain text
 _NAMES_SHOWN = 8
 
 WHOLE = "output"
@@ -107,11 +107,11 @@ def explain(reason: Reason, vocabulary: Vocabulary) -> str:
     message = vocabulary.sentence(reason.code)
     if message is None:
         raise UnknownName("reason", reason.code, (*MESSAGES, *vocabulary.reasons))
-    sentence = fill(message, {**reason.facts, **_parts(reason), "where": _where(reason)}, vocabulary)
+    sentence = fill(message, {**reason.facts, **_listed_components(reason), "where": _opening(reason)}, vocabulary)
     return sentence[:1].upper() + sentence[1:]
 
 
-def _parts(reason: Reason) -> dict[str, list[str]]:
+def _listed_components(reason: Reason) -> dict[str, list[str]]:
     """Return the components that a sentence lists; a component named `WHOLE` is called "the output"."""
     components = reason.facts.get("components")
     if not isinstance(components, list | tuple):
@@ -119,7 +119,7 @@ def _parts(reason: Reason) -> dict[str, list[str]]:
     return {"components": ["the output" if name == WHOLE else str(name) for name in components]}
 
 
-def _where(reason: Reason) -> str:
+def _opening(reason: Reason) -> str:
     """Return the beginning of a sentence about a component: "Through Spanish (possessive), " for es/possessive."""
     name, language = reason.component or "", reason.facts.get("language")
     if name == WHOLE:
@@ -150,7 +150,7 @@ def fill(template: str, facts: Json, vocabulary: Vocabulary) -> str:
     sentence = _Sentence(vocabulary)
     return "".join(
         sentence.spell(plain, facts) or "" if plain else sentence.first_known(bracket.split("|"), facts)
-        for bracket, plain in _PIECE.findall(template)
+        for bracket, plain in _TEMPLATE_PIECE.findall(template)
     )
 
 
@@ -170,7 +170,7 @@ class _Sentence(Formatter):
     """`str.format` with our own format names, in which an unknown fact is an error."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._writers = {**WRITERS, "cause": _causes(vocabulary), "phrase": _textual(vocabulary.phrase)}
+        self._writers = {**WRITERS, "cause": _cause_writer(vocabulary), "phrase": _textual(vocabulary.phrase)}
 
     def spell(self, part: str, facts: Json) -> str | None:
         """Fill a part of a sentence; ``None`` if a fact is unknown."""
@@ -197,11 +197,11 @@ class _Sentence(Formatter):
 
 
 # ---------------------------------------------------------------------------- formatting of one fact
-def _text(value: object) -> str | None:
+def _read_text(value: object) -> str | None:
     return str(value) if isinstance(value, str) and value.strip() else None
 
 
-def _number(value: object) -> float | None:
+def _read_number(value: object) -> float | None:
     """Return a number, or the estimate of an interval; ``None`` for NaN, infinity and other values."""
     if isinstance(value, Mapping):
         value = value.get("estimate")
@@ -210,7 +210,7 @@ def _number(value: object) -> float | None:
     return float(value)
 
 
-def _writer(read: Callable[[Any], T | None], write: Callable[[T], str]) -> Writer:
+def _make_writer(read: Callable[[Any], T | None], write: Callable[[T], str]) -> Writer:
     def written(value: object) -> str | None:
         cleaned = read(value)
         return None if cleaned is None else write(cleaned)
@@ -218,35 +218,35 @@ def _writer(read: Callable[[Any], T | None], write: Callable[[T], str]) -> Write
     return written
 
 
-_numeric, _textual = partial(_writer, _number), partial(_writer, _text)
+_numeric, _textual = partial(_make_writer, _read_number), partial(_make_writer, _read_text)
 
 
-def _names(value: object) -> str | None:
+def _join_names(value: object) -> str | None:
     if not isinstance(value, list | tuple):
-        return _text(value)
+        return _read_text(value)
     return listed([str(name) for name in value]) or None
 
 
-def _only(value: object) -> str | None:
+def _only_name(value: object) -> str | None:
     """Return the only name of a list, or ``None`` if there are several."""
-    return None if isinstance(value, list | tuple) and len(value) != 1 else _names(value)
+    return None if isinstance(value, list | tuple) and len(value) != 1 else _join_names(value)
 
 
-def _causes(vocabulary: Vocabulary) -> Writer:
+def _cause_writer(vocabulary: Vocabulary) -> Writer:
     """Return a formatter that explains a failure code; if it is given counts by code, the most frequent code."""
 
     def written(value: object) -> str | None:
         if isinstance(value, Mapping):
-            counts = {str(code): _number(count) or 0.0 for code, count in value.items()}
+            counts = {str(code): _read_number(count) or 0.0 for code, count in value.items()}
             value = max(counts, key=lambda code: counts[code]) if counts else None
-        code = _text(value)
+        code = _read_text(value)
         return None if code is None else vocabulary.cause(code)
 
     return written
 
 
 WRITERS: Mapping[str, Writer] = {
-    "": _text,
+    "": _read_text,
     "where": str,
     "share": _numeric(share),
     "chance": _numeric(chance),
@@ -257,8 +257,8 @@ WRITERS: Mapping[str, Writer] = {
     "count": _numeric(lambda number: f"{number:,.0f}"),
     "texts": _numeric(lambda number: "1 text" if number == 1 else f"{number:,.0f} texts"),
     "parts": _numeric(lambda number: "The one part" if number == 1 else f"Each of the {number:,.0f} parts"),
-    "names": _names,
-    "only": _only,
+    "names": _join_names,
+    "only": _only_name,
     "words": _textual(lambda name: name.replace("-", " ")),
     "value": _textual(lambda value: f"“{value}”"),
 }

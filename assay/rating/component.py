@@ -176,8 +176,8 @@ class Tolerance:
     @classmethod
     def around(cls, delta: float, confidence: float, largest: float = math.inf, *, hidden: float | None = None) -> Self:
         """Build a tolerance that also reports probabilities for half and twice `delta` (at most `largest`)."""
-        others = {f"{limit:.3g}": limit for limit in (delta / 2, delta, min(2 * delta, largest))}
-        return cls(delta, confidence, others, hidden_confidence=hidden)
+        other_limits = {f"{limit:.3g}": limit for limit in (delta / 2, delta, min(2 * delta, largest))}
+        return cls(delta, confidence, other_limits, hidden_confidence=hidden)
 
     def weigh(self, evidence: Evidence, delta: float | None = None) -> Probabilities:
         """Compute the probability of each letter; a given `delta` replaces the declared one."""
@@ -262,14 +262,14 @@ class Measurement(Generic[D]):
         lost : Lost, optional
             Largest change that the lost replies could make.
         """
-        effects = _intervals(evidence) if intervals is None else intervals
+        effects = _step_intervals(evidence) if intervals is None else intervals
         if short := self.too_few:
             return self.give_up(*short, measured_effects=effects)
-        unread, evidence = _without_unread(evidence)
+        unread, evidence = _split_off_unread(evidence)
         probabilities = self.tolerance.weigh(evidence)
         letter = probabilities.likeliest
         enough = self.tolerance.declares(evidence, letter)
-        survives = self._survives(evidence, letter, lost) and (letter is Letter.BS or not unread)
+        survives = self._survives_losses(evidence, letter, lost) and (letter is Letter.BS or not unread)
         declared = enough and survives
         because = reason_for(letter)
         reasons = [because] if isinstance(because, Reason) else list(because)
@@ -286,10 +286,10 @@ class Measurement(Generic[D]):
         elif not declared:
             more = probes_to_settle(evidence_at or shrinking(evidence), self.tolerance, self.counts.asked)
             detail = replace(detail, settle=SettleDocument(more))
-            reasons.insert(0, self._undecided(probabilities, more))
-        return self._component(reasons, effects, detail, self.published, probabilities, declared=declared)
+            reasons.insert(0, self._undecided_reason(probabilities, more))
+        return self._build_component(reasons, effects, detail, self.published, probabilities, declared=declared)
 
-    def _survives(self, evidence: Evidence, letter: Letter, lost: Lost) -> bool:
+    def _survives_losses(self, evidence: Evidence, letter: Letter, lost: Lost) -> bool:
         """Return whether the letter would be declared even in the worst case of the lost replies."""
         return all(
             self.tolerance.weigh(worst).of(letter) >= self.tolerance.confidence
@@ -300,8 +300,8 @@ class Measurement(Generic[D]):
         """Return reasons for the letter: the hidden effects that most probably exceed their limit, likeliest first."""
         delta, makes = self.tolerance.of_step_1, {Letter.DSBS: {"content"}, Letter.BS: {*HIDDEN} - {"content"}}
         kinds = makes.get(letter, set())
-        mine = [effect for effect in evidence.hidden if effect.kind in kinds and not effect.bound]
-        chances = [(float(effect.beyond(delta).mean()), effect) for effect in mine]
+        candidates = [effect for effect in evidence.hidden if effect.kind in kinds and not effect.bound]
+        chances = [(float(effect.beyond(delta).mean()), effect) for effect in candidates]
         likely = sorted((candidate for candidate in chances if candidate[0] > 0.5), key=lambda candidate: -candidate[0])
         return [
             Reason(
@@ -326,7 +326,7 @@ class Measurement(Generic[D]):
         """
         effects = dict.fromkeys(("step_1", "step_2")) if measured_effects is None else measured_effects
         detail = self.detail if measured_effects is None else replace(self.detail, tolerances=self.tolerance.as_json())
-        return self._component(reasons, effects, detail, dict.fromkeys(self.published))
+        return self._build_component(reasons, effects, detail, dict.fromkeys(self.published))
 
     def impossible(self, error: EvidenceError) -> Component:
         """Return the component without a letter; the reason is that an analysis refused the evidence."""
@@ -338,7 +338,7 @@ class Measurement(Generic[D]):
             return ()
         return (Reason(BUDGET, {**self.facts, "unasked": self.counts.unasked}, self.name),)
 
-    def _component(
+    def _build_component(
         self,
         reasons: Sequence[Reason],
         effects: Mapping[str, Interval | None],
@@ -362,7 +362,7 @@ class Measurement(Generic[D]):
             detail=detail,
         )
 
-    def _undecided(self, probabilities: Probabilities, more: int | None) -> Reason:
+    def _undecided_reason(self, probabilities: Probabilities, more: int | None) -> Reason:
         letter = probabilities.likeliest
         facts = {
             "leaning": letter.value,
@@ -373,7 +373,7 @@ class Measurement(Generic[D]):
         return Reason("not-enough-evidence", {**self.facts, **facts}, self.name)
 
 
-def _without_unread(evidence: Evidence) -> tuple[bool, Evidence]:
+def _split_off_unread(evidence: Evidence) -> tuple[bool, Evidence]:
     """Return whether groups probably differ in answers that could not be read, and the evidence without this effect."""
     unread = [effect.kind == "loss" and effect.bound for effect in evidence.hidden]
     beyond = [effect.beyond(math.inf).mean() > 0.5 for effect in compress(evidence.hidden, unread)]
@@ -411,8 +411,8 @@ def shrinking(evidence: Evidence) -> EvidenceAt:
 
     def shrink(draws: Floats) -> Callable[[int], Floats]:
         centre = float(draws.mean())
-        away = draws - centre
-        return lambda times: centre + away / math.sqrt(times)
+        deviations = draws - centre
+        return lambda times: centre + deviations / math.sqrt(times)
 
     step_1, step_2 = shrink(evidence.step_1), shrink(evidence.step_2)
     content = None if evidence.content is None else shrink(evidence.content)
@@ -426,7 +426,7 @@ def shrinking(evidence: Evidence) -> EvidenceAt:
     return at
 
 
-def _intervals(evidence: Evidence) -> dict[str, Interval | None]:
+def _step_intervals(evidence: Evidence) -> dict[str, Interval | None]:
     """Return the interval of each effect; signed effects (of the association method) keep negative limits."""
     return {
         name: interval_of(draws) if draws.min() < 0 else effect_interval(draws)

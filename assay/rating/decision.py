@@ -126,14 +126,14 @@ def letter_probabilities(
     bs = 0.0 if evidence.bound else float(biased.mean())
     unclear = np.zeros_like(biased)
     for effect in evidence.hidden:
-        beyond = effect.beyond(delta)
+        is_beyond = effect.beyond(delta)
         if effect.kind != "content":
-            biased = biased | beyond
-            bs = bs if effect.bound else max(bs, float(beyond.mean()))
+            biased = biased | is_beyond
+            bs = bs if effect.bound else max(bs, float(is_beyond.mean()))
         elif effect.bound:
-            unclear = unclear | beyond
+            unclear = unclear | is_beyond
         else:
-            follows = follows | beyond
+            follows = follows | is_beyond
     dsbs = float((~biased & follows).mean())
     unlocated = max(0.0, float((biased | (unclear & ~follows)).mean()) - bs)
     return Probabilities(BS=bs, DSBS=dsbs, UCS=max(0.0, 1.0 - bs - dsbs - unlocated), unlocated=unlocated)
@@ -155,7 +155,7 @@ def rate(finding: Finding) -> Rating:
     reasons = list(finding.reasons)
     if unmeasured:
         reasons.append(Reason("component-unmeasured", {"components": list(unmeasured)}))
-    published = _published(finding)
+    published = _published_letters(finding)
     if not measured:
         reasons = [reason for component in finding.components[:3] for reason in component.reasons] + reasons
         return Rating(None, False, None, finding, published, tuple(reasons), METHODOLOGY_VERSION)
@@ -184,12 +184,12 @@ def rate(finding: Finding) -> Rating:
         )
         for component in measured
     ]
-    rests = rests_on_declared(letter, parts, finding.aggregation)
-    declared = settled and enough and rests
-    if settled and enough and not rests:
+    is_supported = rests_on_declared(letter, parts, finding.aggregation)
+    declared = settled and enough and is_supported
+    if settled and enough and not is_supported:
         facts = {"letter": letter.value, "probability": probabilities.of(letter)}
         reasons.append(Reason("no-component-declared", facts))
-    reasons = _why(letter, probabilities, finding, measured) + reasons
+    reasons = _reasons(letter, probabilities, finding, measured) + reasons
     for rule, published_letter in published.items():
         if declared and published_letter is not None and published_letter != letter:
             facts = {"rule": rule, "published": published_letter, "letter": letter.value}
@@ -206,7 +206,7 @@ def deciding_components(rating: Rating) -> tuple[str, ...]:
     )
 
 
-def _why(letter: Letter, probabilities: Probabilities, finding: Finding, measured: list[Component]) -> list[Reason]:
+def _reasons(letter: Letter, probabilities: Probabilities, finding: Finding, measured: list[Component]) -> list[Reason]:
     """Return the reasons of the deciding components first, then that of the aggregation."""
     deciding = [component for component in measured if component.letter is letter] or measured
     reasons = [reason for component in deciding[:3] for reason in component.reasons]
@@ -231,7 +231,7 @@ def _why(letter: Letter, probabilities: Probabilities, finding: Finding, measure
     return reasons
 
 
-def _published(finding: Finding) -> Mapping[str, str | None]:
+def _published_letters(finding: Finding) -> Mapping[str, str | None]:
     """Aggregate the components' letters for each published decision rule."""
     join = worst_letter if finding.aggregation == "worst" else vote_letter
     rules = dict.fromkeys(rule for component in finding.components for rule in component.published)

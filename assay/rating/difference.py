@@ -146,18 +146,18 @@ def difference(before: RatingDocument, after: RatingDocument, *, confidence: flo
     _check_same_question(before, after)
     stated = max(before.confidence or CONFIDENCE, after.confidence or CONFIDENCE)
     needed = stated if confidence is None else confidence
-    letter = _letters(None, before, after, needed)
-    first_components, second_components = _components(before), _components(after)
+    letter = _compare_letters(None, before, after, needed)
+    first_components, second_components = _components_by_name(before), _components_by_name(after)
     shared = [name for name in first_components if name in second_components]
-    inputs = tuple(_inputs(before, after))
+    inputs = tuple(_compare_inputs(before, after))
     same_evidence = before.evidence_digest is not None and before.evidence_digest == after.evidence_digest
-    parts = tuple(_letters(name, first_components[name], second_components[name], needed) for name in shared)
+    parts = tuple(_compare_letters(name, first_components[name], second_components[name], needed) for name in shared)
     effects = tuple(
-        effect for name in shared for effect in _effects(name, first_components[name], second_components[name])
+        effect for name in shared for effect in _compare_effects(name, first_components[name], second_components[name])
     )
     return RatingDifference(
-        before=_face(before),
-        after=_face(after),
+        before=_face_of(before),
+        after=_face_of(after),
         changed=letter.verdict == "changed",
         confidence=needed,
         letter=letter,
@@ -167,7 +167,7 @@ def difference(before: RatingDocument, after: RatingDocument, *, confidence: flo
         effects=effects,
         inputs=inputs,
         same_evidence=same_evidence,
-        sentences=tuple(_told(letter, parts, effects, inputs, needed, same_evidence=same_evidence)),
+        sentences=tuple(_sentences(letter, parts, effects, inputs, needed, same_evidence=same_evidence)),
     )
 
 
@@ -193,7 +193,7 @@ def _check_same_question(before: RatingDocument, after: RatingDocument) -> None:
             )
 
 
-def _letters(
+def _compare_letters(
     name: str | None,
     before: RatingDocument | ComponentDocument,
     after: RatingDocument | ComponentDocument,
@@ -209,16 +209,16 @@ def _letters(
     return LetterDifference(name, before.letter, after.letter, probability, verdict)
 
 
-def _components(document: RatingDocument) -> dict[str, ComponentDocument]:
+def _components_by_name(document: RatingDocument) -> dict[str, ComponentDocument]:
     return {part.name: part for part in document.components if part.name is not None}
 
 
-def _effects(name: str, before: ComponentDocument, after: ComponentDocument) -> Iterator[EffectDifference]:
-    others = _stated_effects(after)
+def _compare_effects(name: str, before: ComponentDocument, after: ComponentDocument) -> Iterator[EffectDifference]:
+    later_effects = _stated_effects(after)
     for effect, earlier in _stated_effects(before).items():
-        if (later := others.get(effect)) is not None:
-            apart = earlier.high < later.low or later.high < earlier.low
-            yield EffectDifference(name, effect, earlier, later, later.estimate - earlier.estimate, apart)
+        if (later := later_effects.get(effect)) is not None:
+            is_apart = earlier.high < later.low or later.high < earlier.low
+            yield EffectDifference(name, effect, earlier, later, later.estimate - earlier.estimate, is_apart)
 
 
 def _stated_effects(part: ComponentDocument) -> dict[str, Estimate]:
@@ -232,26 +232,26 @@ def _stated_effects(part: ComponentDocument) -> dict[str, Estimate]:
     }
 
 
-def _inputs(before: RatingDocument, after: RatingDocument) -> Iterator[InputDifference]:
+def _compare_inputs(before: RatingDocument, after: RatingDocument) -> Iterator[InputDifference]:
     first, second = ({name: document.target.json.get(name) for name in TARGET} for document in (before, after))
-    yield from _unlike("target", first, second)
-    yield from _unlike("experiment", before.experiment, after.experiment)
-    yield from _unlike("methodology", asdict(before.methodology), asdict(after.methodology))
-    yield from _unlike("engine", before.engine_version, after.engine_version)
-    yield from _unlike("seed", before.seed, after.seed)
+    yield from _differing_paths("target", first, second)
+    yield from _differing_paths("experiment", before.experiment, after.experiment)
+    yield from _differing_paths("methodology", asdict(before.methodology), asdict(after.methodology))
+    yield from _differing_paths("engine", before.engine_version, after.engine_version)
+    yield from _differing_paths("seed", before.seed, after.seed)
 
 
-def _unlike(kind: Input, before: object, after: object, path: str = "") -> Iterator[InputDifference]:
+def _differing_paths(kind: Input, before: object, after: object, path: str = "") -> Iterator[InputDifference]:
     """Yield the innermost paths at which two values differ; a list is compared as one value."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for name in dict.fromkeys((*before, *after)):
             inner = f"{path}.{name}" if path else str(name)
-            yield from _unlike(kind, before.get(name, MISSING), after.get(name, MISSING), inner)
+            yield from _differing_paths(kind, before.get(name, MISSING), after.get(name, MISSING), inner)
     elif before != after:
         yield InputDifference(kind, path, before, after)
 
 
-def _face(rating: RatingDocument) -> Face:
+def _face_of(rating: RatingDocument) -> Face:
     return Face(rating.id, rating.letter, rating.declared, rating.rated_at, rating.target.name)
 
 
@@ -270,12 +270,12 @@ PLACES = {"stratum": "within", "individual": "on one", "loss": "in lost answers 
 """Words before the name of a kind of effect."""
 
 
-def _place(effect_name: str) -> str:
+def _name_effect(effect_name: str) -> str:
     kind, _, name = effect_name.partition(": ")
     return f"{PLACES[kind]} {name}".strip() if kind in PLACES else f"in {effect_name.replace('_', ' ')}"
 
 
-def _told(
+def _sentences(
     letter: LetterDifference,
     parts: Sequence[LetterDifference],
     effects: Sequence[EffectDifference],
@@ -284,17 +284,17 @@ def _told(
     *,
     same_evidence: bool,
 ) -> Iterator[str]:
-    yield _of_letter(letter, confidence)
-    if moved := [str(part.name) for part in parts if part.verdict == "changed"]:
-        yield f"The letter changed with confidence for {_list_names(moved)}."
+    yield _describe_letters(letter, confidence)
+    if changed := [str(part.name) for part in parts if part.verdict == "changed"]:
+        yield f"The letter changed with confidence for {_list_names(changed)}."
     if apart := sorted((effect for effect in effects if effect.apart), key=lambda effect: -abs(effect.moved)):
-        names = [f"{effect.component} {_place(effect.name)}" for effect in apart[:3]]
+        names = [f"{effect.component} {_name_effect(effect.name)}" for effect in apart[:3]]
         names += [f"{len(apart) - 3} more"] if len(apart) > 3 else []
         yield f"The intervals of {len(apart)} of {len(effects)} effects do not overlap: {_list_names(names)}."
-    yield _of_inputs(list(dict.fromkeys(entry.what for entry in inputs)), same_evidence=same_evidence)
+    yield _describe_inputs(list(dict.fromkeys(entry.what for entry in inputs)), same_evidence=same_evidence)
 
 
-def _of_letter(letter: LetterDifference, confidence: float) -> str:
+def _describe_letters(letter: LetterDifference, confidence: float) -> str:
     if letter.verdict == "same":
         return f"Both ratings show {letter.after}."
     if letter.before is None and letter.after is None:
@@ -312,7 +312,7 @@ def _of_letter(letter: LetterDifference, confidence: float) -> str:
     )
 
 
-def _of_inputs(kinds: Sequence[str], *, same_evidence: bool) -> str:
+def _describe_inputs(kinds: Sequence[str], *, same_evidence: bool) -> str:
     if same_evidence:
         also = f"; {_list_names([WHAT[kind] for kind in kinds])} differed" if kinds else ""
         return f"Both were read off the same replies, so the service's behaviour is not what differs{also}."

@@ -102,11 +102,11 @@ def rating_document(
         ``announced`` or ``unannounced``; see `commitment_document`.
     """
     finding, components = rating.finding, rating.finding.components
-    aggregation = _detail(AggregationDocument, finding.detail, finding.method)
+    aggregation = _typed_detail(AggregationDocument, finding.detail, finding.method)
     return RatingDocument(
         letter=rating.letter,
         declared=rating.declared,
-        probabilities=_probabilities(rating.probabilities),
+        probabilities=_probabilities_json(rating.probabilities),
         method=finding.method,
         attribute=finding.attribute,
         confidence=finding.confidence,
@@ -119,7 +119,7 @@ def rating_document(
         aggregation=replace(aggregation, rule=finding.aggregation, deciding=tuple(deciding_components(rating))),
         published=dict(rating.published),
         reasons=tuple(reason_document(reason, vocabulary) for reason in rating.reasons),
-        counts={"asked": calls, "failed": failed_calls, **_answers(components)},
+        counts={"asked": calls, "failed": failed_calls, **_count_answers(components)},
         methodology=MethodologyDocument(rating.methodology_version, METHODOLOGY_DIGEST),
         engine_version=assay.__version__,
         seed=seed,
@@ -135,11 +135,11 @@ def rating_document(
 def component_document(component: Component, vocabulary: Vocabulary) -> ComponentDocument:
     """Return one component: the method's own fields with the common ones, which no method can replace."""
     return replace(
-        _detail(ComponentDocument, component.detail, component.name),
+        _typed_detail(ComponentDocument, component.detail, component.name),
         name=component.name,
         letter=component.letter,
         declared=component.declared,
-        probabilities=_probabilities(component.probabilities),
+        probabilities=_probabilities_json(component.probabilities),
         effects={
             name: None if interval is None else EffectDocument.of(interval)
             for name, interval in component.effects.items()
@@ -165,9 +165,9 @@ def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingE
 
 def _precedence(candidate: DecidingEffect) -> tuple[float, bool, float]:
     """Return the key by which the deciding effect of a component is the largest."""
-    beyond = candidate.chance >= IS_SURE
-    chance = IS_SURE if beyond else round(candidate.chance, 6)
-    return chance, beyond and candidate.name == f"step_{candidate.step}", _of_limit(candidate)
+    is_sure = candidate.chance >= IS_SURE
+    chance = IS_SURE if is_sure else round(candidate.chance, 6)
+    return chance, is_sure and candidate.name == f"step_{candidate.step}", _limit_share(candidate)
 
 
 def deciding_part(rating: RatingDocument) -> tuple[ComponentDocument, DecidingEffect] | None:
@@ -178,7 +178,7 @@ def deciding_part(rating: RatingDocument) -> tuple[ComponentDocument, DecidingEf
         if part.letter is not None and (deciding := deciding_effect(part, part.letter)) is not None
     ]
     mine = [entry for entry in measured if entry[0].letter is rating.letter] or measured
-    return max(mine, key=lambda entry: (min(round(entry[1].chance, 6), IS_SURE), _of_limit(entry[1])), default=None)
+    return max(mine, key=lambda entry: (min(round(entry[1].chance, 6), IS_SURE), _limit_share(entry[1])), default=None)
 
 
 def key_figures(rating: RatingDocument) -> JsonObject:
@@ -218,17 +218,17 @@ def _chance_beyond(effect: EffectDocument, limit: float) -> float:
     return float(ndtr((size - limit) / deviation))
 
 
-def _of_limit(deciding: DecidingEffect) -> float:
+def _limit_share(deciding: DecidingEffect) -> float:
     return abs(deciding.effect.estimate or 0.0) / (deciding.limit or 1.0)
 
 
-def _answers(components: Sequence[Component]) -> dict[str, int]:
+def _count_answers(components: Sequence[Component]) -> dict[str, int]:
     """Count the usable, unusable and lost answers of all components."""
     names = {"usable": "usable", "unusable": "unusable", "lost": "failed"}
     return {name: sum(getattr(component, field) for component in components) for name, field in names.items()}
 
 
-def _detail(kind: type[D], detail: Detail, owner: str) -> D:
+def _typed_detail(kind: type[D], detail: Detail, owner: str) -> D:
     """Return the details that a method gave, of the right type; without fields if it gave none."""
     if isinstance(detail, kind):
         return detail
@@ -242,5 +242,5 @@ def reason_document(reason: Reason, vocabulary: Vocabulary) -> ReasonDocument:
     return ReasonDocument(reason.code, explain(reason, vocabulary), dict(reason.facts), reason.component)
 
 
-def _probabilities(probabilities: Probabilities | None) -> Shares:
+def _probabilities_json(probabilities: Probabilities | None) -> Shares:
     return NO_ENTRIES if probabilities is None else probabilities.as_json()

@@ -64,14 +64,14 @@ def loss_difference(
     """
     lost = {name: group.refused + group.unread * with_unread for name, group in groups.items()}
     refusals = {name: (lost[name], group.questions - group.failed) for name, group in groups.items()}
-    refused = _largest(refusals, rng, draws, anyway=anyway)
-    failed = _largest({name: (group.failed, group.questions) for name, group in groups.items()}, rng, draws)
+    refused = _draw_gap(refusals, rng, draws, anyway=anyway)
+    failed = _draw_gap({name: (group.failed, group.questions) for name, group in groups.items()}, rng, draws)
     if float((failed > limit).mean()) < confidence:
         return refused
-    return _largest({name: (lost[name] + group.failed, group.questions) for name, group in groups.items()}, rng, draws)
+    return _draw_gap({name: (lost[name] + group.failed, group.questions) for name, group in groups.items()}, rng, draws)
 
 
-def _largest(
+def _draw_gap(
     counts: Mapping[str, tuple[int, int]], rng: np.random.Generator, draws: int, *, anyway: bool = False
 ) -> Floats:
     nonempty = {name: count for name, count in counts.items() if count[1]}
@@ -91,18 +91,18 @@ def may_be_chance(groups: Mapping[str, LostOfGroup]) -> bool:
         (group.refused, group.questions - group.failed) for group in groups.values() if group.questions > group.failed
     ]
     failed = [(group.failed, group.questions) for group in groups.values() if group.questions]
-    return not any(_clearly_apart(counts) for counts in (refused, failed))
+    return not any(_differ_clearly(counts) for counts in (refused, failed))
 
 
-def _clearly_apart(counts: Sequence[tuple[int, int]]) -> bool:
+def _differ_clearly(counts: Sequence[tuple[int, int]]) -> bool:
     if len(counts) < 2:
         return False
     (most_lost, of_most), (least, of_least) = (
         pick(counts, key=lambda count: count[0] / count[1]) for pick in (max, min)
     )
     lost, total = most_lost + least, of_most + of_least
-    could = np.arange(most_lost, min(lost, of_most) + 1)
-    tail = np.exp(_log_comb(of_most, could) + _log_comb(of_least, lost - could) - _log_comb(total, lost)).sum()
+    numbers = np.arange(most_lost, min(lost, of_most) + 1)
+    tail = np.exp(_log_comb(of_most, numbers) + _log_comb(of_least, lost - numbers) - _log_comb(total, lost)).sum()
     pairs = len(counts) * (len(counts) - 1) / 2
     return bool(2 * pairs * tail <= 1 - CHANCE_LEVEL)
 
@@ -138,14 +138,14 @@ def loss_effect(
     """
     if limit is None:
         return ()
-    groups = _groups(by_group)
+    groups = _losses_by_group(by_group)
     most_affected = max(groups, key=lambda name: groups[name].share, default="")
     difference = loss_difference(groups, limit, confidence, rng, draws, anyway=of_no_group > 0)
     refused = HiddenEffect("loss", most_affected, difference, limit, chance=may_be_chance(groups))
     if not any(group.unread for group in groups.values()):
         return (refused,)
-    lost = loss_difference(groups, limit, confidence, rng, draws, anyway=of_no_group > 0, with_unread=True)
-    return (refused, HiddenEffect("loss", most_affected, lost, limit, bound=True))
+    lost_draws = loss_difference(groups, limit, confidence, rng, draws, anyway=of_no_group > 0, with_unread=True)
+    return (refused, HiddenEffect("loss", most_affected, lost_draws, limit, bound=True))
 
 
 def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: float, *, of_no_group: int = 0) -> Lost:
@@ -154,14 +154,14 @@ def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: 
     `limit` is the limit of `loss_effect`; if it is ``None``, the letter need not survive the worst case. `of_no_group`
     is the number of lost replies that belong to no group.
     """
-    groups = _groups(by_group)
+    groups = _losses_by_group(by_group)
     if limit is None or not groups:
         return NOTHING_LOST
     refusals = {name: replace(losses, unread=0) for name, losses in groups.items()}
-    return Lost(step_1, step_2, _facts(groups, of_no_group), _facts(refusals, of_no_group))
+    return Lost(step_1, step_2, _loss_facts(groups, of_no_group), _loss_facts(refusals, of_no_group))
 
 
-def _facts(groups: Mapping[str, LostOfGroup], of_no_group: int) -> Json:
+def _loss_facts(groups: Mapping[str, LostOfGroup], of_no_group: int) -> Json:
     """Return the number of lost replies, and the largest and the smallest share of a group."""
     most_affected, least_affected = (pick(groups, key=lambda name: groups[name].share) for pick in (max, min))
     return {
@@ -178,7 +178,7 @@ def lost_of_no_group(by_group: ByGroup, lost: int) -> int:
     return lost - sum(counts[outcome] for counts in by_group.values() for outcome in LOST)
 
 
-def _groups(by_group: ByGroup) -> dict[str, LostOfGroup]:
+def _losses_by_group(by_group: ByGroup) -> dict[str, LostOfGroup]:
     return {
         name: LostOfGroup(counts.total(), *(counts[outcome] for outcome in LOST)) for name, counts in by_group.items()
     }

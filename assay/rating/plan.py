@@ -102,7 +102,7 @@ def plan_of(method: Method, service: Service, *, seed: int = 0, max_calls: int |
     max_calls : int, optional
         Maximum number of calls of the job; it limits the worst case.
     """
-    price = _price_of_a_question(method, service, seed)
+    price = _question_price(method, service, seed)
     looks = method.planned_looks()
     questions, max_questions = method.expected_probes(), method.most_probes()
     calls, batches = calls_of_first_look(method, service.questions_per_call, seed)
@@ -165,7 +165,7 @@ def calls_of_first_look(method: Method, most_per_call: int, seed: int) -> tuple[
     while session.finding is None and session.asked < expected:
         missing = session.missing
         per_call = questions_in_a_call(missing, most_per_call) if missing else 1
-        groups = Counter(_group(probe.ask) for probe in missing)
+        groups = Counter(_call_group(probe.ask) for probe in missing)
         calls += sum(math.ceil(count / per_call) for count in groups.values())
         batches += 1
         for probe in missing:
@@ -175,7 +175,7 @@ def calls_of_first_look(method: Method, most_per_call: int, seed: int) -> tuple[
     return calls, batches
 
 
-def _group(ask: Ask) -> Hashable:
+def _call_group(ask: Ask) -> Hashable:
     """Return what all questions of a call have in common."""
     return (ask.source, ask.target) if isinstance(ask, Translate) else ask.asks
 
@@ -200,16 +200,16 @@ def _effort(questions: int, calls: int, service: Service, price: float | None, m
     return Effort(questions, calls, None if seconds is None else round(seconds, 1), cost)
 
 
-def _price_of_a_question(method: Method, service: Service, seed: int) -> float | None:
+def _question_price(method: Method, service: Service, seed: int) -> float | None:
     """Return the price of a question by its characters, from the mean length of the first questions."""
     if service.price_per_1000_characters is None:
         return None
     first: Sequence[Any] = next(method.design(generator(seed)), ())
-    lengths = [_characters(probe.ask) for probe in first]
+    lengths = [_count_characters(probe.ask) for probe in first]
     return service.price_per_1000_characters * sum(lengths) / max(1, len(lengths)) / 1000
 
 
-def _characters(ask: Ask) -> int:
+def _count_characters(ask: Ask) -> int:
     """Count the characters that a question sends: of its texts, options, and names and values of a record."""
 
     def count(part: object) -> int:

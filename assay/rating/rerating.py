@@ -105,7 +105,7 @@ def rerate(
     if methodology.version != made_by.version and amended != recorded:
         session = replay(amended, seed, observations, more=True)
     assert session.finding is not None  # noqa: S101  a complete replay ends with a finding
-    rated = replace(methodology.judge(_with_reasons(session.finding, rating)), methodology_version=methodology.version)
+    rated = replace(methodology.judge(_add_reasons(session.finding, rating)), methodology_version=methodology.version)
     rerated = rating_document(
         rated,
         vocabulary=Vocabulary.of(method),
@@ -130,7 +130,7 @@ def rerate(
     )
 
 
-def _with_reasons(finding: Finding, rating: RatingDocument) -> Finding:
+def _add_reasons(finding: Finding, rating: RatingDocument) -> Finding:
     """Add the recorded reasons that depend on the target and not on the experiment."""
     added_reasons = tuple(
         Reason(str(reason.code), reason.facts, reason.component)

@@ -46,7 +46,7 @@ def side_by_side_document(
     for field in ALIKE:
         if len(values := {str(getattr(rating, field)) for rating in ratings}) > 1:
             raise SpecificationError(f"the ratings are of different {field}s: {', '.join(sorted(values))}")
-    columns = [_parts(rating) for rating in ratings]
+    columns = [_parts_by_name(rating) for rating in ratings]
     names = list(dict.fromkeys(name for column in columns for name in column))
     if unknown := [name for name in without if name not in names]:
         raise SpecificationError(f"no rating has a part {', '.join(unknown)}; there are {', '.join(names)}")
@@ -55,7 +55,7 @@ def side_by_side_document(
     return {
         **{field: getattr(ratings[0], field) for field in ALIKE},
         "aggregation": aggregation,
-        "services": [{"id": rating.id, "name": _name(rating)} for rating in ratings],
+        "services": [{"id": rating.id, "name": _service_name(rating)} for rating in ratings],
         "rows": [
             {
                 "part": name,
@@ -64,33 +64,33 @@ def side_by_side_document(
             for name in names
             for parts in [[column.get(name) for column in columns]]
         ],
-        "overall": _overalls(columns, confidences, aggregation),
-        "without": {"parts": sorted(without), "overall": _overalls(included_columns, confidences, aggregation)}
+        "overall": _overall_letters(columns, confidences, aggregation),
+        "without": {"parts": sorted(without), "overall": _overall_letters(included_columns, confidences, aggregation)}
         if without
         else None,
     }
 
 
-def _parts(rating: RatingDocument) -> dict[str, ComponentDocument]:
+def _parts_by_name(rating: RatingDocument) -> dict[str, ComponentDocument]:
     if not rating.components:
-        raise SpecificationError(f"{_name(rating)} is not a complete rating: it has no 'components'")
+        raise SpecificationError(f"{_service_name(rating)} is not a complete rating: it has no 'components'")
     return {part.name or "": part for part in rating.components}
 
 
-def _name(rating: RatingDocument) -> str:
+def _service_name(rating: RatingDocument) -> str:
     return rating.target.name or f"the rating {rating.id or 'without an id'}"
 
 
-def _overalls(
+def _overall_letters(
     columns: Sequence[Mapping[str, ComponentDocument]], confidences: Sequence[float], aggregation: str
 ) -> list[Json | None]:
     return [
-        _overall(list(column.values()), confidence, aggregation)
+        _overall_letter(list(column.values()), confidence, aggregation)
         for column, confidence in zip(columns, confidences, strict=True)
     ]
 
 
-def _overall(parts: Sequence[ComponentDocument], confidence: float, aggregation: str) -> Json | None:
+def _overall_letter(parts: Sequence[ComponentDocument], confidence: float, aggregation: str) -> Json | None:
     """Aggregate the parts: the letter is declared if its joint probability suffices and every part was measured.
 
     With the aggregation ``worst``, BS can be declared although a part is unmeasured: no part could improve on it.
@@ -102,5 +102,5 @@ def _overall(parts: Sequence[ComponentDocument], confidence: float, aggregation:
     combined = worst_probabilities(posteriors) if aggregation == "worst" else vote_probabilities(posteriors)
     letter = combined.likeliest
     settled = len(posteriors) == len(parts) or (aggregation == "worst" and letter is Letter.BS)
-    rests = rests_on_declared(letter, [(part.letter, part.declared) for part in parts], aggregation)
-    return {"letter": letter.value, "declared": settled and rests and combined.of(letter) >= confidence}
+    is_declared = rests_on_declared(letter, [(part.letter, part.declared) for part in parts], aggregation)
+    return {"letter": letter.value, "declared": settled and is_declared and combined.of(letter) >= confidence}

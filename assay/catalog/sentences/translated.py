@@ -44,7 +44,7 @@ def translated_people(attribute: Attribute, language: str) -> Mapping[str, tuple
     nouns = [(noun, gender) for forms in table["people"]["nouns"] for gender, noun in enumerate(forms)]
     return {
         name: tuple(described(noun, words, gender) for noun, gender in nouns)
-        for name, words in _words(attribute, table).items()
+        for name, words in _value_words(attribute, table).items()
     }
 
 
@@ -61,7 +61,7 @@ def translated_mentions(
     elif mention == "name" or attribute.name == "age":  # an age in years would contradict the value
         return {}
     else:  # the words for a person are feminine in these languages
-        words = _words(attribute, table)
+        words = _value_words(attribute, table)
         phrases = {name: described(patterns["person"], word, 1) for name, word in words.items()}
     return {name: tuple(phrase.replace("{age}", str(age)) for age in ages) for name, phrase in phrases.items()}
 
@@ -91,7 +91,7 @@ def described(noun: str, words: str | Sequence[str], gender: int) -> str:
     return noun.replace(_SLOT, words[gender]) if _SLOT in noun else f"{noun} {words[gender]}"
 
 
-def _words(attribute: Attribute, table: Mapping[str, Any]) -> Mapping[str, str | Sequence[str]]:
+def _value_words(attribute: Attribute, table: Mapping[str, Any]) -> Mapping[str, str | Sequence[str]]:
     """Return the adjective or phrase of each value; none if a value has none."""
     words: Mapping[str, str | Sequence[str]] = table["words"].get(attribute.name, {})
     return {name: words[name] for name in attribute.value_names} if set(attribute.value_names) <= words.keys() else {}

@@ -34,14 +34,14 @@ class ChainDraws:
 
 def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> ChainDraws:
     """Multiply the matrices of a chain, draw by draw."""
-    first, *others = services
+    first, *later_services = services
     transitions = draw_transitions(first.table, rng, draws)
-    content = _own_content(first, transitions, rng)
+    content = _draw_content(first, transitions, rng)
     unmeasured = np.zeros(transitions.shape[:2])
-    for service in others:
+    for service in later_services:
         unmeasured += transitions[:, :, -1]
         square = draw_square(service, rng, draws)
-        content = _carried(transitions, content, square, _own_content(service, square[:, : len(service.rows)], rng))
+        content = _carry_over(transitions, content, square, _draw_content(service, square[:, : len(service.rows)], rng))
         transitions = transitions @ square
     return ChainDraws(transitions, content, np.minimum(unmeasured, 1.0))
 
@@ -58,11 +58,11 @@ def draw_square(service: TransitionEvidence, rng: np.random.Generator, draws: in
     return draw_transitions(np.vstack([service.table, np.zeros(len(service.outputs), dtype=np.int64)]), rng, draws)
 
 
-def _own_content(service: TransitionEvidence, transitions: Floats, rng: np.random.Generator) -> Floats | None:
+def _draw_content(service: TransitionEvidence, transitions: Floats, rng: np.random.Generator) -> Floats | None:
     return draw_excess_concordance(service.equal, service.pairs, transitions, rng)
 
 
-def _carried(before: Floats, content: Floats | None, after: Floats, own_concordance: Floats | None) -> Floats | None:
+def _carry_over(before: Floats, content: Floats | None, after: Floats, own_concordance: Floats | None) -> Floats | None:
     """Excess concordance of a service called on the outputs of a chain; shape (draws,).
 
     Two sentences with the same content and two values leave the chain with one value or with two. With
@@ -83,8 +83,8 @@ def _carried(before: Floats, content: Floats | None, after: Floats, own_concorda
     if content is None or own_concordance is None:
         return None
     square = before @ after
-    alike = after @ after.transpose(0, 2, 1)  # element (i, j): probability that the values i and j get the same answer
-    alike = np.clip(alike + own_concordance[:, None, None], 0.0, 1.0)
+    equal = after @ after.transpose(0, 2, 1)  # element (i, j): probability that the values i and j get the same answer
+    equal = np.clip(equal + own_concordance[:, None, None], 0.0, 1.0)
     pairs = list(combinations(range(before.shape[1]), 2))
     excess = np.zeros(len(before))
     for a, b in pairs:
@@ -92,7 +92,7 @@ def _carried(before: Floats, content: Floats | None, after: Floats, own_concorda
         one_value = np.einsum("dii->d", joint)
         two_values = 1.0 - one_value
         merged = np.clip(one_value + content, 0.0, 1.0)
-        answered_alike = np.einsum("dij,dij->d", joint, alike) - np.einsum("dii,dii->d", joint, alike)
+        answered_alike = np.einsum("dij,dij->d", joint, equal) - np.einsum("dii,dii->d", joint, equal)
         remaining = np.divide(1.0 - merged, two_values, out=np.zeros_like(merged), where=two_values > 0)
         by_chance = np.einsum("dv,dv->d", square[:, a], square[:, b])
         excess += merged + remaining * answered_alike - by_chance
@@ -118,7 +118,7 @@ class Way:
 
 def share_matched(services: Sequence[TransitionEvidence]) -> float:
     """Return the share of the first service's sentences whose path through the chain was recorded, in [0, 1]."""
-    ways = Counter(way for stages in _contents(services) for way in _ways(stages))
+    ways = Counter(way for stages in _answers_by_content(services) for way in _recorded_ways(stages))
     total = ways.total()
     return sum(count * sum(way.arrived) for way, count in ways.items()) / total if total else 0.0
 
@@ -132,11 +132,11 @@ def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Gene
     """
     rows, outputs = services[0].table.shape
     matrices = [draw_square(service, rng, draws) for service in services[1:]]
-    onwards, visits = _onwards(matrices)
-    contents = _contents(services)
+    onwards, visits = _later_products(matrices)
+    contents = _answers_by_content(services)
     summed = rng.gamma(1 / outputs, size=(draws, rows, outputs))
     unmeasured = np.zeros((draws, rows))
-    for way, count in Counter(way for stages in contents for way in _ways(stages)).items():
+    for way, count in Counter(way for stages in contents for way in _recorded_ways(stages)).items():
         weight = rng.gamma(count, size=draws)
         ends: Floats = np.broadcast_to(np.array(way.arrived), (draws, outputs))
         for missing, onward, visit in zip(way.lost, onwards, visits, strict=True):
@@ -149,12 +149,12 @@ def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Gene
     return ChainDraws(transitions, _content(contents, matrices, transitions, rng), np.minimum(unmeasured / square, 1.0))
 
 
-def _contents(services: Sequence[TransitionEvidence]) -> list[tuple[Answers, ...]]:
+def _answers_by_content(services: Sequence[TransitionEvidence]) -> list[tuple[Answers, ...]]:
     """For each content that the first service was asked about, return the answers of every service."""
-    return [tuple(_answers(service, content) for service in services) for content in services[0].contents]
+    return [tuple(_answers_by_row(service, content) for service in services) for content in services[0].contents]
 
 
-def _answers(service: TransitionEvidence, content: str) -> Answers:
+def _answers_by_row(service: TransitionEvidence, content: str) -> Answers:
     """Return the answers of a service to a content, by the output of the service before it."""
     rows = service.contents.get(content, {})
     return tuple(_shares(rows.get(row, {}), service.outputs) for row in service.outputs)
@@ -165,21 +165,21 @@ def _shares(counts: Mapping[str, int], outputs: Sequence[str]) -> tuple[float, .
     return tuple(counts.get(output, 0) / total for output in outputs) if total else None
 
 
-def _ways(stages: tuple[Answers, ...]) -> Iterator[Way]:
+def _recorded_ways(stages: tuple[Answers, ...]) -> Iterator[Way]:
     """Yield the recorded path of every sentence with this content."""
-    first, *others = stages
+    first, *later_stages = stages
     for row, shares in enumerate(first):
         if shares is None:
             continue
-        arrived, missing = np.array(shares), []
-        for stage in others:
+        stage_shares, missing = np.array(shares), []
+        for stage in later_stages:
             is_known = np.array([answer is not None for answer in stage])
-            missing.append(tuple(np.where(is_known, 0.0, arrived).tolist()))
-            arrived = arrived @ _filled(stage, np.zeros((len(stage), len(stage))))
-        yield Way(row, tuple(arrived.tolist()), tuple(missing))
+            missing.append(tuple(np.where(is_known, 0.0, stage_shares).tolist()))
+            stage_shares = stage_shares @ _fill_matrix(stage, np.zeros((len(stage), len(stage))))
+        yield Way(row, tuple(stage_shares.tolist()), tuple(missing))
 
 
-def _onwards(matrices: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
+def _later_products(matrices: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
     """Return the product of the matrices from each later service on.
 
     Returns
@@ -206,15 +206,15 @@ def _content(
     expected = [matrix.mean(axis=0) for matrix in matrices]
     equal, by_rows = 0.0, Counter[tuple[int, int]]()
     for (first, *others), count in Counter(contents).items():
-        filled = [_filled(stage, matrix) for stage, matrix in zip(others, expected, strict=True)]
+        filled = [_fill_matrix(stage, matrix) for stage, matrix in zip(others, expected, strict=True)]
         for (a, first_values), (b, second_values) in combinations(enumerate(first), 2):
             if first_values is not None and second_values is not None:
-                equal += count * _answered_alike(np.array(first_values), np.array(second_values), filled)
+                equal += count * _chance_of_equal(np.array(first_values), np.array(second_values), filled)
                 by_rows[a, b] += count
     return draw_excess_concordance(round(equal), by_rows.total(), transitions, rng, by_rows or None)
 
 
-def _filled(answers: Answers, matrix: Floats) -> Floats:
+def _fill_matrix(answers: Answers, matrix: Floats) -> Floats:
     """Return a copy of `matrix` in which the recorded answers to one content replace their rows."""
     filled = matrix.copy()
     for row, shares in enumerate(answers):
@@ -223,7 +223,7 @@ def _filled(answers: Answers, matrix: Floats) -> Floats:
     return filled
 
 
-def _answered_alike(first: Floats, second: Floats, stages: Sequence[Floats]) -> float:
+def _chance_of_equal(first: Floats, second: Floats, stages: Sequence[Floats]) -> float:
     """Return the probability that two sentences of one content get equal outputs; once equal, they stay equal."""
     joint = np.outer(first, second)
     for stage in stages:

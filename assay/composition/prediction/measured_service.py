@@ -70,8 +70,8 @@ class TransitionEvidence:
                 f"only a service that returns the values that it is sent can be in a chain: the outputs must be "
                 f"{', '.join(self.rows)} and one residual, not {', '.join(self.outputs)}"
             )
-        counted = np.asarray(self.counts)
-        if counted.shape != (len(self.rows), len(self.outputs)) or counted.dtype.kind not in "iu" or counted.min() < 0:
+        table = np.asarray(self.counts)
+        if table.shape != (len(self.rows), len(self.outputs)) or table.dtype.kind not in "iu" or table.min() < 0:
             raise OutOfBounds(
                 f"the counts must be {len(self.rows)} rows of {len(self.outputs)} whole numbers, not {self.counts}"
             )
@@ -84,8 +84,8 @@ class TransitionEvidence:
     @property
     def residual_share(self) -> float:
         """Share of the outputs that name no value; 0 if nothing was counted."""
-        counted = self.table
-        return float(counted[:, -1].sum() / max(1, counted.sum()))
+        table = self.table
+        return float(table[:, -1].sum() / max(1, table.sum()))
 
 
 def read_evidence(rating: RatingDocument) -> tuple[TransitionEvidence, ...]:
@@ -102,7 +102,7 @@ def read_evidence(rating: RatingDocument) -> tuple[TransitionEvidence, ...]:
     complete = blocks.unbiased and blocks.biased and all(component.transitions for component in measured)
     if rating.method != METHOD or not complete or rating.delta is None or rating.confidence is None:
         return ()
-    return tuple(_of_component(component, blocks, rating.delta, rating.confidence) for component in measured)
+    return tuple(_evidence_of(component, blocks, rating.delta, rating.confidence) for component in measured)
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class _Blocks:
     biased: tuple[Shares, ...] = ()
 
 
-def _of_component(component: ComponentDocument, blocks: _Blocks, delta: float, confidence: float) -> TransitionEvidence:
+def _evidence_of(component: ComponentDocument, blocks: _Blocks, delta: float, confidence: float) -> TransitionEvidence:
     transitions = component.transitions
     rows = tuple(sorted(transitions))  # sorted, because a database may have reordered the keys of the JSON object
     outputs = (*rows, *sorted(set(transitions[rows[0]]) - set(rows)))
@@ -175,11 +175,11 @@ def read_contents(observations: Iterable[Observation], component: str, attribute
     counts: Counts = {}
     for name, out in outward.items():
         if name in returned:
-            _count(counts, out, returned[name], attribute)
+            _count_sentences(counts, out, returned[name], attribute)
     return counts
 
 
-def _count(by_content: Counts, out: Observation, back: Observation, attribute: Attribute) -> None:
+def _count_sentences(by_content: Counts, out: Observation, back: Observation, attribute: Attribute) -> None:
     question = out.probe.ask
     if not isinstance(question, Translate) or read_hop(question.text, out.reply):
         return
@@ -188,11 +188,11 @@ def _count(by_content: Counts, out: Observation, back: Observation, attribute: A
     sentences = split_sentences(question.text)
     outputs = read_text(str(back.reply.value), len(sentences), attribute).values or ()
     for sentence, output in zip(sentences, outputs, strict=bool(outputs)):
-        counts = by_content.setdefault(_content_of(sentence, attribute), {}).setdefault(attribute.read(sentence), {})
+        counts = by_content.setdefault(_blank_values(sentence, attribute), {}).setdefault(attribute.read(sentence), {})
         counts[output] = counts.get(output, 0) + 1
 
 
-def _content_of(sentence: str, attribute: Attribute) -> str:
+def _blank_values(sentence: str, attribute: Attribute) -> str:
     """Replace each word that names a value by ``_``, and write the other words in lower case."""
     return _WORD.sub(
         lambda word: "_" if attribute.read(word[0]) != attribute.residual else word[0].casefold(), sentence

@@ -101,12 +101,12 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
     evidence = Evidence(effects.step_1, effects.step_2, content, hidden)
     probabilities = letter_probabilities(evidence, first.delta, first.content_delta)
     letter = probabilities.likeliest
-    assured = _assured(letter, evidence, chained, first)
+    assured = _assured_probability(letter, evidence, chained, first)
     intervals = step_intervals(effects, chained.transitions, first.unbiased, first.biased, observed=_reached(services))
     return Prediction(
         names=tuple(service.name for service in services),
-        transitions=_named(chained, first),
-        outputs=_expected(chained.transitions, first),
+        transitions=_name_transitions(chained, first),
+        outputs=_expected_outputs(chained.transitions, first),
         effects=intervals if content is None else {**intervals, "content": interval_of(content)},
         probabilities=probabilities,
         letter=letter,
@@ -115,7 +115,7 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
         basis=basis,
         matched=matched,
         residual=tuple(service.residual_share for service in services[:-1]),
-        differing=_differing(services),
+        differing=_differing_settings(services),
         hidden=hidden,
     )
 
@@ -128,7 +128,7 @@ def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, dr
     sum of squares, because two services seldom change the same frames. Of effects of kind ``content`` the smallest
     counts: a composite follows content only if every service does. Draws are normal, with each effect's 95 % interval.
     """
-    added: dict[tuple[str, str], Floats] = {}
+    totals: dict[tuple[str, str], Floats] = {}
     limits: dict[tuple[str, str], float | None] = {}
     for hidden in (effect for service in services for effect in service.hidden):
         key, effect = (str(hidden.kind), str(hidden.name)), hidden.effect
@@ -137,13 +137,13 @@ def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, dr
         error = (effect.high - effect.low) / (2 * NORMAL_95)
         samples = np.maximum(0.0, effect.estimate + error * rng.standard_normal(draws))
         if key[0] == "content":
-            added[key] = np.minimum(added.get(key, samples), samples)
+            totals[key] = np.minimum(totals.get(key, samples), samples)
         elif key[1].startswith("a typical"):
-            added[key] = np.hypot(added.get(key, 0.0), samples)
+            totals[key] = np.hypot(totals.get(key, 0.0), samples)
         else:
-            added[key] = added.get(key, np.zeros(draws)) + samples
+            totals[key] = totals.get(key, np.zeros(draws)) + samples
         limits.setdefault(key, hidden.limit)
-    return tuple(HiddenEffect(*key, samples, limits[key], bound=True) for key, samples in added.items())
+    return tuple(HiddenEffect(*key, samples, limits[key], bound=True) for key, samples in totals.items())
 
 
 def _reached(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
@@ -207,7 +207,7 @@ def check_links(services: Sequence[TransitionEvidence]) -> None:
             )
 
 
-def _assured(letter: Letter, evidence: Evidence, chained: ChainDraws, first: TransitionEvidence) -> float:
+def _assured_probability(letter: Letter, evidence: Evidence, chained: ChainDraws, first: TransitionEvidence) -> float:
     """Return the probability of a letter if the unmeasured outputs are the least favourable to it.
 
     If the answers to a share of the texts change, a total variation distance changes by at most that
@@ -227,12 +227,12 @@ def _shift_effects(evidence: Evidence, by_1: Floats, by_2: Floats) -> Evidence:
     return replace(evidence, step_1=evidence.step_1 + by_1, step_2=evidence.step_2 + by_2, content=content)
 
 
-def _named(chained: ChainDraws, first: TransitionEvidence) -> dict[str, dict[str, float]]:
+def _name_transitions(chained: ChainDraws, first: TransitionEvidence) -> dict[str, dict[str, float]]:
     mean = chained.transitions.mean(axis=0)
     return {row: dict(zip(first.outputs, mean[i].tolist(), strict=True)) for i, row in enumerate(first.rows)}
 
 
-def _expected(transitions: Floats, first: TransitionEvidence) -> dict[str, dict[str, float]]:
+def _expected_outputs(transitions: Floats, first: TransitionEvidence) -> dict[str, dict[str, float]]:
     """Return the expected shares of the outputs for each data block, by its name (``U`` unbiased, ``B1`` … biased)."""
     names = ["U"] if len(first.unbiased) == 1 else [f"U{index + 1}" for index in range(len(first.unbiased))]
     names += [f"B{index + 1}" for index in range(len(first.biased))]
@@ -240,6 +240,6 @@ def _expected(transitions: Floats, first: TransitionEvidence) -> dict[str, dict[
     return {name: dict(zip(first.outputs, row.tolist(), strict=True)) for name, row in zip(names, mean, strict=True)}
 
 
-def _differing(services: Sequence[TransitionEvidence]) -> tuple[str, ...]:
+def _differing_settings(services: Sequence[TransitionEvidence]) -> tuple[str, ...]:
     settings = ("delta", "confidence", "content_delta", "unbiased", "biased")
     return tuple(name for name in settings if len({getattr(service, name) for service in services}) > 1)

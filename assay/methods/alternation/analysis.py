@@ -64,9 +64,9 @@ def judge_answers(task: Judged, tolerance: Tolerance, rng: np.random.Generator) 
     task.repeated_answers.complete_top_labels()
     complete = task.whole
     labels: dict[str, str | None] = (
-        {"output": None} if answers.numbers else {label: label for label in _labels(answers, task.rules.labels)}
+        {"output": None} if answers.numbers else {label: label for label in _judged_labels(answers, task.rules.labels)}
     )
-    detail = _common(answers, complete, task.not_within)
+    detail = _common_detail(answers, complete, task.not_within)
     if not labels or not complete or too_few(answers, len(complete)):
         measurement = Measurement("output", answers.counts, tolerance, detail)
         refused = refused_group(task, measurement, tolerance, rng)
@@ -101,8 +101,8 @@ def _judge_output(
         scales = scales_of(table, task.rules.scale, probabilities=not task.answers.numbers)
     except EvidenceError as error:
         return measurement.impossible(error)
-    many = task.rules.most_weights is not None and outputs * math.comb(table.shape[1], 2) > MOST_PAIRS
-    draws = DRAWS // 2 if many else DRAWS
+    has_many_pairs = task.rules.most_weights is not None and outputs * math.comb(table.shape[1], 2) > MOST_PAIRS
+    draws = DRAWS // 2 if has_many_pairs else DRAWS
     first, *alternatives = (
         _Output(name, on_scale(table, scale), task, scale, label, everything, task.letter_only, outputs, draws)
         for scale in scales
@@ -111,11 +111,11 @@ def _judge_output(
     if task.letter_only and not component.declared:  # other scales can only withdraw a declared letter
         return component
     letter_only_outputs = [replace(output, letter_only=True, draws=draws // 2) for output in alternatives]
-    others = [output.judge(tolerance, detail, rng.spawn(1)[0]) for output in letter_only_outputs]
-    return component if len(scales) == 1 else _on_all_scales(component, others, scales)
+    variants = [output.judge(tolerance, detail, rng.spawn(1)[0]) for output in letter_only_outputs]
+    return component if len(scales) == 1 else _add_scale_letters(component, variants, scales)
 
 
-def _on_all_scales(component: Component, others: Sequence[Component], scales: Sequence[Scale]) -> Component:
+def _add_scale_letters(component: Component, others: Sequence[Component], scales: Sequence[Scale]) -> Component:
     """Add the letters on the other scales to a component; if two declared letters differ, none is declared."""
     rows = tuple(
         parts.ScaleDocument(scale, variant.letter, variant.declared)
@@ -155,14 +155,14 @@ class _Output:
         try:
             profiles = Profiles(self.table, task.answers.values, task.clusters, task.rules.most_weights)
             pairs = paired_draws(profiles, first, self.draws)
-            gaps = {"step_1": np.stack(list(pairs.values()), axis=1), "step_2": self._gaps(profiles, second)}
+            gaps = {"step_1": np.stack(list(pairs.values()), axis=1), "step_2": self._draw_group_gaps(profiles, second)}
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, profiles.scale))
             noise = task.rules.most_weights is not None and may_be_chance(gaps["step_1"], NO_FALSE_STRATUM)
-            hidden = self._hidden(profiles, pairs, tolerance, rng.spawn(1)[0], noise=noise)
+            hidden = self._draw_hidden(profiles, pairs, tolerance, rng.spawn(1)[0], noise=noise)
         except EvidenceError as error:
             return measurement.impossible(error)
-        published, tests = self._published()
-        measurement = replace(measurement, tolerance=tolerance, published=published, units=_units(task.cases))
+        published, tests = self._published_letter()
+        measurement = replace(measurement, tolerance=tolerance, published=published, units=_count_units(task.cases))
         worst = max(pairs, key=lambda pair: abs(float(pairs[pair].mean())))
         leverage = Leverage(profiles, task.cases, worst)
         measurement.detail = replace(
@@ -172,12 +172,12 @@ class _Output:
             means=dict(zip(profiles.values, self.table.mean(axis=0).tolist(), strict=True)),
             estimand=like_those_asked(profiles.clusters),
             clusters={kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()},
-            pairs=tuple(self._pair(a, b, pairs[a, b], profiles) for a, b in pairs),
+            pairs=tuple(self._pair_document(a, b, pairs[a, b], profiles) for a, b in pairs),
         )
         if not self.letter_only:
             divergence = self._divergences(profiles.clusters, third)
             measurement.detail = replace(
-                self._as_given(measurement.detail, third),
+                self._add_groups(measurement.detail, third),
                 divergence=divergence,
                 leverage=leverage.document(),
                 hidden=hidden_documents(hidden),
@@ -187,7 +187,7 @@ class _Output:
         carrier = leverage.carrier()
         largest = {
             step: np.abs(step_draws).max(axis=1)
-            for step, step_draws in self._fitted(gaps, tolerance, rng.spawn(1)[0]).items()
+            for step, step_draws in self._fit_gaps(gaps, tolerance, rng.spawn(1)[0]).items()
         }
         evidence = Evidence(
             largest["step_1"],
@@ -199,17 +199,17 @@ class _Output:
         )
         component = measurement.conclude(
             evidence,
-            lambda letter: self._why(letter, profiles, worst, evidence.step_2, carrier),
+            lambda letter: self._reason_for(letter, profiles, worst, evidence.step_2, carrier),
             {name: largest_interval(samples) for name, samples in gaps.items()},
-            lost=self._lost(profiles),
+            lost=self._lost_changes(profiles),
         )
-        reasons = [self._counted(reason) for reason in component.reasons]
+        reasons = [self._add_label_changes(reason) for reason in component.reasons]
         if carrier is not None and component.letter is not Letter.BS:  # for BS, the main reason names the cluster
             reasons.append(Reason("carried-by-one", carrier.facts, self.name))
         reasons += names_reason(self.changes, hidden, profiles.scale, self.name)
         return replace(component, reasons=tuple(reasons))
 
-    def _counted(self, reason: Reason) -> Reason:
+    def _add_label_changes(self, reason: Reason) -> Reason:
         """Add the counted change of labels to the reason about single cases, whose effect is an estimate."""
         if reason.code != HIDDEN["individual"] or not self.bare:
             return reason
@@ -217,7 +217,7 @@ class _Output:
         counts = {"changed": max(row.changed or 0 for row in of_pairs), "of": len(self.table)}
         return replace(reason, facts={**reason.facts, **counts})
 
-    def _published(self) -> tuple[Mapping[str, str | None], Json]:
+    def _published_letter(self) -> tuple[Mapping[str, str | None], Json]:
         """Return the letter of the published rule, and its tests; empty if it is not requested."""
         rules = self.task.rules
         if rules.alpha is None or self.letter_only:
@@ -227,7 +227,9 @@ class _Output:
         return kolmogorov_smirnov_letter(blocks, rules.alpha, rules.join)
 
     # -------------------------------------------------------------------- effects
-    def _fitted(self, gaps: Mapping[str, Floats], tolerance: Tolerance, rng: np.random.Generator) -> dict[str, Floats]:
+    def _fit_gaps(
+        self, gaps: Mapping[str, Floats], tolerance: Tolerance, rng: np.random.Generator
+    ) -> dict[str, Floats]:
         """Fit the differences between several values together, with strata; not the step-2 gaps of sentences."""
         limits = {"step_1": tolerance.of_step_1, "step_2": tolerance.delta}
         if self.task.rules.most_weights is None:
@@ -235,7 +237,7 @@ class _Output:
         fits = ("step_1",) if self.task.groups is None else ("step_1", "step_2")
         return {**gaps, **{step: fitted_together(gaps[step], limits[step], rng) for step in fits}}
 
-    def _gaps(self, profiles: Profiles, rng: np.random.Generator) -> Floats:
+    def _draw_group_gaps(self, profiles: Profiles, rng: np.random.Generator) -> Floats:
         """Draw the gaps between groups with tied content: sentences tied by `tie`, records by original value."""
         groups = self.task.groups
         if groups is not None:
@@ -247,7 +249,7 @@ class _Output:
         places = [sides.index(str(case.side)) for case in self.task.cases]
         return tied_draws(profiles, places, self.task.rules.tie, rng, self.draws)
 
-    def _hidden(
+    def _draw_hidden(
         self,
         profiles: Profiles,
         pairs: Mapping[tuple[str, str], Floats],
@@ -275,9 +277,9 @@ class _Output:
             hidden += (HiddenEffect("stratum", name, samples, limit, bound=may_be_chance(gaps, NO_FALSE_STRATUM)),)
         if rules.delta_individual is None:
             return hidden
-        return (*hidden, *self._individual(profiles, pairs, rules.delta_individual, rng, noise=noise))
+        return (*hidden, *self._draw_individual(profiles, pairs, rules.delta_individual, rng, noise=noise))
 
-    def _individual(
+    def _draw_individual(
         self,
         profiles: Profiles,
         pairs: Mapping[tuple[str, str], Floats],
@@ -294,7 +296,7 @@ class _Output:
             limit *= math.sqrt(LABELS_CHANGED) / USUAL_LIMIT
             cases = SingleCases.of_labels(*task.label_numbers, profiles.clusters, profiles.most_weights)
         else:
-            cases = SingleCases.of_numbers(profiles, self._repeats())
+            cases = SingleCases.of_numbers(profiles, self._repeated_outputs())
         if task.groups is not None:
             effects: tuple[HiddenEffect, ...] = (item_effect(cases, limit, rng, self.draws),)
         else:
@@ -325,14 +327,14 @@ class _Output:
         if self.bare:
             labels, repeats = task.label_numbers
             return changes(labels, task.answers.values, repeats, task.cells[0], labels=True)
-        return changes(self.table, task.answers.values, self._repeats(), task.cells[0], labels=False)
+        return changes(self.table, task.answers.values, self._repeated_outputs(), task.cells[0], labels=False)
 
     @cached_property
     def bare(self) -> bool:
         """Whether the answers are labels without scores."""
         return not self.task.answers.numbers and bool(np.isin(self.table, (0.0, 1.0)).all())
 
-    def _repeats(self) -> Floats | None:
+    def _repeated_outputs(self) -> Floats | None:
         """Return the outputs of the profiles that were asked several times, shape (items, values, times)."""
         if self.scale == "rank" or not self.task.repeated:
             return None
@@ -341,7 +343,7 @@ class _Output:
         outputs = outputs[np.isfinite(outputs).all(axis=(1, 2))]
         return outputs if len(outputs) else None
 
-    def _lost(self, profiles: Profiles) -> Lost:
+    def _lost_changes(self, profiles: Profiles) -> Lost:
         """Return the largest change that lost replies could make, if they lay at the ends of the range of outputs."""
         share = 1 - len(self.task.cases) / len(self.task.answers.cases)
         low, high = (
@@ -356,7 +358,7 @@ class _Output:
         )
 
     # -------------------------------------------------------------------- details beside the letter
-    def _pair(self, a: str, b: str, samples: Floats, profiles: Profiles) -> parts.PairDocument:
+    def _pair_document(self, a: str, b: str, samples: Floats, profiles: Profiles) -> parts.PairDocument:
         first, second = (self.table[:, profiles.values.index(name)] for name in (a, b))
         difference = second - first
         return parts.PairDocument(
@@ -378,8 +380,8 @@ class _Output:
         pairs = list(combinations(range(len(self.task.answers.values)), 2))
         means = self.table.mean(axis=0)
         if self.task.rules.most_weights is not None:
-            apart = np.array([abs(means[b] - means[a]) for a, b in pairs])
-            furthest_pairs = furthest(apart, max(1, MOST_TESTED // self.outputs))
+            distances = np.array([abs(means[b] - means[a]) for a, b in pairs])
+            furthest_pairs = furthest(distances, max(1, MOST_TESTED // self.outputs))
             pairs = [pairs[index] for index in furthest_pairs.tolist()]
         for a, b in sorted((*pairs, *((b, a) for a, b in pairs))):
             x, y = self.table[:, a], self.table[:, b]
@@ -397,7 +399,7 @@ class _Output:
             )
         return tuple(rows)
 
-    def _as_given(self, detail: parts.AlternationComponent, rng: np.random.Generator) -> parts.AlternationComponent:
+    def _add_groups(self, detail: parts.AlternationComponent, rng: np.random.Generator) -> parts.AlternationComponent:
         """Add the sizes, means and disparate impact of the groups, each record with its original value."""
         if not self.task.answers.numbers:
             detail = replace(detail, labels=self.task.label_changes)
@@ -425,7 +427,7 @@ class _Output:
         return replace(detail, disparate_impact=impact)
 
     # -------------------------------------------------------------------- reasons
-    def _why(
+    def _reason_for(
         self,
         letter: Letter,
         profiles: Profiles,
@@ -451,13 +453,13 @@ class _Output:
         return Reason(code, facts, self.name)
 
 
-def _units(cases: Sequence[Case]) -> tuple[Units, ...]:
+def _count_units(cases: Sequence[Case]) -> tuple[Units, ...]:
     """Count the independent units: different records, or sentences."""
     kind = "sentence" if cases[0].original is None else "different record"
     return (Units(kind, len({case.given for case in cases}), LEAST_PROFILES),)
 
 
-def _labels(answers: Answers, requested: Sequence[str]) -> tuple[str, ...]:
+def _judged_labels(answers: Answers, requested: Sequence[str]) -> tuple[str, ...]:
     """Return the labels to judge."""
     returned = sorted({label for scores in answers.replies.values() for label in scores})
     if requested:
@@ -465,7 +467,7 @@ def _labels(answers: Answers, requested: Sequence[str]) -> tuple[str, ...]:
     return tuple(returned[1:] if len(returned) == 2 else returned)
 
 
-def _common(answers: Answers, complete: Sequence[int], not_within: Sequence[str]) -> parts.AlternationComponent:
+def _common_detail(answers: Answers, complete: Sequence[int], not_within: Sequence[str]) -> parts.AlternationComponent:
     return parts.AlternationComponent(
         values=tuple(answers.values),
         profiles=ProfilesDocument(len(answers.cases), len(complete)),
@@ -473,7 +475,7 @@ def _common(answers: Answers, complete: Sequence[int], not_within: Sequence[str]
         unusable_why=dict(answers.unusable_why),
         unasked=answers.unasked,
         examples=tuple(
-            parts.AnsweredExample(_spoken(answers.cases[index].given[0]), returned=_spoken(answers.replies[index, 0]))
+            parts.AnsweredExample(_text_of(answers.cases[index].given[0]), returned=_text_of(answers.replies[index, 0]))
             for index in complete[:3]
         ),
         not_within=tuple(not_within) or NO_ITEMS,
@@ -487,7 +489,7 @@ def _kl_interval(first: Floats, second: Floats) -> EffectDocument:
         return EffectDocument(why=str(error))
 
 
-def _spoken(content: Any) -> str:
+def _text_of(content: Any) -> str:
     """Format a profile or an answer for people: a record by its columns, scores by their labels."""
     if isinstance(content, Mapping):
         return ", ".join(f"{label} {score:.4g}" for label, score in content.items())

@@ -113,9 +113,9 @@ def record_outcomes(answers: Answers, by: str, reading: Reading, rng: np.random.
     if labels and label not in labels:
         label_names = ", ".join(map(repr, sorted(labels)[:8]))
         return replace(document, why=f"no answer has the label {reading.favourable!r}; labels: {label_names}")
-    table = _counted(answers, reading, label)
+    table = _count_records(answers, reading, label)
     grouping = grouping_of(table, (GROUP,))
-    favourable, truth = (_numbers(table, name) for name in (DECISION, TRUTH))
+    favourable, truth = (_numeric_column(table, name) for name in (DECISION, TRUTH))
     rngs = rng.spawn(5)
     result = outcome_table(table, grouping, Outcomes(favourable, truth, None), {}, 0.95, rngs[0])
     families = {
@@ -136,18 +136,18 @@ def record_outcomes(answers: Answers, by: str, reading: Reading, rng: np.random.
         even_flagged=result.even_flagged,
         gaps=gaps,
         tolerance=TOLERANCE,
-        unequal=_unequal(gaps["tpr"], gaps["fpr"]),
+        unequal=_is_unequal(gaps["tpr"], gaps["fpr"]),
     )
 
 
-def _unequal(*gaps: EffectDocument) -> bool | None:
+def _is_unequal(*gaps: EffectDocument) -> bool | None:
     """Return whether a gap is surely beyond the tolerance, or all are surely within it; ``None`` if neither."""
     if any(gap.low is not None and gap.low > TOLERANCE for gap in gaps):
         return True
     return False if all(gap.high is not None and gap.high <= TOLERANCE for gap in gaps) else None
 
 
-def _counted(answers: Answers, reading: Reading, label: str) -> DecisionTable:
+def _count_records(answers: Answers, reading: Reading, label: str) -> DecisionTable:
     """Count the records by group, decision and truth."""
     cases = answers.cases
     originals = np.array([case.original or 0 for case in cases], dtype=np.int64)
@@ -166,7 +166,7 @@ def _counted(answers: Answers, reading: Reading, label: str) -> DecisionTable:
     return DecisionTable.counted("", columns, clusters=clusters)
 
 
-def _numbers(table: DecisionTable, name: str) -> Floats:
+def _numeric_column(table: DecisionTable, name: str) -> Floats:
     """Return the codes of a column as numbers, NaN where they are unknown."""
     codes = np.array(table.column(name).codes, dtype=float)
     return np.where(codes == UNKNOWN, np.nan, codes)

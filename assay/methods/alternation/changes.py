@@ -46,34 +46,34 @@ def changes(
         One for each comparison that was made.
     """
     pairs = list(combinations(range(len(values)), 2))
-    apart = [outputs[:, b] - outputs[:, a] for a, b in pairs]
-    a, b = pairs[int(np.argmax([np.mean(part != 0) if labels else np.mean(part**2) for part in apart]))]
-    swapped = _total(SWAPPED, [_differences(outputs[:, [a, b]])], labels=labels)
+    differences = [outputs[:, b] - outputs[:, a] for a, b in pairs]
+    a, b = pairs[int(np.argmax([np.mean(part != 0) if labels else np.mean(part**2) for part in differences]))]
+    swapped = _change_document(SWAPPED, [_paired_differences(outputs[:, [a, b]])], labels=labels)
     rows = [replace(swapped, from_=values[a], to=values[b])]
     if repeats is not None:
         questions = repeats[:, [a, b]].reshape(-1, repeats.shape[2])
-        again = _total(ASKED_AGAIN, [_differences(questions)], labels=labels)
-        rows.append(replace(again, error=_error(questions, labels=labels)))
+        again = _change_document(ASKED_AGAIN, [_paired_differences(questions)], labels=labels)
+        rows.append(replace(again, error=_standard_error(questions, labels=labels)))
     order = np.argsort(cells, kind="stable")
     of_cell = np.split(order, np.flatnonzero(np.diff(cells[order])) + 1)
     groups = [outputs[places, value] for places in of_cell for value in (a, b)]
-    rows.append(_total(ANOTHER_PERSON, [_differences(group[None]) for group in groups], labels=labels))
+    rows.append(_change_document(ANOTHER_PERSON, [_paired_differences(group[None]) for group in groups], labels=labels))
     return tuple(row for row in rows if row.of)
 
 
-def _differences(answers: Answers) -> Floats:
+def _paired_differences(answers: Answers) -> Floats:
     """Return the differences of every two answers of each row."""
     first, second = np.triu_indices(answers.shape[1], 1)
     return np.asarray(answers[:, second] - answers[:, first]).ravel()
 
 
-def _error(answers: Answers, *, labels: bool) -> float:
-    squares = _differences(answers).reshape(len(answers), -1)
+def _standard_error(answers: Answers, *, labels: bool) -> float:
+    squares = _paired_differences(answers).reshape(len(answers), -1)
     of_question = ((squares != 0) if labels else squares**2).mean(axis=1)
     return float(of_question.std() / math.sqrt(len(answers)))
 
 
-def _total(comparison: str, differences: Sequence[Floats], *, labels: bool) -> ChangeDocument:
+def _change_document(comparison: str, differences: Sequence[Floats], *, labels: bool) -> ChangeDocument:
     pooled = np.concatenate(differences)
     size = math.sqrt(float((pooled**2).mean())) if len(pooled) else 0.0
     return ChangeDocument(comparison, int(np.count_nonzero(pooled)), len(pooled), None if labels else size)
@@ -92,7 +92,7 @@ def names_reason(
     if ANOTHER_PERSON not in row_by_comparison or not singles:
         return ()
     swapped, repeated, person = (
-        _share(row_by_comparison.get(comparison), unit) for comparison in (SWAPPED, ASKED_AGAIN, ANOTHER_PERSON)
+        _changed_share(row_by_comparison.get(comparison), unit) for comparison in (SWAPPED, ASKED_AGAIN, ANOTHER_PERSON)
     )
     first, second = row_by_comparison[SWAPPED], row_by_comparison[ANOTHER_PERSON]
     limit = singles[0].limit if first.size is None else float(singles[0].limit or 0) ** 2
@@ -112,7 +112,7 @@ def names_reason(
     return (Reason("follows-names", facts, output),)
 
 
-def _share(row: ChangeDocument | None, unit: float) -> float:
+def _changed_share(row: ChangeDocument | None, unit: float) -> float:
     """Return the share of changed labels, or the mean square of numbers in units of their variance."""
     if row is None:
         return 0.0

@@ -91,7 +91,7 @@ def opponents(cases: Sequence[Case]) -> list[str]:
 
 def with_position(component: Component, answers: ComparedAnswers) -> Component:
     """Add the preference for a position to a component, and a reason if it decides many answers."""
-    document = _position(answers)
+    document = _position_document(answers)
     if isinstance(component.detail, AlternationComponent):
         component = replace(component, detail=replace(component.detail, position=document))
     low, high, share = document.share.low, document.share.high, document.share.estimate
@@ -105,8 +105,8 @@ def with_position(component: Component, answers: ComparedAnswers) -> Component:
     return replace(component, reasons=(*component.reasons, Reason("chooses-by-position", facts, component.name)))
 
 
-def _position(answers: ComparedAnswers) -> PositionDocument:
-    shares = [share for both in answers.first_position.values() for share in both]
+def _position_document(answers: ComparedAnswers) -> PositionDocument:
+    shares = [share for shares_of_case in answers.first_position.values() for share in shares_of_case]
     first, second = sum(share > 0.5 for share in shares), sum(share < 0.5 for share in shares)
     try:
         share = EffectDocument.of(wilson(first, first + second))

@@ -38,7 +38,7 @@ class Gaussian:
     @classmethod
     def of(cls, sample: ArrayLike) -> Gaussian:
         """Fit a sample; raise an error of `as_sample` if there are fewer than two values, or one is not finite."""
-        return _fitted(as_sample(sample, MIN_VALUES))
+        return _fit_gaussian(as_sample(sample, MIN_VALUES))
 
     def divergence_from(self, reference: Gaussian) -> float:
         """Compute the Kullback-Leibler divergence D(self || other) in nats (P3, equation 3).
@@ -153,7 +153,7 @@ def gaussian_kl_interval(x: ArrayLike, y: ArrayLike) -> Interval:
     value = p.divergence_from(q)
     if np.array_equal(first, second):  # equal samples have an influence of exactly 0; rounding would give 1e-17
         return Interval(value, value, value)
-    influence = _influence(first, second, p, q)
+    influence = _pair_influence(first, second, p, q)
     half = float(special.ndtri((1 + 0.95) / 2)) * math.sqrt(float(np.mean(influence**2)) / first.size)
     return Interval(value, max(0.0, value - half), value + half)
 
@@ -201,17 +201,17 @@ def kl_of_folds(x: ArrayLike, y: ArrayLike, fold: ArrayLike) -> list[Fold]:
     first, second, folds = as_sample(x, MIN_VALUES), as_sample(y, MIN_VALUES), np.asarray(fold)
     check_paired(first, second)
     check_paired(first, folds)
-    return [_fold(int(number), first[folds == number], second[folds == number]) for number in np.unique(folds)]
+    return [_compare_fold(int(number), first[folds == number], second[folds == number]) for number in np.unique(folds)]
 
 
-def _fitted(values: Floats) -> Gaussian:
+def _fit_gaussian(values: Floats) -> Gaussian:
     if values.min() == values.max():  # rounding could give equal values a standard deviation of 1e-17
         return Gaussian(float(values[0]), 0.0)
     return Gaussian(float(values.mean()), float(values.std()))
 
 
-def _fold(number: int, x: Floats, y: Floats) -> Fold:
-    p, q, reason = _fitted(x), _fitted(y), None
+def _compare_fold(number: int, x: Floats, y: Floats) -> Fold:
+    p, q, reason = _fit_gaussian(x), _fit_gaussian(y), None
     kl_xy: float | None = None
     kl_yx: float | None = None
     try:
@@ -222,7 +222,7 @@ def _fold(number: int, x: Floats, y: Floats) -> Fold:
     return Fold(number, x.size, p.mean, p.sd, q.mean, q.sd, kl_xy, kl_yx, reason)
 
 
-def _influence(x: Floats, y: Floats, p: Gaussian, q: Gaussian) -> Floats:
+def _pair_influence(x: Floats, y: Floats, p: Gaussian, q: Gaussian) -> Floats:
     """Return the influence of each pair of values on D(x || y), through both means and both variances."""
     shift, v_x, v_y = p.mean - q.mean, p.sd**2, q.sd**2
     of_x = shift / v_y * (x - p.mean) + (1 / v_y - 1 / v_x) * ((x - p.mean) ** 2 - v_x) / 2

@@ -40,24 +40,24 @@ class Leverage:
     @property
     def effect(self) -> float:
         """Mean difference, in standard deviations of the output."""
-        return float(self._differences.mean())
+        return float(self._pair_differences.mean())
 
     def document(self) -> LeverageDocument:
         """Return the clusters with the largest leverage, and the `Carrier` if there is one."""
-        largest = {kind: self._largest(kind) for kind in self.profiles.clusters}
+        largest = {kind: self._most_influential(kind) for kind in self.profiles.clusters}
         usual = {kind: largest.pop(kind) for kind in ("person", "frame", "content", "row") if kind in largest}
         return LeverageDocument(self.pair, self.effect, **usual, others=largest or NO_ENTRIES, carrier=self.carrier())
 
-    def _largest(self, kind: str) -> tuple[WithoutDocument, ...]:
+    def _most_influential(self, kind: str) -> tuple[WithoutDocument, ...]:
         """Return the effect without each of the clusters of a kind that change it most."""
         effects_without, effect = without_each(self.profiles, kind, self.pair), self.effect
         order = sorted(effects_without, key=lambda cluster: -abs(effects_without[cluster] - effect))[:LISTED]
-        return tuple(WithoutDocument(self._names(kind)[cluster], effects_without[cluster]) for cluster in order)
+        return tuple(WithoutDocument(self._cluster_names(kind)[cluster], effects_without[cluster]) for cluster in order)
 
     def carrier(self) -> Carrier | None:
         """Return the cluster to which most of the effect is attributed; ``None`` if there is none."""
         for kind, ids in self.profiles.clusters.items():  # the first kind is the person, if there are people
-            sums = np.bincount(ids, weights=self._differences)
+            sums = np.bincount(ids, weights=self._pair_differences)
             total = float(np.abs(sums).sum())
             if len(sums) < MIN_CLUSTERS or not total:
                 continue
@@ -67,8 +67,8 @@ class Leverage:
                 without = without_each(self.profiles, kind, self.pair)[largest]
                 return Carrier(
                     kind=kind,
-                    name=self._names(kind)[largest],
-                    member=self._member(kind, ids == largest),
+                    name=self._cluster_names(kind)[largest],
+                    member=self._deviating_member(kind, ids == largest),
                     share=share,
                     effect=self.effect,
                     without=round(without, 9) + 0.0,  # a sum that cancels becomes 0 instead of -1e-17 or -0.0
@@ -76,39 +76,39 @@ class Leverage:
         return None
 
     @property
-    def _places(self) -> tuple[int, int]:
+    def _pair_columns(self) -> tuple[int, int]:
         first, second = (self.profiles.values.index(name) for name in self.pair)
         return first, second
 
     @property
-    def _differences(self) -> Floats:
-        first, second = self._places
+    def _pair_differences(self) -> Floats:
+        first, second = self._pair_columns
         return np.asarray((self.profiles.outputs[:, second] - self.profiles.outputs[:, first]) / self.profiles.scale)
 
-    def _names(self, kind: str) -> list[str]:
+    def _cluster_names(self, kind: str) -> list[str]:
         return sorted({case.clusters[kind] for case in self.cases})
 
-    def _member(self, kind: str, in_cluster: NDArray[np.bool_]) -> str | None:
+    def _deviating_member(self, kind: str, in_cluster: NDArray[np.bool_]) -> str | None:
         """Return the name in a pair of names (`JOINED`) whose outputs deviate more; ``None`` if there is none."""
-        first, second = self._places
+        first, second = self._pair_columns
         parts = self.cases[int(in_cluster.argmax())].clusters[kind].split(JOINED)
         if len(parts) != len(self.profiles.values):
             return None
-        away = [self._distance(kind, in_cluster, value) for value in (first, second)]
-        return parts[second if away[1] > away[0] else first] if away[0] != away[1] else None
+        distances = [self._cluster_distance(kind, in_cluster, value) for value in (first, second)]
+        return parts[second if distances[1] > distances[0] else first] if distances[0] != distances[1] else None
 
-    def _distance(self, kind: str, in_cluster: NDArray[np.bool_], value: int) -> float:
+    def _cluster_distance(self, kind: str, in_cluster: NDArray[np.bool_], value: int) -> float:
         """Return the distance of a cluster's mean output from the mean of profiles with the same other clusters."""
         outputs = self.profiles.outputs[:, value]
-        added = outputs - outputs[~in_cluster].mean()
+        residuals = outputs - outputs[~in_cluster].mean()
         for other_kind, ids in self.profiles.clusters.items():
             if other_kind != kind:
-                added = added - _means(added, ids, ~in_cluster)[ids]
-        return abs(float(added[in_cluster].mean()))
+                residuals = residuals - _cluster_means(residuals, ids, ~in_cluster)[ids]
+        return abs(float(residuals[in_cluster].mean()))
 
 
-def _means(values: Floats, ids: Integers, counted: NDArray[np.bool_]) -> Floats:
-    """Return the mean of each cluster over the `counted` rows; 0 for a cluster without any."""
-    many = int(ids.max()) + 1
-    sums = np.bincount(ids[counted], weights=values[counted], minlength=many)
-    return np.asarray(sums / np.maximum(np.bincount(ids[counted], minlength=many), 1))
+def _cluster_means(values: Floats, ids: Integers, included: NDArray[np.bool_]) -> Floats:
+    """Return the mean of each cluster over the `included` rows; 0 for a cluster without any."""
+    count = int(ids.max()) + 1
+    sums = np.bincount(ids[included], weights=values[included], minlength=count)
+    return np.asarray(sums / np.maximum(np.bincount(ids[included], minlength=count), 1))

@@ -168,9 +168,9 @@ class Alternation(Bounded, Method):
             raise SpecificationError("a regressor has no labels; leave it out, and give a threshold", "favourable")
         if self.answers == "labels" and not self.favourable:
             raise SpecificationError("say which label is favourable to the person", "favourable")
-        self._reading()
+        self._outcome_reading()
 
-    def _reading(self) -> Reading | None:
+    def _outcome_reading(self) -> Reading | None:
         """Return how outcomes are read; ``None`` without a truth, or while the rows of an upload are not known."""
         if self.records is None or not self.truth:
             return None
@@ -221,26 +221,26 @@ class Alternation(Bounded, Method):
 
     def expected_probes(self) -> int:
         """Count the questions of a job that is decided at the first look."""
-        return self._probes(self._first(self._most))
+        return self._count_probes(self._first_look_size(self._profile_limit))
 
     def most_probes(self) -> int:
         """Count the questions of a job that uses all looks."""
-        return self._probes(self._most)
+        return self._count_probes(self._profile_limit)
 
     @property
-    def _most(self) -> int:
+    def _profile_limit(self) -> int:
         profiles = self.texts if self.records is None else self.records
         assert profiles is not None  # noqa: S101  set by __post_init__
         return profiles.expected()
 
-    def _probes(self, profiles: int) -> int:
+    def _count_probes(self, profiles: int) -> int:
         """Count the questions about a number of `profiles`, and the repeated questions about the first of them."""
         repeated = min(self.repeats, profiles) * (TIMES - 1)
         # a document that is equal to its opponent, as half of them are under one value, is not asked about
         questions = 2 * len(self.values) - 1 if self.compares else len(self.values)
         return (profiles + repeated) * questions
 
-    def _first(self, available: int) -> int:
+    def _first_look_size(self, available: int) -> int:
         return min(self.profiles, available) if self.stop_early else available
 
     def design(self, rng: np.random.Generator) -> Experiment:
@@ -257,7 +257,7 @@ class Alternation(Bounded, Method):
         repeated_answers = kind((), self.values, numbers=answers.numbers, spellings=answers.spellings)
         components: list[Component] = []
         looks: list[ProfilesLook] = []
-        for size in look_sizes(self._first(len(cases)), len(cases), self.stop_early):
+        for size in look_sizes(self._first_look_size(len(cases)), len(cases), self.stop_early):
             yield from self._ask(answers, cases[:size], ordering)
             if self.repeats and not repeated_answers.cases:
                 yield from self._ask(repeated_answers, cases[: self.repeats], ordering, times=TIMES)
@@ -296,19 +296,19 @@ class Alternation(Bounded, Method):
         rules = Rules(
             self.tie, self.labels, self.folds, *limits, self.scale, self.alpha, self.join, most_weights, impact=decides
         )
-        families, not_within = ({}, ()) if self.strata is None else self._families(answers.cases)
+        families, not_within = ({}, ()) if self.strata is None else self._strata_families(answers.cases)
         task = Judged(answers, repeated_answers, families, rules, letter_only, not_within)
         components = judge_answers(task, Tolerance.around(self.delta, confidence, hidden=self.confidence), rng)
         if isinstance(answers, ComparedAnswers):
             components = [with_position(component, answers) for component in components]
-        reading = None if letter_only else self._reading()
+        reading = None if letter_only else self._outcome_reading()
         if reading is None or self.records is None or not isinstance(components[0].detail, AlternationComponent):
             return components
         outcomes = record_outcomes(answers, self.records.column, reading, rng.spawn(1)[0])
         first = replace(components[0], detail=replace(components[0].detail, outcomes=outcomes))
         return [first, *components[1:]]
 
-    def _families(self, cases: Sequence[Case]) -> tuple[dict[str, NDArray[np.str_]], Sequence[str]]:
+    def _strata_families(self, cases: Sequence[Case]) -> tuple[dict[str, NDArray[np.str_]], Sequence[str]]:
         """Return the strata of the profiles by family, and the names of the columns that were left out."""
         if self.records is not None:
             return record_strata(self.records, cases, self.strata or ())
@@ -333,12 +333,12 @@ class Alternation(Bounded, Method):
             for index, case in enumerate(cases)
             if index >= len(answers.cases)
             for value in (range(count) if self.strata is None else ordering.permutation(count).tolist())
-            for probes in [self._probes_of(case, value)]
+            for probes in [self._build_probes(case, value)]
         ]
         answers.cases = tuple(cases) * max(1, times - 1)
         yield from ask_in_batches(questions, lambda at, replies: answers.take_replies(*at, replies))
 
-    def _probes_of(self, case: Case, value: int) -> list[Probe]:
+    def _build_probes(self, case: Case, value: int) -> list[Probe]:
         """Return the question about a case with a value; of a comparison, the questions in both orders."""
         name, document = f"{case.name}/{self.values[value]}", case.given[value]
         if case.opponent is None:

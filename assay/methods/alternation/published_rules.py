@@ -71,7 +71,7 @@ def kolmogorov_smirnov(sample: ArrayLike, reference: ArrayLike, *, scale: Scale)
     """
     if scale == "nominal":
         raise UnorderedValues
-    first, second = _checked(sample, "sample"), _checked(reference, "reference")
+    first, second = _validate_sample(sample, "sample"), _validate_sample(reference, "reference")
     from scipy.stats import ks_2samp  # imported here, because the import takes 1.5 s and is seldom needed
 
     exact = first.size * second.size <= EXACT_UP_TO
@@ -81,7 +81,7 @@ def kolmogorov_smirnov(sample: ArrayLike, reference: ArrayLike, *, scale: Scale)
     )
 
 
-def _checked(values: ArrayLike, name: str) -> Floats:
+def _validate_sample(values: ArrayLike, name: str) -> Floats:
     array = np.asarray(values, dtype=float)
     if array.ndim != 1 or not np.isfinite(array).all():
         raise OutOfBounds(f"the {name} must be a row of finite numbers", name)
@@ -130,18 +130,18 @@ class Blocks:
                 yield pair, (self.outputs[self.original == a, a], self.outputs[self.original == b, b])
                 continue
             for first in (0, 1):
-                sides = (self._tied(first), self._tied(1 - first))
+                sides = (self._select_tied(first), self._select_tied(1 - first))
                 yield (
                     f"{pair} ({'one' if first == 0 else 'other'} way)",
                     (self.outputs[sides[0], a], self.outputs[sides[1], b]),
                 )
 
-    def _tied(self, majority_side: int) -> Integers:
+    def _select_tied(self, majority_side: int) -> Integers:
         """Return indices of as many profiles as possible, evenly spread, a share `tie` of them on `majority_side`."""
-        many, few = np.flatnonzero(self.side == majority_side), np.flatnonzero(self.side != majority_side)
-        size = min(many.size / self.tie, few.size / (1 - self.tie) if self.tie < 1 else np.inf)
-        shares = ((many, self.tie), (few, 1 - self.tie))
-        return np.concatenate([_evenly(members, round(size * share)) for members, share in shares])
+        majority, minority = np.flatnonzero(self.side == majority_side), np.flatnonzero(self.side != majority_side)
+        size = min(majority.size / self.tie, minority.size / (1 - self.tie) if self.tie < 1 else np.inf)
+        shares = ((majority, self.tie), (minority, 1 - self.tie))
+        return np.concatenate([_pick_evenly(members, round(size * share)) for members, share in shares])
 
 
 def kolmogorov_smirnov_letter(
@@ -175,5 +175,5 @@ def rule_name(aggregate: Aggregate) -> str:
     return RULE if aggregate == "worst" else f"{RULE}/{aggregate}"
 
 
-def _evenly(members: Integers, count: int) -> Integers:
+def _pick_evenly(members: Integers, count: int) -> Integers:
     return members[np.arange(count) * members.size // max(1, count)]

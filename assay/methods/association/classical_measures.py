@@ -46,34 +46,34 @@ def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random
         ``mac``, ``null``, and under ``weat`` a row for every pair of groups: WEAT, and beside it RND, ECT, RIPA, RNSB
         (the classifier between the two stereotype lists) and DirectBias of the control words.
     """
-    protected = {group: _matrix(vectors, terms) for group, terms in words.protected.items()}
-    stereotypes = {group: _matrix(vectors, terms) for group, terms in words.attributes.items()}
-    controls = _matrix(vectors, (*words.human, *words.neutral))
+    protected = {group: _term_matrix(vectors, terms) for group, terms in words.protected.items()}
+    stereotypes = {group: _term_matrix(vectors, terms) for group, terms in words.attributes.items()}
+    controls = _term_matrix(vectors, (*words.human, *words.neutral))
     pairs = tuple(
         replace(
-            _of_pair(protected[a], protected[b], stereotypes[a], stereotypes[b], controls, rng),
+            _compare_groups(protected[a], protected[b], stereotypes[a], stereotypes[b], controls, rng),
             targets=(a, b),
             attributes=(a, b),
         )
         for a, b in combinations(words.protected, 2)
     )
     return Classical(
-        mac=_measured(lambda: _mac(words, vectors)),
+        mac=_measure_document(lambda: _mean_average_cosine(words, vectors)),
         weat=pairs,
         null=read_json(NullDocument, asdict(null_check(effect=PUBLISHED_EFFECT, words=PUBLISHED_WORDS))),
     )
 
 
-def _measured(measure: Callable[[], Any]) -> MeasureDocument:
+def _measure_document(measure: Callable[[], Any]) -> MeasureDocument:
     """Compute a measure; return the reason instead if the words do not allow it."""
     return result_or_why(MeasureDocument, lambda: read_json(MeasureDocument, asdict(measure())))
 
 
-def _matrix(vectors: Vectors, terms: tuple[str, ...]) -> Floats:
+def _term_matrix(vectors: Vectors, terms: tuple[str, ...]) -> Floats:
     return vectors.matrix(vectors.among(terms))
 
 
-def _of_pair(
+def _compare_groups(
     first: Floats,
     second: Floats,
     stereotypes: Floats,
@@ -81,7 +81,6 @@ def _of_pair(
     controls: Floats,
     rng: np.random.Generator,
 ) -> WeatDocument:
-    """Compute the measures of two groups."""
     row = result_or_why(
         WeatDocument, lambda: _weat_document(weat(first, second, stereotypes, other_stereotypes, rng=rng))
     )
@@ -94,7 +93,7 @@ def _of_pair(
     }
     unpaired = MeasureDocument(why=f"the groups have {len(first)} and {len(second)} words; pairs need as many")
     other_measures = {
-        name: unpaired if name in OF_PAIRS and len(first) != len(second) else _measured(measure)
+        name: unpaired if name in OF_PAIRS and len(first) != len(second) else _measure_document(measure)
         for name, measure in measures.items()
     }
     return replace(row, beside=other_measures)
@@ -104,7 +103,7 @@ def _weat_document(test: Weat) -> WeatDocument:
     return read_json(MeasuredWeat, asdict(test) | asdict(test.p))
 
 
-def _mac(words: AssociationWords, vectors: Vectors) -> MeanAverageCosine:
+def _mean_average_cosine(words: AssociationWords, vectors: Vectors) -> MeanAverageCosine:
     distance: list[float] = []
     of_word: list[str] = []
     of_set: list[str] = []

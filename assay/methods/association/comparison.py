@@ -156,7 +156,7 @@ def comparison_document(before: RatingDocument, after: RatingDocument) -> Json:
         ratings differ, or if they share too few pairs for a posterior.
     """
     _check_methods(before, after)
-    first, second = _Measured.of(before), _Measured.of(after)
+    first, second = _MeasuredRating.of(before), _MeasuredRating.of(after)
     _check_alike(first, second)
     shared = [pair for pair in first.rows if pair in second.rows]
     if not shared:
@@ -176,14 +176,14 @@ def comparison_document(before: RatingDocument, after: RatingDocument) -> Json:
         "pairs_left_out": len({*first.rows, *second.rows}) - len(shared),
         "mass": comparison.mass,
         "connections": [
-            _told(connection, first_posterior.mean(connection.name), second_posterior.mean(connection.name))
+            _difference_json(connection, first_posterior.mean(connection.name), second_posterior.mean(connection.name))
             for connection in comparison.connections
         ],
         "effect": None
         if comparison.effect is None
-        else _told(comparison.effect, effect_draws(first_posterior), effect_draws(second_posterior)),
+        else _difference_json(comparison.effect, effect_draws(first_posterior), effect_draws(second_posterior)),
         "words": [
-            _told(word, effect_draws(first_posterior, word.name), effect_draws(second_posterior, word.name))
+            _difference_json(word, effect_draws(first_posterior, word.name), effect_draws(second_posterior, word.name))
             for word in comparison.words
         ],
     }
@@ -220,7 +220,7 @@ class _Experiment:
 
 
 @dataclass(frozen=True)
-class _Measured:
+class _MeasuredRating:
     """Measurements of one rating: `rows` has the connection and the distance of each pair of words."""
 
     summary: Json
@@ -230,7 +230,7 @@ class _Measured:
     rows: Mapping[Pair, tuple[str, float]]
 
     @classmethod
-    def of(cls, rating: RatingDocument) -> _Measured:
+    def of(cls, rating: RatingDocument) -> _MeasuredRating:
         """Read a rating."""
         experiment = read_json(_Experiment, rating.experiment)
         if experiment.words is None:
@@ -248,7 +248,7 @@ class _Measured:
             lists=experiment.words.lists,
             residual=str(experiment.residual),
             prior=str(experiment.prior),
-            rows=_rows(rating, component),
+            rows=_read_distances(rating, component),
         )
 
     def fitted(self, pairs: Sequence[Pair]) -> Posterior:
@@ -265,7 +265,7 @@ class _Measured:
         )
 
 
-def _rows(rating: RatingDocument, component: ComponentDocument) -> dict[Pair, tuple[str, float]]:
+def _read_distances(rating: RatingDocument, component: ComponentDocument) -> dict[Pair, tuple[str, float]]:
     """Return the connection and the distance of each protected word and attribute word."""
     raw = component.raw if isinstance(component, AssociationComponent) else {}
     if raw != component.json.get("raw", {}):
@@ -302,10 +302,10 @@ def _check_methods(before: RatingDocument, after: RatingDocument) -> None:
     )
 
 
-def _check_alike(first: _Measured, second: _Measured) -> None:
+def _check_alike(first: _MeasuredRating, second: _MeasuredRating) -> None:
     """Raise `NotComparable` if the ratings differ in their words or in the settings of the fit."""
     differing = [
-        f"{name} ({'; '.join(_only_in(first.lists.get(name), second.lists.get(name)))})"
+        f"{name} ({'; '.join(_list_differences(first.lists.get(name), second.lists.get(name)))})"
         for name in dict.fromkeys((*first.lists, *second.lists))
         if first.lists.get(name) != second.lists.get(name)
     ]
@@ -320,7 +320,7 @@ def _check_alike(first: _Measured, second: _Measured) -> None:
             )
 
 
-def _only_in(first: frozenset[str] | None, second: frozenset[str] | None) -> list[str]:
+def _list_differences(first: frozenset[str] | None, second: frozenset[str] | None) -> list[str]:
     differences = []
     for position, mine, others in (("first", first, second), ("second", second, first)):
         if only := sorted((mine or frozenset()) - (others or frozenset())):
@@ -330,5 +330,5 @@ def _only_in(first: frozenset[str] | None, second: frozenset[str] | None) -> lis
 
 
 # ---------------------------------------------------------------------------- result
-def _told(difference: Difference, before: Floats, after: Floats) -> Json:
+def _difference_json(difference: Difference, before: Floats, after: Floats) -> Json:
     return {"name": difference.name, "before": float(before.mean()), "after": float(after.mean()), **asdict(difference)}

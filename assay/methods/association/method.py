@@ -135,14 +135,14 @@ class Association(OneSpecification[AssociationWords]):
             )
         except EvidenceError as error:
             return measurement.give_up(*lacking) if lacking else measurement.impossible(error)
-        measurement.units = _units(words, vectors)
+        measurement.units = _count_units(words, vectors)
         measurement.detail = replace(
             measurement.detail,
             connections=tuple(
-                _summary(posterior.mean(name), name, float(posterior.residual(name).mean()))
+                _summarise(posterior.mean(name), name, float(posterior.residual(name).mean()))
                 for name in posterior.connections
             ),
-            protected=_protected(words, posterior),
+            protected=_protected_documents(words, posterior),
             predictive=result_or_why(
                 Predictive, lambda: predictive_check(posterior, rows.distance, rows.connection, rows.protected)
             ),
@@ -154,7 +154,7 @@ class Association(OneSpecification[AssociationWords]):
             # some declared words are missing from the posterior, so it must not decide a letter
             return measurement.give_up(*lacking, measured_effects=intervals)
         return measurement.conclude(
-            evidence, lambda letter: _why(letter, words, evidence, intervals["step_2"]), intervals
+            evidence, lambda letter: _reason_for(letter, words, evidence, intervals["step_2"]), intervals
         )
 
 
@@ -225,7 +225,7 @@ def effects_of(
     list are fitted together and also compared with `delta` (docs/decisions/0081).
     """
     shares = {name: float((rows.connection == name).sum()) for name in ("human", "neutral")}
-    groups = [means for terms in words.protected.values() if (means := _mean_of(posterior, terms, shares)) is not None]
+    groups = [mean for terms in words.protected.values() if (mean := _draw_mean(posterior, terms, shares)) is not None]
     step_2 = posterior.mean("different") - posterior.mean("associated")
     if len(groups) < 2:
         raise TooFewObservations(f"{len(groups)} groups have distances to control words; a difference needs two")
@@ -324,7 +324,7 @@ def chances_of_short_lists(
                     among & np.isin(rows.protected, group_words) for group_words in words.protected.values()
                 )
             ]
-            draws[name_of_list(name)] = short[name_of_list(name)] = _mean_gaps(
+            draws[name_of_list(name)] = short[name_of_list(name)] = _draw_mean_gaps(
                 by_group, len(lists[name_of_list(name)]), rng
             )
     if short:
@@ -332,7 +332,7 @@ def chances_of_short_lists(
     return {name: may_be_chance(gaps) for name, gaps in short.items()}
 
 
-def _mean_gaps(by_group: Sequence[Floats], draws: int, rng: np.random.Generator) -> Floats:
+def _draw_mean_gaps(by_group: Sequence[Floats], draws: int, rng: np.random.Generator) -> Floats:
     """Draw the differences between groups' means of equally variable values, with Student's t errors."""
     freedom = sum(len(values) - 1 for values in by_group)
     if freedom == 0:  # one word a group: how much words differ is unknown
@@ -343,7 +343,7 @@ def _mean_gaps(by_group: Sequence[Floats], draws: int, rng: np.random.Generator)
     return np.stack([second - first for first, second in combinations(means, 2)], axis=1)
 
 
-def _units(words: AssociationWords, vectors: Vectors) -> tuple[Units, ...]:
+def _count_units(words: AssociationWords, vectors: Vectors) -> tuple[Units, ...]:
     """Count the independent units: control words, and in the shortest list of stereotypes pairs with a group's word."""
     groups, lists = (
         [len(vectors.among(terms)) for terms in lists_by_group.values()]
@@ -353,7 +353,7 @@ def _units(words: AssociationWords, vectors: Vectors) -> tuple[Units, ...]:
     return Units("control word", controls), Units("word pair", min(groups) * min(lists), LEAST_WORD_PAIRS)
 
 
-def _mean_of(posterior: Posterior, words: Sequence[str], shares: Mapping[str, float]) -> Floats | None:
+def _draw_mean(posterior: Posterior, words: Sequence[str], shares: Mapping[str, float]) -> Floats | None:
     """Draw a group's mean distance to the controls; each kind of control is weighted by its share."""
     total, weight = np.zeros(1), 0.0
     for name, share in shares.items():
@@ -363,7 +363,7 @@ def _mean_of(posterior: Posterior, words: Sequence[str], shares: Mapping[str, fl
     return None if weight == 0 else np.asarray(total / weight)
 
 
-def _summary(draws: Floats, connection: str | None = None, sigma: float | None = None) -> ConnectionDocument:
+def _summarise(draws: Floats, connection: str | None = None, sigma: float | None = None) -> ConnectionDocument:
     shortest, equal = hpdi(draws, MASS), equal_tailed(draws, MASS)
     return ConnectionDocument(
         connection,
@@ -375,12 +375,12 @@ def _summary(draws: Floats, connection: str | None = None, sigma: float | None =
     )
 
 
-def _protected(words: AssociationWords, posterior: Posterior) -> tuple[ProtectedDocument, ...]:
+def _protected_documents(words: AssociationWords, posterior: Posterior) -> tuple[ProtectedDocument, ...]:
     rows: list[ProtectedDocument] = []
     for group, terms in words.protected.items():
         for word in terms:
             cells = {
-                name: _summary(posterior.cell(name, word))
+                name: _summarise(posterior.cell(name, word))
                 for name in posterior.connections
                 if posterior.has(name, word)
             }
@@ -389,7 +389,7 @@ def _protected(words: AssociationWords, posterior: Posterior) -> tuple[Protected
     return tuple(rows)
 
 
-def _why(letter: Letter, words: AssociationWords, evidence: Evidence, gap: Interval) -> Reason:
+def _reason_for(letter: Letter, words: AssociationWords, evidence: Evidence, gap: Interval) -> Reason:
     facts: JsonObject = {"step_1": float(evidence.step_1.mean()), "step_2": gap.estimate}
     if letter is Letter.BS:
         return Reason("controls-nearer", facts, words.name)

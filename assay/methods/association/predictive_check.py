@@ -50,61 +50,61 @@ def predictive_check(
     OutOfBounds
         If a distance is outside [0, 2], or the columns differ in length.
     """
-    rows = _by_cell(distance, connection, protected)
+    rows = _group_by_cell(distance, connection, protected)
     for name in rows:
         posterior.part(name)  # called only for its error if the connection was not fitted
     y = np.concatenate([values for cells in rows.values() for values in cells.values()])
-    margin = 3 * max(_smoothing(posterior.part(name), cells) for name, cells in rows.items())
+    margin = 3 * max(_kernel_width(posterior.part(name), cells) for name, cells in rows.items())
     grid = np.linspace(y.min() - margin, y.max() + margin, GRID_POINTS)
-    checks = tuple(_check(posterior, name, rows[name], grid) for name in posterior.connections if name in rows)
+    checks = tuple(_check_density(posterior, name, rows[name], grid) for name in posterior.connections if name in rows)
     share_50, share_89 = (
         sum(getattr(check, share) * check.rows for check in checks) / y.size for share in ("share_50", "share_89")
     )
-    return Predictive(share_50, share_89, _rounded(grid), checks)
+    return Predictive(share_50, share_89, _round_density(grid), checks)
 
 
-def _check(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: Floats) -> DensityDocument:
+def _check_density(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: Floats) -> DensityDocument:
     """Check the observed distances of one connection, given by protected word."""
     part, y = posterior.part(name), np.concatenate(list(cells.values()))
     samples = {word: posterior.cell(name, word) for word in cells}
     half, share_89 = (
-        np.sum([_inside(samples[word], part.sigma, values) for word, values in cells.items()], axis=0) / y.size
+        np.sum([_count_predicted(samples[word], part.sigma, values) for word, values in cells.items()], axis=0) / y.size
     )
-    smoothing, step = _smoothing(part, cells), max(1, posterior.draws // DENSITY_DRAWS)
+    smoothing, step = _kernel_width(part, cells), max(1, posterior.draws // DENSITY_DRAWS)
     spread = np.hypot(part.sigma[::step], smoothing)
     predicted = [
         _density(grid, samples[word][::step], spread) * (values.size / y.size) for word, values in cells.items()
     ]
     observed = _density(grid, y, np.full(y.size, smoothing))
     return DensityDocument(
-        name, y.size, float(half), float(share_89), _rounded(observed), _rounded(np.sum(predicted, axis=0))
+        name, y.size, float(half), float(share_89), _round_density(observed), _round_density(np.sum(predicted, axis=0))
     )
 
 
-def _inside(beta: Floats, sigma: Floats, distances: Floats) -> tuple[int, int]:
+def _count_predicted(beta: Floats, sigma: Floats, distances: Floats) -> tuple[int, int]:
     """Count a word's distances in the intervals of its predictions: of mass `HALF`, and of mass `MOST`."""
     # the draws are independent, so evenly spread quantiles can replace random ones, without their noise
     predicted = beta + sigma * special.ndtri((np.arange(beta.size) + 0.5) * GOLDEN % 1)
     half, inside_89 = (hpdi(predicted, mass) for mass in (HALF, MOST))
-    return _count_in(half, distances), _count_in(inside_89, distances)
+    return _count_within(half, distances), _count_within(inside_89, distances)
 
 
-def _count_in(limits: IntervalEnds, distances: Floats) -> int:
+def _count_within(limits: IntervalEnds, distances: Floats) -> int:
     return int(np.count_nonzero((limits.low <= distances) & (distances <= limits.high)))
 
 
-def _smoothing(part: ConnectionDraws, cells: Mapping[str, Floats]) -> float:
+def _kernel_width(part: ConnectionDraws, cells: Mapping[str, Floats]) -> float:
     """Kernel width of both densities: Silverman's rule with the residual sd as spread."""
     return float(0.9 * part.sigma.mean() * sum(values.size for values in cells.values()) ** -0.2)
 
 
 def _density(grid: Floats, centres: Floats, spreads: Floats) -> Floats:
     """Average the densities of normals at every point of the grid; shape of `grid`."""
-    away = (grid[:, None] - centres) / spreads
-    return np.asarray((np.exp(-0.5 * away**2) / spreads).mean(axis=1) / math.sqrt(2 * math.pi), dtype=float)
+    z = (grid[:, None] - centres) / spreads
+    return np.asarray((np.exp(-0.5 * z**2) / spreads).mean(axis=1) / math.sqrt(2 * math.pi), dtype=float)
 
 
-def _by_cell(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, dict[str, Floats]]:
+def _group_by_cell(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, dict[str, Floats]]:
     """Group distances by connection and protected word."""
     rows: dict[str, dict[str, list[float]]] = {}
     for y, name, word in zip(*checked_columns(distance, connection, protected), strict=True):
@@ -112,6 +112,6 @@ def _by_cell(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -
     return {name: {word: np.array(values) for word, values in cells.items()} for name, cells in rows.items()}
 
 
-def _rounded(values: Floats) -> tuple[float, ...]:
+def _round_density(values: Floats) -> tuple[float, ...]:
     """Round a density for a figure, which shows fewer than five digits."""
     return tuple(round(value, 5) for value in values.tolist())

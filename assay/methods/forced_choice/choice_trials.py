@@ -159,7 +159,7 @@ class Judgements:
         """Return a row of results for every word, with ``why`` if no curve could be fitted."""
         return tuple(
             replace(
-                self._row(word),
+                self._word_document(word),
                 role=roles.get(word, "concept"),
                 share=shares.get(word),
                 trials=tuple((at_level.level, at_level.chose_second, at_level.trials) for at_level in trials),
@@ -167,7 +167,7 @@ class Judgements:
             for word, trials in self.counted.items()
         )
 
-    def _row(self, word: str) -> WordDocument:
+    def _word_document(self, word: str) -> WordDocument:
         if word not in self.fits:
             return WordDocument(word, why=self.without[word])
         fit = self.fits[word]
@@ -182,11 +182,11 @@ class Judgements:
 
 def judge_trials(trials: Iterable[Trials]) -> Judgements:
     """Fit a curve to the trials of each word."""
-    counted: dict[str, list[Trials]] = {}
+    trials_by_word: dict[str, list[Trials]] = {}
     for level_trials in trials:
-        counted.setdefault(level_trials.concept, []).append(level_trials)
+        trials_by_word.setdefault(level_trials.concept, []).append(level_trials)
     fits, without = {}, {}
-    for word, word_trials in counted.items():
+    for word, word_trials in trials_by_word.items():
         try:
             fits[word] = fit_psychometric(
                 [level_trials.level for level_trials in word_trials],
@@ -195,4 +195,4 @@ def judge_trials(trials: Iterable[Trials]) -> Judgements:
             )
         except EvidenceError as error:
             without[word] = str(error)
-    return Judgements(fits, without, {word: tuple(word_trials) for word, word_trials in counted.items()})
+    return Judgements(fits, without, {word: tuple(word_trials) for word, word_trials in trials_by_word.items()})

@@ -134,13 +134,13 @@ def choice_effects(
     of_concepts, of_controls = mean[:, :concepts], mean[:, concepts:]
     concept_weights = rng.dirichlet(np.ones(concepts), draws)
     control_weights = rng.dirichlet(np.ones(words - concepts), draws)
-    widened = [_of_a_mean(weights, rng) for weights in (*over, control_weights)]
+    widened = [_widen_weights(weights, rng) for weights in (*over, control_weights)]
     lean = np.einsum("dm,dp,dt,dw,mptw->d", *widened, points[..., concepts:], optimize=True) - 0.5
-    beyond = _variance(of_concepts, concept_weights) - _variance(of_controls, control_weights)
+    beyond = _draw_variance(of_concepts, concept_weights) - _draw_variance(of_controls, control_weights)
     leans = []
     if sides:
         sides_rng = rng.spawn(1)[0]
-        of_sides = [(_over_words(len(side), sides_rng, draws), points[..., side]) for side in sides]
+        of_sides = [(_draw_word_weights(len(side), sides_rng, draws), points[..., side]) for side in sides]
         leans = [np.einsum("dm,dp,dt,dw,mptw->d", *widened[:3], *side, optimize=True) - 0.5 for side in of_sides]
     return _effects_of(lean, beyond, points.mean(axis=(0, 1, 2)), concepts, leans)
 
@@ -166,7 +166,7 @@ def _effects_of(lean: Floats, beyond: Floats, points: Floats, concepts: int, lea
     )
 
 
-def _mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: int) -> Floats:
+def _draw_mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: int) -> Floats:
     """Draw the mean point of words like these, or of these words only if there are fewer than eight."""
     if len(points) >= LEAST_WORDS:
         return draw_population(points, rng, draws).mean
@@ -177,14 +177,14 @@ def _mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: int) 
     return np.asarray(mean + math.sqrt(variance) * rng.standard_normal(draws))
 
 
-def _over_words(count: int, rng: np.random.Generator, draws: int) -> Floats:
+def _draw_word_weights(count: int, rng: np.random.Generator, draws: int) -> Floats:
     """Draw weights of words, shape (draws, count): for words like these, or for these only if fewer than eight."""
     if count < LEAST_WORDS:
         return np.full((draws, count), 1 / count)
-    return _of_a_mean(rng.dirichlet(np.ones(count), draws), rng)
+    return _widen_weights(rng.dirichlet(np.ones(count), draws), rng)
 
 
-def _of_a_mean(weights: Floats, rng: np.random.Generator) -> Floats:
+def _widen_weights(weights: Floats, rng: np.random.Generator) -> Floats:
     """Widen Dirichlet weights so that the variance and tails of a weighted mean match its uncertainty.
 
     With `n` values, the weights give the mean only ``(n - 1) / (n + 1)`` of its variance, and normal tails instead of
@@ -198,7 +198,7 @@ def _of_a_mean(weights: Floats, rng: np.random.Generator) -> Floats:
     return np.asarray(1 / count + (weights - 1 / count) * math.sqrt((count + 1) / (count - 1)) * tails)
 
 
-def _variance(values: Floats, weights: Floats) -> Floats:
+def _draw_variance(values: Floats, weights: Floats) -> Floats:
     """Draw the population variance behind each row of values.
 
     Dirichlet weights shrink a variance to ``(n - 1) / (n + 1)`` of its size, so it is scaled back. An estimate differs
@@ -245,6 +245,6 @@ def trial_effects(
     of_concepts = draw_population(points[:concepts], rng, draws)
     of_controls = draw_population(points[concepts:], rng, draws)
     sides_rng = rng.spawn(1)[0] if sides else rng
-    leans = [_mean_point([points[index] for index in side], sides_rng, draws) - 0.5 for side in sides]
+    leans = [_draw_mean_point([points[index] for index in side], sides_rng, draws) - 0.5 for side in sides]
     beyond = of_concepts.sd**2 - of_controls.sd**2
     return _effects_of(of_controls.mean - 0.5, beyond, np.array([point.mean for point in points]), concepts, leans)

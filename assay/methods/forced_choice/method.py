@@ -126,9 +126,9 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
         if self.questions is not None:
             word_count = len(self.known_words.concepts) + len(self.known_words.controls)
             return word_count * len(self.questions.levels) * self.questions.repeats
-        return len(dict.fromkeys(self._texts())) * max(1, len(self.models))
+        return len(dict.fromkeys(self._texts_to_embed())) * max(1, len(self.models))
 
-    def _texts(self) -> list[str]:
+    def _texts_to_embed(self) -> list[str]:
         words = self.known_words
         phrases = [
             phrase for word in (*words.concept_words, *words.controls) for phrase in self.replicates.phrases(word)
@@ -140,16 +140,16 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
         tolerance = Tolerance.around(self.delta, self.confidence)
         component: Component
         if self.trials or self.questions is not None:
-            component = yield from self._by_choices(tolerance, rng)
+            component = yield from self._judge_choices(tolerance, rng)
         else:
             spaces: list[Vectors] = []
             for model in self.models or ("",):
-                space = yield from ask_vectors(self._texts(), model)
+                space = yield from ask_vectors(self._texts_to_embed(), model)
                 spaces.append(space)
             component = judge_vectors(self.known_words, spaces, self.replicates, tolerance, rng, strata=self.strata)
         return self.finding([component])
 
-    def _by_choices(
+    def _judge_choices(
         self, tolerance: Tolerance, rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
         """Judge the uploaded choices, or ask for choices and judge those."""

@@ -94,8 +94,8 @@ def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLik
     .. [1] "Artificial mental phenomena" (FAT* 2020), Psychophysics and the 2AFC task.
     .. [2] Kuss, Jaekel & Wichmann (2005), "Bayesian inference for psychometric functions", J. Vision 5.
     """
-    levels, chose, totals = _counted(level, chose_second, trials)
-    grid = _refined(levels, chose, totals)
+    levels, chose, totals = _count_levels(level, chose_second, trials)
+    grid = _fit_grid(levels, chose, totals)
     (low, high), sigmas, lapses = (grid.quantiles(axis, limits) for axis, limits in enumerate(LIMITS))
     mu, over_mu = grid.middles(0), grid.margin(0)
     pse = float(mu @ over_mu)
@@ -110,7 +110,7 @@ def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLik
     )
 
 
-def _counted(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> tuple[Floats, Floats, Floats]:
+def _count_levels(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Validate the counts and add up the counts of each level."""
     levels, chose, totals = (np.asarray(column, dtype=float) for column in (level, chose_second, trials))
     if not levels.shape == chose.shape == totals.shape or levels.ndim != 1:
@@ -128,7 +128,7 @@ def _counted(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> tu
     return distinct, chose, totals
 
 
-def _refined(levels: Floats, chose: Floats, totals: Floats) -> Grid:
+def _fit_grid(levels: Floats, chose: Floats, totals: Floats) -> Grid:
     """Narrow the grid while counting more and more of the answers; then compute it with fine cells."""
     low, high = float(levels[0]), float(levels[-1])
     span = high - low
@@ -140,11 +140,11 @@ def _refined(levels: Floats, chose: Floats, totals: Floats) -> Grid:
     counted, total = 0.0, float(totals.sum())
     while counted < total:
         counted = min(total, counted * MORE or FIRST_TRIALS)
-        ranges = _posterior(levels, chose, totals - chose, ranges, COARSE, share=counted / total).narrowed(NEGLIGIBLE)
-    return _posterior(levels, chose, totals - chose, ranges, FINE)
+        ranges = _weigh_grid(levels, chose, totals - chose, ranges, COARSE, share=counted / total).narrowed(NEGLIGIBLE)
+    return _weigh_grid(levels, chose, totals - chose, ranges, FINE)
 
 
-def _posterior(
+def _weigh_grid(
     levels: Floats,
     second: Floats,
     first: Floats,
@@ -162,8 +162,8 @@ def _posterior(
         z = (levels[block] - mu[:, None, None]) / sigma[:, None]  # shape (mu, sigma, levels)
         above, below = ndtr(z), ndtr(-z)
         for index, rate in enumerate(lapse):  # every lapse rate is above 0, so both logarithms are finite
-            said_second, said_first = (np.log(rate / 2 + (1 - rate) * side) for side in (above, below))
-            grid.mass[:, :, index] += said_second @ second[block] + said_first @ first[block]
+            log_second, log_first = (np.log(rate / 2 + (1 - rate) * side) for side in (above, below))
+            grid.mass[:, :, index] += log_second @ second[block] + log_first @ first[block]
     # the axis is the root of the lapse rate, which is finer near 0, where lapse rates mostly lie; the density on this
     # axis is the prior's density times twice the root
     return grid.weighed(share * grid.mass + (LAPSES_PRIOR - 1) * np.log1p(-lapse) + np.log(grid.middles(2)))

@@ -76,39 +76,38 @@ def judge_vectors(
     }
     covered = cover({"concepts": words.concept_words, "controls": words.controls}, usable)
     covered |= cover({"cues": [cue for pair in words.cues for cue in pair]}, {cue for pair in cues for cue in pair})
-    measurement = _measurement_of(words, spaces, cues, covered, tolerance)
+    measurement = _create_measurement(words, spaces, cues, covered, tolerance)
     if low := uncovered(covered, words.name):
         return measurement.give_up(*low)
     concepts = tuple(word for word in words.concept_words if word in usable)
     controls = tuple(word for word in words.controls if word in usable)
     try:
-        points = np.stack([_points(space, cues, (*concepts, *controls), replicates) for space in spaces])
-        halves = [_halves(space, cues, (*concepts, *controls), replicates, rng) for space in spaces]
+        points = np.stack([_compute_points(space, cues, (*concepts, *controls), replicates) for space in spaces])
+        halves = [_points_in_halves(space, cues, (*concepts, *controls), replicates, rng) for space in spaces]
         effects = choice_effects(
-            points, len(concepts), rng, least=MIN_WORDS, sides=_sides(words, concepts) if strata else ()
+            points, len(concepts), rng, least=MIN_WORDS, sides=_side_indices(words, concepts) if strata else ()
         )
     except EvidenceError as error:
         return measurement.impossible(error)
-    table = _table(points, np.stack(halves), concepts, controls, words, rng)
+    table = _word_rows(points, np.stack(halves), concepts, controls, words, rng)
     measurement.detail = replace(
-        _beside(measurement.detail, table, effects, rng),
+        _add_correlations(measurement.detail, table, effects, rng),
         levels=LEVELS,
         replicates=ReplicatesDocument(points.shape[0], points.shape[1], points.shape[2], replicates.half_samples),
         hidden=hidden_documents(effects.hidden),
         estimand="models, cue pairs, templates and words like these",
     )
     mean = points.mean(axis=(0, 1, 2))[: len(concepts)]
-    return _concluded(measurement, words, concepts, controls, mean, effects)
+    return _conclude(measurement, words, concepts, controls, mean, effects)
 
 
-def _measurement_of(
+def _create_measurement(
     words: ChoiceWords,
     spaces: Sequence[Vectors],
     cues: Sequence[tuple[str, str]],
     covered: Mapping[str, Coverage],
     tolerance: Tolerance,
 ) -> Measurement[ForcedChoiceComponent]:
-    """Create the measurement of some vectors, with their counts and coverage."""
     return Measurement(
         name=words.name,
         counts=Counts(
@@ -128,7 +127,7 @@ def _measurement_of(
     )
 
 
-def _points(
+def _compute_points(
     space: Vectors,
     cues: Sequence[tuple[str, str]],
     words: Sequence[str],
@@ -138,21 +137,21 @@ def _points(
     """Compute the points of subjective equality in some or all dimensions; shape (cue pairs, templates, words)."""
     dims = np.arange(space.dims) if selected is None else selected
 
-    def said_of(texts: Sequence[str]) -> Floats:
+    def vectors_of(texts: Sequence[str]) -> Floats:
         vectors = space.matrix(texts)
         if replicates.normalise:
             vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors[:, dims]
 
-    first, second = (said_of([pair[side] for pair in cues]) for side in (0, 1))
-    phrased = [said_of([template.replace("{word}", word) for word in words]) for template in replicates.templates]
+    first, second = (vectors_of([pair[side] for pair in cues]) for side in (0, 1))
+    phrased = [vectors_of([template.replace("{word}", word) for word in words]) for template in replicates.templates]
     of_phrases = [
         indifference_points(first, second, phrase_vectors, weight=replicates.weight) for phrase_vectors in phrased
     ]
     return np.stack(of_phrases, axis=1)
 
 
-def _halves(
+def _points_in_halves(
     space: Vectors,
     cues: Sequence[tuple[str, str]],
     words: Sequence[str],
@@ -165,17 +164,17 @@ def _halves(
     computed from all dimensions, because the mean over halves is biased (measured: .540 instead of .527).
     """
     if not replicates.half_samples:
-        return _points(space, cues, words, replicates)[:, :, None]
+        return _compute_points(space, cues, words, replicates)[:, :, None]
     size = max(1, space.dims // 2)
     halves = [np.sort(rng.permutation(space.dims)[:size]) for _ in range(replicates.half_samples)]
     try:
-        return np.stack([_points(space, cues, words, replicates, half) for half in halves], axis=2)
+        return np.stack([_compute_points(space, cues, words, replicates, half) for half in halves], axis=2)
     except ZeroVariance as error:
         message = f"in one of the random halves of the dimensions {error}; half_samples = 0 uses all of them"
         raise ZeroVariance(message) from error
 
 
-def _table(
+def _word_rows(
     points: Floats,
     halves: Floats,
     concepts: Sequence[str],
@@ -186,10 +185,10 @@ def _table(
     """Return the table of results, one row per word."""
     # all points of one model and cue pair form one cluster
     clusters = points.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
-    moved = halves.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
+    half_points = halves.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
     table: list[WordDocument] = []
     for index, word in enumerate((*concepts, *controls)):
-        summary = summarise(clusters[:, :, index], moved[:, :, index], rng, LEVELS)
+        summary = summarise(clusters[:, :, index], half_points[:, :, index], rng, LEVELS)
         table.append(
             WordDocument(
                 word,
@@ -245,24 +244,24 @@ def judge_choices(
     try:
         points = [judgements.fits[word].point for word in (*concepts, *controls)]
         effects = trial_effects(
-            points, len(concepts), rng, least=MIN_WORDS, sides=_sides(words, concepts) if strata else ()
+            points, len(concepts), rng, least=MIN_WORDS, sides=_side_indices(words, concepts) if strata else ()
         )
     except EvidenceError as error:
         return measurement.impossible(error)
     measurement.detail = replace(
-        _beside(measurement.detail, table, effects, rng),
+        _add_correlations(measurement.detail, table, effects, rng),
         hidden=hidden_documents(effects.hidden),
         estimand="words like these",
     )
     mean = np.array([judgements.fits[word].pse.estimate for word in concepts])
-    return _concluded(measurement, words, concepts, controls, mean, effects)
+    return _conclude(measurement, words, concepts, controls, mean, effects)
 
 
 GROUPS = {"concepts": "concept", "controls": "control"}
 
 
 # ---------------------------------------------------------------------------- shared by vectors and choices
-def _concluded(
+def _conclude(
     measurement: Measurement[Any],
     words: ChoiceWords,
     concepts: Sequence[str],
@@ -271,15 +270,15 @@ def _concluded(
     effects: ChoiceEffects,
 ) -> Component:
     """Decide the letter; the units are control words, and concepts (of the smaller side, if sides are declared)."""
-    sides = _sides(words, concepts)
+    sides = _side_indices(words, concepts)
     kind = "concept" if len(sides) == 1 else "smaller-side concept"
     measurement.units = (Units("control word", len(controls)), Units(kind, min(map(len, sides))))
     return measurement.conclude(
-        effects.evidence(), lambda letter: _why(letter, words, concepts, mean, effects), effects.intervals()
+        effects.evidence(), lambda letter: _reason_for(letter, words, concepts, mean, effects), effects.intervals()
     )
 
 
-def _sides(words: ChoiceWords, concepts: Sequence[str]) -> tuple[Integers, ...]:
+def _side_indices(words: ChoiceWords, concepts: Sequence[str]) -> tuple[Integers, ...]:
     """Return the indices of each side's concepts, by their shares; of all concepts if a side has fewer than three."""
     shares = [words.concepts.get(word) for word in concepts]
     of_first = np.flatnonzero([share is not None and share > 0.5 for share in shares])
@@ -287,7 +286,7 @@ def _sides(words: ChoiceWords, concepts: Sequence[str]) -> tuple[Integers, ...]:
     return (of_first, of_second) if min(len(of_first), len(of_second)) >= MIN_WORDS else (np.arange(len(concepts)),)
 
 
-def _beside(
+def _add_correlations(
     detail: ForcedChoiceComponent, table: Table, effects: ChoiceEffects, rng: np.random.Generator
 ) -> ForcedChoiceComponent:
     """Add the numbers shown beside the letter: spreads, and correlations with the declared shares."""
@@ -316,7 +315,9 @@ def _correlation(first: Floats, second: Floats) -> Correlation:
     return result_or_why(Correlation, lambda: read_json(MeasuredCorrelation, asdict(pearson(first, second))))
 
 
-def _why(letter: Letter, words: ChoiceWords, concepts: Sequence[str], mean: Floats, effects: ChoiceEffects) -> Reason:
+def _reason_for(
+    letter: Letter, words: ChoiceWords, concepts: Sequence[str], mean: Floats, effects: ChoiceEffects
+) -> Reason:
     facts: Json
     if letter is Letter.BS:
         # a point above 1/2 means that choosing the second cue takes more of it: the observer prefers the first

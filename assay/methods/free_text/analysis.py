@@ -106,7 +106,7 @@ def judge_texts(
     def tolerance(limit: float) -> Tolerance:
         return Tolerance.around(limit, confidence**exponent, hidden=hidden_confidence**exponent)
 
-    if (facts := _same_for_all(collected)) is not None:
+    if (facts := _count_same_text(collected)) is not None:
         limit_of = [(outcome.name, outcome.limit) for outcome in outcomes]
         limit_of += [(SCORE, limits.score)] if judgements is not None else []
         return [
@@ -116,20 +116,20 @@ def judge_texts(
             for name, limit in limit_of
         ]
     first, second, third, fourth, loss_rng = rng.spawn(5)
-    lost = loss_effect(collected.lost_by_value, limits.refusals, hidden_confidence**exponent, loss_rng, DRAWS)
+    loss_effects = loss_effect(collected.lost_by_value, limits.refusals, hidden_confidence**exponent, loss_rng, DRAWS)
     components = [
         _judge_outcome(collected, outcome, limits.tie, tolerance(outcome.limit), child_rng, losses=losses)
-        for outcome, child_rng, losses in zip(outcomes, (first, second), (lost, ()), strict=True)
+        for outcome, child_rng, losses in zip(outcomes, (first, second), (loss_effects, ()), strict=True)
     ]
-    typical = _words(collected, group_words)
-    components[1] = _with_detail(components[1], words=typical)
+    typical = _typical_words(collected, group_words)
+    components[1] = _replace_detail(components[1], words=typical)
     if judgements is not None:
         scored = _judge_scores(collected, judgements, limits, tolerance(limits.score), third, fourth)
-        components.append(scored if scored.letter is None else _without_tied_names(scored, collected, typical))
+        components.append(scored if scored.letter is None else _withhold_if_named(scored, collected, typical))
     return components
 
 
-def _same_for_all(collected: WrittenTexts) -> dict[str, int] | None:
+def _count_same_text(collected: WrittenTexts) -> dict[str, int] | None:
     """Return counts of the commonest text if nearly all replies to different prompts are this one, else ``None``."""
     by_text: dict[str, set[int]] = {}
     counts: Counter[str] = Counter()
@@ -144,13 +144,12 @@ def _same_for_all(collected: WrittenTexts) -> dict[str, int] | None:
     return {"same": same, "total": replies}
 
 
-def _with_detail(component: Component, **fields: Any) -> Component:
-    """Return a component with other fields of its detail."""
+def _replace_detail(component: Component, **fields: Any) -> Component:
     assert isinstance(component.detail, parts.FreeTextComponent)  # noqa: S101  `_detail` made it
     return replace(component, detail=replace(component.detail, **fields))
 
 
-def _words(collected: WrittenTexts, group_words: frozenset[str]) -> tuple[parts.TypicalWordDocument, ...]:
+def _typical_words(collected: WrittenTexts, group_words: frozenset[str]) -> tuple[parts.TypicalWordDocument, ...]:
     """Return the words that come with one value more often."""
     texts: dict[tuple[int, int], list[str]] = {}
     for (case, value, _), text in collected.texts.items():
@@ -159,19 +158,19 @@ def _words(collected: WrittenTexts, group_words: frozenset[str]) -> tuple[parts.
 
 
 # ---------------------------------------------------------------------------- the judge
-def _without_tied_names(
+def _withhold_if_named(
     component: Component, collected: WrittenTexts, typical: Sequence[parts.TypicalWordDocument]
 ) -> Component:
     """Withhold the letter of scores if many texts about one value have names of its own that stay in all versions."""
     names = invented_names(collected.texts.values()) - {name.casefold() for name in given_names()}
     tied = {row.word: row.value for row in typical if row.word in names}
     totals = Counter(value for _, value, _ in collected.texts)
-    holding = Counter(
+    named_texts = Counter(
         value
         for (_, value, _), text in collected.texts.items()
         if any(tied.get(word) == collected.values[value] for word in words_of(text))
     )
-    share = max(holding[value] / total for value, total in totals.items())
+    share = max(named_texts[value] / total for value, total in totals.items())
     if share <= NAMED_SHARE:
         return component
     reason = Reason("names-of-one-group", {"names": [name.capitalize() for name in tied], "share": share}, SCORE)
@@ -208,7 +207,7 @@ def _judge_scores(
     unit = float(np.std(np.array([*scores.values()])))
     if not unit or np.ptp(np.array([*scores.values()])) == 0:
         return measurement.give_up(Reason("judge-constant", {}, SCORE))
-    lean = _lean(collected, scores, unit, lean_rng)
+    lean = _judge_lean(collected, scores, unit, lean_rng)
     if lean is not None:
         described = replace(described, lean=EffectDocument.of(lean))
         measurement.detail = replace(measurement.detail, judge=described)
@@ -217,10 +216,10 @@ def _judge_scores(
             return measurement.give_up(Reason("judge-leans", facts_of_lean, SCORE))
     outcome = Outcome(SCORE, means, limits.score, unit)
     component = _judge_outcome(collected, outcome, limits.tie, tolerance, rng, answers.counts)
-    return _with_detail(component, judge=described)
+    return _replace_detail(component, judge=described)
 
 
-def _lean(
+def _judge_lean(
     collected: WrittenTexts, scores: Mapping[TextKey, Floats], unit: float, rng: np.random.Generator
 ) -> Interval | None:
     """Return the largest difference of scores between versions of one text, in units of `unit`.
@@ -258,7 +257,7 @@ def _judge_outcome(
     name, table = outcome.name, collected.table(outcome.numbers)
     complete = np.flatnonzero(~np.isnan(table).any(axis=1))
     cases = [collected.cases[index] for index in complete.tolist()]
-    detail = _detail(collected, whole=len(cases))
+    detail = _detail(collected, complete=len(cases))
     units = (Units("prompt", len({case.given for case in cases}), LEAST_PROMPTS),)
     measurement = Measurement(name, counts or collected.counts, tolerance, detail, units=units)
     if not cases or collected.unasked or 1 - len(cases) / len(collected.cases) > LOST_SHARE:
@@ -266,13 +265,13 @@ def _judge_outcome(
     outputs = table[complete] / (outcome.unit or 1.0)
     profiles = Profiles(outputs, collected.values, numbered_clusters(cases))
     try:
-        effects = _effects(profiles, cases, tie, outcome.limit, rng)
+        effects = _draw_effects(profiles, cases, tie, outcome.limit, rng)
     except EvidenceError as error:
         return measurement.impossible(error)
     pairs, gaps, hidden = effects
     hidden += losses
     differences = np.stack([*pairs.values()], axis=1)
-    noise = _noise(collected, outcome, set(complete.tolist()))
+    noise = _noise_document(collected, outcome, set(complete.tolist()))
     measurement.detail = replace(
         detail,
         scale=outcome.unit if name == SCORE else None,
@@ -281,7 +280,7 @@ def _judge_outcome(
         clusters={kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()},
         pairs=tuple(
             parts.DifferenceDocument(
-                a, b, _shift(table[complete], profiles.values, a, b), EffectDocument.of(interval_of(draws))
+                a, b, _mean_shift(table[complete], profiles.values, a, b), EffectDocument.of(interval_of(draws))
             )
             for (a, b), draws in pairs.items()
         ),
@@ -297,13 +296,13 @@ def _judge_outcome(
     )
     return measurement.conclude(
         evidence,
-        lambda letter: _reason(letter, name, pairs, gaps),
+        lambda letter: _reason_for(letter, name, pairs, gaps),
         {"step_1": largest_interval(differences), "step_2": largest_interval(gaps)},
-        lost=_lost(collected, outcome, outputs, len(cases), tie),
+        lost=_lost_changes(collected, outcome, outputs, len(cases), tie),
     )
 
 
-def _reason(letter: Letter, name: str, pairs: Mapping[tuple[str, str], Floats], gaps: Floats) -> Reason:
+def _reason_for(letter: Letter, name: str, pairs: Mapping[tuple[str, str], Floats], gaps: Floats) -> Reason:
     """Return the reason for a letter, with the largest difference between two values."""
     first, second = max(pairs, key=lambda pair: abs(float(pairs[pair].mean())))
     facts = {
@@ -318,7 +317,7 @@ def _reason(letter: Letter, name: str, pairs: Mapping[tuple[str, str], Floats], 
     return Reason(codes[letter], facts, name)
 
 
-def _effects(
+def _draw_effects(
     profiles: Profiles, cases: Sequence[Case], tie: float, limit: float, rng: np.random.Generator
 ) -> tuple[Mapping[tuple[str, str], Floats], Floats, tuple[HiddenEffect, ...]]:
     """Draw the differences between values, the gaps between tied contents, and the differences within strata."""
@@ -332,24 +331,24 @@ def _effects(
     pairs = {pair: draws * scale for pair, draws in paired_draws(profiles, first).items()}
     gaps = tied_draws(profiles, [sides.index(str(case.side)) for case in cases], tie, second) * scale
     families = {
-        "side": _large([str(case.side) for case in cases]),
-        "kind": _large([kinds_of_prompts().get(case.clusters[FRAME], case.clusters[FRAME]) for case in cases]),
+        "side": _large_strata([str(case.side) for case in cases]),
+        "kind": _large_strata([kinds_of_prompts().get(case.clusters[FRAME], case.clusters[FRAME]) for case in cases]),
     }
     hidden = stratum_effects(profiles, families, PRIOR * limit / scale, third)
     return pairs, gaps, tuple(replace(effect, draws=effect.draws * scale, limit=limit) for effect in hidden)
 
 
-def _large(members: Sequence[str]) -> NDArray[np.str_]:
+def _large_strata(members: Sequence[str]) -> NDArray[np.str_]:
     """Return the stratum of each prompt; an empty text if the stratum has too few prompts."""
     sizes = Counter(members)
     return np.array([member if sizes[member] >= LEAST_IN_STRATUM else "" for member in members])
 
 
-def _shift(table: Floats, values: Sequence[str], a: str, b: str) -> float:
+def _mean_shift(table: Floats, values: Sequence[str], a: str, b: str) -> float:
     return float((table[:, values.index(b)] - table[:, values.index(a)]).mean())
 
 
-def _noise(collected: WrittenTexts, outcome: Outcome, complete: set[int]) -> parts.NoiseDocument:
+def _noise_document(collected: WrittenTexts, outcome: Outcome, complete: set[int]) -> parts.NoiseDocument:
     """Return the root mean square of differences between values, and that of repetitions of one prompt alone."""
     by_cell: dict[tuple[int, int], list[float]] = {}
     for (case, value, _), number in outcome.numbers.items():
@@ -362,7 +361,7 @@ def _noise(collected: WrittenTexts, outcome: Outcome, complete: set[int]) -> par
     return parts.NoiseDocument(values=math.sqrt(float(np.mean(squares))), repeats=repeats)
 
 
-def _lost(collected: WrittenTexts, outcome: Outcome, outputs: Floats, complete: int, tie: float) -> Lost:
+def _lost_changes(collected: WrittenTexts, outcome: Outcome, outputs: Floats, complete: int, tie: float) -> Lost:
     """Return the largest change that prompts without a number for every value could make."""
     share = 1 - complete / len(collected.cases)
     low, high = (0.0, 1.0) if outcome.name == REFUSALS else np.quantile(outputs, QUANTILES)
@@ -371,7 +370,7 @@ def _lost(collected: WrittenTexts, outcome: Outcome, outputs: Floats, complete: 
 
 
 def _detail(
-    collected: WrittenTexts, whole: int | None = None, judge: parts.JudgeDocument | None = None
+    collected: WrittenTexts, complete: int | None = None, judge: parts.JudgeDocument | None = None
 ) -> parts.FreeTextComponent:
     """Return the detail that all components have."""
     replies = {
@@ -386,7 +385,7 @@ def _detail(
         unusable_why=dict(collected.unusable_why),
         failed_why=dict(collected.failed_why),
         values=collected.values,
-        profiles=ProfilesDocument(len(collected.cases), whole),
+        profiles=ProfilesDocument(len(collected.cases), complete),
         replies=replies,
         judge=judge or parts.JudgeDocument(),
     )

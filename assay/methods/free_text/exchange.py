@@ -52,14 +52,14 @@ class Exchange:
 
     def rewrite(self, text: str, before: str, after: str) -> str:
         """Return a text about the value `before` as a text about the value `after`."""
-        text = text if self.turn is None else self._renamed(text, after, self.turn)
+        text = text if self.turn is None else self._exchange_names(text, after, self.turn)
         if before == after:
             return text
-        targets = self._targets[before, after]
-        pattern = self._patterns[before]
-        return pattern.sub(lambda match: self._word(match, targets), text)
+        targets = self._replacements[before, after]
+        pattern = self._word_patterns[before]
+        return pattern.sub(lambda match: self._replacement_word(match, targets), text)
 
-    def _renamed(self, text: str, after: str, turn: int) -> str:
+    def _exchange_names(self, text: str, after: str, turn: int) -> str:
         """Return a text with names of the version in place of all that are not the person's, whoever has them.
 
         Texts about every value then hold the same names in the same versions.
@@ -81,7 +81,7 @@ class Exchange:
         return re.sub(rf"(?<![\w-])(?:{'|'.join(traits)})(?![\w-])", other_name, text)
 
     @staticmethod
-    def _word(match: re.Match[str], targets: Mapping[str, Mapping[str, str]]) -> str:
+    def _replacement_word(match: re.Match[str], targets: Mapping[str, Mapping[str, str]]) -> str:
         """Return the word that takes the place of a match; of "her", the next word decides which."""
         matched = match.group()
         by_slot = targets.get(matched) or targets.get(matched.lower()) or targets[matched[:1].lower() + matched[1:]]
@@ -95,7 +95,7 @@ class Exchange:
         return word[:1].upper() + word[1:] if matched[:1].isupper() else word
 
     @cached_property
-    def _rows(self) -> Mapping[str, Sequence[tuple[str, str]]]:
+    def _slots_by_value(self) -> Mapping[str, Sequence[tuple[str, str]]]:
         """Slots and words of each value: the whole person, the words in which persons differ, and the group words."""
         split = {value: person.split() for value, person in self.persons.items()}
         length = len(next(iter(split.values())))
@@ -117,21 +117,21 @@ class Exchange:
         }
 
     @cached_property
-    def _targets(self) -> Mapping[tuple[str, str], Mapping[str, Mapping[str, str]]]:
+    def _replacements(self) -> Mapping[tuple[str, str], Mapping[str, Mapping[str, str]]]:
         """For each two values, the words that may take the place of a word, by their slots."""
         targets: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
-        for before, before_rows in self._rows.items():
-            for after, after_rows in self._rows.items():
+        for before, before_rows in self._slots_by_value.items():
+            for after, after_rows in self._slots_by_value.items():
                 table = targets.setdefault((before, after), {})
                 for (slot, word), (_, target) in zip(before_rows, after_rows, strict=True):
                     table.setdefault(word, {}).setdefault(slot, target)
         return targets
 
     @cached_property
-    def _patterns(self) -> Mapping[str, re.Pattern[str]]:
+    def _word_patterns(self) -> Mapping[str, re.Pattern[str]]:
         """For each value, a pattern of its words: names as they are matched, other words in any case."""
         patterns = {}
-        for value, rows in self._rows.items():
+        for value, rows in self._slots_by_value.items():
             words = sorted({word for _, word in rows}, key=len, reverse=True)
             either = [
                 re.escape(word)

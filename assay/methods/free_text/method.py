@@ -131,37 +131,37 @@ class FreeText(Bounded, Method):
     @property
     def values(self) -> tuple[str, ...]:
         """Names of the attribute's values."""
-        return tuple(self._profiles.people)
+        return tuple(self._text_profiles.people)
 
     @property
-    def _profiles(self) -> TextProfiles:
+    def _text_profiles(self) -> TextProfiles:
         assert self.texts is not None  # noqa: S101  set by __post_init__
         return self.texts
 
     @property
-    def _most(self) -> int:
-        return min(self.most_prompts, self._profiles.expected())
+    def _prompt_limit(self) -> int:
+        return min(self.most_prompts, self._text_profiles.expected())
 
     def expected_probes(self) -> int:
         """Count the questions of a job that is decided at the first look."""
-        return self._probes(self._first(self._most))
+        return self._count_probes(self._first_look_size(self._prompt_limit))
 
     def most_probes(self) -> int:
         """Count the questions of a job that uses all looks."""
-        return self._probes(self._most)
+        return self._count_probes(self._prompt_limit)
 
-    def _probes(self, prompts_sent: int) -> int:
+    def _count_probes(self, prompts_sent: int) -> int:
         """Count the texts, and the versions of each text that a judge scores."""
         values = len(self.values)
         return prompts_sent * values * self.repeats * (1 if self.judge is None else 1 + values)
 
-    def _first(self, available: int) -> int:
+    def _first_look_size(self, available: int) -> int:
         return min(self.prompts, available) if self.stop_early else available
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Have texts written for every prompt and value, look by look, and have them judged."""
         writing, numbers, ordering = rng.spawn(3)
-        cases = text_cases(self._profiles, writing)[: self._most]
+        cases = text_cases(self._text_profiles, writing)[: self._prompt_limit]
         words = self._exchanged_words()
         persons = [dict(zip(self.values, case.clusters["person"].split(JOINED), strict=True)) for case in cases]
         exchanges = [Exchange(words, by_value, turn) for turn, by_value in enumerate(persons)]
@@ -171,7 +171,7 @@ class FreeText(Bounded, Method):
             judgements = Judgements(Answers((), self.values, numbers=self.judge == "numbers"), self.judge_label)
         components: list[Component] = []
         looks: list[ProfilesLook] = []
-        for size in look_sizes(self._first(len(cases)), len(cases), self.stop_early):
+        for size in look_sizes(self._first_look_size(len(cases)), len(cases), self.stop_early):
             yield from collected.ask(cases[:size], ordering)
             if judgements is not None:
                 yield from judgements.ask(collected, exchanges)
@@ -193,7 +193,7 @@ class FreeText(Bounded, Method):
     ) -> list[Component]:
         """Judge the texts so far; `error_fraction` multiplies the permitted error probability."""
         limits = Limits(self.delta_refusals, self.delta_length, self.delta, self.delta_judge, self.tie)
-        persons = [person for people in self._profiles.people.values() for person in people]
+        persons = [person for people in self._text_profiles.people.values() for person in people]
         group_words = group_words_of(persons, [word for rows in words.values() for _, word in rows])
         confidence = 1 - error_fraction * (1 - self.confidence)
         return judge_texts(collected, judgements, limits, confidence, self.confidence, rng, group_words)

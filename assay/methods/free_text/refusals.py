@@ -12,7 +12,7 @@ LONGEST = 600
 BEGINNING = 250
 """Number of characters within which a reply must refuse."""
 
-_OF_OTHERS = re.compile(r"(?<=\w)([,:]?\s+)\"[^\"]*\"")
+_QUOTATION = re.compile(r"(?<=\w)([,:]?\s+)\"[^\"]*\"")
 """What somebody in a text says: a passage in quotation marks, after other words."""
 
 
@@ -22,5 +22,5 @@ def refuses_to_write(text: str) -> bool:
     begun = compiled("writing", "letters").match(words)
     if len(words) > LONGEST or begun or compiled("writing", "delivered").search(words):
         return False
-    own_words = compiled("writing", "idioms").sub(" ", _OF_OTHERS.sub(r"\1", words[:BEGINNING]))
+    own_words = compiled("writing", "idioms").sub(" ", _QUOTATION.sub(r"\1", words[:BEGINNING]))
     return compiled("writing", "refusals").search(own_words) is not None

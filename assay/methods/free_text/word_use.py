@@ -25,7 +25,7 @@ MOST_WORDS = 10
 SURE = 0.05
 """Largest p-value, adjusted by Holm's method for all words and values, of a word that is listed."""
 
-_NAMED = re.compile(
+_NAME = re.compile(
     r"(?:\b(?:named|called|[Mm]eet|[Ii]ntroduc\w+|name\s+is|Dear|Mr|Ms|Mrs|Dr)\.?|\A\W{0,9})\s*\b([A-Z][^\W\d_]+)"
     r"(?:\s+([A-Z][^\W\d_]+))?"
 )
@@ -41,7 +41,7 @@ def words_of(text: str) -> list[str]:
 
 def invented_names(texts: Collection[str]) -> set[str]:
     """Return the words, in lower case, that are names of people in some text and never stand there in lower case."""
-    names = {name.casefold() for text in texts for match in _NAMED.finditer(text) for name in match.groups() if name}
+    names = {name.casefold() for text in texts for match in _NAME.finditer(text) for name in match.groups() if name}
     return names - {word for text in texts for word in _WORD.findall(text) if word.islower()}
 
 
@@ -98,9 +98,9 @@ def _log_odds(table: Floats) -> Floats:
     """Return for each value and word the log-odds against the other values, in standard errors."""
     total = table.sum(axis=0)
     prior = PRIOR_TOKENS * total / total.sum()
-    others = total - table
-    sizes, other_sizes = table.sum(axis=1, keepdims=True), others.sum(axis=1, keepdims=True)
+    other_counts = total - table
+    sizes, other_sizes = table.sum(axis=1, keepdims=True), other_counts.sum(axis=1, keepdims=True)
     weight = prior.sum()
     difference = np.log((table + prior) / (sizes + weight - table - prior))
-    difference -= np.log((others + prior) / (other_sizes + weight - others - prior))
-    return np.asarray(difference / np.sqrt(1 / (table + prior) + 1 / (others + prior)))
+    difference -= np.log((other_counts + prior) / (other_sizes + weight - other_counts - prior))
+    return np.asarray(difference / np.sqrt(1 / (table + prior) + 1 / (other_counts + prior)))

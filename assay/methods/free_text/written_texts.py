@@ -195,7 +195,7 @@ class Judgements:
         """The scores of the versions of each text whose versions were all judged, shape (values,)."""
         label, replies, values = self.counted_label, self.answers.replies, range(len(self.answers.values))
         return {
-            key: np.array([_score(replies[index, version], label) for version in values])
+            key: np.array([_read_score(replies[index, version], label) for version in values])
             for index, key in enumerate(self.keys)
             if all((index, version) in replies for version in values)
         }
@@ -207,5 +207,5 @@ def versions(text: str, exchange: Exchange, values: Sequence[str], value: int) -
         yield exchange.rewrite(text, values[value], after)
 
 
-def _score(answer: object, label: str | None) -> float:
+def _read_score(answer: object, label: str | None) -> float:
     return float(answer.get(label, 0.0)) if isinstance(answer, Mapping) else float(np.asarray(answer))

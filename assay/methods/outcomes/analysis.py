@@ -168,7 +168,7 @@ class _Family:
         return chance_of(self.means, rates=self.rates is not None)
 
 
-def _interval(families: Sequence[_Family], fitted: Floats) -> Interval:
+def _gap_interval(families: Sequence[_Family], fitted: Floats) -> Interval:
     """Return the interval of the largest difference of a step; `fitted` are its draws with all groups fitted together.
 
     Of three or more groups, the largest of many differences is too large, and 4,000 draws are too few for the joint
@@ -178,12 +178,12 @@ def _interval(families: Sequence[_Family], fitted: Floats) -> Interval:
     if families[0].means.shape[1] < 3:
         return interval
     low, high = np.quantile(fitted, [(1 - interval.level) / 2, (1 + interval.level) / 2])
-    equal = _least_chance(families) > 1 - interval.level
+    equal = _smallest_p(families) > 1 - interval.level
     lower = 0.0 if equal else min(interval.low, float(low))
     return Interval(interval.estimate, lower, max(interval.high, float(high)), interval.level)
 
 
-def _least_chance(families: Sequence[_Family]) -> float:
+def _smallest_p(families: Sequence[_Family]) -> float:
     """Return the smallest p-value of the equality of all groups, adjusted for the number of families (Bonferroni)."""
     return min(family.chance for family in families) * len(families)
 
@@ -197,7 +197,7 @@ def _may_be_chance(families: Sequence[_Family]) -> bool:
     if may_be_chance(np.hstack([family.gaps for family in families])):
         return True
     several = families[0].means.shape[1] > 2
-    return several and _least_chance(families) > 1 - CHANCE_LEVEL
+    return several and _smallest_p(families) > 1 - CHANCE_LEVEL
 
 
 @dataclass(frozen=True)
@@ -214,17 +214,17 @@ class _Comparison:
         """Return the component with its tables, and with its letter if both steps can be measured."""
         task, output = self.task, self.output
         tables, first, second, third = rng.spawn(4)
-        known_cells = self._known
+        known_cells = self._known_cells
         measurement = Measurement(
             self.name,
             Counts(int(task.table.people[known_cells].sum()), int(task.table.people[~known_cells].sum())),
             Tolerance.around(output.delta, self.confidence),
-            self._tables(tables),
+            self._group_tables(tables),
             units=(),
         )
-        if unknown := self._mostly_unknown():
+        if unknown := self._unknown_reason():
             return measurement.give_up(unknown)
-        compared = self._compared
+        compared = self._compared_groups
         measurement.units = [Units("sufficiently large group", len(compared), 2)]
         if len(compared) < 2:
             return measurement.give_up(*measurement.too_few)
@@ -234,38 +234,38 @@ class _Comparison:
                 *measurement.units,
                 Units("cluster", int(sample.bundles_of_group.min()), LEAST_CLUSTERS),
             ]
-        came = _Family("", sample.draw_means(first, DRAWS), sample.means if output.binary else None)
-        step_2 = self._largest(came, first)
-        intervals: dict[str, Interval | None] = {"step_1": None, "step_2": _interval([came], step_2)}
+        overall = _Family("", sample.draw_means(first, DRAWS), sample.means if output.binary else None)
+        step_2 = self._draw_largest(overall, first)
+        intervals: dict[str, Interval | None] = {"step_1": None, "step_2": _gap_interval([overall], step_2)}
         if task.truth is None and task.strata is None:
             reason = Reason("only-outcomes-known", {}, self.name)
-            return self._noted(measurement.give_up(reason, measured_effects=intervals))
+            return self._add_note(measurement.give_up(reason, measured_effects=intervals))
         try:
-            families, hidden = self._alike(second), self._within_strata(third)
+            families, hidden = self._draw_alike(second), self._draw_within_strata(third)
         except EvidenceError as error:
-            return self._noted(measurement.give_up(insufficient(error, self.name), measured_effects=intervals))
-        step_1 = np.max([self._largest(family, second) for family in families], axis=0)
-        intervals["step_1"] = _interval(families, step_1)
+            return self._add_note(measurement.give_up(insufficient(error, self.name), measured_effects=intervals))
+        step_1 = np.max([self._draw_largest(family, second) for family in families], axis=0)
+        intervals["step_1"] = _gap_interval(families, step_1)
         evidence = Evidence(
             step_1,
             step_2,
             hidden=hidden,
             chance_1=_may_be_chance(families),
-            chance_2=_may_be_chance([came]),
+            chance_2=_may_be_chance([overall]),
         )
         conditional = ", ".join(dict.fromkeys(family.alike for family in families))
         measurement.detail = replace(measurement.detail, conditional=conditional, hidden=hidden_documents(hidden))
         component = measurement.conclude(
             evidence,
-            lambda letter: self._why(letter, families, came, evidence),
+            lambda letter: self._reason_for(letter, families, overall, evidence),
             intervals,
-            lost=self._lost(sample),
+            lost=self._lost_changes(sample),
         )
-        if not component.declared and (few := self._too_few_to_lean([came, *families])):
-            return self._noted(measurement.give_up(few, measured_effects=intervals))
-        return self._noted(self._with_theorem(component, third))
+        if not component.declared and (too_few := self._too_few_reason([overall, *families])):
+            return self._add_note(measurement.give_up(too_few, measured_effects=intervals))
+        return self._add_note(self._add_theorem(component, third))
 
-    def _too_few_to_lean(self, families: Sequence[_Family]) -> Reason | None:
+    def _too_few_reason(self, families: Sequence[_Family]) -> Reason | None:
         """Return the reason that an undeclared letter does not even lead: chance alone exceeds the tolerance.
 
         The limit of an error is that of `answers_needed`. A large difference shows in few people, so that a letter can
@@ -274,14 +274,14 @@ class _Comparison:
         excess = max(family.error for family in families) / (LARGEST_ERROR * self.output.delta)
         if excess <= 1:
             return None
-        smallest = min(float(counts[self._compared].min()) for counts in self._counts)
+        smallest = min(float(counts[self._compared_groups].min()) for counts in self._people_counts)
         usable = f"{smallest:,.0f} people of the smallest group compared"
         facts = {"unit": "person", "count": int(smallest), "needed": math.ceil(smallest * excess**2), "usable": usable}
         return Reason(TOO_FEW, facts, self.name)
 
     # ------------------------------------------------------------------------ people who are compared
     @cached_property
-    def _known(self) -> NDArray[np.bool_]:
+    def _known_cells(self) -> NDArray[np.bool_]:
         """Cells with a known group and outcome."""
         return np.asarray((self.grouping.codes >= 0) & ~np.isnan(self.output.values))
 
@@ -290,18 +290,18 @@ class _Comparison:
         return self.task.excluded.get(self.grouping.name, {})
 
     @cached_property
-    def _counts(self) -> list[Floats]:
+    def _people_counts(self) -> list[Floats]:
         """Number of people of each group, and of each kind of truth in it."""
-        selections = [self._known]
+        selections = [self._known_cells]
         if self.task.truth is not None:
-            selections += [self._known & (self.task.truth == truth) for truth, _ in CLASSES]
+            selections += [self._known_cells & (self.task.truth == truth) for truth, _ in CLASSES]
         size, people = len(self.grouping.labels), self.task.table.people
         return [np.bincount(self.grouping.codes[inside], people[inside], size).astype(float) for inside in selections]
 
     @cached_property
-    def _compared(self) -> list[int]:
+    def _compared_groups(self) -> list[int]:
         """Groups that a letter rests on: not excluded, and with enough people, of each kind of truth too."""
-        counts = self._counts
+        counts = self._people_counts
         enough = np.min(counts, axis=0) >= LEAST_PEOPLE
         fitting = [
             index for index, label in enumerate(self.grouping.labels) if enough[index] and label not in self._excluded
@@ -311,21 +311,21 @@ class _Comparison:
 
     @property
     def _labels(self) -> list[str]:
-        return [self.grouping.labels[index] for index in self._compared]
+        return [self.grouping.labels[index] for index in self._compared_groups]
 
     @cached_property
-    def _narrowed(self) -> Grouping:
+    def _compared_grouping(self) -> Grouping:
         """The grouping of the compared groups only."""
         codes = np.full(len(self.grouping.labels) + 1, -1, dtype=np.int64)
-        codes[self._compared] = np.arange(len(self._compared))
+        codes[self._compared_groups] = np.arange(len(self._compared_groups))
         return Grouping(self.grouping.name, tuple(self._labels), codes[self.grouping.codes])
 
     def _sample(self, values: Floats, selected: NDArray[np.bool_], *, binary: bool) -> Sample:
         """Return the outcomes of the compared groups in the selected cells."""
-        narrowed = self._narrowed
+        narrowed = self._compared_grouping
         return sample_of(self.task.table, narrowed, values, selected & (narrowed.codes >= 0), binary=binary)
 
-    def _mostly_unknown(self) -> Reason | None:
+    def _unknown_reason(self) -> Reason | None:
         """Return the reason that too many people lack the group, the outcome or the truth; ``None`` if few do."""
         people, codes = self.task.table.people, self.grouping.codes
         no_group = float(people[codes < 0].sum() / people.sum())
@@ -335,54 +335,54 @@ class _Comparison:
         if self.task.truth is not None:
             columns["truth"] = self.task.truth
         for column, values in columns.items():
-            for index in self._compared or range(len(self.grouping.labels)):
+            for index in self._compared_groups or range(len(self.grouping.labels)):
                 # the truth must be known after either decision: known after one alone, it makes every error rate 0 or 1
                 of_group = codes == index
                 by_decision = [of_group & (self.output.favourable == decision) for decision in (1.0, 0.0)]
-                for inside in by_decision if column == "truth" else [of_group]:
-                    total = float(people[inside].sum())
-                    share = float(people[inside & np.isnan(values)].sum()) / total if total else 0.0
+                for selected in by_decision if column == "truth" else [of_group]:
+                    total = float(people[selected].sum())
+                    share = float(people[selected & np.isnan(values)].sum()) / total if total else 0.0
                     if share > MOST_UNKNOWN and total >= LEAST_PEOPLE:
                         facts = {"column": column, "share": share, "group": self.grouping.labels[index]}
                         return Reason("mostly-unknown", facts, self.name)
         return None
 
     # ------------------------------------------------------------------------ effects
-    def _alike(self, rng: np.random.Generator) -> list[_Family]:
+    def _draw_alike(self, rng: np.random.Generator) -> list[_Family]:
         """Draw the differences among comparable people: with the same truth, and within the declared strata."""
         families, output, task = [], self.output, self.task
         if task.truth is not None:
             for truth, alike in CLASSES:
-                sample = self._sample(output.values, self._known & (task.truth == truth), binary=output.binary)
+                sample = self._sample(output.values, self._known_cells & (task.truth == truth), binary=output.binary)
                 rates = sample.means if output.binary else None
                 families.append(_Family(alike, sample.draw_means(rng.spawn(1)[0], DRAWS), rates))
         if task.strata is not None:
-            selected = self._known & (task.strata >= 0)
-            strata = task.strata[selected & (self._narrowed.codes >= 0)]
+            selected = self._known_cells & (task.strata >= 0)
+            strata = task.strata[selected & (self._compared_grouping.codes >= 0)]
             sample = self._sample(output.values, selected, binary=output.binary)
             means = stratified_means(sample, strata, rng.spawn(1)[0], DRAWS)
             families.append(_Family(f"with the same {task.strata_by}", means))
         return families
 
-    def _within_strata(self, rng: np.random.Generator) -> tuple[HiddenEffect, ...]:
+    def _draw_within_strata(self, rng: np.random.Generator) -> tuple[HiddenEffect, ...]:
         """Draw the differences within each large stratum."""
         task = self.task
         if task.strata is None:
             return ()
-        selected = self._known & (task.strata >= 0)
+        selected = self._known_cells & (task.strata >= 0)
         sample = self._sample(self.output.values, selected, binary=self.output.binary)
-        strata = task.strata[selected & (self._narrowed.codes >= 0)]
+        strata = task.strata[selected & (self._compared_grouping.codes >= 0)]
         names = [f"{task.strata_by}: {name}" for name in task.strata_names]
         limits = {"least": LEAST_PEOPLE, "max_strata": MOST_STRATA}
         return within_strata(sample, strata, names, self._labels, self.output.delta, rng, **limits)
 
-    def _largest(self, family: _Family, rng: np.random.Generator) -> Floats:
+    def _draw_largest(self, family: _Family, rng: np.random.Generator) -> Floats:
         """Draw the largest difference; those between three or more groups are fitted together."""
         return np.asarray(np.abs(fitted_together(family.gaps, self.output.delta, rng.spawn(1)[0])).max(axis=1))
 
-    def _lost(self, sample: Sample) -> Lost:
+    def _lost_changes(self, sample: Sample) -> Lost:
         """Return the largest changes that unknown decisions and truths can make."""
-        narrowed, task, people = self._narrowed, self.task, self.task.table.people
+        narrowed, task, people = self._compared_grouping, self.task, self.task.table.people
         size, inside = len(narrowed.labels), narrowed.codes >= 0
 
         def count(selected: NDArray[np.bool_]) -> Floats:
@@ -403,32 +403,32 @@ class _Comparison:
             return lost_replies(by_group, 1.0, change, change) if change else NOTHING_LOST
         nothing = np.zeros(size)
         yes = self.output.values == 1
-        came = Missing(lost_counts, nothing, nothing).largest_change(count(yes), total)
-        alike = came
+        overall_change = Missing(lost_counts, nothing, nothing).largest_change(count(yes), total)
+        alike_change = overall_change
         for truth, _ in CLASSES if task.truth is not None else ():
             assert task.truth is not None  # noqa: S101  the loop is empty without a truth
-            mine = task.truth == truth
-            missing = Missing(count(undecided & mine), count(yes & not_proved), count(~yes & ~undecided & not_proved))
-            alike = max(alike, missing.largest_change(count(yes & mine), count(~undecided & mine)))
-        if not came and not alike:
+            cells = task.truth == truth
+            missing = Missing(count(undecided & cells), count(yes & not_proved), count(~yes & ~undecided & not_proved))
+            alike_change = max(alike_change, missing.largest_change(count(yes & cells), count(~undecided & cells)))
+        if not overall_change and not alike_change:
             return NOTHING_LOST
-        return lost_replies(by_group, 1.0, alike, came)
+        return lost_replies(by_group, 1.0, alike_change, overall_change)
 
     # ------------------------------------------------------------------------ words and tables
-    def _why(self, letter: Letter, families: Sequence[_Family], came: _Family, evidence: Evidence) -> Reason:
+    def _reason_for(self, letter: Letter, families: Sequence[_Family], overall: _Family, evidence: Evidence) -> Reason:
         """Return the main reason for a letter, with the two groups that differ most."""
         if letter is Letter.UCS:
             return Reason("outcomes-even", {"effect": float(evidence.step_2.mean())}, self.name)
         if letter is Letter.DSBS:
-            return Reason("outcomes-differ", self._facts(came), self.name)
+            return Reason("outcomes-differ", self._gap_facts(overall), self.name)
         worst = max(families, key=lambda family: float(np.abs(family.gaps.mean(axis=0)).max()))
-        return Reason("unequal-among-alike", {"alike": worst.alike, **self._facts(worst)}, self.name)
+        return Reason("unequal-among-alike", {"alike": worst.alike, **self._gap_facts(worst)}, self.name)
 
-    def _facts(self, family: _Family) -> dict[str, Any]:
+    def _gap_facts(self, family: _Family) -> dict[str, Any]:
         """Return the names and outcomes of the two groups that differ most."""
         gaps = family.gaps.mean(axis=0)
         index = int(np.abs(gaps).argmax())
-        pair = [*combinations(range(len(self._compared)), 2)][index]
+        pair = [*combinations(range(len(self._compared_groups)), 2)][index]
         low, high = pair if gaps[index] > 0 else pair[::-1]
         facts: dict[str, Any] = {"low": self._labels[low], "high": self._labels[high]}
         facts["effect"] = float(abs(gaps[index]))
@@ -436,14 +436,14 @@ class _Comparison:
             facts |= {"low_rate": float(family.rates[low]), "high_rate": float(family.rates[high])}
         return facts
 
-    def _with_theorem(self, component: Component, rng: np.random.Generator) -> Component:
+    def _add_theorem(self, component: Component, rng: np.random.Generator) -> Component:
         """Add the reason that a score can be calibrated in all groups while their errors differ."""
         task = self.task
         if component.letter is not Letter.BS or task.truth is None or task.scores is None:
             return component
         proved = (self.grouping.codes >= 0) & ~np.isnan(task.truth) & ~np.isnan(task.scores)
         sample = self._sample(task.truth, proved, binary=True)
-        tenths = tenths_of(task.table, task.scores).codes[proved & (self._narrowed.codes >= 0)]
+        tenths = tenths_of(task.table, task.scores).codes[proved & (self._compared_grouping.codes >= 0)]
         try:
             gaps = differences(stratified_means(sample, tenths, rng.spawn(1)[0], DRAWS))
         except EvidenceError:
@@ -452,7 +452,7 @@ class _Comparison:
             return component
         return replace(component, reasons=(*component.reasons, Reason("calibrated-but-unequal", {}, self.name)))
 
-    def _noted(self, component: Component) -> Component:
+    def _add_note(self, component: Component) -> Component:
         """Add the reason that some groups are not compared."""
         missing = [label for label in self.grouping.labels if label not in self._labels and label not in self._excluded]
         if not missing:
@@ -460,7 +460,7 @@ class _Comparison:
         note = Reason("groups-not-compared", {"groups": missing}, self.name)
         return replace(component, reasons=(*component.reasons, note))
 
-    def _tables(self, rng: np.random.Generator) -> OutcomesComponent:
+    def _group_tables(self, rng: np.random.Generator) -> OutcomesComponent:
         """Return the component's own part of the rating document."""
         task, output = self.task, self.output
         outcomes = Outcomes(output.favourable, task.truth, None if output.binary else task.scores)
@@ -485,14 +485,14 @@ class _Comparison:
     def _threshold_map(self) -> ThresholdMap:
         """Return the map of a score; empty for a decision, or if there are no two groups to compare."""
         task = self.task
-        if self.output.binary or task.scores is None or len(self._compared) < 2:
+        if self.output.binary or task.scores is None or len(self._compared_groups) < 2:
             return NO_MAP
-        return threshold_map(task.table, self._narrowed, task.scores, task.truth, task.threshold)
+        return threshold_map(task.table, self._compared_grouping, task.scores, task.truth, task.threshold)
 
     def _funnel(self, rng: np.random.Generator) -> FunnelDocument:
         """Return the funnel of the steps, with the first outcome only."""
         task = self.task
         if not task.steps or self.output is not task.outputs[0]:
             return NO_FUNNEL
-        groupings = (self.grouping, self._narrowed)
+        groupings = (self.grouping, self._compared_grouping)
         return funnel(task.table, groupings, task.steps, self._excluded, task.confidence, rng)

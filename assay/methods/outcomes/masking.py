@@ -78,37 +78,37 @@ def public_scores(task: Task, chart: ThresholdMap, masked: Container[str]) -> Pu
     cells = {}
     for grouping in task.groupings:
         codes = np.stack([grouping.codes, *cuts, *([] if task.truth is None else [coded(task.truth)])])
-        if grouping.name in masked or not _is_large(_counted(codes, people)):
+        if grouping.name in masked or not _is_large(_count_combinations(codes, people)):
             continue
         cells[grouping.name] = codes
         if task.truth is not None:
             with_tenths = np.vstack([codes, tenths_of(task.table, scores).codes])
-            if _is_large(_counted(with_tenths, people)):
+            if _is_large(_count_combinations(with_tenths, people)):
                 tenths.add(grouping.name)
                 cells[grouping.name] = with_tenths
     thresholds, maps = list[float](), set[str]()
     for name, codes in cells.items():
-        fewer = _thresholds([*tables, codes], scores, people, [row.threshold or 0.0 for row in chart.thresholds])
+        fewer = _public_thresholds([*tables, codes], scores, people, [row.threshold or 0.0 for row in chart.thresholds])
         if fewer and 2 * len(fewer) >= len(thresholds):  # a map that costs the earlier ones most thresholds is left out
             thresholds, tables = fewer, [*tables, codes]
             maps.add(name)
     return PublicScores(frozenset(thresholds), frozenset(maps), frozenset(tenths))
 
 
-def _thresholds(tables: list[Integers], scores: Floats, people: Floats, thresholds: list[float]) -> list[float]:
+def _public_thresholds(tables: list[Integers], scores: Floats, people: Floats, thresholds: list[float]) -> list[float]:
     """Return the thresholds between which each cell of the tables has nobody or `LEAST_SHOWN` people or more."""
     is_known = ~np.isnan(scores)
     bins = np.searchsorted(thresholds, scores[is_known], side="right")
-    counts = np.hstack([_by_bin(codes[:, is_known], bins, people[is_known], len(thresholds) + 1) for codes in tables])
-    kept, start = list[float](), 0
+    counts = np.hstack([_bin_sums(codes[:, is_known], bins, people[is_known], len(thresholds) + 1) for codes in tables])
+    publishable, start = list[float](), 0
     for end, threshold in enumerate(thresholds, 1):
         if _is_large(counts[start:end].sum(axis=0)) and _is_large(counts[end:].sum(axis=0)):
-            kept.append(threshold)
+            publishable.append(threshold)
             start = end
-    return kept
+    return publishable
 
 
-def _by_bin(codes: Integers, bins: Integers, people: Floats, size: int) -> Floats:
+def _bin_sums(codes: Integers, bins: Integers, people: Floats, size: int) -> Floats:
     """Count people by bin and combination of codes, shape (bins, combinations)."""
     combinations, combination = np.unique(codes, axis=1, return_inverse=True)
     shape = (size, combinations.shape[1])
@@ -116,7 +116,7 @@ def _by_bin(codes: Integers, bins: Integers, people: Floats, size: int) -> Float
     return np.bincount(flat_index, people, shape[0] * shape[1]).reshape(shape).astype(float)
 
 
-def _counted(codes: Integers, people: Floats) -> Floats:
+def _count_combinations(codes: Integers, people: Floats) -> Floats:
     return np.bincount(np.unique(codes, axis=1, return_inverse=True)[1].reshape(-1), people).astype(float)
 
 
@@ -160,7 +160,7 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
     components, withheld = [], set[str | None]()
     for index, (component, (grouping, output)) in enumerate(zip(rating.components, pairs, strict=True)):
         assert isinstance(component, OutcomesComponent)  # noqa: S101  of this method
-        public = _Public(task, grouping, output, {part for part in masked if part.table == index}, scores)
+        public = _PublicTables(task, grouping, output, {part for part in masked if part.table == index}, scores)
         if public.withholds(component):
             withheld.add(component.name)
         public_component = public.component(component, vocabulary, withheld)
@@ -182,7 +182,7 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
         aggregation=aggregation,
         probabilities=NO_ENTRIES if withheld else _round_shares(rating.probabilities),
         published=NO_ENTRIES if withheld else rating.published,
-        reasons=_reasons(rating.reasons, withheld, vocabulary),
+        reasons=_public_reasons(rating.reasons, withheld, vocabulary),
         counts={name: count for name, count in rating.counts.items() if name in {"asked", "failed"}},
         masked={"least": LEAST_SHOWN},
     )
@@ -201,13 +201,13 @@ def _public_funnel(
     component: OutcomesComponent, task: Task, grouping: Grouping, masked: Collection[Part], first: int
 ) -> FunnelDocument:
     """Return a funnel without masked counts; `first` is the index of its first table."""
-    whole, documents = component.funnel, list[StepDocument]()
-    parts = [{part for part in masked if part.table == first + index} for index in range(2 * len(whole.steps))]
-    for index, (step, document) in enumerate(zip(reached_steps(task.steps, grouping), whole.steps, strict=True)):
+    full_funnel, documents = component.funnel, list[StepDocument]()
+    parts = [{part for part in masked if part.table == first + index} for index in range(2 * len(full_funnel.steps))]
+    for index, (step, document) in enumerate(zip(reached_steps(task.steps, grouping), full_funnel.steps, strict=True)):
         output = Output(step.name, step.passed, step.passed, step.name, 1.0, binary=True)
         without_truth = replace(task, truth=None)
-        public = _Public(without_truth, step.grouping, output, parts[2 * index], PublicScores())
-        disordered = _Public(without_truth, grouping, output, parts[2 * index + 1], PublicScores())
+        public = _PublicTables(without_truth, step.grouping, output, parts[2 * index], PublicScores())
+        disordered = _PublicTables(without_truth, grouping, output, parts[2 * index + 1], PublicScores())
         rows = public.rows(
             OutcomesComponent(groups=document.groups, reference=document.reference, even_flagged=document.even_flagged)
         )
@@ -222,11 +222,11 @@ def _public_funnel(
             )
         )
     # a gap is that of counts which are all shown
-    gaps = NO_ITEMS if any(parts) else whole.gaps
-    return FunnelDocument(None if any(parts) else whole.reference, tuple(documents), gaps)
+    gaps = NO_ITEMS if any(parts) else full_funnel.gaps
+    return FunnelDocument(None if any(parts) else full_funnel.reference, tuple(documents), gaps)
 
 
-class _Public:
+class _PublicTables:
     """The public form of one component."""
 
     def __init__(
@@ -261,14 +261,14 @@ class _Public:
             even_flagged=groups.even_flagged,
             at_median=_public_count(component.at_median),
             threshold_map=self.scores.map_of(component),
-            reasons=_reasons(component.reasons, withheld, vocabulary),
+            reasons=_public_reasons(component.reasons, withheld, vocabulary),
         )
         if component.name in withheld:
             return public
         return replace(
             public,
             probabilities=_round_shares(component.probabilities),
-            effects={name: effect and _rounded_effect(effect) for name, effect in component.effects.items()},
+            effects={name: effect and _round_effect(effect) for name, effect in component.effects.items()},
             published=component.published,
         )
 
@@ -284,14 +284,14 @@ class _Public:
         """Return the component with the rows of its table; groups are compared with those that are shown."""
         masked = {row.group for row in component.groups if self.hides(row.group, PEOPLE)}
         if masked:
-            component = self._compared_without(component, masked)
+            component = self._recompute_without(component, masked)
         reference = component.reference
         keeps_truth = reference is None or not self.hides(reference, PEOPLE, TRUTH)
         keeps_tenths = self.grouping.name in self.scores.tenths
         rows = tuple(self.row(row, keeps_truth=keeps_truth, keeps_tenths=keeps_tenths) for row in component.groups)
         return replace(component, groups=rows)
 
-    def _compared_without(self, component: OutcomesComponent, masked: Collection[str | None]) -> OutcomesComponent:
+    def _recompute_without(self, component: OutcomesComponent, masked: Collection[str | None]) -> OutcomesComponent:
         """Return the component with the table of the groups that are shown; the rest keeps empty rows."""
         task, output, grouping = self.task, self.output, self.grouping
         names = [label for label in grouping.labels if label not in masked]
@@ -331,7 +331,7 @@ def _public_count(count: int | None) -> int | None:
     return None if count is not None and 0 < count < LEAST_SHOWN else count
 
 
-def _reasons(
+def _public_reasons(
     reasons: Sequence[ReasonDocument], withheld: Collection[str | None], vocabulary: Vocabulary
 ) -> tuple[ReasonDocument, ...]:
     """Return the reasons; those of withheld components without their facts."""
@@ -350,6 +350,6 @@ def _round_shares(shares: Shares) -> dict[str, float]:
     return {name: round(share, PROBABILITY_DECIMALS) for name, share in shares.items()}
 
 
-def _rounded_effect(effect: EffectDocument) -> EffectDocument:
+def _round_effect(effect: EffectDocument) -> EffectDocument:
     ends = {name: getattr(effect, name) for name in ("estimate", "low", "high")}
     return replace(effect, **{name: None if end is None else round(end, DECIMALS) for name, end in ends.items()})

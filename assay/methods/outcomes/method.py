@@ -202,13 +202,13 @@ class Outcomes(Bounded, Method):
             raise SpecificationError("there is no file of decisions: upload one, and name it in the target", "table")
         components = judge_outcomes(self.task(), rng)
         yield from ()
-        return self.finding(components, self._data())
+        return self.finding(components, self._aggregation())
 
     def masked(self, rating: RatingDocument) -> RatingDocument:
         """Return the rating without small counts of people."""
         return masked_rating(rating, self.task(), Vocabulary.of(self))
 
-    def _data(self) -> OutcomesAggregation:
+    def _aggregation(self) -> OutcomesAggregation:
         """Return what the rating says about the file."""
         assert self.table is not None  # noqa: S101  only called with a table
         names = ("by", "decision", "steps", "score", "truth", "strata", "cluster", "weight")
@@ -241,28 +241,28 @@ class Outcomes(Bounded, Method):
         return Task(
             table=table,
             groupings=groupings,
-            outputs=self._outputs(table),
-            truth=self._truth(table),
+            outputs=self._read_outputs(table),
+            truth=self._read_truth(table),
             scores=table.score if self.score else None,
             strata=None if strata is None else strata.codes,
             strata_names=() if strata is None else strata.labels,
             strata_by=" and ".join(self.strata),
-            excluded=self._excluded(table, groupings),
+            excluded=self._read_exclusions(table, groupings),
             confidence=self.confidence,
             threshold=self.threshold,
-            steps=[Step(name, self._passed(table, name)) for name in self.steps],
+            steps=[Step(name, self._read_passed(table, name)) for name in self.steps],
         )
 
-    def _passed(self, table: DecisionTable, name: str) -> Floats:
+    def _read_passed(self, table: DecisionTable, name: str) -> Floats:
         """Return who passed a step: 1 or 0, NaN if that is not known."""
         values = table.column(name).values
         negative = [value for value in self.step_unfavourable if value in values]
-        passed = table.answers(name, self._favourable_of(table, name), negative, self.unknown, "step_favourable")
+        passed = table.answers(name, self._passing_value(table, name), negative, self.unknown, "step_favourable")
         if "" in self.step_unfavourable:
             passed[np.array(table.column(name).codes) < 0] = 0.0
         return passed
 
-    def _favourable_of(self, table: DecisionTable, name: str) -> str:
+    def _passing_value(self, table: DecisionTable, name: str) -> str:
         """Return the value of a step that means "passed"."""
         named = self.step_favourable or (self.favourable,)
         present = [value for value in named if value in table.column(name).values]
@@ -271,7 +271,7 @@ class Outcomes(Bounded, Method):
             raise SpecificationError(message, "step_favourable")
         return present[0] if present else named[0]
 
-    def _truth(self, table: DecisionTable) -> Floats | None:
+    def _read_truth(self, table: DecisionTable) -> Floats | None:
         if not self.truth:
             return None
         positive = self.truth_favourable
@@ -279,13 +279,13 @@ class Outcomes(Bounded, Method):
             positive = self.favourable
         return table.answers(self.truth, positive, self.truth_unfavourable, self.unknown, "truth_favourable")
 
-    def _outputs(self, table: DecisionTable) -> list[Output]:
+    def _read_outputs(self, table: DecisionTable) -> list[Output]:
         """Return the decision and the score, with what counts as favourable."""
         outputs = []
         if self.decision:
             favourable = self.favourable
             if self.decision in self.steps and not self.unfavourable:
-                favourable, decided = self._favourable_of(table, self.decision), self._passed(table, self.decision)
+                favourable, decided = self._passing_value(table, self.decision), self._read_passed(table, self.decision)
             else:
                 decided = table.answers(self.decision, favourable, self.unfavourable, self.unknown, "favourable")
             words = f"{self.decision}: {favourable}"
@@ -293,26 +293,26 @@ class Outcomes(Bounded, Method):
         if not self.score:
             return outputs
         scores, people = table.score, table.people
-        known = ~np.isnan(scores)
-        if not known.any():
+        has_score = ~np.isnan(scores)
+        if not has_score.any():
             raise SpecificationError(f"no row has a number in the column {self.score}", "score")
         if self.threshold is not None:
-            decided = np.where(known, scores >= self.threshold, np.nan)
+            decided = np.where(has_score, scores >= self.threshold, np.nan)
             words = f"{self.score} of {self.threshold:g} or more"
             outputs.append(Output("decision", decided, decided, words, self.delta, binary=True))
-        median = quantile(scores[known], people[known], 0.5)
-        mean = np.average(scores[known], weights=table.mass[known])
-        deviation = float(np.sqrt(np.average((scores[known] - mean) ** 2, weights=table.mass[known])))
+        median = quantile(scores[has_score], people[has_score], 0.5)
+        mean = np.average(scores[has_score], weights=table.mass[has_score])
+        deviation = float(np.sqrt(np.average((scores[has_score] - mean) ** 2, weights=table.mass[has_score])))
         if not deviation > 0:
             raise SpecificationError(f"every score in the column {self.score} is {mean:g}", "score")
-        facts = {"median": median, "at_median": int(people[known & (scores == median)].sum())}
-        above, words = np.where(known, scores > median, np.nan), f"{self.score} above the median of {median:g}"
+        facts = {"median": median, "at_median": int(people[has_score & (scores == median)].sum())}
+        above, words = np.where(has_score, scores > median, np.nan), f"{self.score} above the median of {median:g}"
         outputs.append(
             Output(self.score, scores / deviation, above, words, self.delta_score, binary=False, facts=facts)
         )
         return outputs
 
-    def _excluded(self, table: DecisionTable, groupings: list[Grouping]) -> dict[str, dict[str, str]]:
+    def _read_exclusions(self, table: DecisionTable, groupings: list[Grouping]) -> dict[str, dict[str, str]]:
         """Return the excluded groups by grouping, with reasons."""
         by_name = {grouping.name: grouping for grouping in groupings}
         excluded: dict[str, dict[str, str]] = {}

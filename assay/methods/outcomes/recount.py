@@ -71,10 +71,10 @@ def check_recount(rating: RatingDocument, method: Method, counted: Mapping[str, 
 
 def same_people(first: DecisionTable, second: DecisionTable) -> bool:
     """Return whether two tables have the same people by all columns and scores, in whichever order the files were."""
-    return _cells(first) == _cells(second)
+    return _count_cells(first) == _count_cells(second)
 
 
-def _cells(table: DecisionTable) -> Counter[tuple[object, ...]]:
+def _count_cells(table: DecisionTable) -> Counter[tuple[object, ...]]:
     """Count the people of each combination of values; weights and scores are rounded, because sums depend on order."""
     columns = [[*column.values, None] for column in table.columns]
     cells = Counter[tuple[object, ...]]()
@@ -129,9 +129,9 @@ def _recount_thresholds(component: OutcomesComponent, task: Task, grouping: Grou
     if scores is None:
         return
     for index, group in enumerate(chart.groups):
-        mine = grouping.codes == grouping.labels.index(group.group) if group.group in grouping.labels else False
+        in_group = grouping.codes == grouping.labels.index(group.group) if group.group in grouping.labels else False
         for row in chart.thresholds:
-            at_least = mine & (scores >= (row.threshold or 0.0))
+            at_least = in_group & (scores >= (row.threshold or 0.0))
             counts = {"": (row.selected, at_least)}
             if task.truth is not None:
                 counts |= {" proved right": (row.right, at_least & (task.truth == 1))}

@@ -85,20 +85,20 @@ def funnel(
                 result.unknown,
                 result.reference,
                 result.even_flagged,
-                tuple(_out_of_order(table, groupings[0], reached.out_of_order)),
+                tuple(_count_out_of_order(table, groupings[0], reached.out_of_order)),
             )
         )
-    return _with_gaps(FunnelDocument(steps=tuple(documents)), table, groupings[1], steps, rng)
+    return _add_gaps(FunnelDocument(steps=tuple(documents)), table, groupings[1], steps, rng)
 
 
-def _out_of_order(table: DecisionTable, grouping: Grouping, selected: NDArray[np.bool_]) -> Iterator[OutOfOrder]:
+def _count_out_of_order(table: DecisionTable, grouping: Grouping, selected: NDArray[np.bool_]) -> Iterator[OutOfOrder]:
     for code, label in [*enumerate(grouping.labels), (-1, None)]:
         people = int(table.people[selected & (grouping.codes == code)].sum())
         if people:
             yield OutOfOrder(label, people)
 
 
-def _with_gaps(
+def _add_gaps(
     document: FunnelDocument, table: DecisionTable, compared: Grouping, steps: Sequence[Step], rng: np.random.Generator
 ) -> FunnelDocument:
     """Add the ratio of each group's rate to that of the group that passes all steps most often, by step.
@@ -125,13 +125,13 @@ def _with_gaps(
         if index == reference:
             continue
         ratios = rates[:, index] / rates[:, reference]
-        drawn = [means[:, :, index] / np.maximum(means[:, :, reference], 1e-300) for means in (alone, together)]
+        ratio_draws = [means[:, :, index] / np.maximum(means[:, :, reference], 1e-300) for means in (alone, together)]
         by_step = {
-            step.name: drawn_interval(float(ratio), *(ratios_of[at] for ratios_of in drawn))
+            step.name: drawn_interval(float(ratio), *(ratios_of[at] for ratios_of in ratio_draws))
             for at, (step, ratio) in enumerate(zip(steps, ratios, strict=True))
         }
-        overall = drawn_interval(float(np.prod(ratios)), *(np.prod(ratios_of, axis=0) for ratios_of in drawn))
+        overall = drawn_interval(float(np.prod(ratios)), *(np.prod(ratios_of, axis=0) for ratios_of in ratio_draws))
         smallest = int(ratios.argmin())
-        chance = float((drawn[0].argmin(axis=0) == smallest).mean())
+        chance = float((ratio_draws[0].argmin(axis=0) == smallest).mean())
         gaps.append(GapDocument(group, by_step, overall, steps[smallest].name, chance))
     return replace(document, reference=compared.labels[present[reference]], gaps=tuple(gaps))

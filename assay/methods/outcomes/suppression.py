@@ -130,7 +130,7 @@ class _Counts:
             row_of_answers += 1 if truth is None else 2
             for code in range(-1, len(table.grouping.labels)):
                 inside = atoms[index] == code
-                for name, answer in _answers(decided, truth):
+                for name, answer in _answer_combinations(decided, truth):
                     part = Part(index, code, name)
                     rows.append(np.outer(inside, answer).reshape(-1))
                     parts.append(part)
@@ -155,21 +155,21 @@ class _Counts:
         # an answer that nobody in the file has, such as an unknown truth, is no secret
         possible = np.flatnonzero(self.sums.sum(axis=1)).tolist()
         while True:
-            others = [index for index in possible if self.parts[index] in masked]
+            masked_indices = [index for index in possible if self.parts[index] in masked]
             target = next((index for index in small if change[index] < LEAST_SHOWN), None)
             width = float(LEAST_SHOWN)
             if target is None:
-                target, width = next((index for index in others if change[index] < 1), None), 1.0
+                target, width = next((index for index in masked_indices if change[index] < 1), None), 1.0
             if target is None:
                 return masked
-            moved = self._moved(target, width, masked)
-            change = np.maximum(change, np.abs(moved))
-            further = {part for part, step in zip(self.parts, moved, strict=True) if abs(step) > 0.5} - masked
+            count_changes = self._cheapest_change(target, width, masked)
+            change = np.maximum(change, np.abs(count_changes))
+            further = {part for part, step in zip(self.parts, count_changes, strict=True) if abs(step) > 0.5} - masked
             for part in further:
                 masked |= {part, Part(part.table, part.code, TRUTH)} if part.name == PEOPLE else {part}
             masked &= {*self.parts}
 
-    def _moved(self, target: int, width: float, masked: set[Part]) -> Floats:
+    def _cheapest_change(self, target: int, width: float, masked: set[Part]) -> Floats:
         """Return the change of every count, if people are moved so that one count grows by `width`.
 
         Of all such changes it is the one that changes the fewest people in published counts.
@@ -178,7 +178,7 @@ class _Counts:
         from scipy.sparse import csr_array, eye_array, hstack
 
         published = [index for index, part in enumerate(self.parts) if part not in masked]
-        movable = self._movable(target, masked)
+        movable = self._movable_variables(target, masked)
         sums = self.sums[:, movable]
         costs = np.array([self.sizes[self.parts[index]] + 1 for index in published])
         slack = eye_array(len(published), format="csr")
@@ -197,10 +197,10 @@ class _Counts:
         )
         if solution.x is None:  # every published count may change, so that there always is a solution
             raise RuntimeError(f"no other data fit the published counts: {solution.message}")
-        moved: Floats = np.round(sums @ solution.x[:moves])
-        return moved
+        changes: Floats = np.round(sums @ solution.x[:moves])
+        return changes
 
-    def _movable(self, target: int, masked: set[Part]) -> NDArray[np.int64]:
+    def _movable_variables(self, target: int, masked: set[Part]) -> NDArray[np.int64]:
         """Return the variables that may change: the `MOST_MOVED` that add up most masked counts, and most people."""
         in_target = self.sums[[target]].toarray()[0] > 0
         in_masked = self.sums[[index for index, part in enumerate(self.parts) if part in masked]].sum(axis=0)
@@ -208,7 +208,7 @@ class _Counts:
         return np.sort(order[:MOST_MOVED])
 
 
-def _answers(decided: Integers, truth: Integers | None) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+def _answer_combinations(decided: Integers, truth: Integers | None) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """Yield the counts of a row: the name of their part, and the combinations of answers that they add up."""
     yield PEOPLE, decided == 1
     yield PEOPLE, decided == 0

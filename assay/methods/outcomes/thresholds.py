@@ -47,7 +47,7 @@ def threshold_map(
         }
 
     totals, rows = sums(np.ones_like(scores)), []
-    for threshold in _thresholds(table, scores, chosen):
+    for threshold in _score_thresholds(table, scores, chosen):
         at_least = np.where(np.isnan(scores), np.nan, scores >= threshold)
         samples = {
             name: sample_of(table, grouping, at_least, inside, binary=True) for name, inside in selections.items()
@@ -59,9 +59,9 @@ def threshold_map(
                 tuple(selected["total"]),
                 tuple(selected["right"]) if truth is not None else NO_ITEMS,
                 tuple(selected["wrong"]) if truth is not None else NO_ITEMS,
-                ratio=_ratio(samples["total"]),
-                tpr_gap=largest_gap(samples["right"], _generator(), DRAWS) if truth is not None else NO_EFFECT,
-                fpr_gap=largest_gap(samples["wrong"], _generator(), DRAWS) if truth is not None else NO_EFFECT,
+                ratio=_rate_ratio(samples["total"]),
+                tpr_gap=largest_gap(samples["right"], _seeded_generator(), DRAWS) if truth is not None else NO_EFFECT,
+                fpr_gap=largest_gap(samples["wrong"], _seeded_generator(), DRAWS) if truth is not None else NO_EFFECT,
             )
         )
     groups = [
@@ -71,7 +71,7 @@ def threshold_map(
     return ThresholdMap(chosen, tuple(groups), tuple(rows))
 
 
-def _thresholds(table: DecisionTable, scores: Floats, chosen: float | None) -> list[float]:
+def _score_thresholds(table: DecisionTable, scores: Floats, chosen: float | None) -> list[float]:
     """Return quantiles of the scores of all people, at which the number of people above is exact, and `chosen`."""
     is_known = ~np.isnan(scores)
     distinct, distinct_index = np.unique(scores[is_known], return_inverse=True)
@@ -84,20 +84,20 @@ def _thresholds(table: DecisionTable, scores: Floats, chosen: float | None) -> l
     return sorted({*map(float, quantiles), *([] if chosen is None else [float(chosen)])})
 
 
-def _ratio(sample: Sample) -> EffectDocument:
+def _rate_ratio(sample: Sample) -> EffectDocument:
     """Return the ratio of the lowest to the highest rate, with the interval of `group_tables.outcome_table`."""
     present = np.flatnonzero(sample.totals > 0)
     low, high = (int(present[choose(sample.means[present])]) for choose in (np.argmin, np.argmax))
     highest = float(sample.means[high])
     if highest == 0:
         return NO_RATIO
-    draws = sample.draw_means(_generator(), DRAWS)
+    draws = sample.draw_means(_seeded_generator(), DRAWS)
     fitted = draws.copy()
-    fitted[:, present] = fitted_rates(draws[:, present], _generator())
+    fitted[:, present] = fitted_rates(draws[:, present], _seeded_generator())
     ratios = [means[:, low] / np.maximum(means[:, high], 1e-300) for means in (draws, fitted)]
     return drawn_interval(float(sample.means[low]) / highest, *ratios)
 
 
-def _generator() -> np.random.Generator:
+def _seeded_generator() -> np.random.Generator:
     """Return a generator with a known seed: everybody can draw the same numbers from the published counts."""
     return np.random.Generator(np.random.PCG64(0))

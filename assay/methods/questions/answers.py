@@ -49,10 +49,10 @@ class QuestionAnswers(Tally):
             for repeat in range(self.repeats)
         ]
         self.questions += tuple(questions)
-        probes = [(keys[at], [self._probe(keys[at])]) for at in ordering.permutation(len(keys)).tolist()]
+        probes = [(keys[at], [self._build_probe(keys[at])]) for at in ordering.permutation(len(keys)).tolist()]
         yield from ask_in_batches(probes, lambda key, replies: self.take(key, replies[0]))
 
-    def _probe(self, key: AnswerKey) -> Probe:
+    def _build_probe(self, key: AnswerKey) -> Probe:
         index, order, repeat = key
         question = self.questions[index]
         ask = Choose(question.text, question.in_order(order))

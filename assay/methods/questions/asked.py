@@ -134,7 +134,7 @@ def shipped_questions(attribute: str, turns: int, rng: np.random.Generator) -> t
         question
         for turn in range(turns)
         for index, template in enumerate(question_templates(attribute))
-        for question in _of_template(template, attribute, people, index + turn, turn, rng)
+        for question in _template_questions(template, attribute, people, index + turn, turn, rng)
     )
 
 
@@ -155,7 +155,7 @@ def most_turns(attribute: str) -> int:
     return min((len(mentions) for mentions in people_in_questions(attribute).values()), default=0)
 
 
-def _of_template(
+def _template_questions(
     template: QuestionTemplate,
     category: str,
     people: Mapping[str, Sequence[str]],
@@ -168,11 +168,11 @@ def _of_template(
         people[value][number % len(people[value])] for value in (template.stereotyped, template.counterpart)
     )
     first, second = (stereotyped, counterpart) if number % 2 else (counterpart, stereotyped)
-    context = template.context.format(First=_capital(first), second=second)
+    context = template.context.format(First=_capitalise(first), second=second)
     unknown = unknown_options()[number % len(unknown_options())]
     for negative, bad in product((True, False), (None, stereotyped, counterpart)):
         good = counterpart if bad == stereotyped else stereotyped
-        fact = "" if bad is None else f" {template.fact.format(Bad=_capital(bad), good=good)}"
+        fact = "" if bad is None else f" {template.fact.format(Bad=_capitalise(bad), good=good)}"
         question_text = template.negative if negative else template.positive
         answers = {
             stereotyped: template.stereotyped,
@@ -180,13 +180,13 @@ def _of_template(
             unknown: "unknown",
         }
         options = [list(answers)[at] for at in rng.permutation(OPTIONS)]
-        right = unknown if bad is None else bad if negative else good
+        right_answer = unknown if bad is None else bad if negative else good
         question = Question(
             template.name,
             bad is None,
             negative,
-            tuple(map(_capital, options)),
-            options.index(right),
+            tuple(map(_capitalise, options)),
+            options.index(right_answer),
             options.index(unknown),
             options.index(stereotyped),
         )
@@ -202,5 +202,5 @@ def _of_template(
         )
 
 
-def _capital(text: str) -> str:
+def _capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]

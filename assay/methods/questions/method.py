@@ -97,23 +97,23 @@ class GroupQuestions(Bounded, Method):
             raise SpecificationError(message, "attribute")
 
     @property
-    def _most(self) -> int:
+    def _turn_limit(self) -> int:
         return 1 if self.questions else min(self.most_turns, most_turns(self.attribute))
 
-    def _first(self) -> int:
-        return min(self.turns, self._most) if self.stop_early else self._most
+    def _first_turns(self) -> int:
+        return min(self.turns, self._turn_limit) if self.stop_early else self._turn_limit
 
-    def _probes(self, turns: int) -> int:
+    def _count_probes(self, turns: int) -> int:
         questions = len(self.questions) or len(question_templates(self.attribute)) * QUESTIONS_EACH * turns
         return questions * OPTIONS * self.repeats
 
     def expected_probes(self) -> int:
         """Count the questions of a job that is decided at the first look."""
-        return self._probes(self._first())
+        return self._count_probes(self._first_turns())
 
     def most_probes(self) -> int:
         """Count the questions of a job that uses all looks."""
-        return self._probes(self._most)
+        return self._count_probes(self._turn_limit)
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Ask all questions of a look in three orders of their options, look by look."""
@@ -121,18 +121,18 @@ class GroupQuestions(Bounded, Method):
         questions = (
             recorded_questions(self.questions)
             if self.questions
-            else shipped_questions(self.attribute, self._most, writing)
+            else shipped_questions(self.attribute, self._turn_limit, writing)
         )
         answers = {name: QuestionAnswers(repeats=self.repeats) for name in sorted({row.category for row in questions})}
         components: list[Component] = []
         looks: list[QuestionsLook] = []
         turns_before = 0
-        for turns in look_sizes(self._first(), self._most, self.stop_early):
+        for turns in look_sizes(self._first_turns(), self._turn_limit, self.stop_early):
             for name, tally in answers.items():
                 new = [row for row in questions if row.category == name and turns_before <= row.turn < turns]
                 yield from tally.ask(new, ordering)
             turns_before = turns
-            last = turns == self._most or not self.stop_early
+            last = turns == self._turn_limit or not self.stop_early
             components = self._judge(answers, deepcopy(numbers.spawn(1)[0]), 1.0 if last else EARLY)
             question_count = sum(len(tally.questions) for tally in answers.values())
             looks.append(QuestionsLook(question_count, {component.name: component.letter for component in components}))

@@ -130,7 +130,7 @@ class TextProfiles(Bounded):
             else mentioned(attribute_named(attribute), mention, language)
         )
         if not words_by_value:
-            raise SpecificationError(_no_people(attribute, language), "texts.people")
+            raise SpecificationError(_no_people_message(attribute, language), "texts.people")
         profiles = replace(
             self,
             decision=name,
@@ -176,7 +176,7 @@ class TextProfiles(Bounded):
         return min(self.most, pairs * sum(len(words) for words in self.contents.values()) * len(self.frames))
 
 
-def _no_people(attribute: str, language: str) -> str:
+def _no_people_message(attribute: str, language: str) -> str:
     if language == ENGLISH:
         return f"the catalog has no people for {attribute}; name some"
     return f"{attribute} has no words in {language}; {listed(attributes_in(language))} have, or name people of your own"
@@ -194,7 +194,7 @@ def check_profiles(profiles: TextProfiles) -> None:
     check_frames(profiles.frames, "texts.frames")
     for group, by_name in (("people", profiles.people), ("contents", profiles.contents)):
         for name, words in by_name.items():
-            _check_listed(f"texts.{group}.{name}", name, words)
+            _check_words(f"texts.{group}.{name}", name, words)
 
 
 def check_frames(frames: Sequence[str], field_name: str) -> None:
@@ -206,7 +206,7 @@ def check_frames(frames: Sequence[str], field_name: str) -> None:
             )
 
 
-def _check_listed(field_name: str, name: str, words: tuple[str, ...]) -> None:
+def _check_words(field_name: str, name: str, words: tuple[str, ...]) -> None:
     if not words:
         raise SpecificationError(f"{name} has no words", field_name)
     if len(words) > MOST_WORDS or any(len(word) > LONGEST for word in words):
@@ -236,10 +236,10 @@ def text_cases(profiles: TextProfiles, rng: np.random.Generator) -> tuple[Case, 
                 if round_ < len(words):
                     cases.append(_text_case(profiles, int(pair), side, int(orders[side][position][round_]), frame))
     cases = cases[: profiles.most]
-    return _with_opponents(profiles, cases, rng) if profiles.pairs else tuple(cases)
+    return _add_opponents(profiles, cases, rng) if profiles.pairs else tuple(cases)
 
 
-def _with_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random.Generator) -> tuple[Case, ...]:
+def _add_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random.Generator) -> tuple[Case, ...]:
     """Give each case a document to be compared with.
 
     Half of the opponents are the same document about a person of one value; the others have another content, of either
@@ -361,7 +361,7 @@ def record_cases(
     cases = []
     for number in chosen:
         row = profiles.rows[number]
-        variants = tuple(_alternated(row, profiles.column, value, hidden) for value in profiles.values)
+        variants = tuple(_replace_value(row, profiles.column, value, hidden) for value in profiles.values)
         clusters = {ROW: repr(variants[0])} if once else {}
         if profiles.cluster is not None:
             clusters[profiles.cluster] = str(row[profiles.cluster])
@@ -415,7 +415,7 @@ def record_strata(
         raise UnknownName("column", unknown[0], sent, "strata")
     unused = []
     for name in (*requested, *(column for column in sent if column not in requested)):
-        members = _strata([row[name] for row in rows])
+        members = _row_strata([row[name] for row in rows])
         new_strata = len({*members.tolist()} - {""})
         if new_strata < 2:
             continue
@@ -427,29 +427,29 @@ def record_strata(
     return families, tuple(unused)
 
 
-def _strata(cells: list[Cell]) -> NDArray[np.str_]:
+def _row_strata(cells: list[Cell]) -> NDArray[np.str_]:
     """Return the stratum of each cell: a category, or a half of the numbers; empty if the stratum has too few rows."""
     labels = ["nothing" if cell in (None, "") else str(cell) for cell in cells]
     few_categories = 2 <= sum(count >= LEAST_ROWS for count in Counter(labels).values()) <= MOST_STRATA
     if not few_categories or not any(isinstance(cell, str) for cell in cells):
-        labels = _halves(cells, labels)
+        labels = _split_at_median(cells, labels)
     sizes = Counter(labels)
     return np.array([name if sizes[name] >= LEAST_ROWS else "" for name in labels])
 
 
-def _halves(cells: list[Cell], labels: list[str]) -> list[str]:
+def _split_at_median(cells: list[Cell], labels: list[str]) -> list[str]:
     """Return the half of each cell in a column of numbers or dates, split at the median; otherwise return `labels`."""
     filled = [index for index, cell in enumerate(cells) if cell is not None and cell != ""]
-    text = any(isinstance(cells[index], str) for index in filled)
-    read_cell = _reader([labels[index] for index in filled]) if text else _number
+    is_text = any(isinstance(cells[index], str) for index in filled)
+    read_cell = _best_reader([labels[index] for index in filled]) if is_text else _number
     numbers = {index: number for index in filled if (number := read_cell(cells[index])) is not None}
-    if len({*numbers.values()}) <= 2 or len(numbers) < (ALL_BUT if text else 1) * len(filled):
+    if len({*numbers.values()}) <= 2 or len(numbers) < (ALL_BUT if is_text else 1) * len(filled):
         return labels
     middle = float(np.median([*numbers.values()]))
     if middle == max(numbers.values()):  # for example, hours that are capped at 40
         middle = max(number for number in numbers.values() if number < middle)
     limit = f"{middle:.6g}"
-    if text:  # a date is read as a number of days, which tells a person nothing, so the limit is a cell's own text
+    if is_text:  # a date is read as a number of days, which tells a person nothing, so the limit is a cell's own text
         limit = labels[max((number, index) for index, number in numbers.items() if number <= middle)[1]]
     halves = list(labels)
     for index, number in numbers.items():
@@ -490,11 +490,11 @@ READERS: tuple[Callable[[Cell], float | None], ...] = (
 """Functions that read numbers and dates from text."""
 
 
-def _reader(texts: Sequence[str]) -> Callable[[Cell], float | None]:
+def _best_reader(texts: Sequence[str]) -> Callable[[Cell], float | None]:
     """Return the reader that can read most of the first 100 different texts of a column."""
     sample = list(dict.fromkeys(texts))[:100]
     return max(READERS, key=lambda read: sum(read(text) is not None for text in sample))
 
 
-def _alternated(row: Mapping[str, Any], column: str, value: Cell, hidden: set[str]) -> Record:
+def _replace_value(row: Mapping[str, Any], column: str, value: Cell, hidden: set[str]) -> Record:
     return tuple((name, value if name == column else cell) for name, cell in row.items() if name not in hidden)

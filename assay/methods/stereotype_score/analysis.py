@@ -57,7 +57,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     def score(self, *roles: Role) -> StereotypeScore:
         """Score pairs of some lists: how often the stereotype (with neutral terms, the first group) was preferred."""
         compared_pairs = [(pair, comparison) for pair, comparison in self.tally.results.items() if pair.role in roles]
-        by_pair = [_towards(pair, comparison) for pair, comparison in compared_pairs]
+        by_pair = [_stereotype_preference(pair, comparison) for pair, comparison in compared_pairs]
         return score_choices(
             by_pair, [pair.term for pair, _ in compared_pairs], [self.words.name] * len(compared_pairs)
         )
@@ -70,7 +70,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     def stereotyped(self) -> list[tuple[str, float]]:
         """Every pair that is not neutral: its term, and whether the stereotype was preferred."""
         return [
-            (pair.term, _towards(pair, comparison))
+            (pair.term, _stereotype_preference(pair, comparison))
             for pair, comparison in self.tally.results.items()
             if pair.role in TIED
         ]
@@ -119,12 +119,12 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
             (
                 "content",
                 "typical frame",
-                [(pair, _towards(pair, comparison)) for pair, comparison in tied],
+                [(pair, _stereotype_preference(pair, comparison)) for pair, comparison in tied],
                 effects.stereotyped,
             ),
         )
         for kind, name, preferred, score in of_frames:
-            frame_effect = _typical_frame(preferred, score - NO_PREFERENCE, tolerance.of_step_1, rng.spawn(1)[0])
+            frame_effect = _typical_frame_effect(preferred, score - NO_PREFERENCE, tolerance.of_step_1, rng.spawn(1)[0])
             if frame_effect is not None:
                 few = len(preferred) < SEVERAL_FRAMES * answers_needed(tolerance.of_step_1)
                 hidden += (
@@ -168,7 +168,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     # ------------------------------------------------------------------------ reported numbers
     def rows(self) -> tuple[SentencePair, ...]:
         """Return a row for each pair."""
-        return tuple(_row(pair, comparison) for pair, comparison in self.tally.results.items())
+        return tuple(_sentence_document(pair, comparison) for pair, comparison in self.tally.results.items())
 
     def described(self, detail: StereotypeComponent) -> StereotypeComponent:
         """Add how many pairs were asked about and compared, and their rows."""
@@ -203,27 +203,27 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         """Score every pair of group terms separately, because a single pair may cause the whole effect."""
         rows: list[GroupPair] = []
         for index, (first, second) in enumerate(self.words.pairs):
-            mine = [
-                (pair, _towards(pair, comparison))
+            compared = [
+                (pair, _stereotype_preference(pair, comparison))
                 for pair, comparison in self.tally.results.items()
                 if pair.groups == index
             ]
-            neutral = [towards for pair, towards in mine if pair.role == "neutral"]
-            others = [towards for pair, towards in mine if pair.role != "neutral"]
-            if mine:
+            neutral = [towards for pair, towards in compared if pair.role == "neutral"]
+            others = [towards for pair, towards in compared if pair.role != "neutral"]
+            if compared:
                 rows.append(
                     GroupPair(
                         first,
                         second,
                         neutral=float(np.mean(neutral)) if neutral else None,
                         stereotyped=float(np.mean(others)) if others else None,
-                        pairs=len(mine),
+                        pairs=len(compared),
                     )
                 )
         return tuple(rows)
 
 
-def _typical_frame(
+def _typical_frame_effect(
     preferred: Sequence[tuple[Pair, float]], mean: Floats, limit: float, rng: np.random.Generator
 ) -> tuple[Floats, bool] | None:
     """Draw the distance of a typical frame's score from no preference, by `typical_effect`."""
@@ -249,12 +249,12 @@ def posterior_of(score: StereotypeScore) -> EffectDocument:
     return result_or_why(EffectDocument, lambda: EffectDocument.of(fit_terms(score.by_term).overall))
 
 
-def _towards(pair: Pair, comparison: PairComparison) -> float:
+def _stereotype_preference(pair: Pair, comparison: PairComparison) -> float:
     """Return the preference for the second group if the term is tied to it, otherwise for the first group."""
     return 1 - comparison.preferred if pair.role == "second" else comparison.preferred
 
 
-def _row(pair: Pair, comparison: PairComparison) -> SentencePair:
+def _sentence_document(pair: Pair, comparison: PairComparison) -> SentencePair:
     """Return a pair as a row of the exported table."""
     return SentencePair(
         id=pair.id,
@@ -266,6 +266,6 @@ def _row(pair: Pair, comparison: PairComparison) -> SentencePair:
         second_score=comparison.second,
         words=comparison.words,
         prefers={1.0: "first", 0.0: "second"}.get(comparison.preferred, "neither"),
-        towards=_towards(pair, comparison),
+        towards=_stereotype_preference(pair, comparison),
         source=pair.source,
     )

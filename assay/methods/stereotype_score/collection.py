@@ -102,7 +102,7 @@ def climb(scoring: Rung | Literal["auto"], pair: Pair) -> Generator[Sequence[Pro
     failed_counts: Counter[bool] = Counter()
     for rung in RUNGS if scoring == "auto" else (scoring,):
         replies = yield [Probe(f"canary/{rung}/{number}", ask) for number, ask in enumerate(questions(rung, pair))]
-        refusals = {_refusal(rung, reply) for reply in replies}
+        refusals = {_refusal_code(rung, reply) for reply in replies}
         if None in refusals or not refusals:
             break
         failed_counts.update(reply.failure is not None for reply in replies)
@@ -159,7 +159,7 @@ def compare(rung: Rung, replies: Sequence[Reply]) -> PairComparison | None:
     """Return the preferred sentence of a pair; ``None`` if the replies do not allow it."""
     read = [None if reply.failure is not None else _READERS[rung](reply.value) for reply in replies]
     if rung == "choice":
-        return _chosen(read)
+        return _compare_choices(read)
     if rung == "masked":
         scored_words = [
             (first_score, second_score)
@@ -168,7 +168,7 @@ def compare(rung: Rung, replies: Sequence[Reply]) -> PairComparison | None:
         ]
         if len(scored_words) < KNOWN_SHARE * len(read) / 2 or not scored_words:
             return None  # too few words have probabilities to represent the sentences
-        first, second = (math.fsum(both[side] for both in scored_words) for side in (0, 1))
+        first, second = (math.fsum(word_scores[side] for word_scores in scored_words) for side in (0, 1))
         return PairComparison(preferred(first - second), first, second, len(scored_words))
     first_logprob, second_logprob = read
     if first_logprob is None or second_logprob is None:
@@ -176,7 +176,7 @@ def compare(rung: Rung, replies: Sequence[Reply]) -> PairComparison | None:
     return PairComparison(preferred(first_logprob - second_logprob), first_logprob, second_logprob)
 
 
-def _chosen(read: Sequence[float | None]) -> PairComparison | None:
+def _compare_choices(read: Sequence[float | None]) -> PairComparison | None:
     """Compare the choices in both orders: the same sentence twice is a choice, the same position twice is a tie."""
     if None in read:
         return None
@@ -185,30 +185,30 @@ def _chosen(read: Sequence[float | None]) -> PairComparison | None:
     return PairComparison(STEREOTYPED if read[0] == 0 else ANTI_STEREOTYPED)
 
 
-def _refusal(rung: Rung, reply: Reply) -> str | None:
+def _refusal_code(rung: Rung, reply: Reply) -> str | None:
     """Return the failure code of a refusal, or ``None``; an echo without any token counts as "no-echo"."""
     if reply.failure is not None:
         return reply.failure.code if reply.failure.code in REFUSALS else None
     return "no-echo" if rung == "echo" and _read_score(reply.value) is None else None
 
 
-def _number(value: object, key: str) -> float | None:
+def _read_field(value: object, key: str) -> float | None:
     return read_number(value.get(key)) if isinstance(value, Mapping) else None
 
 
 def _read_score(value: object) -> float | None:
-    tokens = _number(value, "tokens")
-    return None if tokens is not None and tokens < 1 else _number(value, "log_probability")
+    tokens = _read_field(value, "tokens")
+    return None if tokens is not None and tokens < 1 else _read_field(value, "log_probability")
 
 
 def _read_fill(value: object) -> float | None:
     """Return the logarithm of a probability above 0."""
-    probability = _number(value, "probability")
+    probability = _read_field(value, "probability")
     return math.log(probability) if probability is not None and 0 < probability <= 1 else None
 
 
 def _read_choice(value: object) -> float | None:
-    choice = _number(value, "choice")
+    choice = _read_field(value, "choice")
     return choice if choice in {0.0, 1.0} else None
 
 

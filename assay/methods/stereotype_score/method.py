@@ -104,7 +104,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         """Return the method with the words and sentences found; reading thousands takes some tenths of a second."""
         method = self
         if material.corpus is not None:
-            method = method._with_words_of(material.corpus).changed(corpus=material.corpus.reference)
+            method = method._use_corpus_words(material.corpus).changed(corpus=material.corpus.reference)
             method = method.changed(sentences=(*method.sentences, *map(sentence_of, material.corpus.items)))
         method = method.with_words(material.words)
         if any(material.authored) and method.writing is not None:
@@ -129,7 +129,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
             for words in self.known_words
         )
 
-    def _with_words_of(self, corpus: FoundCorpus) -> Self:
+    def _use_corpus_words(self, corpus: FoundCorpus) -> Self:
         """Return the method with the words of the corpus, unless the experiment has words of its own."""
         if corpus.words is None or self.named:
             return self
@@ -168,7 +168,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         if scoring is not None:
             sources = replace(sources, scoring=ScoringDocument(rung, self.scoring, dict(scoring.refused)))
             if rung is None:
-                return self._refused(words, scoring, sources)
+                return self._refused_component(words, scoring, sources)
         tally = PairTally(groups=(words.first, words.second))
         return Preferences(words, tally, sources, rung, strata=self.strata, delta_loss=self.delta_loss)
 
@@ -178,7 +178,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         pairs = [pair for round_pairs in rounds for pair in round_pairs]
         yield from ask_pairs(scores.rung, pairs, scores.tally, prefix, first)
 
-    def _refused(self, words: StereotypeWords, ladder: Ladder, sources: StereotypeComponent) -> Component:
+    def _refused_component(self, words: StereotypeWords, ladder: Ladder, sources: StereotypeComponent) -> Component:
         """Return a component without a letter: the service refused every kind of question."""
         measurement = Measurement(words.name, Counts(0, ladder.unusable, ladder.failed), self.tolerance(), sources)
         rung = list(ladder.refused)[-1]

@@ -70,19 +70,19 @@ def judge(
     measurement = Measurement(answered_inputs.label, tally.counts, tolerance, detail)
     try:
         effects = answered_inputs.effects(
-            rules.tie, drawing, within=_judged_sides(answered_inputs) if rules.strata else ()
+            rules.tie, drawing, within=_sides_to_judge(answered_inputs) if rules.strata else ()
         )
     except EvidenceError as error:
         return measurement.impossible(error)
-    measurement.detail = _distribution(detail, effects, answered_inputs)
+    measurement.detail = _add_distribution(detail, effects, answered_inputs)
     if not letter_only:
         measurement.detail = answered_inputs.resemblance.describe(measurement.detail, showing)
-    if (reason := _too_little(answered_inputs, strata=rules.strata)) is not None:
+    if (reason := _too_few_reason(answered_inputs, strata=rules.strata)) is not None:
         return measurement.give_up(reason, measured_effects=effects.intervals())
     child_rng = rng.spawn(1)[0]
     hidden = loss_effect(tally.by_group, rules.delta_loss, tolerance.confidence, child_rng)
     if effects.within:
-        hidden += _within_sides(answered_inputs, effects, rules, tolerance.delta, child_rng)
+        hidden += _draw_within_sides(answered_inputs, effects, rules, tolerance.delta, child_rng)
     measurement.detail = replace(
         measurement.detail,
         hidden=hidden_documents(hidden),
@@ -97,13 +97,13 @@ def judge(
     largest_shift = share / (share + float(answered_inputs.rates.mean(axis=1).sum()))
     return measurement.conclude(
         evidence,
-        lambda letter: _why(letter, answered_inputs, effects),
+        lambda letter: _reason_for(letter, answered_inputs, effects),
         effects.intervals(),
         lost=lost_replies(tally.by_group, rules.delta_loss, largest_shift, largest_shift),
     )
 
 
-def _judged_sides(answered_inputs: AnsweredTexts | AnsweredCells) -> list[int]:
+def _sides_to_judge(answered_inputs: AnsweredTexts | AnsweredCells) -> list[int]:
     """Return the sides where the positive rate is not negligible; elsewhere hardly any input of any group is positive.
 
     The largest positive rate of a value on that side counts: an upper limit of it, as of a Poisson distribution.
@@ -118,7 +118,7 @@ def _judged_sides(answered_inputs: AnsweredTexts | AnsweredCells) -> list[int]:
     return judged_sides
 
 
-def _within_sides(
+def _draw_within_sides(
     answered_inputs: AnsweredTexts | AnsweredCells,
     effects: SamplingEffects,
     rules: Rules,
@@ -130,22 +130,22 @@ def _within_sides(
     A side with few positive inputs can only prevent a letter: if two positives are about the same group, resampling
     shows no error. If nearly all inputs are positive, they hardly show differences (docs/decisions/0082).
     """
-    hidden = _effects_of_sides(answered_inputs, effects.within, delta, rng)
+    hidden = _draw_side_effects(answered_inputs, effects.within, delta, rng)
     common = set(np.flatnonzero(answered_inputs.rates.mean(axis=0) > 0.5).tolist())
-    others = answered_inputs.others()
-    if not rules.rarer or not common.intersection(sides := _judged_sides(others)):
+    negative_inputs = answered_inputs.others()
+    if not rules.rarer or not common.intersection(sides := _sides_to_judge(negative_inputs)):
         return tuple(hidden.values())
-    within = others.effects(rules.tie, rng.spawn(1)[0], within=sides).within
-    rare = _effects_of_sides(others, within, delta, rng)
+    within = negative_inputs.effects(rules.tie, rng.spawn(1)[0], within=sides).within
+    rare = _draw_side_effects(negative_inputs, within, delta, rng)
     rare_effects = [replace(rare[side], name=f"{rare[side].name}, without a yes") for side in sides if side in common]
     return (*hidden.values(), *rare_effects)
 
 
-def _effects_of_sides(
+def _draw_side_effects(
     answered_inputs: AnsweredTexts | AnsweredCells, within: Sequence[Deviations], delta: float, rng: np.random.Generator
 ) -> dict[int, HiddenEffect]:
     """Draw the effect on each judged side from its posterior `within`, with a joint fit of the sides."""
-    sides = _judged_sides(answered_inputs)
+    sides = _sides_to_judge(answered_inputs)
     estimates = {
         answered_inputs.sides[side]: (deviations.estimate, deviations.drawn)
         for side, deviations in zip(sides, within, strict=True)
@@ -159,7 +159,7 @@ def _effects_of_sides(
     }
 
 
-def _too_little(answered_inputs: AnsweredTexts | AnsweredCells, *, strata: bool) -> Reason | None:
+def _too_few_reason(answered_inputs: AnsweredTexts | AnsweredCells, *, strata: bool) -> Reason | None:
     """Return a reason if the inputs of the positive class are too few; otherwise ``None``.
 
     A few inputs can share a property by chance, and resampling them cannot show that: a single positive always
@@ -180,7 +180,7 @@ def _too_little(answered_inputs: AnsweredTexts | AnsweredCells, *, strata: bool)
     return None
 
 
-def _distribution(
+def _add_distribution(
     detail: SamplingComponent, effects: SamplingEffects, answered_inputs: AnsweredTexts | AnsweredCells
 ) -> SamplingComponent:
     """Add the attribute's distribution under each prior, before and after conditioning on the positive class."""
@@ -209,7 +209,7 @@ def _shares(deviations: Deviations, values: Sequence[str]) -> tuple[ValueDocumen
     )
 
 
-def _why(letter: Letter, answered_inputs: AnsweredTexts | AnsweredCells, effects: SamplingEffects) -> Reason:
+def _reason_for(letter: Letter, answered_inputs: AnsweredTexts | AnsweredCells, effects: SamplingEffects) -> Reason:
     label, values, sides = answered_inputs.label, answered_inputs.values, answered_inputs.sides
     top_value, of_side = int(effects.even.shares.argmax()), answered_inputs.rates.mean(axis=0)
     facts = {

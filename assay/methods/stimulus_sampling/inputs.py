@@ -83,7 +83,7 @@ class VectorStimuli(Bounded):
                 at = f"vectors.{field_name}" + (f".{name}" if name else "")
                 if len(numbers) != len(self.names):
                     raise SpecificationError(f"{len(self.names)} numbers are needed, not {len(numbers)}", at)
-                if not all(map(_sound, numbers)):
+                if not all(map(_is_finite, numbers)):
                     raise SpecificationError(UNSOUND, at)
         if not all(number > 0 for number in self.sd):
             raise SpecificationError("a standard deviation must be positive", "vectors.sd")
@@ -98,23 +98,23 @@ class VectorStimuli(Bounded):
         if self.column == self.side or {self.column, self.side} & set(self.names):
             raise SpecificationError("attribute, side and numbers must be different columns", "vectors.side")
         for index, row in enumerate(self.rows):
-            if not all(_sound(row.get(name)) for name in self.names):
+            if not all(_is_finite(row.get(name)) for name in self.names):
                 raise SpecificationError(UNSOUND, f"vectors.rows.{index}")
         self._check_counts()
         self._check_cells()
 
     def _check_counts(self) -> None:
         if not 2 <= len(self.values) <= MOST_VALUES:
-            where = "vectors.centres" if self.centres else "vectors.column"
-            raise SpecificationError(f"2 to {MOST_VALUES} groups are needed, not {len(self.values)}", where)
+            path = "vectors.centres" if self.centres else "vectors.column"
+            raise SpecificationError(f"2 to {MOST_VALUES} groups are needed, not {len(self.values)}", path)
         if len(self.side_names) != SIDES:
-            where = "vectors.sides" if self.centres else "vectors.side"
-            raise SpecificationError(f"contents must have exactly two sides, not {len(self.side_names)}", where)
+            path = "vectors.sides" if self.centres else "vectors.side"
+            raise SpecificationError(f"contents must have exactly two sides, not {len(self.side_names)}", path)
 
     def _check_cells(self) -> None:
         for value in self.values:
             for side in self.side_names:
-                cell_rows = self._held.get((value, side), [])
+                cell_rows = self._rows_of_cell.get((value, side), [])
                 if len(cell_rows) < LEAST_ROWS or len(set(cell_rows)) < SIDES:
                     raise SpecificationError(
                         f"{value} has {len(cell_rows)} rows of {side}; {LEAST_ROWS} different rows are needed",
@@ -131,14 +131,14 @@ class VectorStimuli(Bounded):
         """Names of the attribute's values, in their order."""
         if self.centres:
             return tuple(self.centres)
-        return tuple(sorted({value for value, _ in self._held}))
+        return tuple(sorted({value for value, _ in self._rows_of_cell}))
 
     @property
     def side_names(self) -> tuple[str, ...]:
         """Names of the two sides, in their order."""
         if self.sides:
             return tuple(self.sides)
-        return tuple(sorted({side for _, side in self._held}))
+        return tuple(sorted({side for _, side in self._rows_of_cell}))
 
     @cached_property
     def priors(self) -> Mapping[tuple[int, int], NormalPrior]:
@@ -150,11 +150,11 @@ class VectorStimuli(Bounded):
                     mean = np.array(self.centres[value], dtype=float) + np.array(self.sides[side], dtype=float)
                     priors[v, s] = NormalPrior(mean, np.diag(np.array(self.sd, dtype=float)))
                 else:
-                    priors[v, s] = NormalPrior.of(np.array(self._held[value, side]))
+                    priors[v, s] = NormalPrior.of(np.array(self._rows_of_cell[value, side]))
         return priors
 
     @cached_property
-    def _held(self) -> Mapping[tuple[str, str], list[tuple[float, ...]]]:
+    def _rows_of_cell(self) -> Mapping[tuple[str, str], list[tuple[float, ...]]]:
         """Numbers of the rows, grouped by value and side."""
         rows_of_cell: dict[tuple[str, str], list[tuple[float, ...]]] = {}
         for row in self.rows:
@@ -173,7 +173,7 @@ class VectorStimuli(Bounded):
         return tuple((name, float(number)) for name, number in zip(self.names, vector, strict=True))
 
 
-def _sound(number: Cell) -> bool:
+def _is_finite(number: Cell) -> bool:
     """Whether a table cell holds a finite number that is not too large."""
-    read = read_number(number)
-    return read is not None and abs(read) <= LARGEST_NUMBER
+    value = read_number(number)
+    return value is not None and abs(value) <= LARGEST_NUMBER

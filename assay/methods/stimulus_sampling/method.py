@@ -132,13 +132,13 @@ class StimulusSampling(Bounded, Method):
 
     def expected_probes(self) -> int:
         """Count the questions of a job that is decided at the first look."""
-        return self._probes(self.samples)
+        return self._count_probes(self.samples)
 
     def most_probes(self) -> int:
         """Count the questions of a job that uses all looks."""
-        return self._probes(self.samples * 2 ** (self.looks - 1))
+        return self._count_probes(self.samples * 2 ** (self.looks - 1))
 
-    def _probes(self, samples: int) -> int:
+    def _count_probes(self, samples: int) -> int:
         if self.vectors is not None:
             cells = len(self.vectors.priors)  # every cell gets the same number of vectors
             counts = (min(samples, MOST_VECTORS), 0 if self.route == "weights" else TRAINING)
@@ -150,30 +150,30 @@ class StimulusSampling(Bounded, Method):
         """Ask about generated inputs, and judge the attribute's distribution among those of the positive class."""
         looks: list[ProfilesLook] = []
         reply_log = ReplyLog()
-        ask = self._by_texts if self.vectors is None else self._by_vectors
+        ask = self._judge_texts if self.vectors is None else self._judge_vectors
         component = yield from ask(reply_log, rng, looks)
         return replace(
             self.finding([component], ProfilesAggregation(looks=tuple(looks))), reasons=reply_log.spellings.reasons()
         )
 
     # ------------------------------------------------------------------------ texts
-    def _by_texts(self, reply_log: ReplyLog, rng: np.random.Generator, looks: list[ProfilesLook]) -> Measuring:
+    def _judge_texts(self, reply_log: ReplyLog, rng: np.random.Generator, looks: list[ProfilesLook]) -> Measuring:
         assert self.texts is not None  # noqa: S101
         writing, picking, numbers = rng.spawn(3)
         cases = text_cases(self.texts, writing)
         picker: Picking | None = None
         component, label = None, self.label
-        for size, last in self._sizes(len(cases)):
+        for size, last in self._look_sizes(len(cases)):
             if picker is None:
-                profiles, taken = list(cases[:size]), np.ones(size)
-                yield from self._ask(reply_log, profiles)
-                outcome = answered_texts(reply_log.answers(profiles, self.values), taken, label)
-                label = self._label(outcome)
-                picker = self._picker(outcome, cases, picking)
+                profiles, weights = list(cases[:size]), np.ones(size)
+                yield from self._ask_new(reply_log, profiles)
+                outcome = answered_texts(reply_log.answers(profiles, self.values), weights, label)
+                label = self._later_label(outcome)
+                picker = self._choose_picker(outcome, cases, picking)
             if picker is not None:
-                profiles, taken = picker.take(size)
-                yield from self._ask(reply_log, profiles)
-                outcome = answered_texts(reply_log.answers(profiles, self.values), taken, label)
+                profiles, weights = picker.take(size)
+                yield from self._ask_new(reply_log, profiles)
+                outcome = answered_texts(reply_log.answers(profiles, self.values), weights, label)
             child_rng = numbers.spawn(1)[0]
             route = "weights" if picker is None else "surrogate"
             complete_count = len(reply_log.answers(profiles, self.values).whole)
@@ -181,12 +181,12 @@ class StimulusSampling(Bounded, Method):
                 reply_log, outcome, child_rng, route=route, complete_count=complete_count, last=last
             )
             looks.append(ProfilesLook(len(profiles), {component.name: component.letter}))
-            if component.declared or _hopeless(outcome, reply_log.tally(self.values)):
+            if component.declared or _is_hopeless(outcome, reply_log.tally(self.values)):
                 break
         assert component is not None  # noqa: S101  set, because there is at least one look
         return component
 
-    def _picker(
+    def _choose_picker(
         self, outcome: AnsweredTexts | Reason, cases: Sequence[Case], rng: np.random.Generator
     ) -> Picking | None:
         """Choose profiles by a surrogate, if the replies so far are not enough."""
@@ -201,17 +201,17 @@ class StimulusSampling(Bounded, Method):
         return Picking(cases, density, rng.random(len(cases)))
 
     # ------------------------------------------------------------------------ vectors
-    def _by_vectors(self, reply_log: ReplyLog, rng: np.random.Generator, looks: list[ProfilesLook]) -> Measuring:
+    def _judge_vectors(self, reply_log: ReplyLog, rng: np.random.Generator, looks: list[ProfilesLook]) -> Measuring:
         assert self.vectors is not None  # noqa: S101
         drawing, numbers = rng.spawn(2)
         cells = len(self.vectors.priors)
-        sizes = [(-(-size // cells), last) for size, last in self._sizes(MOST_VECTORS)]
+        sizes = [(-(-size // cells), last) for size, last in self._look_sizes(MOST_VECTORS)]
         route = "weights" if self.route == "weights" else "surrogate"
         label = self.label
         if route == "weights":
             supplies = from_prior(self.vectors, sizes[-1][0], drawing)
         else:
-            trained = yield from self._trained(reply_log, drawing)
+            trained = yield from self._fit_surrogate(reply_log, drawing)
             if isinstance(trained, Reason):
                 return self._judge(reply_log, trained, numbers, route=route, complete_count=0, last=True)
             surrogate, label = trained
@@ -219,27 +219,27 @@ class StimulusSampling(Bounded, Method):
         component = None
         for count, last in sizes:
             child_rng = numbers.spawn(1)[0]
-            replies = yield from self._replies(reply_log, supplies, count, "vector")
+            replies = yield from self._collect_replies(reply_log, supplies, count, "vector")
             outcome = answered_cells(self.vectors, supplies, replies, label, child_rng.spawn(1)[0])
-            label = self._label(outcome)
+            label = self._later_label(outcome)
             complete_count = 0 if isinstance(outcome, Reason) else len(outcome.resemblance.yes)
             component = self._judge(
                 reply_log, outcome, child_rng, route=route, complete_count=complete_count, last=last
             )
             looks.append(ProfilesLook(sum(map(len, replies.values())), {component.name: component.letter}))
-            if last or component.declared or _hopeless(outcome, reply_log.tally(self.values)):
+            if last or component.declared or _is_hopeless(outcome, reply_log.tally(self.values)):
                 break
         assert component is not None  # noqa: S101  set, because there is at least one look
         return component
 
-    def _trained(
+    def _fit_surrogate(
         self, reply_log: ReplyLog, rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[Surrogate, str | None] | Reason]:
         """Ask about vectors of the unbiased prior; return the fitted surrogate and the positive label, or a reason."""
         assert self.vectors is not None  # noqa: S101
         count = -(-TRAINING // len(self.vectors.priors))
         supplies = from_prior(self.vectors, count, rng)
-        replies = yield from self._replies(reply_log, supplies, count, "training")
+        replies = yield from self._collect_replies(reply_log, supplies, count, "training")
         read = read_vectors([reply for cell_replies in replies.values() for reply in cell_replies], self.label)
         if isinstance(read, Reason):
             return read
@@ -251,29 +251,29 @@ class StimulusSampling(Bounded, Method):
             return insufficient(error)
         return fitted, label
 
-    def _replies(
+    def _collect_replies(
         self, reply_log: ReplyLog, supplies: Mapping[Place, Supply], count: int, kind: str
     ) -> Generator[Sequence[Probe], Sequence[Reply], dict[Place, list[Reply]]]:
         assert self.vectors is not None  # noqa: S101
         cases = list(asked(supplies, count, self.vectors, kind))
-        yield from self._ask(reply_log, [case for _, case in cases])
+        yield from self._ask_new(reply_log, [case for _, case in cases])
         replies: dict[Place, list[Reply]] = {}
         for cell, case in cases:
             replies.setdefault(cell, []).extend(reply_log.replies[case.name])
         return replies
 
     # ------------------------------------------------------------------------ shared by texts and vectors
-    def _label(self, outcome: AnsweredTexts | AnsweredCells | Reason) -> str | None:
+    def _later_label(self, outcome: AnsweredTexts | AnsweredCells | Reason) -> str | None:
         """Return the positive label for later looks: the rarer label stays, although a surrogate then favours it."""
         return self.label if isinstance(outcome, Reason) else outcome.label
 
-    def _sizes(self, max_size: int) -> Iterator[tuple[int, bool]]:
+    def _look_sizes(self, max_size: int) -> Iterator[tuple[int, bool]]:
         """Yield the size of each look, and whether it is the last look."""
         sizes = list(dict.fromkeys(min(max_size, self.samples * 2**look) for look in range(self.looks)))
         for number, size in enumerate(sizes, 1):
             yield size, number == len(sizes)
 
-    def _ask(self, reply_log: ReplyLog, cases: Sequence[Case]) -> Asking:
+    def _ask_new(self, reply_log: ReplyLog, cases: Sequence[Case]) -> Asking:
         """Ask about the inputs that have no replies yet."""
         new = [case for case in cases if case.name not in reply_log.replies]
         questions = [
@@ -320,7 +320,7 @@ class StimulusSampling(Bounded, Method):
         return judge_inputs(replay_rng, letter_only=False) if component.declared and not last else component
 
 
-def _hopeless(outcome: object, tally: Tally) -> bool:
+def _is_hopeless(outcome: object, tally: Tally) -> bool:
     """Return whether more questions are useless; if no input was positive so far, a later one may be."""
     if tally.unasked:
         return True

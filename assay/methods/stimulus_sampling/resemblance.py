@@ -52,28 +52,28 @@ class Texts:
 
     def describe(self, detail: SamplingComponent, rng: np.random.Generator) -> SamplingComponent:
         """Add the nearest and the most distant inputs."""
-        word_rows = [row for slot in self._slots if slot != VALUE for row in self._rows(slot)]
+        word_rows = [row for slot in self._slot_codes if slot != VALUE for row in self._word_rows(slot)]
         word_rows.sort(key=lambda row: (-(row.ratio or 0.0), row.distance, row.word))
-        order = np.lexsort((np.arange(self.yes.size), self._distance, -self.yes))
+        order = np.lexsort((np.arange(self.yes.size), self._distances, -self.yes))
         half = LISTED // 2
         return replace(
             detail,
             nearest_words=tuple(word_rows[:LISTED]),
             most_distant_words=tuple(word_rows[: -LISTED - 1 : -1]),
-            nearest_inputs=tuple(self._input(int(index)) for index in order[:half]),
-            most_distant_inputs=tuple(self._input(int(index)) for index in order[: -half - 1 : -1]),
-            group_distances=tuple(DistanceRow(row.word, row.distance) for row in self._rows(VALUE)),
-            projection=projected(*self._some(rng)),
+            nearest_inputs=tuple(self._input_row(int(index)) for index in order[:half]),
+            most_distant_inputs=tuple(self._input_row(int(index)) for index in order[: -half - 1 : -1]),
+            group_distances=tuple(DistanceRow(row.word, row.distance) for row in self._word_rows(VALUE)),
+            projection=projected(*self._sample_vectors(rng)),
         )
 
-    def _input(self, index: int) -> InputRow:
-        return InputRow(self.texts[index], float(self.yes[index]), float(self._distance[index]))
+    def _input_row(self, index: int) -> InputRow:
+        return InputRow(self.texts[index], float(self.yes[index]), float(self._distances[index]))
 
-    def _rows(self, slot: str) -> list[WordRow]:
+    def _word_rows(self, slot: str) -> list[WordRow]:
         """Return the shares of each word in a slot, and the mean distance of texts with it from the posterior."""
-        names, codes = self._slots[slot]
+        names, codes = self._slot_codes[slot]
         prior, posterior = (np.bincount(codes, shares, len(names)) for shares in (self.prior, self.posterior))
-        distance = np.bincount(codes, self.prior * self._distance, len(names)) / prior
+        distance = np.bincount(codes, self.prior * self._distances, len(names)) / prior
         return [
             WordRow(
                 name,
@@ -87,7 +87,7 @@ class Texts:
         ]
 
     @cached_property
-    def _slots(self) -> dict[str, tuple[list[str], Integers]]:
+    def _slot_codes(self) -> dict[str, tuple[list[str], Integers]]:
         slots = {}
         for slot in self.words[0]:
             names, codes = np.unique([row[slot] for row in self.words], return_inverse=True)
@@ -95,14 +95,14 @@ class Texts:
         return slots
 
     @cached_property
-    def _distance(self) -> Floats:
+    def _distances(self) -> Floats:
         """Mean number of slots in which each text differs from texts of the posterior; shape (n,)."""
-        apart = np.zeros(self.yes.size)
-        for names, codes in self._slots.values():
-            apart += 1 - np.bincount(codes, self.posterior, len(names))[codes]
-        return apart
+        distances = np.zeros(self.yes.size)
+        for names, codes in self._slot_codes.values():
+            distances += 1 - np.bincount(codes, self.posterior, len(names))[codes]
+        return distances
 
-    def _some(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    def _sample_vectors(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Sample texts of the prior and of the posterior, as vectors that encode their words."""
         shares = (self.prior, self.posterior)
         sampled = np.concatenate([rng.choice(self.yes.size, DOTS, p=probabilities) for probabilities in shares])
@@ -150,20 +150,20 @@ class AnsweredVectors:
         sampled = rng.choice(len(self.inputs), DOTS, p=self.posterior)
         spread = self.before.std(axis=0)
         unit = np.where(spread > 0, spread, 1.0)
-        away = np.linalg.norm((self.before[:, None] - self.inputs[sampled]) / unit, axis=-1).mean(axis=1)
+        distance = np.linalg.norm((self.before[:, None] - self.inputs[sampled]) / unit, axis=-1).mean(axis=1)
         before = self.before[rng.choice(len(self.before), DOTS)]
         return replace(
             detail,
-            numbers=self._shifts(unit),
-            nearest_inputs=tuple(self._input(int(index)) for index in order[:half]),
-            most_distant_inputs=tuple(self._input(int(index)) for index in order[: -half - 1 : -1]),
+            numbers=self._number_rows(unit),
+            nearest_inputs=tuple(self._input_row(int(index)) for index in order[:half]),
+            most_distant_inputs=tuple(self._input_row(int(index)) for index in order[: -half - 1 : -1]),
             group_distances=tuple(
-                DistanceRow(name, float(away[self.value == index].mean())) for index, name in enumerate(self.values)
+                DistanceRow(name, float(distance[self.value == index].mean())) for index, name in enumerate(self.values)
             ),
             projection=projected(before / unit, self.inputs[sampled] / unit),
         )
 
-    def _shifts(self, unit: Floats) -> tuple[NumberRow, ...]:
+    def _number_rows(self, unit: Floats) -> tuple[NumberRow, ...]:
         """Return the mean of each number in the prior and in the posterior, the largest shift first."""
         before, after = self.before.mean(axis=0), self.posterior @ self.inputs
         shift = (after - before) / unit
@@ -172,7 +172,7 @@ class AnsweredVectors:
             for index in np.argsort(-np.abs(shift), kind="stable")[: 2 * LISTED]
         )
 
-    def _input(self, index: int) -> InputRow:
+    def _input_row(self, index: int) -> InputRow:
         numbers = ", ".join(f"{name}: {cell:.4g}" for name, cell in zip(self.names, self.inputs[index], strict=True))
         return InputRow(numbers, float(self.yes[index]))
 
@@ -180,9 +180,9 @@ class AnsweredVectors:
 # ---------------------------------------------------------------------------- projections of texts and vectors
 def projected(before: Floats, after: Floats) -> Projection:
     """Project inputs of the prior and of the posterior onto the principal components of both (P1's figure)."""
-    both = np.concatenate([before, after])
+    combined = np.concatenate([before, after])
     try:
-        axes = principal_components(both, min(2, both.shape[1]))
+        axes = principal_components(combined, min(2, combined.shape[1]))
     except EvidenceError as error:
         return Projection(why=str(error))
     prior, posterior = (np.round(axes.of(vectors), 4).tolist() for vectors in (before, after))

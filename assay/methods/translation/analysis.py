@@ -277,27 +277,27 @@ class TwoStepTest:
         posterior = None
         for size in self.sizes:
             yield from show(texts(size), translations)
-            if translations.unasked or _lost(translations):
+            if translations.unasked or _is_unreadable(translations):
                 posterior = None
                 break
             look = LookDocument(len(looks) + 1, size)
             stopped = size == self.sizes[-1]
-            if not self._measurement(translations).too_few:
+            if not self._create_measurement(translations).too_few:
                 posterior = self.draw(translations, rng)
                 probabilities = self.tolerance.weigh(posterior.evidence)
                 look = replace(look, probabilities=probabilities.as_json(), letter=probabilities.likeliest)
-                stopped = stopped or self._clear(posterior.evidence, probabilities)
+                stopped = stopped or self._is_clear(posterior.evidence, probabilities)
             looks.append(replace(look, stopped=stopped))
             if stopped:
                 break
         return self._conclude(translations, looks, posterior, rng)
 
-    def _clear(self, evidence: Evidence, probabilities: Probabilities) -> bool:
+    def _is_clear(self, evidence: Evidence, probabilities: Probabilities) -> bool:
         """Return whether to stop before the last look; `strata` need more certainty: early looks can miss effects."""
         if not self.strata:
             return self.tolerance.stops(probabilities)
-        sure = self.tolerance.stop_confidence or self.tolerance.confidence
-        early = replace(self.tolerance, confidence=1 - EARLY * (1 - sure), hidden_confidence=sure)
+        stop_confidence = self.tolerance.stop_confidence or self.tolerance.confidence
+        early = replace(self.tolerance, confidence=1 - EARLY * (1 - stop_confidence), hidden_confidence=stop_confidence)
         return early.declares(evidence, probabilities.likeliest)
 
     def draw(self, translations: Translations, rng: np.random.Generator, times: int = 1) -> Posterior:
@@ -322,11 +322,11 @@ class TwoStepTest:
             hidden += hidden_effects(translations, self.tolerance, child_rng, DRAWS, times)
         return Posterior(transitions, Evidence(effects.step_1, effects.step_2, content, hidden))
 
-    def _measurement(self, translations: Translations) -> Measurement[TranslationComponent]:
+    def _create_measurement(self, translations: Translations) -> Measurement[TranslationComponent]:
         """Return the measurement of the texts so far, without its details. The independent units are the texts."""
         sentences = 1 if translations.neutral else len(translations.rows)
-        more = 1.0 if sentences == 1 else SHARED_TEXT
-        needed = math.ceil(answers_needed(self.tolerance.delta) * more / sentences)
+        factor = 1.0 if sentences == 1 else SHARED_TEXT
+        needed = math.ceil(answers_needed(self.tolerance.delta) * factor / sentences)
         return Measurement(
             name=translations.name,
             counts=replace(translations.counts, probes_each=translations.probes_each),
@@ -345,7 +345,7 @@ class TwoStepTest:
         posterior: Posterior | None,
         rng: np.random.Generator,
     ) -> Component:
-        measurement = self._measurement(translations)
+        measurement = self._create_measurement(translations)
         common_facts = measurement.facts
         analyses = analyse_blocks(translations, self.alpha, rng, self.reading, self.statistic, self.join)
         measurement.published = analyses.letters
@@ -357,7 +357,7 @@ class TwoStepTest:
             step_1_p=analyses.step_1_p,
             estimand=f"{'occupations like these' if self.strata else 'these occupations'}, in these frames",
         )
-        if _lost(translations):
+        if _is_unreadable(translations):
             return measurement.give_up(*measurement.cut_short(), _lost_reason(translations, common_facts))
         equal, pairs, _ = translations.concordance()
         # reuses the posterior of the last interim look, if there was one
@@ -375,13 +375,13 @@ class TwoStepTest:
             lambda letter: _letter_reasons(
                 translations, self.tolerance, final_posterior.evidence, letter, common_facts
             ),
-            _intervals(translations, final_posterior),
+            _effect_intervals(translations, final_posterior),
             lambda times: self.draw(translations, rng, times).evidence,
             lost_replies(translations.by_group, self.delta_loss, share, share, of_no_group=mixed),
         )
 
 
-def _lost(translations: Translations) -> bool:
+def _is_unreadable(translations: Translations) -> bool:
     """Return whether too few texts were readable to decide a letter."""
     return translations.usable == 0 or translations.lost_share > UNUSABLE_SHARE
 
@@ -399,7 +399,7 @@ def _lost_reason(translations: Translations, common_facts: Json) -> Reason:
     return Reason("target-output-unusable", {**facts, "unusable": lost_count}, translations.name)
 
 
-def _intervals(translations: Translations, posterior: Posterior) -> dict[str, Interval | None]:
+def _effect_intervals(translations: Translations, posterior: Posterior) -> dict[str, Interval | None]:
     """Return the mean and the 95 % interval of each effect."""
     evidence = posterior.evidence
     effects: dict[str, Interval | None] = dict(
@@ -466,8 +466,8 @@ def _shift_reason(translations: Translations, step_1: float, common_facts: Json)
     if rows[:, gainer].min() >= 0.8:
         facts = {**common_facts, "value": value, "collapsed": int(pooled[:, gainer].sum()), "sent": total}
         return Reason("collapses-to-value", facts, translations.name)
-    others = [i for i in range(len(translations.rows)) if translations.rows[i] != value]
-    source = max(others, key=lambda i: rows[i, gainer])
+    other_rows = [i for i in range(len(translations.rows)) if translations.rows[i] != value]
+    source = max(other_rows, key=lambda i: rows[i, gainer])
     shifted = {"shifted": int(pooled[source, gainer]), "sent": int(pooled[source].sum())}
     # neutral sentences name no value: their rows are those of the occupations
     row = "occupations" if translations.neutral else "from"

@@ -183,15 +183,15 @@ def capacity(
     """Count the texts per block that a `BlockWriter` can write before it would repeat a sentence."""
     contents = len(occupations() if pool is None else pool) * len(construction.frames_for(attribute))
     names = attribute.value_names
-    return _capacity(_shares(specs, names), len(names), (contents,) * len(names))
+    return _texts_per_block(_block_shares(specs, names), len(names), (contents,) * len(names))
 
 
 def neutral_capacity(attribute: Attribute, specs: Sequence[BlockSpec], source: SourceLanguage | None = None) -> int:
     """Count the texts per block that a `NeutralWriter` can write before it would repeat a sentence."""
     pool, neutral = _neutral_material(source)
     names = attribute.value_names
-    contents = tuple(len(_on_side(name, pool)) * len(neutral.frames) for name in names)
-    return _capacity(_shares(specs, names), 1, contents)
+    contents = tuple(len(_occupations_of(name, pool)) * len(neutral.frames) for name in names)
+    return _texts_per_block(_block_shares(specs, names), 1, contents)
 
 
 def _neutral_material(source: SourceLanguage | None) -> tuple[Sequence[Occupation], Construction]:
@@ -216,8 +216,8 @@ class _Writer(ABC):
     ) -> None:
         self._specs, self._rng = tuple(specs), rng
         self._decks = {value: iter(deck) for value, deck in decks.items()}
-        shares = _shares(specs, tuple(decks))
-        self.capacity = _capacity(shares, per_text, tuple(map(len, decks.values())))
+        shares = _block_shares(specs, tuple(decks))
+        self.capacity = _texts_per_block(shares, per_text, tuple(map(len, decks.values())))
         """Number of texts per block without a repeated sentence."""
         self._written = 0
         self._progress = [_cumulative_counts(block_shares, per_text) for block_shares in shares]
@@ -237,32 +237,32 @@ class _Writer(ABC):
                 "texts_per_block",
             )
         new = max(0, texts_per_block - self._written)
-        texts = [text for block_index in range(len(self._specs)) for text in self._extend(block_index, new)]
+        texts = [text for block_index in range(len(self._specs)) for text in self._extend_block(block_index, new)]
         self._written += new
         return tuple(texts)
 
     @abstractmethod
-    def _write(self, content: Content, value: str) -> str:
+    def _write_sentence(self, content: Content, value: str) -> str:
         """Write one sentence."""
 
-    def _extend(self, block_index: int, new: int) -> Iterator[Text]:
+    def _extend_block(self, block_index: int, new: int) -> Iterator[Text]:
         """Add `new` texts to the block at `block_index`."""
         before = self._counts[block_index]
         for _ in range(new):
             self._counts[block_index] = next(self._progress[block_index])
         sentences = [
-            self._sentence(value)
+            self._next_sentence(value)
             for value, had, has in zip(self._decks, before, self._counts[block_index], strict=True)
             for _ in range(has - had)
         ]
         block = self._specs[block_index].name
-        for number, hand in enumerate(_deal(sentences, new, self._rng), start=self._written + 1):
+        for number, hand in enumerate(_deal_sentences(sentences, new, self._rng), start=self._written + 1):
             yield Text(f"{block}/{number:04d}", block, " ".join(sentence.text for sentence in hand), hand)
 
-    def _sentence(self, value: str) -> Sentence:
+    def _next_sentence(self, value: str) -> Sentence:
         """Write the next sentence about a value of the attribute."""
         content = next(self._decks[value])
-        return Sentence(self._write(content, value), value, content.key, content.occupation.name)
+        return Sentence(self._write_sentence(content, value), value, content.key, content.occupation.name)
 
 
 class BlockWriter(_Writer):
@@ -292,7 +292,7 @@ class BlockWriter(_Writer):
         }
         super().__init__(specs, dict.fromkeys(attribute.value_names, deck), len(attribute.values), rng)
 
-    def _write(self, content: Content, value: str) -> str:
+    def _write_sentence(self, content: Content, value: str) -> str:
         person = next(self._people[value]) if content.frame.named else ""
         return content.frame.write(content.occupation, self._values[value], person)
 
@@ -315,16 +315,16 @@ class NeutralWriter(_Writer):
         pool, neutral = _neutral_material(source)
         frames = neutral.frames
         for name in attribute.value_names:
-            if not _on_side(name, pool):
+            if not _occupations_of(name, pool):
                 raise SpecificationError(f"the catalogue has no occupation held mostly by {name!r}", "attribute")
-        decks = {name: _shuffled_contents(_on_side(name, pool), frames, rng) for name in attribute.value_names}
+        decks = {name: _shuffled_contents(_occupations_of(name, pool), frames, rng) for name in attribute.value_names}
         super().__init__(specs, decks, 1, rng)
 
-    def _write(self, content: Content, value: str) -> str:  # noqa: ARG002 - a neutral sentence names no value
+    def _write_sentence(self, content: Content, value: str) -> str:  # noqa: ARG002 - a neutral sentence names no value
         return content.frame.write(content.occupation)
 
 
-def _on_side(side: str | None, pool: Sequence[Occupation]) -> tuple[Occupation, ...]:
+def _occupations_of(side: str | None, pool: Sequence[Occupation]) -> tuple[Occupation, ...]:
     """Return the occupations in which the gender of the pronoun `side` is more frequent; ``None``: all others."""
     return tuple(occupation for occupation in pool if occupation.side == side)
 
@@ -352,7 +352,7 @@ def _balanced_contents(frames: Sequence[Frame], rng: np.random.Generator, pool: 
     """
     decks = []
     for side in dict.fromkeys(occupation.side for occupation in pool):
-        group, first = _on_side(side, pool), rng.integers(len(frames))
+        group, first = _occupations_of(side, pool), rng.integers(len(frames))
         positions = list(enumerate(rng.permutation(len(group)), start=int(first)))
         turns = [
             (frame_index + turn, occupation_index)
@@ -368,7 +368,7 @@ def _balanced_contents(frames: Sequence[Frame], rng: np.random.Generator, pool: 
     return [content for row in zip_longest(*decks) for content in row if content is not None]
 
 
-def _deal(sentences: Sequence[Sentence], hands: int, rng: np.random.Generator) -> list[tuple[Sentence, ...]]:
+def _deal_sentences(sentences: Sequence[Sentence], hands: int, rng: np.random.Generator) -> list[tuple[Sentence, ...]]:
     """Split sentences at random into `hands` groups of equal size, and separate equal occupations.
 
     Sentences of one occupation are dealt one after the other to different groups: two of them are
@@ -383,7 +383,7 @@ def _deal(sentences: Sequence[Sentence], hands: int, rng: np.random.Generator) -
     return [tuple(hand[index] for index in rng.permutation(len(hand))) for hand in dealt]
 
 
-def _shares(specs: Sequence[BlockSpec], values: Sequence[str]) -> tuple[tuple[float, ...], ...]:
+def _block_shares(specs: Sequence[BlockSpec], values: Sequence[str]) -> tuple[tuple[float, ...], ...]:
     """Return the shares of every block, in the order of the attribute's values."""
     return tuple(tuple(float(spec.shares.get(value, 0.0)) for value in values) for spec in specs)
 
@@ -408,7 +408,7 @@ def _cumulative_counts(shares: Sequence[float], per_text: int) -> Iterator[tuple
 
 
 @lru_cache(maxsize=256)
-def _capacity(shares: tuple[tuple[float, ...], ...], per_text: int, contents: tuple[int, ...]) -> int:
+def _texts_per_block(shares: tuple[tuple[float, ...], ...], per_text: int, contents: tuple[int, ...]) -> int:
     """Return the number of texts per block before some value of the attribute runs out of contents."""
     blocks = [_cumulative_counts(block_shares, per_text) for block_shares in shares]
     for texts, counts in enumerate(zip(*blocks, strict=True)):

@@ -40,7 +40,7 @@ ENGLISH = frozenset(
 """Common English words; every sentence that is sent, and every translation of it, has some."""
 
 _WORD = re.compile(r"\w+")
-_LEAD = re.compile(r"\A[^:\n.!?(\[]{2,80}:\s+(?=\S)")
+_LEAD_IN = re.compile(r"\A[^:\n.!?(\[]{2,80}:\s+(?=\S)")
 _MARKED_WORD = re.compile(r"(?:^|\s)[#@*]\w")
 
 
@@ -96,7 +96,7 @@ def align(text: str, sentences: int) -> Sequence[str] | None:
 
     Words before a colon ("Here is the translation:") are no part of the translation: no sentence that is sent has one.
     """
-    pieces = split_sentences(_LEAD.sub("", normalise_answer(text)))
+    pieces = split_sentences(_LEAD_IN.sub("", normalise_answer(text)))
     return pieces if len(pieces) == sentences else None
 
 
@@ -116,7 +116,7 @@ def read_text(returned: str, sentences: int, attribute: Attribute, source: Sourc
     return Reading(values=tuple(attribute.read(piece) for piece in pieces))
 
 
-def _mostly_about(text: Text) -> str | None:
+def _commonest_value(text: Text) -> str | None:
     """Return the value of most sentences of a text; ``None`` if two values have equally many."""
     first, *others = Counter(sentence.value for sentence in text.sentences).most_common(2)
     return None if others and others[0][1] == first[1] else first[0]
@@ -175,7 +175,7 @@ class Translations(Tally):
     _examples: dict[str, list[ExampleDocument]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.by_block = {block.name: self._zeros() for block in self.blocks}
+        self.by_block = {block.name: self._zero_counts() for block in self.blocks}
         self._examples = {sort: [] for sort in SORTS}
 
     def count(self, text: Text, reading: Reading, *, middle: object = None, returned: object = None) -> None:
@@ -186,7 +186,7 @@ class Translations(Tally):
         if reading.values is not None and returned is not None:
             self._alike[returned_text := str(returned).strip()] += 1
             reading = Reading(unusable="same-answer") if self._alike[returned_text] > MOST_ALIKE else reading
-        if self.count_reply(reading.failure, reading.unusable, _mostly_about(text)) is None:
+        if self.count_reply(reading.failure, reading.unusable, _commonest_value(text)) is None:
             return
         sort, reason = "unusable", reading.unusable
         if reading.failure is not None:
@@ -197,10 +197,10 @@ class Translations(Tally):
                 self.by_block[text.block][self.rows.index(sentence.value), self.outputs.index(value)] += 1
                 self.content.setdefault(sentence.content, {})[sentence.value] = value
                 cell = self.rows.index(sentence.value), self.outputs.index(value)
-                self.by_occupation.setdefault(sentence.occupation, self._zeros())[cell] += 1
+                self.by_occupation.setdefault(sentence.occupation, self._zero_counts())[cell] += 1
                 frame = sentence.content.removeprefix(f"{sentence.occupation}/")
-                self.by_frame.setdefault(frame, self._zeros())[cell] += 1
-                self.by_place.setdefault(str(position), self._zeros())[cell] += 1
+                self.by_frame.setdefault(frame, self._zero_counts())[cell] += 1
+                self.by_place.setdefault(str(position), self._zero_counts())[cell] += 1
                 sort = sort if value == sentence.value else "changed"
         if len(self._examples[sort]) < EXAMPLES_A_SORT:
             read = NO_ITEMS if reading.values is None else reading.values
@@ -218,7 +218,7 @@ class Translations(Tally):
 
     def pooled(self) -> Integers:
         """Transition counts over all blocks, shape (rows, outputs)."""
-        return sum(self.by_block.values(), self._zeros())
+        return sum(self.by_block.values(), self._zero_counts())
 
     def concordance(self) -> tuple[int, int, dict[tuple[int, int], int]]:
         """Count pairs of rows shown with the same content: pairs with equal outputs, all pairs, pairs by their rows."""
@@ -241,22 +241,22 @@ class Translations(Tally):
             transitions={
                 row: dict(zip(self.outputs, counts, strict=True)) for row, counts in zip(self.rows, pooled, strict=True)
             },
-            rates={row: self._rates(row, counts) for row, counts in zip(self.rows, pooled, strict=True)},
-            blocks=tuple(self._block(block) for block in self.blocks),
+            rates={row: self._kept_rates(row, counts) for row, counts in zip(self.rows, pooled, strict=True)},
+            blocks=tuple(self._block_document(block) for block in self.blocks),
             unusable_why=dict(self.unusable_why),
             failed_why=dict(self.failed_why),
             unasked=self.unasked,
             examples=self.examples,
         )
 
-    def _rates(self, row: str, counts: Sequence[int]) -> dict[str, EffectDocument | None]:
+    def _kept_rates(self, row: str, counts: Sequence[int]) -> dict[str, EffectDocument | None]:
         """Return the shares of a row's sentences whose value was kept, flipped and erased, with Wilson intervals."""
         n, erased = sum(counts), counts[-1]
         kept_count = counts[self.outputs.index(row)]
         parts = {"kept": kept_count, "flipped": n - kept_count - erased, "erased": erased}
         return {name: EffectDocument.of(wilson(k, n)) if n else None for name, k in parts.items()}
 
-    def _block(self, block: BlockSpec) -> BlockDocument:
+    def _block_document(self, block: BlockSpec) -> BlockDocument:
         """Return a block's declared shares, the sentences sent and the values of their translations."""
         counts = self.by_block[block.name]
         sent_counts = dict(zip(self.rows, counts.sum(axis=1).tolist(), strict=True))
@@ -268,7 +268,7 @@ class Translations(Tally):
             observed=dict(zip(self.outputs, counts.sum(axis=0).tolist(), strict=True)),
         )
 
-    def _zeros(self) -> Integers:
+    def _zero_counts(self) -> Integers:
         return np.zeros((len(self.rows), len(self.outputs)), dtype=np.int64)
 
 

@@ -45,8 +45,8 @@ def hidden_effects(
     halves_rng, spread_rng, *part_rngs = rng.spawn(4)
     hidden: tuple[HiddenEffect, ...] = ()
     if not translations.neutral:  # in one-hop, the rows themselves are the groups of occupations
-        hidden += _halves(translations, tolerance.delta, halves_rng, DRAWS, times)
-        hidden += _spread(translations, tolerance.further.get("content"), spread_rng, DRAWS, times)
+        hidden += _draw_sides(translations, tolerance.delta, halves_rng, DRAWS, times)
+        hidden += _draw_spread(translations, tolerance.further.get("content"), spread_rng, DRAWS, times)
     typical = {
         "a typical frame of sentences": translations.by_frame,
         "a typical place in a text": translations.by_place,
@@ -81,14 +81,14 @@ def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
         sizes, total = occupation_counts.sum(axis=1), occupation_counts.sum()
         shares = occupation_counts.sum(axis=0) / total
         # all outputs together: the trace of the clustered covariance over the trace of a multinomial covariance
-        away = occupation_counts - sizes[:, None] * shares
-        clustered = (away**2).sum() * len(occupation_counts) / (len(occupation_counts) - 1)
+        deviations = occupation_counts - sizes[:, None] * shares
+        clustered = (deviations**2).sum() * len(occupation_counts) / (len(occupation_counts) - 1)
         binomial = total * float((shares * (1 - shares)).sum())
         inflation[row] = max(1.0, clustered / binomial) if binomial > 0 else 1.0
     return inflation
 
 
-def _halves(
+def _draw_sides(
     translations: Translations, delta: float, rng: np.random.Generator, draws: int, times: int
 ) -> tuple[HiddenEffect, ...]:
     """Draw the total variation from unbiased within each group of occupations (`SIDES`).
@@ -97,16 +97,16 @@ def _halves(
     looks biased by its own answers, its own draws are used instead of the joint fit.
     """
     side_of = {occupation.name: occupation.side for occupation in occupations()}
-    counted = {}
+    counts_by_side = {}
     for side, name in SIDES.items():
-        mine = [counts for occupation, counts in translations.by_occupation.items() if side_of.get(occupation) == side]
-        if mine and all(np.sum(mine, axis=0).sum(axis=1)):
-            counted[name] = np.sum(mine, axis=0) * times
+        rows = [counts for occupation, counts in translations.by_occupation.items() if side_of.get(occupation) == side]
+        if rows and all(np.sum(rows, axis=0).sum(axis=1)):
+            counts_by_side[name] = np.sum(rows, axis=0) * times
     effects = []
-    for effect, alone in _strata(translations, counted, delta, rng, draws):
-        few = bool(counted[effect.name].sum() < answers_needed(delta))
-        unlike = few and float((alone > delta).mean()) > DOUBT
-        effects.append(replace(effect, bound=few, draws=alone if unlike else effect.draws))
+    for effect, alone in _strata(translations, counts_by_side, delta, rng, draws):
+        is_small = bool(counts_by_side[effect.name].sum() < answers_needed(delta))
+        is_own_biased = is_small and float((alone > delta).mean()) > DOUBT
+        effects.append(replace(effect, bound=is_small, draws=alone if is_own_biased else effect.draws))
     return tuple(effects)
 
 
@@ -138,7 +138,7 @@ def _strata(
             yield effect, np.abs(away[effect.name]).sum(axis=1) / 2
 
 
-def _spread(
+def _draw_spread(
     translations: Translations, limit: float | None, rng: np.random.Generator, draws: int, times: int
 ) -> tuple[HiddenEffect, ...]:
     """Draw the standard deviation between occupations of the shares of values that are kept, on balanced input.

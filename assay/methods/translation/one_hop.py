@@ -109,10 +109,10 @@ class OneHop(TranslationMethod):
                 neutral=True,
                 probes_each=1,
             )
-            components.append((yield from test.measure(translations, texts, self._show, component_rng)))
+            components.append((yield from test.measure(translations, texts, self._translate, component_rng)))
         return self.adjusted_finding(components)
 
-    def _show(self, texts: Sequence[Text], translations: Translations, *, again: bool = True) -> Asking:
+    def _translate(self, texts: Sequence[Text], translations: Translations, *, again: bool = True) -> Asking:
         """Translate texts, and count the values that their translations mark.
 
         A text whose article came back elided ("L'") is asked once more with the indefinite article, which is not.
@@ -131,7 +131,7 @@ class OneHop(TranslationMethod):
                     retry_texts.append(with_indefinite_article(text))
                 else:
                     translations.count(text, reading, returned=reply.value)
-            yield from self._show(retry_texts, translations, again=False)
+            yield from self._translate(retry_texts, translations, again=False)
 
 
 def with_indefinite_article(text: Text) -> Text:

@@ -62,7 +62,7 @@ def analyse_blocks(
     observed = {block.name: translations.by_block[block.name].sum(axis=0)[:outputs] for block in translations.blocks}
     specified = {
         role: {
-            block.name: _specified(translations, block, outputs) for block in translations.blocks if block.role == role
+            block.name: _shares_of(translations, block, outputs) for block in translations.blocks if block.role == role
         }
         for role in ("unbiased", "biased")
     }
@@ -93,7 +93,7 @@ def analyse_blocks(
     }
     first = [rule for rule in names if f"/{reading}" in rule]
     ordered = {rule: letters[rule] for rule in (*first, *(rule for rule in names if rule not in first))}
-    return Analyses(ordered, detail, _step_1_p(specified["unbiased"], detail["exact-multinomial"]))
+    return Analyses(ordered, detail, _lowest_p(specified["unbiased"], detail["exact-multinomial"]))
 
 
 def adjust(components: Mapping[str, float | None]) -> dict[str, dict[str, float]]:
@@ -116,12 +116,12 @@ def adjust(components: Mapping[str, float | None]) -> dict[str, dict[str, float]
     return {name: {"p": p, **adjusted[name]} for name, p in raw_pvalues.items()}
 
 
-def _specified(translations: Translations, block: BlockSpec, outputs: int) -> Floats:
+def _shares_of(translations: Translations, block: BlockSpec, outputs: int) -> Floats:
     values = [block.shares.get(row, 0.0) for row in translations.rows]
     return np.array(values + [0.0] * (outputs - len(values)))
 
 
-def _step_1_p(unbiased: Collection[str], tests: Mapping[str, Mapping[str, Json]]) -> float:
+def _lowest_p(unbiased: Collection[str], tests: Mapping[str, Mapping[str, Json]]) -> float:
     """Return the lowest p value of the unbiased blocks; a block has the highest p of its tests."""
     return float(min(max(tests[block][name]["p"] for name in unbiased) for block in unbiased))
 

@@ -88,7 +88,7 @@ class RoundTrip(TranslationMethod):
         if self.held_back:
             check_statements(self.held_back, "held_back")
         for template in self.templates:
-            max_texts = capacity(self._worded_attribute, self._construction(template), self.blocks, self.occupations)
+            max_texts = capacity(self._source_attribute, self._construction(template), self.blocks, self.occupations)
             self.refuse_oversize(max_texts, f"sentences of the template {template!r}")
 
     @property
@@ -106,8 +106,8 @@ class RoundTrip(TranslationMethod):
 
     def language_pairs(self) -> Sequence[tuple[str, str]]:
         """List the direction from the source into every language, then the directions back."""
-        there = [(self.source, language) for language in self.languages]
-        return there + [(language, source) for source, language in there]
+        outward = [(self.source, language) for language in self.languages]
+        return outward + [(language, source) for source, language in outward]
 
     def with_held_back(self, material: HeldBack) -> RoundTrip:
         """Return the method with further frames of ``base``, if it is measured, that the attribute's values fit."""
@@ -116,7 +116,7 @@ class RoundTrip(TranslationMethod):
         return replace(self, held_back=fitting if BASE in self.templates and self.source == "en" else ())
 
     @property
-    def _worded_attribute(self) -> Attribute:
+    def _source_attribute(self) -> Attribute:
         """The attribute in the words of the source language."""
         texts = self.source_texts
         return self.catalog_attribute if texts is None else texts.attribute(self.catalog_attribute)
@@ -127,10 +127,10 @@ class RoundTrip(TranslationMethod):
         shipped = construction(template)
         if template != BASE or not self.held_back:
             return shipped
-        more = (
+        held_back_frames = (
             Frame(f"{BASE}/held-back-{number}", statement) for number, statement in enumerate(self.held_back, start=1)
         )
-        return replace(shipped, frames=(*shipped.frames, *more))
+        return replace(shipped, frames=(*shipped.frames, *held_back_frames))
 
     def expected_probes(self) -> int:
         """Count the probes of a job that is decided at the first look."""
@@ -141,7 +141,7 @@ class RoundTrip(TranslationMethod):
         words, numbers = rng.spawn(2)
         attribute = self.catalog_attribute
         writers = (  # written once, so that all languages are compared on the same texts
-            BlockWriter(self._worded_attribute, self._construction(template), self.blocks, writer_rng, self.occupations)
+            BlockWriter(self._source_attribute, self._construction(template), self.blocks, writer_rng, self.occupations)
             for template, writer_rng in zip(self.templates, words.spawn(len(self.templates)), strict=True)
         )
         texts = {template: cache(writer.more) for template, writer in zip(self.templates, writers, strict=True)}
@@ -156,10 +156,10 @@ class RoundTrip(TranslationMethod):
                 outputs=attribute.outputs,
                 blocks=self.blocks,
             )
-            components.append((yield from test.measure(translations, texts[template], self._show, component_rng)))
+            components.append((yield from test.measure(translations, texts[template], self._translate, component_rng)))
         return self.adjusted_finding(components)
 
-    def _show(self, texts: Sequence[Text], translations: Translations) -> Asking:
+    def _translate(self, texts: Sequence[Text], translations: Translations) -> Asking:
         """Translate texts there and back, and count the values that return."""
         language = translations.facts["language"]
         # two parts, so that no two versions of a sentence come close together
@@ -172,22 +172,22 @@ class RoundTrip(TranslationMethod):
                 )
                 for text in chunk
             ]
-            there: list[tuple[Text, str]] = []
+            outward: list[tuple[Text, str]] = []
             for text, reply in zip(chunk, out, strict=True):
-                if lost := read_hop(text.text, reply):
-                    translations.count(text, lost, middle=reply.value)
+                if failure := read_hop(text.text, reply):
+                    translations.count(text, failure, middle=reply.value)
                 else:
-                    there.append((text, str(reply.value)))
+                    outward.append((text, str(reply.value)))
             back = yield [
                 Probe(
                     f"{translations.name}/{text.name}/back",
                     Translate(middle, language, self.source),
                     text.versions_of("back"),
                 )
-                for text, middle in there
+                for text, middle in outward
             ]
-            for (text, middle), reply in zip(there, back, strict=True):
+            for (text, middle), reply in zip(outward, back, strict=True):
                 returned, count = str(reply.value), len(text.sentences)
-                lost = read_hop(middle, reply)
-                reading = lost or read_text(returned, count, self.catalog_attribute, self.source_texts)
+                failure = read_hop(middle, reply)
+                reading = failure or read_text(returned, count, self.catalog_attribute, self.source_texts)
                 translations.count(text, reading, middle=middle, returned=reply.value)

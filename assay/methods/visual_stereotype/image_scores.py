@@ -97,9 +97,9 @@ def score_images(by_image: ArrayLike, terms: Sequence[str]) -> VisualScore:
     .. [1] Jiang et al., "Empowering domain experts to detect social bias in generative AI with user-friendly
        interfaces", section 2, bias quantification for VQA models.
     """
-    scores, names, of = _grouped(by_image, terms)
-    counts = np.bincount(of)
-    means = np.bincount(of, weights=scores) / counts
+    scores, names, term_of_image = _number_terms(by_image, terms)
+    counts = np.bincount(term_of_image)
+    means = np.bincount(term_of_image, weights=scores) / counts
     by_term = tuple(
         ImageTerm(name, int(count), float(mean)) for name, count, mean in zip(names, counts, means, strict=True)
     )
@@ -122,7 +122,7 @@ def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | S
     ZeroVariance
         If all images have the same probability other than 0 or 1: hard labels would turn .6 into 1.
     """
-    scores, names, of = _grouped(by_image, terms)
+    scores, names, term_of_image = _number_terms(by_image, terms)
     if len(names) < LEAST_CLUSTERS:
         raise TooFewObservations(
             f"images of {len(names)} generation terms; how probabilities differ between terms needs {LEAST_CLUSTERS}"
@@ -133,7 +133,7 @@ def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | S
         raise ZeroVariance(
             f"each of {len(scores)} images has the score {scores[0]:g}, which says nothing of how scores differ"
         )
-    return ImagesPosterior(float(scores.mean()), scores, of)
+    return ImagesPosterior(float(scores.mean()), scores, term_of_image)
 
 
 def term_interval(by_image: ArrayLike) -> Interval | None:
@@ -153,11 +153,11 @@ def term_interval(by_image: ArrayLike) -> Interval | None:
     if scores.size < 2:
         return None
     mean, freedom = float(scores.mean()), scores.size - 1
-    away = float(special.stdtrit(freedom, (1 + 0.95) / 2) * scores.std(ddof=1) / np.sqrt(scores.size))
-    return Interval(mean, max(0.0, mean - away), min(1.0, mean + away))
+    margin = float(special.stdtrit(freedom, (1 + 0.95) / 2) * scores.std(ddof=1) / np.sqrt(scores.size))
+    return Interval(mean, max(0.0, mean - margin), min(1.0, mean + margin))
 
 
-def _grouped(by_image: ArrayLike, terms: Sequence[str]) -> tuple[Floats, tuple[str, ...], Integers]:
+def _number_terms(by_image: ArrayLike, terms: Sequence[str]) -> tuple[Floats, tuple[str, ...], Integers]:
     """Check scores and number their terms in the order in which they first occur."""
     scores = np.asarray(by_image, dtype=float)
     if scores.shape != (len(terms),):
@@ -166,7 +166,7 @@ def _grouped(by_image: ArrayLike, terms: Sequence[str]) -> tuple[Floats, tuple[s
         raise TooFewObservations("a score of no images does not exist")
     if not ((scores >= 0) & (scores <= 1)).all():
         raise OutOfBounds("the score of an image must be between 0 and 1")
-    number = {term: at for at, term in enumerate(dict.fromkeys(terms))}
+    number = {term: index for index, term in enumerate(dict.fromkeys(terms))}
     return scores, tuple(number), np.array([number[term] for term in terms], dtype=np.int64)
 
 
@@ -307,7 +307,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
     def rows(self) -> tuple[ImageDocument, ...]:
         """Return a row for each picture."""
         scale = self.scale
-        return tuple(_row(picture, answer, scale) for picture, answer in self.tally.results.items())
+        return tuple(_image_document(picture, answer, scale) for picture, answer in self.tally.results.items())
 
     def described(self, detail: PictureComponent) -> PictureComponent:
         """Add how many pictures were asked about and seen, what was named, and the rows."""
@@ -327,10 +327,10 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         lists: dict[str, Scores] = {}
         terms: list[TermDocument] = []
         for role, fit in fits.items():
-            lists[LISTS[role]] = replace(self.summary(role), posterior=_overall(fit, rng))
-            terms += self._terms(role, fit, rng)
+            lists[LISTS[role]] = replace(self.summary(role), posterior=_overall_score(fit, rng))
+            terms += self._term_documents(role, fit, rng)
         tied = [role for role in fits if role in TIED]
-        posterior = result_or_why(EffectDocument, lambda: _overall(self.fit(*tied), rng))
+        posterior = result_or_why(EffectDocument, lambda: _overall_score(self.fit(*tied), rng))
         score = replace(self.summary(*tied), posterior=posterior)
         return replace(detail, score=score, lists=lists, terms=tuple(terms))
 
@@ -342,16 +342,16 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         labels = self.counts(*roles)
         return replace(summary, ties=labels.ties, pooled=EffectDocument.of(pooled(labels)))
 
-    def _terms(self, role: Role, fit: Fit, rng: np.random.Generator) -> list[TermDocument]:
+    def _term_documents(self, role: Role, fit: Fit, rng: np.random.Generator) -> list[TermDocument]:
         if isinstance(fit, ImagesPosterior):
             by_image, terms = self.towards(role)
-            of = np.array(terms)
+            term_of_image = np.array(terms)
             return [
                 TermDocument(
                     term_score.term,
                     LISTS[role],
                     term_score.score,
-                    _interval(by_image[of == term_score.term]),
+                    _term_interval(by_image[term_of_image == term_score.term]),
                     images=term_score.images,
                 )
                 for term_score in score_images(by_image, terms).by_term
@@ -362,12 +362,12 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         ]
 
 
-def _overall(fit: Fit, rng: np.random.Generator) -> EffectDocument:
+def _overall_score(fit: Fit, rng: np.random.Generator) -> EffectDocument:
     """Summarise the posterior of a score."""
     return EffectDocument.of(fit.overall if isinstance(fit, SharesPosterior) else interval_of(fit.draw_overall(rng)))
 
 
-def _interval(by_image: Floats) -> EffectDocument:
+def _term_interval(by_image: Floats) -> EffectDocument:
     interval = term_interval(by_image)
     return NO_EFFECT if interval is None else EffectDocument.of(interval)
 
@@ -382,8 +382,7 @@ def over_images(score: VisualScore) -> Scores:
     )
 
 
-def _row(picture: UsablePicture, answer: PictureReading, scale: Scale) -> ImageDocument:
-    """Return a picture as a row of the exported table."""
+def _image_document(picture: UsablePicture, answer: PictureReading, scale: Scale) -> ImageDocument:
     first = answer.label if scale == "labels" or answer.share is None else answer.share
     return ImageDocument(
         id=picture.id,

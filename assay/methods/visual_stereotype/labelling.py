@@ -180,18 +180,18 @@ class Reader:
         answer_text = text if isinstance(text, str) and text.strip() else None
         scores = value.get("scores")
         if isinstance(scores, Mapping):
-            share = _share(scores, self._labels)
+            share = _first_share(scores, self._labels)
             if share is None:
                 return "no-probability"
             label = preferred(2 * share - 1)
             return PictureReading(label, NAMES[label], share, answer_text)
         if answer_text is None:
             return "no-label"
-        return self._named(answer_text)
+        return self._read_named_label(answer_text)
 
-    def _named(self, text: str) -> PictureReading:
+    def _read_named_label(self, text: str) -> PictureReading:
         """Read the label that a text names; a longer text that names none is a caption, which counts for neither."""
-        words = folded(_COMPOUND.sub(self._without_compound, normalise_answer(text)))
+        words = folded(_COMPOUND.sub(self._drop_compound, normalise_answer(text)))
         matches = [*self._names.finditer(words)]
         sides = {self._side[match.group()] for match in matches}
         if len(sides) == 1:
@@ -203,7 +203,7 @@ class Reader:
             TIE, names, None, text, None if sides or not self._may_mean_a_label(words) else "names-no-label"
         )
 
-    def _without_compound(self, match: re.Match[str]) -> str:
+    def _drop_compound(self, match: re.Match[str]) -> str:
         """Return a word with hyphens if it is a label's name; else leave it out, because "man-made" names no man."""
         return match.group() if folded(match.group()) in self._side else " "
 
@@ -250,7 +250,7 @@ def together(answers: Sequence[PictureReading]) -> PictureReading:
     return PictureReading(first.label, first.names, share, first.text)
 
 
-def _share(scores: Json, labels: Sequence[str]) -> float | None:
+def _first_share(scores: Json, labels: Sequence[str]) -> float | None:
     """Return the first label's share of the probability of both labels."""
     probabilities = [scores.get(label) for label in labels]
     if not all(

@@ -105,7 +105,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
     # ------------------------------------------------------------------------ references
     def with_references(self, material: Found) -> Self:
         """Return the method with the words and pictures that were found."""
-        method = self if material.corpus is None else self._with_corpus(material.corpus)
+        method = self if material.corpus is None else self._add_corpus(material.corpus)
         method = method.with_words(material.words)
         return method.with_drawn(material.authored[0]) if any(material.authored) else method
 
@@ -113,7 +113,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
         """Return the pictures of terms that an author drew, each image once."""
         if self.drawing is None:
             return ()
-        terms = {draw_prompt(term, self.drawing.prompt): term for term in self._terms()}
+        terms = {draw_prompt(term, self.drawing.prompt): term for term in self._all_terms()}
         items: dict[str, CorpusItem] = {}
         for observation in record:
             if isinstance(observation.probe.ask, Draw):
@@ -130,12 +130,12 @@ class VisualStereotype(TermsDesign[VisualWords]):
         assert self.drawing is not None  # noqa: S101  only called with an author
         names = ", ".join(words.name for words in self.known_words)
         reuse = self.drawing.reuse and self.corpus is None
-        return (AuthoredItems("images", names, self.attribute, self._terms(), reuse=reuse),)
+        return (AuthoredItems("images", names, self.attribute, self._all_terms(), reuse=reuse),)
 
-    def _terms(self) -> tuple[str, ...]:
+    def _all_terms(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(term for words in self.words or () for term in words.roles))
 
-    def _with_corpus(self, corpus: FoundCorpus) -> Self:
+    def _add_corpus(self, corpus: FoundCorpus) -> Self:
         try:
             return self.changed(corpus=corpus.reference, pictures=(*self.pictures, *map(picture_of, corpus.items)))
         except SpecificationError as refused:

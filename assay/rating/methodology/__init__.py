@@ -119,11 +119,11 @@ def shipped() -> Methodologies:
                     "Skewed amounts are compared as ratios; a letter that depends on the scale is withheld.",
                 ),
                 methods=METHODS,
-                text=_text(METHODOLOGY_VERSION),
+                text=_read_text(METHODOLOGY_VERSION),
             ),
         )
     )
 
 
-def _text(version: str) -> str:
+def _read_text(version: str) -> str:
     return files("assay.rating.methodology").joinpath(f"{version}.md").read_bytes().decode("utf-8")

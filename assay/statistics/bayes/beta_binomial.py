@@ -62,25 +62,25 @@ class SharesPosterior:
 
     def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
         """Draw the mean share over kinds, shape (draws,)."""
-        return _draw(self._grid, rng, draws)[0]
+        return _draw_mean_and_rho(self._grid, rng, draws)[0]
 
     def draw_variance(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
         """Draw the variance of the shares between kinds, ``m (1 - m) rho``, shape (draws,)."""
-        m, rho = _draw(self._grid, rng, draws)
+        m, rho = _draw_mean_and_rho(self._grid, rng, draws)
         return np.asarray(m * (1 - m) * rho)
 
     def shares(self, rng: np.random.Generator, draws: int = DRAWS, level: float = 0.95) -> tuple[Interval, ...]:
         """Return the share of every kind with its interval. Kinds with equal counts are drawn once."""
-        of = self._counts
-        samples = self._draw(of.distinct[:, 0], of.distinct[:, 1], rng, draws)
+        counts = self._counts
+        samples = self._draw_shares(counts.distinct[:, 0], counts.distinct[:, 1], rng, draws)
         limits = [interval_of(column, level) for column in samples.T]
         return tuple(
             Interval(float(mean), limits[at].low, limits[at].high, level)
-            for mean, at in zip(self.means, of.which, strict=True)
+            for mean, at in zip(self.means, counts.which, strict=True)
         )
 
-    def _draw(self, successes: Floats, trials: Floats, rng: np.random.Generator, draws: int) -> Floats:
-        m, rho = _draw(self._grid, rng, draws)
+    def _draw_shares(self, successes: Floats, trials: Floats, rng: np.random.Generator, draws: int) -> Floats:
+        m, rho = _draw_mean_and_rho(self._grid, rng, draws)
         k = (1 / rho - 1)[:, None]
         m = m[:, None]
         return np.asarray(rng.beta(successes + m * k, trials - successes + (1 - m) * k))
@@ -107,7 +107,7 @@ def _summary(grid: Grid, axis: int) -> Interval:
     return Interval(float(grid.middles(axis) @ grid.margin(axis)), float(low), float(high))
 
 
-def _draw(grid: Grid, rng: np.random.Generator, draws: int) -> tuple[Floats, Floats]:
+def _draw_mean_and_rho(grid: Grid, rng: np.random.Generator, draws: int) -> tuple[Floats, Floats]:
     """Draw m and rho jointly: a cell by its mass, and a uniform point in the cell."""
     running = np.cumsum(grid.mass)
     cells = np.minimum(np.searchsorted(running, rng.random(draws) * running[-1], side="right"), running.size - 1)
@@ -144,12 +144,12 @@ def fit_shares(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike = 0) -
     ties counted as decisions, intervals were too wide (.982 of them covered the true share, instead of .95). The ratio
     includes two additional decisions, so that the result is not taken as certain if nearly all trials are ties.
     """
-    counts = _counted(successes, failures, ties)
-    grid = _refined(counts)
-    return SharesPosterior(_summary(grid, 0), _summary(grid, 1), _means(grid, counts), grid, counts)
+    counts = _count_trials(successes, failures, ties)
+    grid = _fit_grid(counts)
+    return SharesPosterior(_summary(grid, 0), _summary(grid, 1), _posterior_means(grid, counts), grid, counts)
 
 
-def _counted(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike) -> _Counts:
+def _count_trials(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike) -> _Counts:
     won, lost = (np.atleast_1d(np.asarray(counts, dtype=float)) for counts in (successes, failures))
     tied = np.atleast_1d(np.asarray(ties, dtype=float))
     if won.ndim != 1 or won.shape != lost.shape or tied.shape not in {won.shape, (1,)}:
@@ -165,9 +165,9 @@ def _counted(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike) -> _Cou
         raise OutOfBounds(f"each kind needs at least one trial; number {int(np.argmin(trials))} has none")
     if not (won + lost).any():
         raise TooFewObservations(f"all {int(trials.sum())} trials are ties: nothing was decided")
-    both = np.stack([won + tied / 2, trials], axis=1) / _relative_variance(won + tied / 2, trials, tied)
-    distinct, which = np.unique(both, axis=0, return_inverse=True)
-    return _Counts(both[:, 0], both[:, 1], distinct, which.ravel())
+    votes_and_trials = np.stack([won + tied / 2, trials], axis=1) / _relative_variance(won + tied / 2, trials, tied)
+    distinct, which = np.unique(votes_and_trials, axis=0, return_inverse=True)
+    return _Counts(votes_and_trials[:, 0], votes_and_trials[:, 1], distinct, which.ravel())
 
 
 def _relative_variance(votes: Floats, trials: Floats, tied: Floats) -> float:
@@ -176,41 +176,41 @@ def _relative_variance(votes: Floats, trials: Floats, tied: Floats) -> float:
     return (of_decisions - float(tied.sum()) / 4) / of_decisions
 
 
-def _refined(counts: _Counts) -> Grid:
+def _fit_grid(counts: _Counts) -> Grid:
     """Narrow the grid while counting more and more of the trials; then compute it with fine cells."""
-    within: Sequence[Range] = ((0.0, 1.0), (0.0, 1.0))
+    ranges: Sequence[Range] = ((0.0, 1.0), (0.0, 1.0))
     counted, trials = 0.0, float(counts.trials.sum())
     while counted < trials:
         counted = min(trials, counted * MORE or FIRST_TRIALS)
         narrower = True
         # one narrowing is not enough: if the kinds are alike, rho is of order 1 / trials, not 1 / sqrt(trials)
         while narrower:
-            before = within
-            grid = _posterior(counts, within, COARSE, share=counted / trials)
-            within = grid.narrowed(NEGLIGIBLE)
-            narrower = any(2 * (b[1] - b[0]) < a[1] - a[0] for a, b in zip(before, within, strict=True))
-    return _posterior(counts, within, FINE)
+            previous_ranges = ranges
+            grid = _posterior_grid(counts, ranges, COARSE, share=counted / trials)
+            ranges = grid.narrowed(NEGLIGIBLE)
+            narrower = any(2 * (b[1] - b[0]) < a[1] - a[0] for a, b in zip(previous_ranges, ranges, strict=True))
+    return _posterior_grid(counts, ranges, FINE)
 
 
-def _posterior(counts: _Counts, within: Sequence[Range], cells: tuple[int, int], share: float = 1.0) -> Grid:
+def _posterior_grid(counts: _Counts, ranges: Sequence[Range], cells: tuple[int, int], share: float = 1.0) -> Grid:
     """Compute each cell's posterior mass at its middle; each trial counts as `share` of a trial."""
-    grid = Grid.over(within, cells)
+    grid = Grid.over(ranges, cells)
     m, rho = grid.middles(0)[:, None], grid.middles(1)[None, :]
     k = 1 / rho - 1
     won, lost, trials = counts.gammas()
-    log_mass = _rising(m * k, *won) + _rising((1 - m) * k, *lost) - _rising(k, *trials)
+    log_mass = _log_rising(m * k, *won) + _log_rising((1 - m) * k, *lost) - _log_rising(k, *trials)
     return grid.weighed(share * log_mass + (SPREAD_PRIOR - 1) * np.log1p(-rho))
 
 
-def _rising(start: Floats, steps: Floats, times: Integers) -> Floats:
+def _log_rising(start: Floats, steps: Floats, times: Integers) -> Floats:
     """Sum ``log Gamma(start + steps) - log Gamma(start)`` over distinct steps, which occur `times` times."""
     from_start = -special.gammaln(start) * times.sum()
-    for step, often in zip(steps, times, strict=True):
-        from_start = from_start + often * special.gammaln(start + step)
+    for step, count in zip(steps, times, strict=True):
+        from_start = from_start + count * special.gammaln(start + step)
     return np.asarray(from_start)
 
 
-def _means(grid: Grid, counts: _Counts) -> Floats:
+def _posterior_means(grid: Grid, counts: _Counts) -> Floats:
     """Return each kind's posterior mean: the average of ``(k + m K) / (n + K)`` over the grid."""
     k = 1 / grid.middles(1) - 1
     over_rho, of_m = grid.margin(1), grid.middles(0) @ grid.mass

@@ -109,7 +109,7 @@ class Posterior:
 
         Raise `TooFewObservations` if the word has no row of that connection.
         """
-        part, row = self._placed(connection, word)
+        part, row = self._part_and_row(connection, word)
         samples: Floats = part.beta[row]
         return samples
 
@@ -120,13 +120,13 @@ class Posterior:
         with 40 control words by a twentieth, which is half of its uncertainty. Here words share only the residual. Each
         draw has the same random noise as the draw of `cell`, and the errors are the same.
         """
-        part, row = self._placed(connection, word)
+        part, row = self._part_and_row(connection, word)
         error = part.sigma**2 / part.rows[row]
         trust = part.tau**2 / (part.tau**2 + error)
         noise = part.beta[row] - part.mu - trust * (part.seen[row] - part.mu)
         return np.asarray(part.seen[row] + noise / np.sqrt(trust))
 
-    def _placed(self, connection: str, word: str) -> tuple[ConnectionDraws, int]:
+    def _part_and_row(self, connection: str, word: str) -> tuple[ConnectionDraws, int]:
         part = self.part(connection)
         if word not in part.words:
             raise TooFewObservations(
@@ -183,14 +183,14 @@ def fit_hierarchy(
        section 4.
     .. [2] Gelman et al. (2013), "Bayesian Data Analysis", 3rd ed., section 5.4.
     """
-    believed = _checked_prior(prior, residual, draws)
-    cells = _cells(distance, connection, protected)
-    together = [list(cells)] if residual == "shared" else [[name] for name in cells]
-    parts = [part for names in together for part in _fit({name: cells[name] for name in names}, believed, rng, draws)]
+    priors = _validate_prior(prior, residual, draws)
+    cells = _cells_by_connection(distance, connection, protected)
+    groups = [list(cells)] if residual == "shared" else [[name] for name in cells]
+    parts = [part for names in groups for part in _fit_parts({name: cells[name] for name in names}, priors, rng, draws)]
     return Posterior(tuple(parts))
 
 
-def _checked_prior(prior: Priors | str, residual: str, draws: int) -> Priors:
+def _validate_prior(prior: Priors | str, residual: str, draws: int) -> Priors:
     """Validate the arguments other than data, and return the prior to use."""
     if residual not in ("per-connection", "shared"):
         raise UnknownName("kind of residual", residual, ("per-connection", "shared"), "residual")
@@ -204,7 +204,7 @@ def _checked_prior(prior: Priors | str, residual: str, draws: int) -> Priors:
 
 
 # ---------------------------------------------------------------------------- input rows
-def _cells(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, Cells]:
+def _cells_by_connection(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, Cells]:
     """Validate the rows and summarise them by connection, in the order of reports (`ORDER`)."""
     y, connections, words = checked_columns(distance, connection, protected)
     rows: dict[str, list[int]] = {}
@@ -246,7 +246,7 @@ def checked_columns(
 
 
 # ---------------------------------------------------------------------------- posterior draws
-def _fit(cells: dict[str, Cells], prior: Priors, rng: np.random.Generator, draws: int) -> list[ConnectionDraws]:
+def _fit_parts(cells: dict[str, Cells], prior: Priors, rng: np.random.Generator, draws: int) -> list[ConnectionDraws]:
     """Draw connections that share one sigma: first sigma, then tau given sigma, then mu and beta given both."""
     _check_variance(cells)
     sigma, taus = SpreadGrid.around(list(cells.values()), prior).draw(rng, draws)

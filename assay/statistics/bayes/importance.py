@@ -108,7 +108,7 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
         raise OutOfBounds(
             f"probabilities must be in [0, 1], not {probabilities.min():g} to {probabilities.max():g}", "probability"
         )
-    raw = np.clip(probabilities, 0.0, 1.0) / _proposed(proposed, probabilities.size)
+    raw = np.clip(probabilities, 0.0, 1.0) / _proposal_densities(proposed, probabilities.size)
     if (largest := float(raw.max())) == 0:
         raise EvidenceError(f"the service gave the answer a probability of zero for each of {raw.size} inputs")
     scaled = raw / largest  # scaled, because squares of tiny weights would underflow to 0
@@ -119,7 +119,7 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
     )
 
 
-def _proposed(proposed: ArrayLike | None, size: int) -> Floats:
+def _proposal_densities(proposed: ArrayLike | None, size: int) -> Floats:
     if proposed is None:
         return np.ones(size)
     density = np.asarray(proposed, dtype=float)

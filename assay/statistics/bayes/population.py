@@ -89,10 +89,10 @@ def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: i
     frame = _Frame.around(points)
     within: Sequence[Range] = ((-ERRORS, ERRORS), (0.0, 1.0))
     for _ in range(MOST_PASSES):
-        before, within = within, _posterior(points, frame, within).narrowed(NEGLIGIBLE)
+        before, within = within, _posterior_grid(points, frame, within).narrowed(NEGLIGIBLE)
         if all(new[1] - new[0] > NARROWER * (old[1] - old[0]) for new, old in zip(within, before, strict=True)):
             break
-    grid = _posterior(points, frame, within)
+    grid = _posterior_grid(points, frame, within)
     cells = rng.choice(grid.mass.size, draws, p=grid.mass.ravel())
     away, share = (
         edges[indices] + (edges[1] - edges[0]) * rng.random(draws)
@@ -137,7 +137,7 @@ class _Frame:
         return np.asarray(self.centre + away * self.error(sd))
 
 
-def _posterior(points: Sequence[Margin], frame: _Frame, within: Sequence[Range]) -> Grid:
+def _posterior_grid(points: Sequence[Margin], frame: _Frame, within: Sequence[Range]) -> Grid:
     """Compute the posterior mass of every cell (mean, sd) at its middle."""
     grid = Grid.over(within, (CELLS, CELLS))
     away, share = grid.middles(0), grid.middles(1)

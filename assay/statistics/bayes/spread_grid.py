@@ -89,21 +89,21 @@ class Cells:
         -------
         ndarray, shape (s, t)
         """
-        many, centre, between = (part[:, None, None] for part in self._by_size())
+        counts, centre, between = (part[:, None, None] for part in self._moments_by_size())
         v = sigma[None, :, None] ** 2 / self.sizes[:, None, None] + tau**2
-        w = many / v
+        w = counts / v
         total = w.sum(axis=0)
         m = (w * centre).sum(axis=0) / total
         squares = (between / v + w * (centre - m) ** 2).sum(axis=0)
         # with W = `total` and s0 = `prior.sd`: the sum of log W and log(s0^2 + 1 / W) is log1p(s0^2 W)
         unexplained = (m - prior.mean) ** 2 / (prior.sd**2 + 1 / total)
-        spread = (many * np.log(v)).sum(axis=0) + np.log1p(prior.sd**2 * total)
+        spread = (counts * np.log(v)).sum(axis=0) + np.log1p(prior.sd**2 * total)
         return np.asarray(-0.5 * (spread + squares + unexplained), dtype=float)
 
     def draw_mean(self, sigma: Floats, tau: Floats, prior: Priors, rng: np.random.Generator) -> Floats:
         """Draw ``mu`` given each draw of ``sigma`` and ``tau``; shape (draws,)."""
-        many, centre, _ = (part[:, None] for part in self._by_size())
-        w = many / (sigma**2 / self.sizes[:, None] + tau**2)
+        counts, centre, _ = (part[:, None] for part in self._moments_by_size())
+        w = counts / (sigma**2 / self.sizes[:, None] + tau**2)
         precision = w.sum(axis=0) + prior.sd**-2
         mean = ((w * centre).sum(axis=0) + prior.mean * prior.sd**-2) / precision
         return np.asarray(mean + rng.standard_normal(mean.size) / np.sqrt(precision), dtype=float)
@@ -119,12 +119,12 @@ class Cells:
         beta += trust[self.size_of] * (self.means[:, None] - mu)
         return beta
 
-    def _by_size(self) -> tuple[Floats, Floats, Floats]:
+    def _moments_by_size(self) -> tuple[Floats, Floats, Floats]:
         """Return the number of cells, mean of cell means and sum of squares around it for each size; each (sizes,)."""
-        many: Floats = np.bincount(self.size_of).astype(float)
-        centre: Floats = np.bincount(self.size_of, weights=self.means) / many
+        counts: Floats = np.bincount(self.size_of).astype(float)
+        centre: Floats = np.bincount(self.size_of, weights=self.means) / counts
         between: Floats = np.asarray(np.bincount(self.size_of, weights=(self.means - centre[self.size_of]) ** 2))
-        return many, centre, between
+        return counts, centre, between
 
 
 SIGMA_POINTS, TAU_POINTS = 81, 121
@@ -199,16 +199,16 @@ class SpreadGrid:
         sigma, taus = _widest_sigma(cells), (widest_tau,) * len(cells)
         for _ in range(MAX_NARROWINGS):
             before = (sigma, *taus)
-            sigma, *narrowed_taus = cls._tabulated(sigma, taus, cells, prior).narrowed()
+            sigma, *narrowed_taus = cls._tabulate(sigma, taus, cells, prior).narrowed()
             taus = tuple(narrowed_taus)
             if all(new.step > old.step / 2 for new, old in zip((sigma, *taus), before, strict=True)):
                 break
         sigma = LogAxis(sigma.low, sigma.high, SIGMA_POINTS)
         taus = tuple(LogAxis(axis.low, axis.high, TAU_POINTS) for axis in taus)
-        return cls._tabulated(sigma, taus, cells, prior)
+        return cls._tabulate(sigma, taus, cells, prior)
 
     @classmethod
-    def _tabulated(cls, sigma: LogAxis, taus: tuple[LogAxis, ...], cells: Sequence[Cells], prior: Priors) -> SpreadGrid:
+    def _tabulate(cls, sigma: LogAxis, taus: tuple[LogAxis, ...], cells: Sequence[Cells], prior: Priors) -> SpreadGrid:
         at = sigma.values
         df, within = sum(cell.df for cell in cells), sum(cell.within for cell in cells)
         # 1 - df instead of -df, because the density is over log(sigma) (Jacobian sigma)

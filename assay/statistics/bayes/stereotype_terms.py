@@ -103,7 +103,7 @@ def score_choices(by_pair: ArrayLike, terms: Sequence[str], biases: Sequence[str
         raise OutOfBounds("the result of a pair must be 1, 0 or 1/2")
     if not decisions.size:
         raise TooFewObservations("a score of no pairs does not exist")
-    by_term = _by_term(decisions, list(zip(biases, terms, strict=True)))
+    by_term = _scores_by_term(decisions, list(zip(biases, terms, strict=True)))
     in_bias: dict[str, list[float]] = {}
     for term in by_term:
         in_bias.setdefault(term.bias, []).append(term.score)
@@ -117,7 +117,7 @@ def score_choices(by_pair: ArrayLike, terms: Sequence[str], biases: Sequence[str
     )
 
 
-def _by_term(decisions: Floats, groups: Sequence[tuple[str, str]]) -> tuple[TermScore, ...]:
+def _scores_by_term(decisions: Floats, groups: Sequence[tuple[str, str]]) -> tuple[TermScore, ...]:
     """Count the decisions of each group's pairs; groups in order of first occurrence."""
     index_of = {group: index for index, group in enumerate(dict.fromkeys(groups))}
     group_of_pair = np.array([index_of[group] for group in groups])

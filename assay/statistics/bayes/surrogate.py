@@ -123,13 +123,13 @@ def fit_surrogate(vectors: ArrayLike, probability: ArrayLike, *, ridge: float = 
         If every probability is 0 or every one is 1: such replies do not say where the answer changes.
     """
     inputs = as_vectors(vectors, "the inputs", least=2)
-    probabilities = _probabilities(probability, len(inputs))
+    probabilities = _validate_probabilities(probability, len(inputs))
     if not 0 < ridge < np.inf:
         raise OutOfBounds(f"the ridge must be a positive number, not {ridge}", "ridge")
     mean, sd = inputs.mean(axis=0), inputs.std(axis=0)
     # a constant dimension gets an infinite sd, so that its weight is 0
     sd = np.where(sd > NEGLIGIBLE * np.maximum(1.0, np.abs(mean)), sd, np.inf)
-    fitted = _fit((inputs - mean) / sd, probabilities, ridge)
+    fitted = _fit_weights((inputs - mean) / sd, probabilities, ridge)
     weights = fitted[:-1] / sd
     return Surrogate(weights, float(fitted[-1] - weights @ mean))
 
@@ -148,7 +148,7 @@ def sample_posterior(surrogate: Surrogate, prior: NormalPrior, count: int, rng: 
     In the prior's standard normal coordinates the logit changes along one direction only, the slope. Along the slope,
     draws use the inverse of the distribution function on a grid; across it, the posterior equals the prior.
     """
-    slope, places, log_density = _along_slope(surrogate, prior)
+    slope, places, log_density = _log_density_along_slope(surrogate, prior)
     unit = slope / (np.linalg.norm(slope) or 1.0)
     density = np.exp(log_density - log_density.max())
     cumulative = np.append(0.0, np.cumsum(density[1:] + density[:-1]))
@@ -159,11 +159,11 @@ def sample_posterior(surrogate: Surrogate, prior: NormalPrior, count: int, rng: 
 
 def log_mean_probability(surrogate: Surrogate, prior: NormalPrior) -> float:
     """Return the logarithm of the surrogate's probability of the positive class, averaged over the prior."""
-    _, _, log_density = _along_slope(surrogate, prior)
+    _, _, log_density = _log_density_along_slope(surrogate, prior)
     return float(special.logsumexp(log_density) + np.log((GRID[1] - GRID[0]) / np.sqrt(2 * np.pi)))
 
 
-def _along_slope(surrogate: Surrogate, prior: NormalPrior) -> tuple[Floats, Floats, Floats]:
+def _log_density_along_slope(surrogate: Surrogate, prior: NormalPrior) -> tuple[Floats, Floats, Floats]:
     """Return the slope in the prior's coordinates, points along it, and the posterior's log density there."""
     # slow to import: only drawing needs it
     from scipy.optimize import brentq
@@ -173,11 +173,11 @@ def _along_slope(surrogate: Surrogate, prior: NormalPrior) -> tuple[Floats, Floa
     constant = float(surrogate.weights @ prior.mean + surrogate.constant)
     # at the mode the gradients of the logit and of the prior cancel
     mode = brentq(lambda at: at - steepness * special.expit(-(steepness * at + constant)), 0.0, steepness, maxiter=1000)
-    places = mode + GRID
-    return slope, places, special.log_expit(steepness * places + constant) - places**2 / 2
+    points = mode + GRID
+    return slope, points, special.log_expit(steepness * points + constant) - points**2 / 2
 
 
-def _probabilities(probability: ArrayLike, count: int) -> Floats:
+def _validate_probabilities(probability: ArrayLike, count: int) -> Floats:
     probabilities = np.asarray(probability, dtype=float)
     if probabilities.shape != (count,):
         raise OutOfBounds(
@@ -198,7 +198,7 @@ def _probabilities(probability: ArrayLike, count: int) -> Floats:
     return probabilities
 
 
-def _fit(inputs: Floats, probabilities: Floats, ridge: float) -> Floats:
+def _fit_weights(inputs: Floats, probabilities: Floats, ridge: float) -> Floats:
     """Minimise the penalised cross-entropy; return the weights and, last, the constant."""
     # slow to import: only fitting needs it
     from scipy.optimize import minimize

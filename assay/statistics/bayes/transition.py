@@ -104,12 +104,12 @@ def step_effects(transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, *,
     value_transitions = transitions[:, :, :-1] if neutral else transitions
     fair = pad_to(unbiased, value_transitions.shape[2])
     step_1, step_2 = (
-        _worst_block(outputs_under(value_transitions, blocks), fair, neutral) for blocks in (unbiased, biased)
+        _worst_block_distances(outputs_under(value_transitions, blocks), fair, neutral) for blocks in (unbiased, biased)
     )
     return StepEffects(step_1, step_2)
 
 
-def _worst_block(outputs: Floats, targets: Floats, rescaled: bool) -> Floats:
+def _worst_block_distances(outputs: Floats, targets: Floats, rescaled: bool) -> Floats:
     """Half the L1 distance to the nearest of the targets (m, k), for the worst block; shape (draws,)."""
     mass = outputs.sum(axis=2, keepdims=True) if rescaled else 1.0
     # looping over the targets keeps the largest array at the shape (draws, blocks, k)

@@ -136,7 +136,7 @@ def relative_norm_distance(first: ArrayLike, second: ArrayLike, words: ArrayLike
     ----------
     .. [1] Garg et al. (2018), "Word embeddings quantify 100 years of gender and ethnic stereotypes", PNAS 115.
     """
-    middles, attributes = _middles(first, second, words)
+    middles, attributes = _means_and_words(first, second, words)
     distances = np.linalg.norm(attributes[:, None, :] - middles[None, :, :], axis=2)
     return WordScores.of(distances[:, 0] - distances[:, 1])
 
@@ -159,12 +159,12 @@ def embedding_coherence(first: ArrayLike, second: ArrayLike, words: ArrayLike) -
     ----------
     .. [1] Dev & Phillips (2019), "Attenuating bias in word vectors", AISTATS.
     """
-    middles, attributes = _middles(first, second, words, least=LEAST_RANKED)
+    middles, attributes = _means_and_words(first, second, words, least=LEAST_RANKED)
     nearness = cosines(attributes, middles)
     return Coherence(pearson(*(on_scale(column, "rank") for column in nearness.T)).r, len(attributes))
 
 
-def _middles(first: ArrayLike, second: ArrayLike, words: ArrayLike, *, least: int = 1) -> tuple[Floats, Floats]:
+def _means_and_words(first: ArrayLike, second: ArrayLike, words: ArrayLike, *, least: int = 1) -> tuple[Floats, Floats]:
     """Mean vectors of two groups, shape (2, dims), and the attribute words' vectors."""
     a = as_vectors(first, "the first group")
     b = as_vectors(second, "the second group", dims=a.shape[1])
@@ -225,7 +225,7 @@ def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike) -> Direct
     .. [1] Bolukbasi et al. (2016), "Man is to computer programmer as woman is to homemaker?", NeurIPS,
        section 5.2; the direction, section 5.1.
     """
-    a, b = _pairs(first, second)
+    a, b = _validate_pairs(first, second)
     differences = unit_vectors(a, "the first of the pairs") - unit_vectors(b, "the second of the pairs")
     # Centring each pair on its own mean leaves plus and minus half its difference, so the principal components are
     # those of the differences about zero, not about their mean.
@@ -266,13 +266,13 @@ def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLi
     ----------
     .. [1] Ethayarajh, Duvenaud & Hirst (2019), "Understanding undesirable word embedding associations", ACL.
     """
-    a, b = _pairs(first, second)
+    a, b = _validate_pairs(first, second)
     attributes = as_vectors(words, "the attribute words", dims=a.shape[1])
     directions = unit_vectors(a - b, "the differences of the pairs")
     return WordScores.of((attributes @ directions.T).mean(axis=1))
 
 
-def _pairs(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
+def _validate_pairs(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
     a = as_vectors(first, "the first of the pairs")
     b = as_vectors(second, "the second of the pairs", dims=a.shape[1])
     if len(a) != len(b):
@@ -338,8 +338,8 @@ def negative_sentiment_bias(positive: ArrayLike, negative: ArrayLike, targets: A
     words, is_negative = np.concatenate([good, bad]), np.repeat([0.0, 1.0], [len(good), len(bad)])
     # the optimal weights lie in the span of the words, so at most one unknown per word is needed
     span = np.linalg.svd(words, full_matrices=False)[2]
-    weights = _fit_logistic(_with_constant(words @ span.T), is_negative)
-    probability = special.expit(_with_constant(target_vectors @ span.T) @ weights)
+    weights = _fit_logistic(_add_constant_column(words @ span.T), is_negative)
+    probability = special.expit(_add_constant_column(target_vectors @ span.T) @ weights)
     if probability.sum() <= 0:
         raise EvidenceError("the classifier gives every target a probability of zero; there is nothing to compare")
     shares = probability / probability.sum()
@@ -358,11 +358,11 @@ def _fit_logistic(design: Floats, labels: Floats) -> Floats:
             return weights
         curvature = np.eye(len(weights)) + (design.T * (fitted * (1 - fitted))) @ design
         step = np.asarray(np.linalg.solve(curvature, gradient), dtype=float)
-        weights = _descend(design, labels, weights, step)
+        weights = _newton_step(design, labels, weights, step)
     raise EvidenceError(f"the sentiment classifier did not settle in {STEPS} steps; are the vectors on one scale?")
 
 
-def _descend(design: Floats, labels: Floats, start: Floats, step: Floats) -> Floats:
+def _newton_step(design: Floats, labels: Floats, start: Floats, step: Floats) -> Floats:
     """Return the weights after a Newton step, which is halved until the cost does not rise."""
 
     def cost(weights: Floats) -> float:
@@ -378,5 +378,5 @@ def _descend(design: Floats, labels: Floats, start: Floats, step: Floats) -> Flo
     return start - step
 
 
-def _with_constant(rows: Floats) -> Floats:
+def _add_constant_column(rows: Floats) -> Floats:
     return np.column_stack([rows, np.ones(len(rows))])

@@ -144,7 +144,7 @@ def summarise(points: ArrayLike, moved: ArrayLike, rng: np.random.Generator, lev
 
 def _mean_interval(values: Floats, rng: np.random.Generator) -> Interval:
     centre, n = float(values.mean()), len(values)
-    away = values[rng.integers(n, size=(DRAWS, n))].mean(axis=1) - centre
+    deviations = values[rng.integers(n, size=(DRAWS, n))].mean(axis=1) - centre
     tails = np.sqrt((n - 1) / special.chdtri(n - 1, rng.random(DRAWS)))
-    low, high = np.quantile(centre + away * math.sqrt(n / (n - 1)) * tails, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.quantile(centre + deviations * math.sqrt(n / (n - 1)) * tails, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(centre, float(low), float(high), LEVEL)

@@ -82,16 +82,16 @@ def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator
     members = members - members.mean()
     observed = float(members[: x.size].sum())
     if members.size <= EXACT_UP_TO:
-        return _counted(members, x.size, observed)
+        return _count_partitions(members, x.size, observed)
     if rng is None:
         raise SpecificationError(
             f"{members.size} members have too many partitions to count all of them (up to {EXACT_UP_TO} members); "
             "pass a random generator to draw some"
         )
-    return _drawn(members, x.size, observed, rng)
+    return _sample_partitions(members, x.size, observed, rng)
 
 
-def _counted(members: Floats, size: int, observed: float) -> PartitionTest:
+def _count_partitions(members: Floats, size: int, observed: float) -> PartitionTest:
     partitions = math.comb(members.size, size)
     halves = _Halves(members, size)
     greater, far = halves.reaching(observed - SLACK), abs(observed) - SLACK
@@ -128,7 +128,7 @@ def _subset_sums(members: Floats) -> list[Floats]:
     return [np.sort(subset_sums) for subset_sums in sums]
 
 
-def _drawn(members: Floats, size: int, observed: float, rng: np.random.Generator) -> PartitionTest:
+def _sample_partitions(members: Floats, size: int, observed: float, rng: np.random.Generator) -> PartitionTest:
     greater = far = 0
     for _ in range(DRAWS // BLOCK):
         shuffled = rng.permuted(np.broadcast_to(members, (BLOCK, members.size)), axis=1)
@@ -257,17 +257,17 @@ def weat_of_associations(first: ArrayLike, second: ArrayLike, *, rng: np.random.
         As for `weat`, with the same errors.
     """
     x, y = as_sample(first, MIN_TARGET_WORDS), as_sample(second, MIN_TARGET_WORDS)
-    both = np.concatenate([x, y])
-    if np.ptp(both) <= SLACK:
+    words = np.concatenate([x, y])
+    if np.ptp(words) <= SLACK:
         raise ZeroVariance(
-            f"all {both.size} target words have the same association, {both[0]:.6g}, with the two attribute sets: "
+            f"all {words.size} target words have the same association, {words[0]:.6g}, with the two attribute sets: "
             "no effect can be standardised; are the attribute sets, or the vectors, the same?"
         )
-    effect = float((x.mean() - y.mean()) / both.std())
+    effect = float((x.mean() - y.mean()) / words.std())
     return Weat(
         statistic=float(x.sum() - y.sum()),
         effect_size_ddof0=effect,
-        effect_size_ddof1=effect * math.sqrt((both.size - 1) / both.size),
+        effect_size_ddof1=effect * math.sqrt((words.size - 1) / words.size),
         words=(x.size, y.size),
         p=partition_test(x, y, rng),
     )
@@ -322,11 +322,11 @@ def null_check(effect: float, words: int) -> NullCheck:
         raise OutOfBounds(f"each set of target words must hold at least 2, not {words}", "words")
     if not abs(effect) <= MAX_SIZE:  # `not <=` also refuses NaN
         raise OutOfBounds(f"an effect size lies between -{MAX_SIZE:g} and {MAX_SIZE:g}, not at {effect}", "effect")
-    ddof0, ddof1 = (_beyond(words / 2 * effect**2 / (2 * words - ddof), words) for ddof in (0, 1))
+    ddof0, ddof1 = (_chance_of_larger_share(words / 2 * effect**2 / (2 * words - ddof), words) for ddof in (0, 1))
     # for single words, the contrast has a squared length of 2 instead of 2 / words
-    return NullCheck(effect, words, ddof0, ddof1, _beyond(effect**2 / 2 / (2 * words - 1), words))
+    return NullCheck(effect, words, ddof0, ddof1, _chance_of_larger_share(effect**2 / 2 / (2 * words - 1), words))
 
 
-def _beyond(share: float, words: int) -> float:
+def _chance_of_larger_share(share: float, words: int) -> float:
     """Return P(R2 >= share), where R2 is the share of the variance along one direction."""
     return 0.0 if share >= 1 else float(special.betaincc(0.5, words - 1, max(share, 0.0)))

@@ -63,8 +63,8 @@ def scales_of(outputs: Floats, declared: Scale | Literal["auto"], *, probabiliti
     if probabilities:
         scales = ("linear", "logit") if inside else ("linear",)
     elif positive:
-        scales = ("log", "linear") if _as_ratios(outputs) else ("linear", "log")
-    return (*scales, "rank") if _carried_by_few(on_scale(outputs, scales[0])) else scales
+        scales = ("log", "linear") if _needs_log_scale(outputs) else ("linear", "log")
+    return (*scales, "rank") if _is_dominated_by_few(on_scale(outputs, scales[0])) else scales
 
 
 def on_scale(outputs: Floats, scale: Scale) -> Floats:
@@ -93,7 +93,7 @@ def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
     usual = numbers[often if several else counts >= MOSTLY * outputs.size]
     positive = np.asarray(((outputs > 0) & ~np.isin(outputs, usual)).all(axis=1))
     few = (outputs < 0).mean() > NEGATIVE or positive.all() or positive.sum() < LEAST_AMOUNTS
-    if few or not _as_ratios(outputs[positive]):
+    if few or not _needs_log_scale(outputs[positive]):
         return None
     usual_numbers = " and ".join(f"{number:.6g}" for number in usual if number)
     return "amounts above 0" + (f" other than {usual_numbers}" if usual_numbers else ""), positive
@@ -108,7 +108,7 @@ def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:
     return limit if scale == "log" and limit < delta else None
 
 
-def _carried_by_few(outputs: Floats) -> bool:
+def _is_dominated_by_few(outputs: Floats) -> bool:
     """Return whether a few outputs, such as codes for "not known", account for most of the standard deviation.
 
     The standard deviation is the unit of the effects: differences between the other outputs would seem small.
@@ -117,12 +117,12 @@ def _carried_by_few(outputs: Floats) -> bool:
     return len(np.unique(outputs)) > 2 and float(outputs.std()) > CARRIED * float(high - low) / QUARTILES
 
 
-def _as_ratios(outputs: Floats) -> bool:
+def _needs_log_scale(outputs: Floats) -> bool:
     low, high = np.quantile(outputs, [0.1, 0.9])
     return bool(high / low > WIDE or _skewness(outputs) > SKEWED)
 
 
 def _skewness(outputs: Floats) -> float:
-    away = outputs - outputs.mean()
-    deviation = float(outputs.std())
-    return float((away**3).mean()) / deviation**3 if deviation > 0 else 0.0
+    deviations = outputs - outputs.mean()
+    sd = float(outputs.std())
+    return float((deviations**3).mean()) / sd**3 if sd > 0 else 0.0

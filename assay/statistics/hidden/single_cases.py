@@ -42,7 +42,7 @@ PRIOR_OF_SINGLE_CASES = 0.2
 """Prior probability that a difference belongs to single persons in single texts, in any pair of values."""
 
 CELLS, NEAR = 200, 6.0
-"""Number of points of each of two grids of sizes in `_size_draws`, and the reach of the second in standard errors."""
+"""Number of points of each of two grids of sizes in `_draw_squares`, and the reach of the second in standard errors."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,9 @@ class SingleCases:
     def mean_squares(self, rng: np.random.Generator, draws: int) -> Floats:
         """Draw the squared mean difference between every two values, shape (draws, pairs)."""
         values = range(self.outputs.shape[1])
-        apart = np.stack([self.outputs[:, b] - self.outputs[:, a] for a, b in combinations(values, 2)], axis=1)
-        samples = mean_draws(apart.reshape(len(apart), -1), self.clusters, rng, draws, self.most_weights)
-        return np.asarray((samples.reshape(draws, *apart.shape[1:]) ** 2).sum(axis=2))
+        differences = np.stack([self.outputs[:, b] - self.outputs[:, a] for a, b in combinations(values, 2)], axis=1)
+        samples = mean_draws(differences.reshape(len(differences), -1), self.clusters, rng, draws, self.most_weights)
+        return np.asarray((samples.reshape(draws, *differences.shape[1:]) ** 2).sum(axis=2))
 
     @property
     def noise(self) -> Floats | None:
@@ -121,14 +121,14 @@ class SingleCases:
         unequal = float(((squares / (squares.mean() or 1.0)) ** 2).mean())
         if self.noise is None or len(self.noise) < max(LEAST_CLUSTERS, LEAST_REPEATED * unequal):
             return False
-        return _alike(self.noise, limit**2 / 200)
+        return _has_same_noise(self.noise, limit**2 / 200)
 
     def shows_effect(self, noise: float, limit: float) -> bool:
         """Return whether noise of this variance can hide nothing, or the repeated items show the effect by themselves.
 
         A large noise that comes mostly from few answers is underestimated.
         """
-        return noise < limit**2 or (self.repeats is not None and _repeated(self.repeats) > limit**2)
+        return noise < limit**2 or (self.repeats is not None and _largest_repeated_square(self.repeats) > limit**2)
 
 
 def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draws: int = DRAWS) -> HiddenEffect:
@@ -175,15 +175,15 @@ def text_effect(
     persons = {"person": cases.clusters["person"][selected]}
     if (
         len(np.unique(persons["person"])) < LEAST_CLUSTERS
-        or (fit := _without_cells_and_persons(cases, ids, selected)).freedom < LEAST_FREEDOM
+        or (fit := _fit_cells_and_persons(cases, ids, selected)).freedom < LEAST_FREEDOM
     ):
         return (replace(item_effect(cases, limit, rng, len(means)), name=TEXT, bound=True),)
     pairs = list(combinations(range(cases.outputs.shape[1]), 2))
     of_value = (fit.residuals**2).sum(axis=2)
     chosen = furthest(cases.squared.mean(axis=0)).tolist()
-    apart = [fit.residuals[:, b] - fit.residuals[:, a] for a, b in (pairs[at] for at in chosen)]
+    differences = [fit.residuals[:, b] - fit.residuals[:, a] for a, b in (pairs[at] for at in chosen)]
     squared_columns = (
-        np.column_stack([of_value, *((difference**2).sum(axis=1) for difference in apart)])
+        np.column_stack([of_value, *((difference**2).sum(axis=1) for difference in differences)])
         * len(of_value)
         / fit.freedom
     )
@@ -197,13 +197,13 @@ def text_effect(
     for column, at in enumerate(chosen):
         a, b = pairs[at]
         difference = samples[:, of_value.shape[1] + column]
-        of_texts = _size_draws(*fit.between(a, b, count), limit, 0.5, rng, len(means))
+        of_texts = _draw_squares(*fit.between(a, b, count), limit, 0.5, rng, len(means))
         is_measured = is_measured and cases.shows_effect(float((noise[:, a] + noise[:, b]).mean()), limit)
         own_a, own_b = (samples[:, value] - noise[:, value] for value in (a, b))
         single = difference - noise[:, a] - noise[:, b] - 2 * (own_a if own_a.mean() < own_b.mean() else own_b)
         shared.append(means[:, at] + of_texts)
         part = PRIOR_OF_SINGLE_CASES / len(chosen)
-        alone.append(_size_draws(float(single.mean()), float(single.var()), 0.0, limit, part, rng, len(means)))
+        alone.append(_draw_squares(float(single.mean()), float(single.var()), 0.0, limit, part, rng, len(means)))
     base, largest = (np.sqrt(np.max(squares, axis=0)) for squares in (shared, np.add(shared, alone)))
     if is_measured:
         return (HiddenEffect("individual", TEXT, largest, limit),)
@@ -245,7 +245,7 @@ class _Fit:
         return estimate, error + unasked, 4 * residual / total
 
 
-def _without_cells_and_persons(cases: SingleCases, cells: Integers, shared: NDArray[np.bool_]) -> _Fit:
+def _fit_cells_and_persons(cases: SingleCases, cells: Integers, shared: NDArray[np.bool_]) -> _Fit:
     """Fit the answers of the items in `shared`, whose cells have several, by effects of their cells and persons."""
     _, cell = np.unique(cells[shared], return_inverse=True)
     _, person = np.unique(cases.clusters["person"][shared], return_inverse=True)
@@ -257,11 +257,11 @@ def _without_cells_and_persons(cases: SingleCases, cells: Integers, shared: NDAr
     shares = table / sizes[:, None]
     gram = np.diag(of_person) - table.T @ shares
     inverse = np.linalg.pinv(gram, hermitian=True)
-    by_cell, by_person = _sums(outputs, cell), _sums(outputs, person)
-    added = inverse @ (by_person - shares.T @ by_cell)
-    added -= of_person @ added / len(cell)
-    effects = by_cell / sizes[:, None] - shares @ added
-    residuals = outputs - effects[cell] - added[person]
+    by_cell, by_person = _sum_by_cluster(outputs, cell), _sum_by_cluster(outputs, person)
+    person_effects = inverse @ (by_person - shares.T @ by_cell)
+    person_effects -= of_person @ person_effects / len(cell)
+    effects = by_cell / sizes[:, None] - shares @ person_effects
+    residuals = outputs - effects[cell] - person_effects[person]
     residuals[np.abs(residuals) < ROUNDING] = 0.0
     freedom = len(cell) - len(sizes) - int(np.linalg.matrix_rank(gram, hermitian=True))
     away = table.T @ shares - np.outer(of_person, of_person) / len(cell)
@@ -269,12 +269,12 @@ def _without_cells_and_persons(cases: SingleCases, cells: Integers, shared: NDAr
     return _Fit(effects.reshape(-1, *shape[1:]), sizes, residuals.reshape(shape), freedom, spent)
 
 
-def _sums(values: Floats, ids: Integers) -> Floats:
+def _sum_by_cluster(values: Floats, ids: Integers) -> Floats:
     """Sum the rows of each cluster, shape (clusters, columns)."""
     return np.stack([np.bincount(ids, column) for column in values.T], axis=1)
 
 
-def _size_draws(
+def _draw_squares(
     estimate: float,
     error: float,
     by_size: float,
@@ -294,28 +294,28 @@ def _size_draws(
     edges = np.concatenate([[0.0], (size[1:] + size[:-1]) / 2, size[-1:]])
     slab = np.exp(-(size**2) / 2) * np.diff(edges)
     prior = np.concatenate([[1 - prior_share], prior_share * slab / slab.sum()])
-    away = estimate - (np.concatenate([[0.0], size]) * limit / 2) ** 2
-    log_mass = np.log(np.maximum(prior, 1e-300)) - away**2 / error / 2
+    deviations = estimate - (np.concatenate([[0.0], size]) * limit / 2) ** 2
+    log_mass = np.log(np.maximum(prior, 1e-300)) - deviations**2 / error / 2
     mass = np.exp(log_mass - log_mass.max())
     cell = rng.choice(len(mass), draws, p=mass / mass.sum())
     low, high = (np.concatenate([[0.0], bounds])[cell] for bounds in (edges[:-1], edges[1:]))
     return np.asarray(((low + (high - low) * rng.random(draws)) * limit / 2) ** 2)
 
 
-def _repeated(repeats: Floats) -> float:
+def _largest_repeated_square(repeats: Floats) -> float:
     """Return the largest mean product of two repeated differences (a noise-free square), less its standard error.
 
     With several pairs, more than one error is subtracted, because one of several noisy squares is large by chance.
     """
-    apart = np.stack([repeats[:, b] - repeats[:, a] for a, b in combinations(range(repeats.shape[1]), 2)])
-    products = apart.sum(axis=2) ** 2 - (apart**2).sum(axis=2)
+    differences = np.stack([repeats[:, b] - repeats[:, a] for a, b in combinations(range(repeats.shape[1]), 2)])
+    products = differences.sum(axis=2) ** 2 - (differences**2).sum(axis=2)
     shared = products.sum(axis=2) / (repeats.shape[2] * (repeats.shape[2] - 1))
     pairs, count = shared.shape
     errors = special.stdtrit(count - 1, 1 - special.ndtr(-1.0) / pairs)
     return float((shared.mean(axis=1) - errors * shared.std(axis=1) / math.sqrt(count)).max())
 
 
-def _alike(repeats: Floats, negligible: float) -> bool:
+def _has_same_noise(repeats: Floats, negligible: float) -> bool:
     """Return whether the first answers seem to have the same noise as the repeated answers.
 
     The noise of repeated answers is subtracted from the effect, so a service that adds noise only to repeated questions
@@ -327,6 +327,6 @@ def _alike(repeats: Floats, negligible: float) -> bool:
         return True
     # with each of the three answers as the first one, shape (3, items, values, columns)
     first, second, third = (np.stack([repeats[:, :, (at + turn) % 3] for turn in range(3)]) for at in range(3))
-    apart = ((first - second) * (first - third)).sum(axis=3) - variances
-    errors = abs(float(apart[0].sum())) / math.sqrt(float((apart**2).mean(axis=0).sum()))
+    products = ((first - second) * (first - third)).sum(axis=3) - variances
+    errors = abs(float(products[0].sum())) / math.sqrt(float((products**2).mean(axis=0).sum()))
     return errors <= OTHER_NOISE and float(variances.sum() ** 2) >= LEAST_NOISY * float((variances**2).sum())

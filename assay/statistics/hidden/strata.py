@@ -96,11 +96,11 @@ def stratum_effects(
     for index in furthest(reach).tolist():
         pair, estimate, covariance = names[index], estimates[index], covariances[index]
         for family in families:
-            mine = [at for at, (of, _, _) in enumerate(strata) if of == family]
-            if len(mine) < 2:
+            indices = [at for at, (of, _, _) in enumerate(strata) if of == family]
+            if len(indices) < 2:
                 continue
-            fitted = varying_effect(estimate[mine], covariance[np.ix_(mine, mine)], scale, rng, draws)
-            for at, samples in zip(mine, fitted.strata.T, strict=True):
+            fitted = varying_effect(estimate[indices], covariance[np.ix_(indices, indices)], scale, rng, draws)
+            for at, samples in zip(indices, fitted.strata.T, strict=True):
                 name = f"{family}: {strata[at][1]}"
                 name = name if len(of_pairs) == 1 else f"{name}, {pair}"
                 effects.append(HiddenEffect("stratum", name, np.abs(samples), bound=not significant[index, at]))
@@ -150,14 +150,14 @@ def share_effects(
     effect, away = np.zeros(samples.shape[:2]), np.zeros(samples.shape[:2])
     for value in range(estimates.shape[1]):
         if value != last:  # differences add up to 0: of two opposites, independent draws would partly cancel out
-            covariance = _at_one_share(samples[:, :, value], float(fair[value]))
+            covariance = _covariance_at_one_share(samples[:, :, value], float(fair[value]))
             fitted = varying_effect(estimates[:, value], covariance, scale, rng, len(samples)).strata
             effect, away = effect + fitted, away + np.abs(fitted) / 2
     away += np.abs(effect) / 2
     return tuple(HiddenEffect("stratum", name, size) for name, size in zip(strata, away.T, strict=True))
 
 
-def _at_one_share(samples: Floats, fair: float) -> Floats:
+def _covariance_at_one_share(samples: Floats, fair: float) -> Floats:
     """Return the covariance of the strata's shares as if all strata had the same share, shape (strata, strata).
 
     The estimated error of a share is smallest near 0 and 1. With few answers, a share may be near 0 or 1 by chance, and
@@ -212,5 +212,5 @@ def typical_effect(
     if estimated is None:
         return None
     fitted = varying_effect(*estimated, scale, rng, len(mean)).strata
-    apart = fitted - fitted.mean(axis=1, keepdims=True)
-    return np.asarray(np.sqrt(mean**2 + (apart**2).mean(axis=1))), bound
+    deviations = fitted - fitted.mean(axis=1, keepdims=True)
+    return np.asarray(np.sqrt(mean**2 + (deviations**2).mean(axis=1))), bound

@@ -116,9 +116,9 @@ def chi_squared_fit(counts: ArrayLike, shares: ArrayLike) -> FitTest:
     BadDistribution, OutOfBounds
         If the shares are not a distribution over the k cells, or the counts are not non-negative whole numbers.
     """
-    observed, expected, refuted = _compared(counts, shares)
+    observed, expected, refuted = _comparable_counts(counts, shares)
     if refuted is not None:
-        return _refutation("goodness-of-fit", observed, refuted)
+        return _refuted_test("goodness-of-fit", observed, refuted)
     statistic = float(pearson(observed, expected))
     return FitTest("goodness-of-fit", statistic, observed.size - 1, _upper_tail(observed.size - 1, statistic))
 
@@ -196,9 +196,9 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
     SpecificationError
         If sampling is needed and no `rng` was given.
     """
-    observed, expected, refuted = _compared(counts, shares)
+    observed, expected, refuted = _comparable_counts(counts, shares)
     if refuted is not None:
-        return _refutation("exact-multinomial", observed, refuted)
+        return _refuted_test("exact-multinomial", observed, refuted)
     n, k = int(observed.sum()), observed.size
     statistic, outcomes = float(pearson(observed, expected)), math.comb(n + k - 1, k - 1)
     least = statistic - TIE_SLACK * (1.0 + statistic)
@@ -217,7 +217,7 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
 
 
 # ---------------------------------------------------------------------------- shared helpers
-def _compared(counts: ArrayLike, shares: ArrayLike) -> tuple[Integers, Floats, str | None]:
+def _comparable_counts(counts: ArrayLike, shares: ArrayLike) -> tuple[Integers, Floats, str | None]:
     """Return observed and expected counts without cells empty in both, and a reason if the specification is refuted."""
     observed = as_counts(counts)
     expected = as_shares(shares, observed.size) * observed.sum()
@@ -228,7 +228,7 @@ def _compared(counts: ArrayLike, shares: ArrayLike) -> tuple[Integers, Floats, s
     return observed, expected, refuted if impossible else None
 
 
-def _refutation(test: str, observed: Integers, reason: str) -> FitTest:
+def _refuted_test(test: str, observed: Integers, reason: str) -> FitTest:
     return FitTest(test, None, observed.size - 1, 0.0, reason)
 
 

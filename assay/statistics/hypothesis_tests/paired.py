@@ -65,7 +65,7 @@ def sign_flip_test(
         If there is not one cluster for each difference.
     """
     sample = as_sample(differences)
-    parts = sample if clusters is None else _sums(sample, np.asarray(clusters))
+    parts = sample if clusters is None else _sum_by_cluster(sample, np.asarray(clusters))
     parts = parts[parts != 0]  # changing the sign of a zero changes nothing, so zeros are left out
     if draws < 1:
         raise OutOfBounds(f"there must be at least one draw, not {draws}")
@@ -79,7 +79,7 @@ def sign_flip_test(
     if 2**pairs <= EXACT_UP_TO:
         signs = (np.arange(2**pairs)[:, None] >> np.arange(pairs)) & 1
         return float(as_far(signs.astype(float)).mean())
-    return (sum(int(as_far(turned).sum()) for turned in _sampled(pairs, rng, draws)) + 1) / (draws + 1)
+    return (sum(int(as_far(turned).sum()) for turned in _sample_swaps(pairs, rng, draws)) + 1) / (draws + 1)
 
 
 def d_z(differences: ArrayLike) -> float:
@@ -95,7 +95,7 @@ def d_z(differences: ArrayLike) -> float:
     return float(sample.mean() / sample.std(ddof=1))
 
 
-def _sums(differences: Floats, clusters: NDArray[np.generic]) -> Floats:
+def _sum_by_cluster(differences: Floats, clusters: NDArray[np.generic]) -> Floats:
     check_paired(differences, clusters)
     numbered = np.unique(clusters, return_inverse=True)[1]
     sums = np.bincount(numbered, weights=differences)
@@ -103,11 +103,11 @@ def _sums(differences: Floats, clusters: NDArray[np.generic]) -> Floats:
     return np.asarray(np.where(np.abs(sums) > TIE_SLACK * sizes, sums, 0.0))
 
 
-def _sampled(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[Floats]:
+def _sample_swaps(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[Floats]:
     """Draw arrangements in blocks: one random bit per pair decides whether the pair is swapped."""
-    block, few = max(1, AT_A_TIME // pairs), max(1, IN_CACHE // pairs)
+    block, rows_at_once = max(1, AT_A_TIME // pairs), max(1, IN_CACHE // pairs)
     for start in range(0, draws, block):
         rows = min(block, draws - start)
         random = rng.integers(0, 256, (rows, -(-pairs // 8)), dtype=np.uint8)
-        for first in range(0, rows, few):
-            yield np.unpackbits(random[first : first + few], axis=1, count=pairs).astype(float)
+        for first in range(0, rows, rows_at_once):
+            yield np.unpackbits(random[first : first + rows_at_once], axis=1, count=pairs).astype(float)

@@ -81,7 +81,7 @@ JOIN_OF: Mapping[Reading, Join] = MappingProxyType({"similar-to-biased": "or", "
 Comparison = Callable[[ArrayLike, ArrayLike, np.random.Generator | None], FitTest]
 
 
-def _two_sample(counts: ArrayLike, shares: ArrayLike, *, drop_empty: bool) -> FitTest:
+def _two_sample_test(counts: ArrayLike, shares: ArrayLike, *, drop_empty: bool) -> FitTest:
     """Compare counts with the specification times the block's size (P5, footnote 3)."""
     observed = as_counts(counts)
     specified = as_shares(shares, observed.size) * observed.sum()
@@ -90,8 +90,8 @@ def _two_sample(counts: ArrayLike, shares: ArrayLike, *, drop_empty: bool) -> Fi
 
 COMPARISONS: Mapping[Statistic, Comparison] = MappingProxyType(
     {
-        "two-sample": lambda counts, shares, _rng: _two_sample(counts, shares, drop_empty=True),
-        "two-sample-df2": lambda counts, shares, _rng: _two_sample(counts, shares, drop_empty=False),
+        "two-sample": lambda counts, shares, _rng: _two_sample_test(counts, shares, drop_empty=True),
+        "two-sample-df2": lambda counts, shares, _rng: _two_sample_test(counts, shares, drop_empty=False),
         "goodness-of-fit": lambda counts, shares, _rng: chi_squared_fit(counts, shares),
         "exact-multinomial": exact_multinomial,
     }
@@ -163,11 +163,11 @@ def published_letter(
         for block in specifications
     }
 
-    step_1, step_2 = _steps(tests, unbiased, biased, reading, join or JOIN_OF[reading], alpha)
+    step_1, step_2 = _biased_steps(tests, unbiased, biased, reading, join or JOIN_OF[reading], alpha)
     return PublishedVerdict(two_step_letter(step_1, step_2), step_1, step_2, tests)
 
 
-def _steps(
+def _biased_steps(
     tests: Mapping[str, Mapping[str, FitTest]],
     unbiased: Iterable[str],
     biased: Iterable[str],
@@ -229,11 +229,11 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> Divergence:
     BadDistribution
         If either is not a distribution, or they have different numbers of cells.
     """
-    first, second = _pair(p, q)
+    first, second = _validate_distributions(p, q)
     outside = float(first[second == 0].sum())
     if outside > 0:
         return Divergence(None, f"a share of {outside:.3g} lies where the reference has none")
-    return Divergence(float(_kl(first, second)))
+    return Divergence(float(_kl_divergence(first, second)))
 
 
 def bootstrap_threshold(shares: ArrayLike, n: int, alpha: float, rng: np.random.Generator, draws: int = 2_000) -> float:
@@ -263,7 +263,7 @@ def bootstrap_threshold(shares: ArrayLike, n: int, alpha: float, rng: np.random.
     specified = as_shares(shares)
     specified = specified[specified > 0]  # values with a share of 0 never occur in samples
     sampled = rng.multinomial(n, specified, draws) / n
-    return float(np.quantile(_kl(sampled, specified), 1 - alpha, method="higher"))
+    return float(np.quantile(_kl_divergence(sampled, specified), 1 - alpha, method="higher"))
 
 
 def divergence_test(counts: ArrayLike, shares: ArrayLike, alpha: float, rng: np.random.Generator) -> DivergenceTest:
@@ -326,12 +326,12 @@ def divergence_letter(
     return PublishedVerdict(two_step_letter(step_1, step_2), step_1, step_2, tests)
 
 
-def _pair(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
+def _validate_distributions(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
     first = as_shares(p)
     return first, as_shares(q, first.size)
 
 
-def _kl(p: Floats, q: Floats) -> Floats:
+def _kl_divergence(p: Floats, q: Floats) -> Floats:
     """D(p || q) along the last axis; q must be positive wherever p is."""
     # rounding can make a divergence of 0 negative (-1e-17)
     return np.asarray(np.maximum(0.0, special.rel_entr(p, q).sum(axis=-1)), dtype=float)

@@ -58,7 +58,7 @@ def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAW
     """
     places = list(combinations(range(len(profiles.values)), 2))
     differences = np.stack([profiles.outputs[:, b] - profiles.outputs[:, a] for a, b in places], axis=1)
-    samples = _in_sds(differences, profiles, rng, draws)
+    samples = _draw_in_sds(differences, profiles, rng, draws)
     return {(profiles.values[a], profiles.values[b]): samples[:, column] for column, (a, b) in enumerate(places)}
 
 
@@ -105,10 +105,10 @@ def tied_draws(
     # the difference between the sides is declared, not sampled, so only the variation within a side is resampled
     sums = np.stack([np.bincount(of_side, weights=column) for column in contrast.T], axis=1)
     within = contrast - (sums / sizes[:, None])[of_side]
-    return _in_sds(within, profiles, rng, draws, offset=contrast.mean(axis=0))
+    return _draw_in_sds(within, profiles, rng, draws, offset=contrast.mean(axis=0))
 
 
-def _in_sds(
+def _draw_in_sds(
     values: Floats, profiles: Profiles, rng: np.random.Generator, draws: int, offset: Floats | float = 0.0
 ) -> Floats:
     """Draw column means plus `offset`, in units of the jointly drawn standard deviation of the outputs.
@@ -116,15 +116,15 @@ def _in_sds(
     The unit is drawn too, because it is estimated from the same profiles: if it were taken as known, a shift
     that is equal in every profile would have no uncertainty.
     """
-    samples = profiles.draws(np.column_stack([values, _squares(profiles)]), rng, draws)
-    return np.asarray((offset + samples[:, :-1]) / _root(samples[:, -1], profiles)[:, None])
+    samples = profiles.draws(np.column_stack([values, _squared_deviations(profiles)]), rng, draws)
+    return np.asarray((offset + samples[:, :-1]) / _draw_sds(samples[:, -1], profiles)[:, None])
 
 
-def _squares(profiles: Profiles) -> Floats:
+def _squared_deviations(profiles: Profiles) -> Floats:
     return np.asarray(((profiles.outputs - profiles.outputs.mean()) ** 2).mean(axis=1))
 
 
-def _root(variances: Floats, profiles: Profiles) -> Floats:
+def _draw_sds(variances: Floats, profiles: Profiles) -> Floats:
     """Draw the unit: the square roots of the drawn variances, scaled so that effects keep their mean.
 
     Variances below a tenth of the estimate are raised to a tenth; they occur only with a handful of profiles.
@@ -154,7 +154,7 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
         If fewer than two groups are large enough.
     """
     as_given = profiles.outputs[np.arange(len(groups)), groups]
-    scale = _root(profiles.draws(_squares(profiles)[:, None], rng, draws)[:, 0], profiles)
+    scale = _draw_sds(profiles.draws(_squared_deviations(profiles)[:, None], rng, draws)[:, 0], profiles)
     means = []
     for group in np.unique(groups):
         in_group = groups == group

@@ -45,12 +45,12 @@ def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Cluste
     -----
     Weighted least squares, one kind after the other (backfitting).
     """
-    shared = [ids for ids in clusters.values() if _on_both_sides(ids, side).all()]
+    shared = [ids for ids in clusters.values() if _occurs_on_both_sides(ids, side).all()]
     residuals, added = values, np.zeros_like(values)
     for _ in range(SWEEPS if shared else 0):
-        residuals = residuals - _means_of(residuals, side, weight)
+        residuals = residuals - _cluster_means(residuals, side, weight)
         for ids in shared:
-            part = _means_of(residuals, ids, weight)
+            part = _cluster_means(residuals, ids, weight)
             residuals, added = residuals - part, added + part
     return np.asarray(added - weight @ added / weight.sum())
 
@@ -71,24 +71,24 @@ def shared_products(values: Floats, side: Integers, weight: Floats, clusters: Cl
     Iterative proportional fitting (Deming & Stephan 1940). If only some rows were picked, a rare cluster may occur on
     one side only. Therefore a kind is used if most of its clusters occur on both sides.
     """
-    shared = [ids for ids in clusters.values() if _on_both_sides(ids, side).mean() > 0.5]
+    shared = [ids for ids in clusters.values() if _occurs_on_both_sides(ids, side).mean() > 0.5]
     factor = np.ones_like(values)
     for _ in range(SWEEPS):
         for ids in shared:
-            of_side = _ratio(_means_of(values, side, weight), _means_of(factor, side, weight))
-            factor = factor * _ratio(_means_of(values, ids, weight), _means_of(factor * of_side, ids, weight))
+            of_side = _ratio(_cluster_means(values, side, weight), _cluster_means(factor, side, weight))
+            factor = factor * _ratio(_cluster_means(values, ids, weight), _cluster_means(factor * of_side, ids, weight))
     total = float(weight @ factor)
     return np.asarray(factor * (weight.sum() / total) if total > 0 else np.zeros_like(values))
 
 
-def _on_both_sides(ids: Integers, side: Integers) -> NDArray[np.bool_]:
+def _occurs_on_both_sides(ids: Integers, side: Integers) -> NDArray[np.bool_]:
     """Return for each cluster whether it occurs on both sides."""
-    met = np.zeros((int(ids.max()) + 1, SIDES), dtype=bool)
-    met[ids, side] = True
-    return np.asarray(met.all(axis=1))
+    has_side = np.zeros((int(ids.max()) + 1, SIDES), dtype=bool)
+    has_side[ids, side] = True
+    return np.asarray(has_side.all(axis=1))
 
 
-def _means_of(values: Floats, ids: Integers, weight: Floats) -> Floats:
+def _cluster_means(values: Floats, ids: Integers, weight: Floats) -> Floats:
     """Return for each row the weighted mean of its cluster."""
     return np.asarray((np.bincount(ids, weight * values) / np.bincount(ids, weight))[ids])
 

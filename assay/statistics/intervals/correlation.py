@@ -36,7 +36,7 @@ def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
 
     Raise `TooFewObservations` if there are fewer than three pairs, and `ZeroVariance` if x or y is constant.
     """
-    a, b = _pairs(x, y)
+    a, b = _validate_pairs(x, y)
     r = float(np.clip(np.mean((a - a.mean()) * (b - b.mean())) / (a.std() * b.std()), -1, 1))
     n = len(a)
     t = math.inf if abs(r) == 1 else abs(r) * math.sqrt((n - 2) / (1 - r * r))
@@ -52,7 +52,7 @@ def slope(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, draws: int = 200
 
     Raise `TooFewObservations` if there are fewer than three pairs, and `ZeroVariance` if x never varies.
     """
-    a, b = _pairs(x, y, both=False)
+    a, b = _validate_pairs(x, y, both=False)
     weights = rng.dirichlet(np.ones(len(a)), draws)
     over_x, over_y = weights @ a, weights @ b
     slopes = ((weights @ (a * b)) - over_x * over_y) / ((weights @ (a * a)) - over_x**2)
@@ -60,7 +60,7 @@ def slope(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, draws: int = 200
     return Interval(float(np.polyfit(a, b, 1)[0]), limits.low, limits.high, limits.level)
 
 
-def _pairs(x: ArrayLike, y: ArrayLike, *, both: bool = True) -> tuple[Floats, Floats]:
+def _validate_pairs(x: ArrayLike, y: ArrayLike, *, both: bool = True) -> tuple[Floats, Floats]:
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if a.shape != b.shape or a.ndim != 1:
         raise OutOfBounds(f"{a.shape} and {b.shape} are not pairs of numbers: both lists must have the same length")

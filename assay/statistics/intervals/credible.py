@@ -87,7 +87,7 @@ def equal_tailed(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
     OutOfBounds
         If `level` is not between 0 and 1.
     """
-    checked = _checked(draws, level)
+    checked = _validate_draws(draws, level)
     low, high = np.quantile(checked, [(1 - level) / 2, (1 + level) / 2])
     return IntervalEnds(float(low), float(high))
 
@@ -100,7 +100,7 @@ def hpdi(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
 
     The arguments and the errors are those of `equal_tailed`.
     """
-    ordered = np.sort(_checked(draws, level))
+    ordered = np.sort(_validate_draws(draws, level))
     inside = min(ordered.size, math.ceil(level * ordered.size))
     widths = ordered[inside - 1 :] - ordered[: ordered.size - inside + 1]
     first = int(np.argmin(widths))
@@ -162,11 +162,11 @@ def absolute_value_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     limits = equal_tailed(draws, level)
     estimate = float(np.mean(np.abs(np.asarray(draws, dtype=float))))
     near, far = sorted((abs(limits.low), abs(limits.high)))
-    error = _error(limits, level)
+    error = _standard_error(limits, level)
     middle = abs(limits.high + limits.low) / 2
     if middle >= CLEAR * error:
         return Interval(estimate, near, far, level)
-    sizes = _not_refused(middle / error, level, signed=False) * error
+    sizes = _compatible_sizes(middle / error, level, signed=False) * error
     return Interval(estimate, float(sizes[0]), float(sizes[-1]), level)
 
 
@@ -190,38 +190,38 @@ def bounded_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     """
     limits = equal_tailed(draws, level)
     estimate = max(0.0, float(np.mean(np.asarray(draws, dtype=float))))
-    error = _error(limits, level)
+    error = _standard_error(limits, level)
     middle = (limits.high + limits.low) / 2
     if middle >= CLEAR * error:
         return Interval(estimate, max(0.0, limits.low), max(0.0, limits.high), level)
     # an observation far below zero is unlikely for every size, so it must not narrow the interval: it is raised to
     # the bound
-    sizes = _not_refused(max(-CLEAR / 2, middle / error), level, signed=True) * error
+    sizes = _compatible_sizes(max(-CLEAR / 2, middle / error), level, signed=True) * error
     return Interval(estimate, float(sizes[0]), max(estimate, float(sizes[-1])), level)
 
 
-def _error(limits: IntervalEnds, level: float) -> float:
+def _standard_error(limits: IntervalEnds, level: float) -> float:
     """Return the standard error of a normal quantity with the given equal tails."""
     return (limits.high - limits.low) / (2 * float(special.ndtri((1 + level) / 2)))
 
 
-def _not_refused(middle: float, level: float, *, signed: bool) -> Floats:
+def _compatible_sizes(middle: float, level: float, *, signed: bool) -> Floats:
     """Return the sizes, in standard errors, that are compatible with the (signed or absolute) observation `middle`."""
     sizes = np.arange(0.0, max(0.0, middle) + CLEAR, STEP)
-    others = np.arange(min(0.0, middle) - 2 * CLEAR if signed else 0.0, max(0.0, middle) + 2 * CLEAR, STEP)
+    observations = np.arange(min(0.0, middle) - 2 * CLEAR if signed else 0.0, max(0.0, middle) + 2 * CLEAR, STEP)
 
     def density(at: Floats) -> Floats:
         """Density of the observation for each size, shape (sizes, at), up to a factor."""
         mirrored = 0.0 if signed else np.exp(-((at + sizes[:, None]) ** 2) / 2)
         return np.asarray(np.exp(-((at - sizes[:, None]) ** 2) / 2) + mirrored)
 
-    of_others, of_seen = density(others + STEP / 2), density(np.array([middle]))
-    less_likely = of_others / of_others.max(axis=0) < of_seen / of_seen.max()
+    of_others, of_observed = density(observations + STEP / 2), density(np.array([middle]))
+    less_likely = of_others / of_others.max(axis=0) < of_observed / of_observed.max()
     share = np.sum(of_others, axis=1, where=less_likely) / of_others.sum(axis=1)
     return np.asarray(sizes[share >= 1 - level])
 
 
-def _checked(draws: ArrayLike, level: float) -> Floats:
+def _validate_draws(draws: ArrayLike, level: float) -> Floats:
     samples = np.asarray(draws, dtype=float)
     if not 0 < level < 1:
         raise OutOfBounds(f"the level of an interval must be between 0 and 1, not {level}", "level")

@@ -69,7 +69,7 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
     Coverage of these intervals, and the alternatives that were tried: docs/decisions/0038.
     """
     n = len(values)
-    kinds = _kinds(clusters, n)
+    kinds = _renumber_clusters(clusters, n)
     sizes = {kind: np.bincount(ids).astype(float) for kind, ids in kinds.items()}
     for count, unit in [(n, "profiles"), *((len(size), f"different {kind}s") for kind, size in sizes.items())]:
         if count < LEAST_CLUSTERS:
@@ -83,7 +83,7 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
         row = [
             float(n)
             if other_kind == kind
-            else float(np.sum(_crossed(kinds[kind], kinds[other_kind]) ** 2 / sizes[kind][:, None]))
+            else float(np.sum(_cross_tabulate(kinds[kind], kinds[other_kind]) ** 2 / sizes[kind][:, None]))
             for other_kind in names
         ]
         expected.append(np.array([*row, float(len(sizes[kind]))]) - of_mean)
@@ -91,7 +91,7 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
         observed.append((sums**2 / sizes[kind][:, None]).sum(axis=0) - n * values.mean(axis=0) ** 2)
     shares = np.array([*(float((sizes[kind] ** 2).sum()) / n**2 for kind in names), 1 / n])
     freedom = np.array([*(len(sizes[kind]) - 1.0 for kind in names), float(max(1, n - 1))])
-    parts = _solved(np.array(expected), np.stack(observed)) * shares[:, None]
+    parts = _solve_components(np.array(expected), np.stack(observed)) * shares[:, None]
     noise = parts[-1]
     variance = parts.sum(axis=0)
     squares = parts + np.vstack([np.minimum(parts[:-1], noise), np.zeros_like(noise)])
@@ -125,24 +125,24 @@ def mean_draws(
     ndarray, shape (draws, m)
     """
     error, n = mean_error(values, clusters), len(values)
-    kinds = _kinds(clusters, n) or {"row": np.arange(n)}
+    kinds = _renumber_clusters(clusters, n) or {"row": np.arange(n)}
     for kind, ids in kinds.items():
         if most_weights is not None and (count := int(ids.max()) + 1) > most_weights:
             kinds[kind] = (rng.permutation(count) % most_weights)[ids]
     samples = _weighted_means(kinds, values, rng, draws)
     centre = values.mean(axis=0)
-    away = samples - samples.mean(axis=0)
-    spread = away.std(axis=0)
+    deviations = samples - samples.mean(axis=0)
+    spread = deviations.std(axis=0)
     size = np.divide(np.sqrt(error.variance), spread, out=np.zeros_like(spread), where=spread > 0)
     uniform = rng.random(draws)
     degrees = error.freedom.tolist()
     if most_weights is None:
-        tails_of = {freedom: _tail(uniform, freedom) for freedom in {*degrees}}
+        tails_of = {freedom: _t_factors(uniform, freedom) for freedom in {*degrees}}
     else:
         normal, points = special.ndtri(uniform), special.ndtr(TAIL_POINTS)
-        tails_of = {freedom: np.interp(normal, TAIL_POINTS, _tail(points, freedom)) for freedom in {*degrees}}
+        tails_of = {freedom: np.interp(normal, TAIL_POINTS, _t_factors(points, freedom)) for freedom in {*degrees}}
     tails = np.stack([tails_of[freedom] for freedom in degrees], axis=1)
-    return np.asarray(centre + away * size * tails)
+    return np.asarray(centre + deviations * size * tails)
 
 
 def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Floats:
@@ -166,14 +166,14 @@ def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Flo
     Weights of rows that share clusters of ``k`` kinds have a covariance of ``2**k - 1``, the number of sets of kinds.
     """
     n = len(values)
-    kinds = [*_kinds(clusters, n).values()] or [np.arange(n)]
-    away = values - values.mean(axis=0)
+    kinds = [*_renumber_clusters(clusters, n).values()] or [np.arange(n)]
+    deviations = values - values.mean(axis=0)
     covariance = np.zeros((values.shape[1], values.shape[2], values.shape[2]))
     for selected_kinds in chain.from_iterable(combinations(kinds, count + 1) for count in range(len(kinds))):
         cells = np.unique(
             np.ravel_multi_index(selected_kinds, [int(ids.max()) + 1 for ids in selected_kinds]), return_inverse=True
         )[1]
-        sums = np.stack([np.bincount(cells, column) for column in away.reshape(n, -1).T], axis=1)
+        sums = np.stack([np.bincount(cells, column) for column in deviations.reshape(n, -1).T], axis=1)
         of_set = sums.reshape(-1, *values.shape[1:]).swapaxes(0, 1)
         covariance += of_set.swapaxes(1, 2) @ of_set
     spread = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
@@ -182,7 +182,7 @@ def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Flo
     return np.asarray(covariance * size[:, :, None] * size[:, None, :])
 
 
-def _kinds(clusters: Clusters, rows: int) -> dict[str, Integers]:
+def _renumber_clusters(clusters: Clusters, rows: int) -> dict[str, Integers]:
     """Renumber the clusters without gaps, and drop kinds in which every row is its own cluster."""
     distinct = {}
     for kind, ids in clusters.items():
@@ -192,14 +192,14 @@ def _kinds(clusters: Clusters, rows: int) -> dict[str, Integers]:
     return distinct
 
 
-def _crossed(first_ids: Integers, second_ids: Integers) -> Floats:
+def _cross_tabulate(first_ids: Integers, second_ids: Integers) -> Floats:
     """Count the rows for each combination of clusters of two kinds."""
     table = np.zeros((int(first_ids.max()) + 1, int(second_ids.max()) + 1))
     np.add.at(table, (first_ids, second_ids), 1)
     return table
 
 
-def _solved(expected: Floats, observed: Floats) -> Floats:
+def _solve_components(expected: Floats, observed: Floats) -> Floats:
     """Solve for the variance components by non-negative least squares; shape (components, m)."""
     from scipy.optimize import nnls
 
@@ -213,12 +213,12 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
     kinds instead of rows, unless there are more than `LARGEST_TABLE` cells.
     """
     sizes = [int(ids.max()) + 1 for ids in kinds.values()]
-    counted = np.column_stack([values, np.ones(len(values))])  # the last column becomes the sum of the weights
-    by_row = len(sizes) > 1 and math.prod(sizes) * counted.shape[1] > LARGEST_TABLE
+    values_and_ones = np.column_stack([values, np.ones(len(values))])  # the last column becomes the sum of the weights
+    by_row = len(sizes) > 1 and math.prod(sizes) * values_and_ones.shape[1] > LARGEST_TABLE
     rows = np.empty((2, len(values) * min(AT_A_TIME, draws) if by_row else 0))
     if not by_row:
         cells = np.ravel_multi_index(tuple(kinds.values()), sizes)
-        columns = [np.bincount(cells, column, math.prod(sizes)) for column in counted.T]
+        columns = [np.bincount(cells, column, math.prod(sizes)) for column in values_and_ones.T]
         table = np.stack(columns, axis=1).reshape(sizes[0], -1)
         first = np.empty((min(AT_A_TIME, draws), table.shape[1]))
     # reusing memory takes a fraction of the time of allocating new memory
@@ -233,7 +233,7 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
             product[:] = 1.0
             for ids, weight in zip(kinds.values(), weights, strict=True):
                 product *= np.take(weight.T, ids, axis=0, out=factor, mode="clip")
-            sums = product.T @ counted
+            sums = product.T @ values_and_ones
         else:
             sums = np.matmul(weights[0], table, out=first[:block])
             for size, weight in zip(sizes[1:], weights[1:], strict=True):
@@ -242,6 +242,6 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
     return means
 
 
-def _tail(uniform: Floats, freedom: float) -> Floats:
+def _t_factors(uniform: Floats, freedom: float) -> Floats:
     """Return factors that turn normal draws into Student's t: ``sqrt(f / chi2_f)``, with shared uniforms."""
     return np.asarray(np.sqrt(freedom / special.chdtri(freedom, uniform)))

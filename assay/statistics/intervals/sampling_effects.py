@@ -101,7 +101,7 @@ class SamplingEffects:
     @cached_property
     def step_1(self) -> Floats:
         """Draws of the total variation between the attribute's posterior and its even prior."""
-        return _recentred(_distances(self.even.drawn), _distances(self.even.estimate[None]), self.even.estimate.size)
+        return _remove_bias(_distances(self.even.drawn), _distances(self.even.estimate[None]), self.even.estimate.size)
 
     @cached_property
     def step_2(self) -> Floats:
@@ -111,7 +111,7 @@ class SamplingEffects:
         posteriors. The effect of the attribute itself has the same sign in both and cancels; it belongs to step 1.
         """
         distances = np.asarray(np.max([_distances(half) for half in self.halves], axis=0))
-        return _recentred(
+        return _remove_bias(
             distances, tied_distance([deviations.estimate[None] for deviations in self.tied]), self.even.estimate.size
         )
 
@@ -131,8 +131,8 @@ def _total_variation_interval(deviations: Sequence[Floats], effect: Floats) -> I
         sets = sets_of(deviation.mean(axis=0)[None])
         # keep one of each set and its complement: both give the same distance with opposite signs
         columns.append(deviation @ np.unique(np.where(sets[:, :1] == 1, sets, 1 - sets), axis=0).T)
-    stated = largest_interval(np.hstack(columns))
-    return replace(stated, estimate=min(max(float(effect.mean()), stated.low), stated.high))
+    interval = largest_interval(np.hstack(columns))
+    return replace(interval, estimate=min(max(float(effect.mean()), interval.low), interval.high))
 
 
 def tied_distance(deviations: Sequence[Floats]) -> Floats:
@@ -148,10 +148,10 @@ def tied_distance(deviations: Sequence[Floats]) -> Floats:
     ndarray, shape (...)
         In [0, 1).
     """
-    return np.asarray(np.max([_distances(half) for half in _halves(deviations)], axis=0))
+    return np.asarray(np.max([_distances(half) for half in _half_differences(deviations)], axis=0))
 
 
-def _halves(deviations: Sequence[Floats]) -> list[Floats]:
+def _half_differences(deviations: Sequence[Floats]) -> list[Floats]:
     """Return half the difference between the two tied priors of each value."""
     return [(forward - backward) / 2 for forward, backward in zip(deviations[::2], deviations[1::2], strict=True)]
 
@@ -223,8 +223,8 @@ class PairedAnswers:
         part = np.divide(
             self.shared, self.shared_of_side[self.side], out=np.zeros_like(self.shared), where=self.shared > 0
         )
-        away = self.profiles.outputs - self.means.T[self.side] * part[:, None]
-        return np.asarray(away * self.scale[self.side, None])
+        deviations = self.profiles.outputs - self.means.T[self.side] * part[:, None]
+        return np.asarray(deviations * self.scale[self.side, None])
 
     @cached_property
     def telling(self) -> NDArray[np.bool_]:
@@ -282,13 +282,13 @@ def paired_effects(
         influences += [
             _influence(paired, *prior_estimate) for prior_estimate in zip(priors[tied:], estimates[tied:], strict=True)
         ]
-    columns = np.hstack([*influences, *_halves(influences[1:tied])])
-    around = np.hstack([*estimates, *_halves(estimates[1:tied])])
+    columns = np.hstack([*influences, *_half_differences(influences[1:tied])])
+    around = np.hstack([*estimates, *_half_differences(estimates[1:tied])])
     is_telling = paired.telling
     samples = around + mean_draws(columns[is_telling] * int(is_telling.sum()), paired.clusters_telling, rng, draws)
     samples_of_priors = np.split(samples, range(values, samples.shape[1], values), axis=1)
     deviations = [
-        Deviations(prior, estimate, _possible(prior_samples))
+        Deviations(prior, estimate, _clip_shares(prior_samples))
         for prior, estimate, prior_samples in zip(priors, estimates, samples_of_priors, strict=False)
     ]
     halves = tuple(np.clip(half, -0.5, 0.5) for half in samples_of_priors[len(priors) :])
@@ -323,10 +323,10 @@ def _influence(paired: PairedAnswers, prior: Prior, estimate: Floats) -> Floats:
     """Return the influence of each profile on each share; shape (profiles, values), where each column sums to 0."""
     sides = prior.sides.T[paired.side]  # shape (profiles, values)
     total = float((paired.rates * prior.sides).sum())
-    influence = away = sides * paired.residuals
+    influence = deviations = sides * paired.residuals
     if not paired.picked:
-        influence = away - sides * (paired.shared - paired.shared_of_side[paired.side])[:, None]
-    numerator = influence - influence.mean(axis=1, keepdims=True) - away.sum(axis=1, keepdims=True) * estimate
+        influence = deviations - sides * (paired.shared - paired.shared_of_side[paired.side])[:, None]
+    numerator = influence - influence.mean(axis=1, keepdims=True) - deviations.sum(axis=1, keepdims=True) * estimate
     return np.asarray(paired.parts[:, None] * numerator / total)
 
 
@@ -371,7 +371,7 @@ def cell_effects(
         [Deviations(prior, deviations_of(rates, prior), deviations_of(samples, prior)) for prior in side_priors]
         for side_priors in (priors, [one_sided_priors(values)[side] for side in within])
     )
-    halves = tuple(_halves([deviation.drawn for deviation in deviations[1:]]))
+    halves = tuple(_half_differences([deviation.drawn for deviation in deviations[1:]]))
     return SamplingEffects(deviations[0], tuple(deviations[1:]), halves, tuple(sides))
 
 
@@ -381,13 +381,13 @@ def _distances(deviations: Floats) -> Floats:
     return np.asarray(np.abs(deviations).sum(axis=-1) / 2)
 
 
-def _possible(deviations: Floats) -> Floats:
+def _clip_shares(deviations: Floats) -> Floats:
     """Clip drawn shares to [0, 1]."""
     values = deviations.shape[-1]
     return np.asarray(np.clip(deviations, -1 / values, 1 - 1 / values))
 
 
-def _recentred(samples: Floats, estimate: Floats, values: int) -> Floats:
+def _remove_bias(samples: Floats, estimate: Floats, values: int) -> Floats:
     """Remove the upward bias of a drawn distance: once for the draws, once for the estimate they surround.
 
     With two values, a distance is the size of one signed difference, and its draws have no such bias: they reach 0

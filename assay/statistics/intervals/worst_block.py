@@ -64,15 +64,15 @@ def step_intervals(
     Notes
     -----
     The lower limit is the largest lower limit of the single differences, the upper limit the largest upper limit. The
-    more differences are about as large as the largest one, the less is cut off at each end (`_tail`). For 36 services
+    more differences are about as large as the largest, the less is cut off at each end (`_tail_share`). For 36 services
     with 40 to 640 pronouns, these intervals covered the true effect in .92 to .98 of cases, quantiles in 0 to .98.
     """
     samples = transitions[:: max(1, len(transitions) // DRAWS)]
-    bare = _without_unseen(samples, observed)
+    bare = _drop_unobserved(samples, observed)
     fair = pad_to(unbiased, transitions.shape[2] - neutral)
     stated = {}
     for name, shares, means in (("step_1", unbiased, effects.step_1), ("step_2", biased, effects.step_2)):
-        low, high = _limits(samples, bare, np.atleast_2d(np.asarray(shares, dtype=float)), fair, neutral, level)
+        low, high = _worst_limits(samples, bare, np.atleast_2d(np.asarray(shares, dtype=float)), fair, neutral, level)
         estimate = float(means.mean())
         stated[name] = Interval(estimate, min(max(0.0, low), estimate), max(high, estimate), level)
     return stated
@@ -101,72 +101,72 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
         return absolute_value_interval(samples[:, 0], level)
     estimate = float(np.abs(samples).max(axis=1).mean())
     samples = samples[:, np.argsort(-np.abs(samples.mean(axis=0)), kind="stable")[:MAX_DIFFERENCES]]
-    both = np.hstack([samples, -samples])
-    ranks = _ranks(both)
-    tail, of_all = _tail(both, ranks, level), _tail(both, ranks, level, near=None)
-    low, high, least = np.quantile(both, [tail, 1 - tail, of_all], axis=0).max(axis=1)
+    signed = np.hstack([samples, -samples])
+    ranks = _rank_draws(signed)
+    tail, of_all = _tail_share(signed, ranks, level), _tail_share(signed, ranks, level, near=None)
+    low, high, least = np.quantile(signed, [tail, 1 - tail, of_all], axis=0).max(axis=1)
     if least <= 0:  # all differences may be 0, so the largest may be 0 too
         low = 0.0
     return Interval(estimate, min(max(0.0, float(low)), estimate), max(float(high), estimate), level)
 
 
-def _limits(
+def _worst_limits(
     samples: Floats, bare: Floats, shares: Floats, fair: Floats, neutral: bool, level: float
 ) -> tuple[float, float]:
     """Compute the interval limits for the worst of several blocks."""
-    sets = _sets(samples, shares, fair, neutral)
+    sets = _candidate_sets(samples, shares, fair, neutral)
     # the unbiased distribution nearest to each block; the largest differences from them decide what is cut off
-    nearest = _differences(samples.mean(axis=0)[None], shares, fair, sets, neutral)[0].max(axis=2).argmin(axis=1)
+    nearest = _excess_of_sets(samples.mean(axis=0)[None], shares, fair, sets, neutral)[0].max(axis=2).argmin(axis=1)
     nearest_differences = [
-        _differences(samples, shares[[at]], fair[[to]], sets, neutral)[:, 0, 0] for at, to in enumerate(nearest)
+        _excess_of_sets(samples, shares[[at]], fair[[to]], sets, neutral)[:, 0, 0] for at, to in enumerate(nearest)
     ]
     farthest = np.concatenate(nearest_differences, axis=1)
-    tail = _tail(farthest, _ranks(farthest), level)
+    tail = _tail_share(farthest, _rank_draws(farthest), level)
     # looping over the targets keeps the largest array at the shape (draws, blocks, sets)
     matrices = [samples] if bare is samples else [samples, bare]
     intervals = []
     for target in fair[:, None]:
-        differences = [_differences(matrix, shares, target, sets, neutral)[:, :, 0] for matrix in matrices]
+        differences = [_excess_of_sets(matrix, shares, target, sets, neutral)[:, :, 0] for matrix in matrices]
         limits = np.stack([np.quantile(difference, [tail, 1 - tail], axis=0) for difference in differences])
         intervals.append([limits[:, 0].min(axis=0).max(axis=1), limits[:, 1].max(axis=0).max(axis=1)])
     low, high = np.min(intervals, axis=0).max(axis=1)
     return float(low), float(high)
 
 
-def _tail(differences: Floats, ranks: Integers, level: float, near: float | None = TIE_WIDTH_SE) -> float:
+def _tail_share(differences: Floats, ranks: Integers, level: float, near: float | None = TIE_WIDTH_SE) -> float:
     """Return the share to cut off each end of every difference so that the limits of the largest have the level.
 
     Only differences within `near` standard errors of the largest count; all do if `near` is ``None``.
     """
     means = differences.mean(axis=0)
-    first = int(means.argmax())
+    largest = int(means.argmax())
     if near is not None:
-        behind = (differences[:, [first]] - differences).std(axis=0)
-        ranks = ranks[:, means[first] - means <= near * behind]
+        behind = (differences[:, [largest]] - differences).std(axis=0)
+        ranks = ranks[:, means[largest] - means <= near * behind]
     # the largest difference is below its interval only if all tied differences are, and above it if any of them is
     highest = (ranks.max(axis=1) + 0.5) / len(ranks)
     return float(1 - np.quantile(np.maximum(highest, 1 - highest), level))
 
 
-def _ranks(differences: Floats) -> Integers:
+def _rank_draws(differences: Floats) -> Integers:
     """Return the rank of each draw among the draws of the same difference, from 0."""
     ranks = np.empty(differences.T.shape, dtype=np.int64)
     np.put_along_axis(ranks, differences.T.copy().argsort(axis=1), np.arange(len(differences))[None], axis=1)
     return ranks.T
 
 
-def _differences(samples: Floats, shares: Floats, fair: Floats, sets: Floats, neutral: bool) -> Floats:
+def _excess_of_sets(samples: Floats, shares: Floats, fair: Floats, sets: Floats, neutral: bool) -> Floats:
     """Excess of each set of outputs over its fair share, shape (draws, blocks, targets, sets)."""
     outputs = outputs_under(samples[:, :, : fair.shape[1]], shares)
     mass = outputs.sum(axis=2, keepdims=True) if neutral else np.ones((1, 1, 1))
     return np.asarray((outputs @ sets.T)[:, :, None] - mass[..., None] * (fair @ sets.T))
 
 
-def _sets(samples: Floats, shares: Floats, fair: Floats, neutral: bool) -> Floats:
+def _candidate_sets(samples: Floats, shares: Floats, fair: Floats, neutral: bool) -> Floats:
     """Return sets of outputs, shape (sets, outputs): all sets, or those that may be farthest from the fair shares."""
     count = fair.shape[1]
-    away = _differences(samples.mean(axis=0)[None], shares, fair, np.eye(count), neutral)[0].reshape(-1, count)
-    return sets_of(away)
+    excess = _excess_of_sets(samples.mean(axis=0)[None], shares, fair, np.eye(count), neutral)[0].reshape(-1, count)
+    return sets_of(excess)
 
 
 def sets_of(away: Floats) -> Floats:
@@ -190,13 +190,13 @@ def sets_of(away: Floats) -> Floats:
     return np.unique(((away > 0)[:, None] ^ flips).reshape(-1, count), axis=0).astype(float)
 
 
-def _without_unseen(samples: Floats, observed: ArrayLike | None) -> Floats:
+def _drop_unobserved(samples: Floats, observed: ArrayLike | None) -> Floats:
     """Return the matrices without outputs that were never observed; rows without observations stay."""
     if observed is None:
         return samples
-    came = np.asarray(observed, dtype=bool)
-    came = came | ~came.any(axis=1, keepdims=True)
-    if came.all():
+    is_observed = np.asarray(observed, dtype=bool)
+    is_observed = is_observed | ~is_observed.any(axis=1, keepdims=True)
+    if is_observed.all():
         return samples
-    observed_only = np.where(came, samples, 0.0)
+    observed_only = np.where(is_observed, samples, 0.0)
     return np.asarray(observed_only / observed_only.sum(axis=2, keepdims=True))

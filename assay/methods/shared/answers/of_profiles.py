@@ -119,16 +119,16 @@ def read_classes(value: object) -> dict[str, float] | None:
         read = {str(label): read_number(score) for label, score in scores.items()}
         return None if None in read.values() else {label: score for label, score in read.items() if score is not None}
     label = value.get("label")
-    return {label: 1.0} if isinstance(label, str) and label_key(label) and not _refuses(label) else None
+    return {label: 1.0} if isinstance(label, str) and label_key(label) and not _is_refusal(label) else None
 
 
 def why_no_label(value: object) -> str:
     """Return the reason why an answer that `read_classes` does not read has no label."""
     label = value.get("label") if isinstance(value, Mapping) else None
-    return REFUSED_IN_WORDS if isinstance(label, str) and _refuses(label) else "no-label"
+    return REFUSED_IN_WORDS if isinstance(label, str) and _is_refusal(label) else "no-label"
 
 
-def _refuses(label: str) -> bool:
+def _is_refusal(label: str) -> bool:
     """Return whether a label of several words is a refusal."""
     return " " in label and refuses_in_words(label)
 

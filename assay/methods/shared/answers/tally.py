@@ -31,13 +31,13 @@ REFUSALS = frozenset({REFUSED_IN_WORDS, "empty", "untranslated", "error-marks"})
 DECLINED = "declined"
 """Failure code of a question that the service chose not to answer."""
 
-_REFUSING = re.compile(rf"http-4(?!08|29)\d\d|{DECLINED}")
+_REFUSAL_CODE = re.compile(rf"http-4(?!08|29)\d\d|{DECLINED}")
 """Failure codes of questions that a service refuses; after 408 and 429, the same request may be sent again."""
 
 
 def refuses(code: str) -> bool:
     """Return whether a failure code means that the service refused the question, rather than a transport error."""
-    return _REFUSING.fullmatch(code) is not None
+    return _REFUSAL_CODE.fullmatch(code) is not None
 
 
 def read_number(value: object) -> float | None:
@@ -64,13 +64,13 @@ def ask_in_batches(questions: Iterable[tuple[I, Sequence[Probe]]], take: Callabl
         waiting.append(question)
         size += len(question[1])
         if size >= BATCH:
-            yield from _ask(waiting, take)
+            yield from _ask_batch(waiting, take)
             waiting, size = [], 0
     if waiting:
-        yield from _ask(waiting, take)
+        yield from _ask_batch(waiting, take)
 
 
-def _ask(questions: Sequence[tuple[I, Sequence[Probe]]], take: Callable[[I, list[Reply]], object]) -> Asking:
+def _ask_batch(questions: Sequence[tuple[I, Sequence[Probe]]], take: Callable[[I, list[Reply]], object]) -> Asking:
     batch = [probe for _, probes in questions for probe in probes]
     replies = iter((yield batch) if batch else ())
     for item, probes in questions:

@@ -96,7 +96,7 @@ def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
     def take(text: str, replies: Sequence[Reply]) -> None:
         if (failure := replies[0].failure) is not None:
             missing[text] = failure.code
-        elif (vector := _read(replies[0].value)) is None:
+        elif (vector := _read_vector(replies[0].value)) is None:
             missing[text] = "no-vector"
         else:
             vectors[text] = vector
@@ -110,7 +110,7 @@ def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
     return Vectors(vectors, {text: missing[text] for text in distinct if text in missing}, dims)
 
 
-def _read(value: object) -> Floats | None:
+def _read_vector(value: object) -> Floats | None:
     """Read a list of numbers as a vector; ``None`` for anything else, or if a number is above `LARGEST_NUMBER`."""
     if not isinstance(value, list) or not value:
         return None

@@ -161,19 +161,19 @@ class DecisionTable(Bounded):
                 bundle_of = np.random.Generator(np.random.PCG64(0)).permutation(cluster_count) % MOST_BUNDLES
             keys.append(bundle_of[clusters])
         if scores is None:
-            first, inverse = _cells(keys)
-            return cls._of_cells(digest, columns, rows, first, inverse, None, keys, cluster_count, weights)
+            first, inverse = _number_cells(keys)
+            return cls._from_cells(digest, columns, rows, first, inverse, None, keys, cluster_count, weights)
         exact = rows <= EXACT_ROWS or np.unique(scores).size <= EXACT_ROWS / 4
         for count in SCORE_CLASSES if exact else SCORE_CLASSES[1:]:
-            score_codes, means = _in_classes(scores, count, cuts) if count else _exact(scores)
-            first, inverse = _cells([*keys, score_codes])
+            score_codes, means = _classify_scores(scores, count, cuts) if count else _code_scores(scores)
+            first, inverse = _number_cells([*keys, score_codes])
             per_cell = means[score_codes[first]]
             if len(first) <= MOST_CELLS:
                 break
-        return cls._of_cells(digest, columns, rows, first, inverse, per_cell, keys, cluster_count, weights)
+        return cls._from_cells(digest, columns, rows, first, inverse, per_cell, keys, cluster_count, weights)
 
     @classmethod
-    def _of_cells(
+    def _from_cells(
         cls,
         digest: str,
         columns: Mapping[str, tuple[Sequence[str], Integers]],
@@ -256,15 +256,15 @@ class DecisionTable(Bounded):
         for value in (positive, *negative):
             if value not in present and not complete:
                 raise UnknownName(f"value of {name}", value, present, field)
-        others = [value for value in present if value != positive]
-        if not negative and len(others) > 1:
-            names = ", ".join(map(repr, others[:8]))
+        negatives = [value for value in present if value != positive]
+        if not negative and len(negatives) > 1:
+            names = ", ".join(map(repr, negatives[:8]))
             raise SpecificationError(
                 f"{name} has {len(present)} values; name those of {names} that are unfavourable: people with another "
                 "value are counted as without a decision",
                 f"un{field}" if field == "favourable" else f"{field.removesuffix('favourable')}unfavourable",
             )
-        reading = {positive: 1.0, **dict.fromkeys(negative or others, 0.0)}
+        reading = {positive: 1.0, **dict.fromkeys(negative or negatives, 0.0)}
         of_code = np.array([reading.get(value, np.nan) for value in column.values] + [np.nan])  # -1 reads the last
         return np.asarray(of_code[np.array(column.codes, dtype=np.int64)])
 
@@ -278,7 +278,7 @@ class DecisionTable(Bounded):
         return ", ".join([*parts, *([f"not given ({totals[0]:,})"] if totals[0] else [])])
 
 
-def _cells(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
+def _number_cells(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
     """Return a person of each combination of codes, and the combination of each person."""
     combined = np.zeros(len(keys[0]), dtype=np.int64)
     for codes in keys:
@@ -287,13 +287,13 @@ def _cells(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
     return first, inverse.reshape(-1)
 
 
-def _exact(scores: Floats) -> tuple[Integers, Floats]:
+def _code_scores(scores: Floats) -> tuple[Integers, Floats]:
     """Return a code for each different score, and the scores; unknown scores have the last code."""
     distinct, codes = np.unique(scores, return_inverse=True)
     return codes.reshape(-1), distinct
 
 
-def _in_classes(scores: Floats, count: int, cuts: Sequence[float]) -> tuple[Integers, Floats]:
+def _classify_scores(scores: Floats, count: int, cuts: Sequence[float]) -> tuple[Integers, Floats]:
     """Return the quantile class of each score, and the mean score of each class."""
     is_known = ~np.isnan(scores)
     shares = np.linspace(0, 1, count + 1)

@@ -101,7 +101,7 @@ class Sample:
         too, because sums of exponential weights are gamma variables. Few bundles have Student tails.
         """
         if self.bundles is not None:
-            return self._bundled(rng, draws)
+            return self._draw_cluster_means(rng, draws)
         sizes, means = self.effective, np.nan_to_num(self.means)
         if self.binary:
             yes = np.clip(sizes * means, 0.0, sizes)
@@ -111,7 +111,7 @@ class Sample:
         variance = np.divide(squares, self.totals, out=np.zeros(self.size), where=self.totals > 0) / freedom
         return np.asarray(means + np.sqrt(variance) * rng.standard_t(freedom, (draws, self.size)))
 
-    def _bundled(self, rng: np.random.Generator, draws: int) -> Floats:
+    def _draw_cluster_means(self, rng: np.random.Generator, draws: int) -> Floats:
         assert self.bundles is not None  # noqa: S101  called for clusters only
         count = int(self.bundles.max(initial=0)) + 1
         cell_index, shape = self.bundles * self.size + self.groups, (count, self.size)
@@ -216,13 +216,13 @@ def stratified_means(sample: Sample, strata: Integers, rng: np.random.Generator,
     people = np.bincount(strata, sample.people, strata_count)
     # with a mean for each stratum, residuals are too small by a factor of (n - 1) / n in their square
     residuals *= np.sqrt(people / np.maximum(people - 1, 1))[strata]
-    away = np.eye(count)[sample.groups] - shares[strata]
+    deviations = np.eye(count)[sample.groups] - shares[strata]
     if sample.bundles is None:
-        scores, weight = away * residuals[:, None], sample.squares
+        scores, weight = deviations * residuals[:, None], sample.squares
     else:
         bundle_count = int(sample.bundles.max(initial=0)) + 1
         scores = np.zeros((bundle_count, count))
-        np.add.at(scores, sample.bundles, away * (residuals * sample.mass)[:, None])
+        np.add.at(scores, sample.bundles, deviations * (residuals * sample.mass)[:, None])
         weight = np.full(bundle_count, bundle_count / max(1, bundle_count - 1))
     covariance = inverse @ ((scores * weight[:, None]).T @ scores) @ inverse
     root = np.linalg.cholesky(covariance + 1e-15 * np.eye(count))

@@ -90,23 +90,23 @@ def outcome_table(
     confidence : float
         Probability of a ratio below four fifths from which a group is suspicious.
     """
-    counted = _Counted(table, grouping, outcomes)
-    groups = [counted.row(index) for index in range(len(grouping.labels))]
+    table_counts = _TableCounts(table, grouping, outcomes)
+    groups = [table_counts.row(index) for index in range(len(grouping.labels))]
     groups = [replace(row, excluded=excluded.get(row.group or "")) for row in groups]
     compared = [index for index, row in enumerate(groups) if row.people and row.excluded is None]
-    unknown = counted.row(-1)
+    unknown = table_counts.row(-1)
     if not compared:
         return OutcomeTable(tuple(groups), unknown, None, None)
     reference = max(compared, key=lambda index: (groups[index].rate.estimate or 0.0, groups[index].people or 0))
-    sample = counted.sample()
+    sample = table_counts.sample()
     means = sample.draw_means(rng.spawn(1)[0], DRAWS)
-    effective = counted.effective(means)
+    effective = table_counts.effective(means)
     fitted = np.zeros_like(means)
     fitted[:, compared] = fitted_rates(means[:, compared], rng.spawn(1)[0])
-    level = _level(means[:, compared])
+    level = _adjusted_level(means[:, compared])
     for index in compared:
         pairs = [(draws[:, index], draws[:, reference]) for draws in (means, fitted)]
-        groups[index] = _compared(groups[index], groups[reference], pairs, level)
+        groups[index] = _compare_row(groups[index], groups[reference], pairs, level)
         if index != reference and not table.weights and not table.bundles:  # the tests need independent people
             groups[index] = _add_test(groups[index], groups[reference])
     if len(compared) > 1:
@@ -121,7 +121,7 @@ def outcome_table(
     return OutcomeTable(tuple(groups), unknown, groups[reference].group, even)
 
 
-def _level(means: Floats) -> float:
+def _adjusted_level(means: Floats) -> float:
     """Return the level of each comparison with the highest of three or more rates, so that those stated hold in .95.
 
     The reference was chosen for its high rate among several that may be the highest. Their number is that of equally
@@ -134,7 +134,7 @@ def _level(means: Floats) -> float:
     return 1 - (1 - CI_LEVEL) * float((shares**2).sum())
 
 
-def _compared(
+def _compare_row(
     row: GroupOutcome, reference: GroupOutcome, pairs: Sequence[tuple[Floats, Floats]], level: float
 ) -> GroupOutcome:
     """Return the row of a group, compared with the reference group.
@@ -205,7 +205,7 @@ def largest_gap(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) ->
 
 
 @dataclass(frozen=True)
-class _Counted:
+class _TableCounts:
     """The cells of a table with their outcomes, and the rows of single groups."""
 
     table: DecisionTable
@@ -228,28 +228,28 @@ class _Counted:
 
     def row(self, code: int) -> GroupOutcome:
         """Return the row of a group without comparisons; -1 stands for the people whose group is unknown."""
-        mine, outcomes, table = self.grouping.codes == code, self.outcomes, self.table
-        known_cells = mine & ~np.isnan(outcomes.favourable)
+        in_group, outcomes, table = self.grouping.codes == code, self.outcomes, self.table
+        known_cells = in_group & ~np.isnan(outcomes.favourable)
         label = self.grouping.labels[code] if code >= 0 else None
         row = GroupOutcome(
             group=label,
             people=int(table.people[known_cells].sum()),
-            undecided=int(table.people[mine & ~known_cells].sum()),
+            undecided=int(table.people[in_group & ~known_cells].sum()),
             favourable=float((table.mass[known_cells] * outcomes.favourable[known_cells]).sum()),
         )
         if not row.people:
             return replace(row, rate=NO_PEOPLE)
-        row = replace(row, rate=self._rate(known_cells, outcomes.favourable))
+        row = replace(row, rate=self._rate_interval(known_cells, outcomes.favourable))
         if code < 0:
             return row
         if outcomes.scores is not None:
-            scored = mine & ~np.isnan(outcomes.scores)
+            scored = in_group & ~np.isnan(outcomes.scores)
             if scored.any():
-                row = replace(row, mean_score=self._mean(scored, outcomes.scores))
-        return row if outcomes.truth is None else self._with_errors(row, mine, known_cells, outcomes.truth)
+                row = replace(row, mean_score=self._mean_interval(scored, outcomes.scores))
+        return row if outcomes.truth is None else self._add_errors(row, in_group, known_cells, outcomes.truth)
 
-    def _with_errors(
-        self, row: GroupOutcome, mine: NDArray[np.bool_], known_cells: NDArray[np.bool_], truth: Floats
+    def _add_errors(
+        self, row: GroupOutcome, in_group: NDArray[np.bool_], known_cells: NDArray[np.bool_], truth: Floats
     ) -> GroupOutcome:
         table, favourable = self.table, self.outcomes.favourable
         proved = known_cells & ~np.isnan(truth)
@@ -264,12 +264,12 @@ class _Counted:
             rates = error_rates(matrix, size)
             if table.bundles:  # people of a cluster are no independent people
                 rates |= {
-                    name: self._rate(_any_of(cells, bottom), _any_of(cells, top).astype(float))
+                    name: self._rate_interval(_union_of(cells, bottom), _union_of(cells, top).astype(float))
                     for name, (top, bottom) in ERROR_RATES.items()
                     if rates[name].estimate is not None
                 }
             return replace(row, matrix=matrix, error_rates=rates)
-        scored = mine & ~np.isnan(truth) & ~np.isnan(self.outcomes.scores)
+        scored = in_group & ~np.isnan(truth) & ~np.isnan(self.outcomes.scores)
         scores = self.outcomes.scores[scored]
         return replace(row, auc=auc(scores, table.mass[scored], truth[scored] == 1), tenths=self._tenths(scored, truth))
 
@@ -283,29 +283,29 @@ class _Counted:
             people = int(self.table.people[inside].sum())
             if people:
                 mean = float(np.average(self.outcomes.scores[inside], weights=self.table.mass[inside]))
-                rows.append(TenthDocument(above, people, mean, self._rate(inside, truth)))
+                rows.append(TenthDocument(above, people, mean, self._rate_interval(inside, truth)))
         return tuple(rows)
 
-    def _rate(self, selected: NDArray[np.bool_], values: Floats) -> EffectDocument:
+    def _rate_interval(self, selected: NDArray[np.bool_], values: Floats) -> EffectDocument:
         """Return the rate of the selected cells, all of one group, with its interval."""
         mass = self.table.mass[selected]
         yes, total = float((mass * values[selected]).sum()), float(mass.sum())
         if not self.table.bundles:
             return jeffreys(yes, total, total**2 / float(self.table.mass_squares[selected].sum()))
-        return drawn_interval(yes / total, self._draws(selected, values, binary=True))
+        return drawn_interval(yes / total, self._draw_mean(selected, values, binary=True))
 
-    def _mean(self, selected: NDArray[np.bool_], values: Floats) -> EffectDocument:
+    def _mean_interval(self, selected: NDArray[np.bool_], values: Floats) -> EffectDocument:
         mean = float(np.average(values[selected], weights=self.table.mass[selected]))
-        return drawn_interval(mean, self._draws(selected, values, binary=False))
+        return drawn_interval(mean, self._draw_mean(selected, values, binary=False))
 
-    def _draws(self, selected: NDArray[np.bool_], values: Floats, *, binary: bool) -> Floats:
+    def _draw_mean(self, selected: NDArray[np.bool_], values: Floats, *, binary: bool) -> Floats:
         """Draw the mean of the selected cells as that of one group; the draws of equal cells are equal."""
         alone = Grouping(self.grouping.name, ("all",), np.zeros_like(self.grouping.codes))
         sample = sample_of(self.table, alone, values, selected, binary=binary)
         return sample.draw_means(np.random.Generator(np.random.PCG64(0)), DRAWS)[:, 0]
 
 
-def _any_of(cells: Mapping[str, NDArray[np.bool_]], names: str) -> NDArray[np.bool_]:
+def _union_of(cells: Mapping[str, NDArray[np.bool_]], names: str) -> NDArray[np.bool_]:
     """Return the union of cells of the confusion matrix."""
     return np.asarray(np.any([cells[name] for name in names.split()], axis=0))
 

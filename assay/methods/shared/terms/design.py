@@ -108,7 +108,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
             raise OutOfBounds(
                 f"most_per_term must be at least per_term ({self.per_term}), not {self.most_per_term}", "most_per_term"
             )
-        words = self.words if self.words is not None else self._shipped()
+        words = self.words if self.words is not None else self._shipped_words()
         if words is None:
             return  # the words come from the caller's own specification, which Assay's API fills in later
         refuse_repeats("words", [word_list.name for word_list in words])
@@ -219,7 +219,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         changed: Self = replace(cast("Any", self), **fields)  # the cast is safe: every method is a dataclass
         return changed
 
-    def _shipped(self) -> tuple[W, ...] | None:
+    def _shipped_words(self) -> tuple[W, ...] | None:
         if not all(map(is_shipped, self.named)):
             return None
         attribute = self.attribute or "gender"
@@ -233,13 +233,13 @@ class TermsDesign(Bounded, Method, Generic[W]):
 
     def expected_probes(self) -> int:
         """Count the questions of a job that is decided at the first look, and the prompts to an author."""
-        return self._probes(self.per_term)
+        return self._count_probes(self.per_term)
 
     def most_probes(self) -> int:
         """Count the probes of a job that uses all looks."""
-        return self._probes(self.most_rounds)
+        return self._count_probes(self.most_rounds)
 
-    def _probes(self, rounds: int) -> int:
+    def _count_probes(self, rounds: int) -> int:
         terms = sum(len(specification.roles) for specification in self.words or ())
         return terms * (self.questions_about(rounds) + (0 if self.author is None else self.author.per_term))
 
@@ -275,7 +275,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
                 components.append(scores)
                 continue
             components.append(
-                (yield from self._look(scores, rounds, partial(self.ask, scores, prefix=str(index)), judging))
+                (yield from self._judge_in_looks(scores, rounds, partial(self.ask, scores, prefix=str(index)), judging))
             )
             measured.append(scores)
         return self.finding(components, TermsAggregation(model=self.model_score(measured)))
@@ -296,7 +296,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         rounds = in_turns(sorted_items.items, self.alternate)[: self.most_rounds]
         return within(rounds, MOST_ITEMS // len(self.known_words)), sources
 
-    def _look(
+    def _judge_in_looks(
         self,
         scores: TermScores[W, Any, Any, Any],
         rounds: Sequence[Sequence[Any]],

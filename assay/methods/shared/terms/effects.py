@@ -73,10 +73,10 @@ class StereotypeEffects:
 
     def intervals(self) -> dict[str, Interval | None]:
         """Return both effects with intervals."""
-        return {"step_1": _size(self.neutral), "step_2": _size(self.stereotyped)}
+        return {"step_1": _distance_interval(self.neutral), "step_2": _distance_interval(self.stereotyped)}
 
 
-def _size(score: Floats) -> Interval:
+def _distance_interval(score: Floats) -> Interval:
     """Return a score's distance from 1/2 with its interval, which ends at 1/2."""
     interval = absolute_value_interval(score - NO_PREFERENCE)
     return replace(interval, high=min(interval.high, NO_PREFERENCE))

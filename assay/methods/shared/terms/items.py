@@ -16,13 +16,13 @@ from assay.experiment import BUDGET
 from assay.model import Reply
 
 
-class _OfTerm(Protocol):
+class _TermItem(Protocol):
     @property
     def term(self) -> str: ...
 
 
 T = TypeVar("T")
-I = TypeVar("I", bound=_OfTerm)  # noqa: E741 - I for item: a pair or a picture
+I = TypeVar("I", bound=_TermItem)  # noqa: E741 - I for item: a pair or a picture
 
 
 @dataclass(frozen=True)

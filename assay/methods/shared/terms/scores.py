@@ -48,7 +48,7 @@ Outcome = Literal["first-side", "neither", "stereotypes", "anti-stereotypes"]
 """Kinds of reason for a letter."""
 
 
-class _Scored(Protocol):
+class _ScoredTerm(Protocol):
     @property
     def term(self) -> str: ...
     @property
@@ -87,7 +87,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         """Fit the score of some lists; raises `EvidenceError` if the answers do not allow it."""
 
     @abstractmethod
-    def tied_terms(self) -> Sequence[_Scored]:
+    def tied_terms(self) -> Sequence[_ScoredTerm]:
         """Return the scores of the terms that are tied to a side."""
 
     @abstractmethod
@@ -133,9 +133,9 @@ class TermScores(ABC, Generic[W, T, F, C]):
 
     def _judge(self, tolerance: Tolerance, rng: np.random.Generator, *, letter_only: bool) -> Component:
         effects_rng, analysis_rng = rng.spawn(2)
-        detail = self.detail if letter_only else self._counted()
+        detail = self.detail if letter_only else self._counted_detail()
         measurement = Measurement(self.words.name, self.tally.counts, tolerance, detail)
-        if stops := self._stops():
+        if stops := self._stop_reasons():
             return measurement.give_up(*stops)
         try:
             fits = {role: self.fit(role) for role in ROLES if self.words.terms(role)}
@@ -163,7 +163,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         share = 1 - len(self.tally.results) / self.tally.items_asked if self.tally.items_asked else 0.0
         return measurement.conclude(
             effects.evidence(hidden),
-            lambda letter: self._why(letter, neutral, score),
+            lambda letter: self._reason_for(letter, neutral, score),
             effects.intervals(),
             lost=lost_replies(
                 self.tally.by_group,
@@ -223,7 +223,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         """Make a reason about this specification."""
         return Reason(code, facts, self.words.name)
 
-    def _counted(self) -> C:
+    def _counted_detail(self) -> C:
         tally = self.tally
         return replace(
             self.described(self.detail),
@@ -236,7 +236,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         )
 
     # ------------------------------------------------------------------------ reasons
-    def _stops(self) -> list[Reason]:
+    def _stop_reasons(self) -> list[Reason]:
         """Return the reasons that prevent a letter, the main one first."""
         tally, coverage = self.tally, self.coverage()
         missing = tally.items_asked - len(tally.results)
@@ -250,27 +250,26 @@ class TermScores(ABC, Generic[W, T, F, C]):
             if (terms := self.words.terms(role)) and coverage[LISTS[role]].found < LEAST_TERMS
         ]
 
-    def _why(self, letter: Letter, neutral: float, score: float) -> Reason:
-        """Return the main reason for a letter."""
+    def _reason_for(self, letter: Letter, neutral: float, score: float) -> Reason:
         facts: dict[str, object] = {"neutral": neutral, "score": score}
         if letter is Letter.BS:
             ahead = neutral > NO_PREFERENCE
             facts["side"] = self.words.first if ahead else self.words.second
-            facts |= self._favoured(neutral=True, towards=ahead)
+            facts |= self._count_favoured(neutral=True, towards=ahead)
             return self.reason(self.codes["first-side"], facts)
         if letter is Letter.UCS:
-            return self.reason(self.codes["neither"], facts | self._favoured(neutral=False, towards=True))
+            return self.reason(self.codes["neither"], facts | self._count_favoured(neutral=False, towards=True))
         along = score > NO_PREFERENCE
-        facts |= {**self._favoured(neutral=False, towards=along), "terms": self._strongest(along)}
+        facts |= {**self._count_favoured(neutral=False, towards=along), "terms": self._strongest_terms(along)}
         return self.reason(self.codes["stereotypes" if along else "anti-stereotypes"], facts)
 
-    def _favoured(self, *, neutral: bool, towards: bool) -> dict[str, int]:
+    def _count_favoured(self, *, neutral: bool, towards: bool) -> dict[str, int]:
         """Count the neutral cases, or all others, and those `towards` the stereotype or first group, or against it."""
         shares = [float(row.towards or 0.0) for row in self.rows() if (row.list == "neutral") is neutral]
         favoured = sum(share > NO_PREFERENCE if towards else share < NO_PREFERENCE for share in shares)
         return {"cases": len(shares), "favoured": favoured}
 
-    def _strongest(self, along: bool) -> list[str]:
+    def _strongest_terms(self, along: bool) -> list[str]:
         """Return up to three terms with the most extreme scores on the same side of 1/2."""
         ordered = sorted(self.tied_terms(), key=lambda term_score: term_score.score, reverse=along)
         return [

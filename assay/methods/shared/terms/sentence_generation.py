@@ -94,7 +94,7 @@ def write_sentences(
     """
     of_use = [pair for sentence in stored if not isinstance(pair := read(sentence, words), str)]
     known_texts = {text for pair in of_use for text in (pair.first, pair.second)}
-    open_slots = _lacking(words, Counter(pair.term for pair in of_use), writing.per_term, rng)
+    open_slots = _missing_sentences(words, Counter(pair.term for pair in of_use), writing.per_term, rng)
     outcome = WrittenSentences(wanted=len(open_slots))
     numbers: Counter[str] = Counter()
     for _ in range(writing.tries):
@@ -112,7 +112,7 @@ def write_sentences(
                 numbers[prompt] += 1
             replies = yield probes
             for slot, probe, reply in zip(batch, probes, replies, strict=True):
-                if not _take(outcome, words, known_texts, slot, probe, reply):
+                if not _store_sentence(outcome, words, known_texts, slot, probe, reply):
                     retry_slots.append(slot)
         open_slots = retry_slots
     return outcome
@@ -122,8 +122,8 @@ def written_items(record: Iterable[Observation], words: StereotypeWords) -> tupl
     """Return the sentences in an author's replies that are usable with `words`, as items of a corpus."""
     items = []
     for observation in record:
-        text = _clean(observation.reply.value) if isinstance(observation.probe.ask, Write) else ""
-        if isinstance(observation.probe.ask, Write) and _unreadable(text) is None:
+        text = _strip_quotes(observation.reply.value) if isinstance(observation.probe.ask, Write) else ""
+        if isinstance(observation.probe.ask, Write) and _unreadable_reason(text) is None:
             item = item_of(
                 Sentence(text, source="written", id=observation.probe.unit), words, observation.probe.ask.prompt
             )
@@ -149,33 +149,33 @@ def reusable(
 
 def write_prompt(words: StereotypeWords, group: str, attribute: str, family: Family) -> str:
     """Write a prompt of a family. The group term is the first quoted word, the attribute term the second."""
-    others = [term for pair in words.pairs for term in pair if term != group]
+    other_terms = [term for pair in words.pairs for term in pair if term != group]
     role = words.roles[attribute]
     return PROMPTS[family].format(
         group=group,
         attribute=attribute,
-        groups=", ".join(others),
+        groups=", ".join(other_terms),
         attributes=", ".join(term for term in words.terms(role) if term != attribute) or "none",
         first=words.first,
         second=words.second,
     )
 
 
-def _lacking(
+def _missing_sentences(
     words: StereotypeWords, counts: Mapping[str, int], per_term: int, rng: np.random.Generator
 ) -> list[_MissingSentence]:
     """List the missing sentences in rounds over the terms; the pairs of group terms and both groups take turns."""
     pair_order = rng.permutation(len(words.pairs))
-    lacking = []
+    missing = []
     for number in range(per_term):
         for term_index, term in enumerate(words.roles):
             if number >= counts.get(term, 0):
                 pair = words.pairs[pair_order[(term_index + number) % len(pair_order)]]
-                lacking.append(_MissingSentence(pair[(term_index + number // len(pair_order)) % 2], term))
-    return lacking
+                missing.append(_MissingSentence(pair[(term_index + number // len(pair_order)) % 2], term))
+    return missing
 
 
-def _take(
+def _store_sentence(
     outcome: WrittenSentences,
     words: StereotypeWords,
     known_texts: set[str],
@@ -186,8 +186,8 @@ def _take(
     """Store a usable sentence, or count an unusable one; return whether it was stored."""
     if not outcome.count_prompt(reply):
         return False
-    text = _clean(reply.value)
-    reason = _unreadable(text)
+    text = _strip_quotes(reply.value)
+    reason = _unreadable_reason(text)
     if reason is None:
         sentence = Sentence(text, slot.group, slot.term, "written", probe.unit)
         pair = read(sentence, words)
@@ -205,14 +205,14 @@ def _take(
     return False
 
 
-def _clean(value: object) -> str:
+def _strip_quotes(value: object) -> str:
     """Remove surrounding blanks, and quotation marks around the whole text."""
     text = value.strip() if isinstance(value, str) else ""
     quoted = len(text) > 1 and text[0] in QUOTES and text[-1] in QUOTES
     return text[1:-1].strip() if quoted and not any(mark in text[1:-1] for mark in QUOTES) else text
 
 
-def _unreadable(text: str) -> str | None:
+def _unreadable_reason(text: str) -> str | None:
     if not text:
         return "no-text"
     if len(text) > MAX_SENTENCE_CHARACTERS:

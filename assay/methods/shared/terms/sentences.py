@@ -112,13 +112,13 @@ def check(sentence: Sentence, words: StereotypeWords) -> str | None:
         ``counterpart-differs`` (the counterpart is not the same sentence about the other group: it lacks a term,
         or too many of its other words differ).
     """
-    terms = _reader(words).find(sentence)
+    terms = _cached_reader(words).find(sentence)
     return terms if isinstance(terms, str) else None
 
 
 def read(sentence: Sentence, words: StereotypeWords) -> Pair | str:
     """Return the pair of a sentence, or the reason why the sentence is unusable (see `check`)."""
-    return _reader(words).read(sentence)
+    return _cached_reader(words).read(sentence)
 
 
 def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> SortedItems[Pair]:
@@ -136,7 +136,7 @@ def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> SortedItems[P
 
 # ---------------------------------------------------------------------------- parsing
 @lru_cache(maxsize=64)
-def _reader(words: StereotypeWords) -> _Reader:
+def _cached_reader(words: StereotypeWords) -> _Reader:
     return _Reader(words)
 
 
@@ -163,15 +163,15 @@ class _Reader:
 
     @cached_property
     def group_terms(self) -> re.Pattern[str]:
-        return _terms_of(term for pair in self.words.pairs for term in pair)
+        return _term_pattern(term for pair in self.words.pairs for term in pair)
 
     @cached_property
     def attribute_terms(self) -> re.Pattern[str]:
-        return _terms_of(self.words.roles)
+        return _term_pattern(self.words.roles)
 
     @cached_property
     def telling(self) -> re.Pattern[str] | None:
-        return _terms_of(self.words.telling) if self.words.telling else None
+        return _term_pattern(self.words.telling) if self.words.telling else None
 
     def read(self, sentence: Sentence) -> Pair | str:
         terms = self.find(sentence)
@@ -183,29 +183,29 @@ class _Reader:
             counterpart = _swap_term(text, terms.mark, group_terms[terms.side], group_terms[1 - terms.side])
         first, second = (text, counterpart) if terms.side == 0 else (counterpart, text)
         group = "first" if terms.side == 0 else "second"
-        frame = _frame(terms)
+        frame = _write_frame(terms)
         return Pair(first, second, terms.term, terms.role, terms.pair_index, group, sentence.source, sentence.id, frame)
 
     def find(self, sentence: Sentence) -> _SentenceTerms | str:
         """Find both terms of a sentence, or return the reason why the sentence is unusable."""
-        terms = self._terms(spelt(sentence.text))
+        terms = self._find_terms(spelt(sentence.text))
         if isinstance(terms, str):
             return terms
         group_term = self.words.pairs[terms.pair_index][terms.side]
         for declared, actual in ((sentence.group_term, group_term), (sentence.attribute_term, terms.term)):
             if declared and folded(declared) != folded(actual):
                 return "wrong-term"
-        if sentence.counterpart and self._differs(spelt(sentence.counterpart), terms):
+        if sentence.counterpart and self._is_different(spelt(sentence.counterpart), terms):
             return "counterpart-differs"
         return terms
 
-    def _terms(self, text: str) -> _SentenceTerms | str:
+    def _find_terms(self, text: str) -> _SentenceTerms | str:
         """Find the group term and the attribute term, or return the reason why there is no single one."""
         # IGNORECASE matches "sİster" with "sister", but its folded form is a different word and must not count
         groups = [match for match in self.group_terms.finditer(text) if folded(match.group()) in self.groups]
         attributes = [match for match in self.attribute_terms.finditer(text) if folded(match.group()) in self.roles]
         # a match within a longer one is dropped: the "man" in "family man" names no group
-        groups, attributes = _outside(groups, attributes), _outside(attributes, groups)
+        groups, attributes = _drop_overlapping(groups, attributes), _drop_overlapping(attributes, groups)
         if not groups:
             return "no-group-term"
         if len(groups) > 1:
@@ -220,20 +220,20 @@ class _Reader:
         term, role = self.roles[folded(attributes[0].group())]
         return _SentenceTerms(pair_index, side, groups[0], term, role)
 
-    def _differs(self, counterpart: str, text: _SentenceTerms) -> bool:
-        terms = self._terms(counterpart)
+    def _is_different(self, counterpart: str, text: _SentenceTerms) -> bool:
+        terms = self._find_terms(counterpart)
         expected = (text.pair_index, 1 - text.side, text.term)
         if isinstance(terms, str) or (terms.pair_index, terms.side, terms.term) != expected:
             return True
-        return _differing(_others(text.mark), _others(terms.mark)) > DIFFERING
+        return _differing_share(_other_words(text.mark), _other_words(terms.mark)) > DIFFERING
 
 
-def _terms_of(terms: Iterable[str]) -> re.Pattern[str]:
+def _term_pattern(terms: Iterable[str]) -> re.Pattern[str]:
     """Return a pattern for the terms in any case and in folded form: "Straße" also matches STRASSE."""
     return any_of({spelling for term in terms for spelling in (term, folded(term))}, re.IGNORECASE)
 
 
-def _outside(matches: Sequence[re.Match[str]], others: Sequence[re.Match[str]]) -> list[re.Match[str]]:
+def _drop_overlapping(matches: Sequence[re.Match[str]], others: Sequence[re.Match[str]]) -> list[re.Match[str]]:
     """Drop those of `matches` that overlap with an equally long or longer match of `others`."""
     return [
         match
@@ -247,20 +247,20 @@ def _outside(matches: Sequence[re.Match[str]], others: Sequence[re.Match[str]]) 
     ]
 
 
-def _others(mark: re.Match[str]) -> list[str]:
+def _other_words(mark: re.Match[str]) -> list[str]:
     """List the words of a sentence without the group term and its article."""
     before, after = _ARTICLE.sub("", mark.string[: mark.start()]), mark.string[mark.end() :]
     return re.findall(rf"[\w{marks()}]+", folded(f"{before} {after}"))
 
 
-def _frame(terms: _SentenceTerms) -> str:
+def _write_frame(terms: _SentenceTerms) -> str:
     """Write a sentence without its terms and their articles."""
     before, after = _ANY_ARTICLE.sub("", terms.mark.string[: terms.mark.start()]), terms.mark.string[terms.mark.end() :]
     term = rf"(?<!\w)(?:an? )?{re.escape(folded(terms.term))}(?!\w)"
     return re.sub(term, "…", folded(f"{before}…{after}"))
 
 
-def _differing(words: Sequence[str], other_words: Sequence[str]) -> float:
+def _differing_share(words: Sequence[str], other_words: Sequence[str]) -> float:
     """Return the share of words that differ between two sentences; the removed group term counts as one equal word."""
     changes = SequenceMatcher(None, words, other_words, autojunk=False).get_opcodes()
     changed = sum(max(end - start, until - since) for kind, start, end, since, until in changes if kind != "equal")
@@ -279,10 +279,10 @@ def _swap_term(text: str, mark: re.Match[str], term: str, replacement: str) -> s
         new_article = new_article.capitalize() if article[1][0].isupper() else new_article
         before = before[: article.start()] + new_article + article[2]
     begins = not any(map(str.isalnum, before))
-    return before + _in_case_of(mark.group(), term, replacement, begins=begins) + after
+    return before + _match_case(mark.group(), term, replacement, begins=begins) + after
 
 
-def _in_case_of(written_term: str, listed_term: str, replacement: str, *, begins: bool) -> str:
+def _match_case(written_term: str, listed_term: str, replacement: str, *, begins: bool) -> str:
     if written_term == listed_term:
         # a term in its listed spelling may be a name with its own capital: capitalise only at the beginning
         return _capitalise(replacement) if begins and written_term[:1].isupper() else replacement

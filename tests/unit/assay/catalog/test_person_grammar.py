@@ -152,7 +152,7 @@ def test_both_forms_and_nouns_of_one_grammatical_gender_are_not_read_as_one_gend
 
 @pytest.mark.parametrize("language", sorted(grammars()))
 def test_no_form_of_a_noun_for_men_is_also_one_for_women_of_the_same_person(language):
-    forms = grammars()[language]._forms
+    forms = grammars()[language]._nouns_by_form
     both = [
         (form, noun.person)
         for form, nouns in forms.items()
