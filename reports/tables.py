@@ -265,7 +265,8 @@ def replies(component: Component) -> Table:
         "not asked, for want of budget": component.part.unasked or None,
     }
     rows = [(name, count(number)) for name, number in counted.items() if number is not None]
-    rows += [(f"of those without a usable answer: {cause}", count(number)) for cause, number in component.lost_why.items()]
+    causes = component.lost_why.items()
+    rows += [(f"of those without a usable answer: {cause}", count(number)) for cause, number in causes]
     return Table(component.counted, (component.counted, "Number"), tuple(rows))
 
 
