@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated
+from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
 
 from fastapi import APIRouter, Query, Request, Response
@@ -16,7 +18,13 @@ from service.http.problems import base_url, not_found
 from service.jobs.ledger import csv_lines, inert
 from service.ratings.service import FRESH_S
 from service.services.ranking import ranked, resorted, series_of, start_near
-from service.services.schemas import RankedServiceView, RankingQuery, RankingView, RatedServiceView
+from service.services.schemas import (
+    RankedServiceView,
+    RankingQuery,
+    RankingView,
+    RatedServiceView,
+    ServiceRatingView,
+)
 from store.core.columns import read_clock
 from store.core.database import Connection
 from store.ratings import services
@@ -28,6 +36,9 @@ ATOM = "http://www.w3.org/2005/Atom"
 
 MOST_ENTRIES = 50
 """Maximum number of ratings in a feed."""
+
+EPOCH = "1970-01-01T00:00:00Z"
+"""Time at which a feed without entries was updated."""
 
 CSV_COLUMNS = (
     *("place", "letter", "declared", "service", "name", "model", "url"),
@@ -62,6 +73,23 @@ async def download_ranking(
     headers = {"Content-Disposition": 'attachment; filename="ranking.csv"', "Vary": "Authorization"}
     headers["Cache-Control"] = "private, no-cache" if caller.tenant else CACHED
     return Response(table, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+@router.get("/ranking.atom", response_class=Response, responses=returns({}, "application/atom+xml"))
+async def get_ranking_feed(
+    request: Request, service: ServiceDependency, query: Annotated[RankingQuery, Query()]
+) -> Response:
+    """Subscribe to a ranking of public ratings (Atom): its services with their places, the newest rating first."""
+    query = query.model_copy(update={"q": None, "start": 0, "sort": "rated_at"})
+    ranking = await service.database.read(_ranking, None, query, MOST_ENTRIES)
+    asked = urlencode({name: value for name in ("kind", "method", "attribute") if (value := getattr(ranking, name))})
+    entries = [
+        (f"{_standing(row.rating)}: {row.name}{'' if row.place is None else f', place {row.place}'}", row.rating)
+        for row in ranking.items
+    ]
+    title = f"Bias ratings of services: {ranking.kind}, {ranking.method or 'none'}, {ranking.attribute or 'none'}"
+    feed = _feed(title, base_url(request), f"/compare?{asked}", f"/v1/services/ranking.atom?{asked}", entries)
+    return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
 
 
 def _ranking(c: Connection, tenant: str | None, query: RankingQuery, limit: int | None) -> RankingView:
@@ -115,7 +143,15 @@ async def get_service(service: ServiceDependency, service_name: str) -> Response
 )
 async def get_service_feed(request: Request, service: ServiceDependency, service_name: str) -> Response:
     """Subscribe to the public ratings of a service, newest first (Atom)."""
-    feed = _feed(await _service(service, service_name), base_url(request))
+    view = await _service(service, service_name)
+    entries = [
+        (f"{_standing(rating)}: {series.method}, {series.attribute}", rating)
+        for series in view.series
+        for rating in series.ratings
+    ]
+    entries.sort(key=lambda entry: entry[1].rated_at, reverse=True)
+    own_path, path = f"/v1/services/{view.service}/feed.atom", f"/s/{view.service}"
+    feed = _feed(f"Bias ratings of {view.name}", base_url(request), path, own_path, entries[:MOST_ENTRIES])
     return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
 
 
@@ -131,25 +167,24 @@ async def _service(service: Service, name: str) -> RatedServiceView:
     return await service.database.read(read)
 
 
-def _feed(view: RatedServiceView, base: str) -> bytes:
-    address = f"{base}/s/{view.service}"
-    entries = sorted(
-        ((rating, series) for series in view.series for rating in series.ratings),
-        key=lambda entry: entry[0].rated_at,
-        reverse=True,
-    )
+def _standing(rating: ServiceRatingView) -> str:
+    """Return the letter of a rating, or that it is not declared, for the title of an entry."""
+    letter = "no letter" if rating.letter is None else rating.letter
+    return letter if rating.declared else f"inconclusive, {letter}"
+
+
+def _feed(title: str, base: str, path: str, own_path: str, entries: Sequence[tuple[str, ServiceRatingView]]) -> bytes:
+    """Write an Atom feed of ratings with their titles; `path` is its page, and `own_path` the feed itself."""
     feed = ET.Element("feed", xmlns=ATOM)
-    _element(feed, "title", f"Bias ratings of {view.name}")
-    _element(feed, "id", address)
-    _element(feed, "updated", entries[0][0].rated_at)
+    _element(feed, "title", title)
+    _element(feed, "id", f"{base}{path}")
+    _element(feed, "updated", entries[0][1].rated_at if entries else EPOCH)
     _element(_element(feed, "author"), "name", "Assay")
-    ET.SubElement(feed, "link", href=address)
-    ET.SubElement(feed, "link", rel="self", href=f"{base}/v1/services/{view.service}/feed.atom")
-    for rating, series in entries[:MOST_ENTRIES]:
-        letter = "no letter" if rating.letter is None else rating.letter
-        stands = letter if rating.declared else f"inconclusive, {letter}"
+    ET.SubElement(feed, "link", href=f"{base}{path}")
+    ET.SubElement(feed, "link", rel="self", href=f"{base}{own_path}")
+    for entry_title, rating in entries:
         entry = _element(feed, "entry")
-        _element(entry, "title", f"{stands}: {series.method}, {series.attribute}")
+        _element(entry, "title", entry_title)
         _element(entry, "id", f"{base}/r/{rating.id}")
         _element(entry, "updated", rating.rated_at)
         ET.SubElement(entry, "link", href=f"{base}/r/{rating.id}")

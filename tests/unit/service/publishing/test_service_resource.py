@@ -175,6 +175,25 @@ async def test_a_service_has_its_ratings_by_method_with_changes_of_the_rules_and
     assert [link.rpartition("/")[2] for link in links] == [new, old]
 
 
+async def test_the_feed_of_a_ranking_has_its_public_services_with_their_places_the_newest_rating_first(agency, rate):
+    for number, letter in ((1, "UCS"), (2, "BS"), (3, "UCS")):
+        rating_id = await rate(number, letter, (0.01, 0.02, 0.03))
+        await asyncio.sleep(0.002)
+    await rate(4, "BS", visibility="private")
+    answer = await agency.get("/v1/services/ranking.atom", params=QUESTION)
+    assert answer.headers["content-type"].startswith("application/atom+xml")
+    feed = etree.fromstring(answer.content)
+    titles = feed.xpath("a:entry/a:title/text()", namespaces=ATOM)
+    assert titles == ["UCS: S3, place 1", "BS: S2, place 3", "UCS: S1, place 1"]
+    assert feed.xpath("a:entry[1]/a:id/text()", namespaces=ATOM)[0].endswith(f"/r/{rating_id}")
+    (page,) = feed.xpath("a:link[not(@rel)]/@href", namespaces=ATOM)
+    listed = await agency.get(page, headers={"Accept": "text/html"})
+    (link,) = html.fromstring(listed.text).xpath("//a[contains(@href, 'ranking.atom')]/@href")
+    assert (await agency.get(link)).text == answer.text
+    empty = await agency.get("/v1/services/ranking.atom", params={**QUESTION, "method": "one-hop"})
+    assert etree.fromstring(empty.content).xpath("a:entry", namespaces=ATOM) == []
+
+
 async def test_the_badge_of_a_service_never_shows_the_letter_of_another_model_at_its_address(agency, rate):
     small = {"url": "https://9.example.com/", "settings": {"model": "small"}}
     large = {"url": "https://9.example.com/", "settings": {"model": "large"}}
