@@ -171,7 +171,7 @@ class DeepTranslator(Adapter):
         if len(ask.text) > self._entry.longest:
             longest = self._entry.longest
             return [Reply(failure=Failure("unsupported", f"the text is longer than {longest:,} characters"))]
-        arguments = self._arguments(ask)
+        arguments = self._client_arguments(ask)
         outcome: str | CallFailed
         try:
             async with asyncio.timeout(self.target.limits.timeout_s):
@@ -182,7 +182,7 @@ class DeepTranslator(Adapter):
             raise outcome
         return [Reply(outcome)]
 
-    def _arguments(self, ask: Translate) -> dict[str, Any]:
+    def _client_arguments(self, ask: Translate) -> dict[str, Any]:
         codes = {**self._entry.codes, **self.settings.language_codes}
         languages = {"source": codes.get(ask.source, ask.source), "target": codes.get(ask.target, ask.target)}
         return {**self._entry.options, **languages, **self._secrets}
