@@ -179,7 +179,7 @@ class Driver:
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(self.limits.concurrency, len(missing))):
-                    group.create_task(self._work(calls, session))
+                    group.create_task(self._send_calls(calls, session))
         except BaseExceptionGroup as several:
             # the callers handle single errors, so only the first error of the group is raised
             raise first_error(several) from None
@@ -197,7 +197,7 @@ class Driver:
                 yield groups.pop(self.adapter.group_key(probe.ask))
         yield from groups.values()
 
-    async def _work(self, calls: Iterator[list[Probe]], session: Session) -> None:
+    async def _send_calls(self, calls: Iterator[list[Probe]], session: Session) -> None:
         async with self._rated.lane.slot() as rated, self._second.lane.slot() as second:
             for probes in calls:
                 start = time.monotonic()

@@ -202,7 +202,7 @@ class Response:
             and numbers beyond the range of floats.
         """
         try:
-            return json.loads(self.body, parse_constant=_refuse_constant, parse_float=_finite)
+            return json.loads(self.body, parse_constant=_refuse_constant, parse_float=_parse_finite)
         except (ValueError, RecursionError):
             page = self.body.lstrip()[:1] == b"<" or "html" in self.headers.get("content-type", "")
         if page:
@@ -429,7 +429,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _finite(digits: str) -> float:
+def _parse_finite(digits: str) -> float:
     """Parse a number; raise `ValueError` for ``1e999``, which would become infinity."""
     number = float(digits)
     if not math.isfinite(number):

@@ -88,7 +88,7 @@ class WorkMeter:
 
     def called(self, target: str, protocol: str, outcome: str, seconds: float) -> None:
         """Count a call; `target` is a host with its port, `outcome` is ``answered`` or a failure's code."""
-        self._calls.labels(self._known(target), outcome).inc()
+        self._calls.labels(self._target_label(target), outcome).inc()
         self._call_s.labels(protocol).observe(seconds)
 
     def claimed(self, delay_s: float) -> None:
@@ -112,7 +112,7 @@ class WorkMeter:
         """Count a delivery attempt: ``delivered``, ``waiting``, ``given-up``, ``disabled`` or ``overtaken``."""
         self._deliveries.labels(outcome).inc()
 
-    def _known(self, target: str) -> str:
+    def _target_label(self, target: str) -> str:
         with self._lock:
             if target not in self._targets and len(self._targets) >= MOST_TARGETS:
                 return OTHER
