@@ -124,7 +124,7 @@ def page(
     filters = equal(corpora, kind=kind, attribute=attribute, visibility=visibility)
     query = select(corpora).where(readable(tenant), *filters)
     if specification is not None:
-        query = query.where(_follows(specification))
+        query = query.where(_of_specification(specification))
     return page_of(c, query, corpora, _corpus, before, limit)
 
 
@@ -165,7 +165,7 @@ def readable(tenant: str) -> ColumnElement[bool]:
     return and_(corpora.c.removed_at.is_(None), or_(corpora.c.tenant == tenant, corpora.c.visibility == "shared"))
 
 
-def _follows(specification: str) -> ColumnElement[bool]:
+def _of_specification(specification: str) -> ColumnElement[bool]:
     if specification.startswith("sha256:"):
         return corpora.c.specification_digest == specification
     name, mark, number = specification.partition("@")
