@@ -66,7 +66,7 @@ TARGET = "a reply of a service, bounded when it was received; after key and rate
 BOUNDS = {
     "service/corpora/routes.py import_corpus_items": f"{BODY}; at most 10 MB",
     "service/corpora/routes.py add_corpus_picture": f"{BODY}; at most 10 MB",
-    "service/corpora/service.py _bytes_of": BODY,
+    "service/corpora/service.py _decode_base64": BODY,
     "service/http/idempotency.py fingerprint": BODY,
     "service/jobs/inputs.py read_held_back": f"{OPERATOR}; at most MOST_BYTES",
     "service/http/json.py read_json": f"{BODY}; at most MAX_KEYS and MAX_DEPTH",
