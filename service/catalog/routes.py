@@ -56,8 +56,8 @@ def get_method(name: str) -> MethodView:
         **_summary(kind).model_dump(),
         description=inspect.getdoc(kind) or "",
         schema=described(method_schema(name), kind),
-        attributes=list(_attributes(name)),
-        languages=_languages(name),
+        attributes=list(_accepted_attributes(name)),
+        languages=_accepted_languages(name),
         example=dump_method(example),
         expected_probes=example.expected_probes(),
     )
@@ -112,15 +112,15 @@ def _summary(kind: type[AnyMethod]) -> MethodSummary:
 
 
 @cache
-def _attributes(method: str) -> Sequence[str]:
+def _accepted_attributes(method: str) -> Sequence[str]:
     """Return the attributes of the catalog that a method accepts without words from the caller."""
-    return tuple(name for name in attributes() if _accepted(method=method, attribute=name))
+    return tuple(name for name in attributes() if _is_accepted(method=method, attribute=name))
 
 
 @cache
-def _languages(method: str) -> dict[str, str] | None:
+def _accepted_languages(method: str) -> dict[str, str] | None:
     """Return the languages that a method accepts, common languages first; ``None`` if it accepts none."""
-    attribute_name = next(iter(_attributes(method)), "")
+    attribute_name = next(iter(_accepted_attributes(method)), "")
     if "languages" not in method_schema(method)["properties"]:
         return None
     language_names = languages()
@@ -128,11 +128,11 @@ def _languages(method: str) -> dict[str, str] | None:
     return {
         code: language_names[code]
         for code in codes
-        if _accepted(method=method, attribute=attribute_name, languages=[code])
+        if _is_accepted(method=method, attribute=attribute_name, languages=[code])
     }
 
 
-def _accepted(**experiment: object) -> bool:
+def _is_accepted(**experiment: object) -> bool:
     try:
         parse_method(experiment)
     except SpecificationError:

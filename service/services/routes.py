@@ -46,7 +46,7 @@ async def rank_services(
     Declared letters come first, then the deciding effect against its limit; services whose intervals overlap share a
     place. Without a method or attribute, the question with the most services is taken.
     """
-    ranking = await service.database.read(_ranking, caller.tenant, query, query.limit)
+    ranking = await service.database.read(_read_ranking, caller.tenant, query, query.limit)
     headers = {"Cache-Control": "private, no-cache" if caller.tenant else CACHED, "Vary": "Authorization"}
     return json_response(ranking, headers=headers)
 
@@ -57,14 +57,14 @@ async def download_ranking(
 ) -> Response:
     """Download a whole ranking as CSV; `q`, `start` and `limit` are ignored."""
     query = query.model_copy(update={"q": None, "start": 0})
-    ranking = await service.database.read(_ranking, caller.tenant, query, None)
-    table = await asyncio.to_thread(_table, ranking.items)
+    ranking = await service.database.read(_read_ranking, caller.tenant, query, None)
+    table = await asyncio.to_thread(_csv_table, ranking.items)
     headers = {"Content-Disposition": 'attachment; filename="ranking.csv"', "Vary": "Authorization"}
     headers["Cache-Control"] = "private, no-cache" if caller.tenant else CACHED
     return Response(table, media_type="text/csv; charset=utf-8", headers=headers)
 
 
-def _ranking(c: Connection, tenant: str | None, query: RankingQuery, limit: int | None) -> RankingView:
+def _read_ranking(c: Connection, tenant: str | None, query: RankingQuery, limit: int | None) -> RankingView:
     """Return at most `limit` rows of a ranking; only they are read whole."""
     now, questions = read_clock(c), services.questions(c, tenant, query.kind)
     same = {name: value for name in ("method", "attribute") if (value := getattr(query, name)) is not None}
@@ -84,7 +84,7 @@ def _ranking(c: Connection, tenant: str | None, query: RankingQuery, limit: int 
     return RankingView.of(query.model_copy(update={**same, "start": start}), questions, len(ranking), views)
 
 
-def _table(views: list[RankedServiceView]) -> str:
+def _csv_table(views: list[RankedServiceView]) -> str:
     rows = []
     for view in views:
         rating, effect = view.rating, view.rating.effect
@@ -104,7 +104,7 @@ async def get_service(service: ServiceDependency, service_name: str) -> Response
     `service_name` is the name in a ranking, or the id of a public rating. At most the newest 100 ratings of each method
     and attribute are listed. Ratings that were withdrawn, or in which counts of people are masked, are left out.
     """
-    view = await _service(service, service_name)
+    view = await _read_service(service, service_name)
     return json_response(view, headers={"Cache-Control": CACHED})
 
 
@@ -115,11 +115,11 @@ async def get_service(service: ServiceDependency, service_name: str) -> Response
 )
 async def get_service_feed(request: Request, service: ServiceDependency, service_name: str) -> Response:
     """Subscribe to the public ratings of a service, newest first (Atom)."""
-    feed = _feed(await _service(service, service_name), base_url(request))
+    feed = _atom_feed(await _read_service(service, service_name), base_url(request))
     return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
 
 
-async def _service(service: Service, name: str) -> RatedServiceView:
+async def _read_service(service: Service, name: str) -> RatedServiceView:
     def read(c: Connection) -> RatedServiceView:
         rated_service = services.find(c, name)
         series = [] if rated_service is None else list(series_of(services.history(c, rated_service)))
@@ -131,7 +131,7 @@ async def _service(service: Service, name: str) -> RatedServiceView:
     return await service.database.read(read)
 
 
-def _feed(view: RatedServiceView, base: str) -> bytes:
+def _atom_feed(view: RatedServiceView, base: str) -> bytes:
     address = f"{base}/s/{view.service}"
     entries = sorted(
         ((rating, series) for series in view.series for rating in series.ratings),
@@ -139,24 +139,24 @@ def _feed(view: RatedServiceView, base: str) -> bytes:
         reverse=True,
     )
     feed = ET.Element("feed", xmlns=ATOM)
-    _element(feed, "title", f"Bias ratings of {view.name}")
-    _element(feed, "id", address)
-    _element(feed, "updated", entries[0][0].rated_at)
-    _element(_element(feed, "author"), "name", "Assay")
+    _add_element(feed, "title", f"Bias ratings of {view.name}")
+    _add_element(feed, "id", address)
+    _add_element(feed, "updated", entries[0][0].rated_at)
+    _add_element(_add_element(feed, "author"), "name", "Assay")
     ET.SubElement(feed, "link", href=address)
     ET.SubElement(feed, "link", rel="self", href=f"{base}/v1/services/{view.service}/feed.atom")
     for rating, series in entries[:MOST_ENTRIES]:
         letter = "no letter" if rating.letter is None else rating.letter
         stands = letter if rating.declared else f"inconclusive, {letter}"
-        entry = _element(feed, "entry")
-        _element(entry, "title", f"{stands}: {series.method}, {series.attribute}")
-        _element(entry, "id", f"{base}/r/{rating.id}")
-        _element(entry, "updated", rating.rated_at)
+        entry = _add_element(feed, "entry")
+        _add_element(entry, "title", f"{stands}: {series.method}, {series.attribute}")
+        _add_element(entry, "id", f"{base}/r/{rating.id}")
+        _add_element(entry, "updated", rating.rated_at)
         ET.SubElement(entry, "link", href=f"{base}/r/{rating.id}")
     return bytes(ET.tostring(feed, "utf-8", xml_declaration=True))
 
 
-def _element(parent: ET.Element, name: str, text: str | None = None) -> ET.Element:
+def _add_element(parent: ET.Element, name: str, text: str | None = None) -> ET.Element:
     """Add an element; characters that XML cannot have are left out."""
     element = ET.SubElement(parent, name)
     element.text = None if text is None else "".join(character for character in text if character.isprintable())
