@@ -98,7 +98,7 @@ def _parse_rows(table: TableFile) -> Iterator[tuple[Group, Count]]:
         detail = f"; {min(unknown)!r} is not one of them" if unknown else ""
         valid = "the columns must be concept, level and chose, chose_second, or chose_second and trials; and subject"
         raise Unreadable(valid + detail, line=1)
-    parse = _FORMS[form]
+    read_count = _FORMS[form]
     for line, cells in table:
         row = {
             name: cell if isinstance(cell, str) else as_text(cell)
@@ -107,7 +107,7 @@ def _parse_rows(table: TableFile) -> Iterator[tuple[Group, Count]]:
         concept, subject = row["concept"].strip(), row.get("subject")
         if not 0 < len(concept) <= LONGEST_CONCEPT:
             raise Unreadable(f"a concept must have 1 to {LONGEST_CONCEPT} characters", line=line, column="concept")
-        yield (subject or None, concept, _parse_level(row["level"], line)), parse(row, line)
+        yield (subject or None, concept, _parse_level(row["level"], line)), read_count(row, line)
 
 
 def _parse_level(cell: str, line: int) -> float:
