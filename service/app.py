@@ -174,14 +174,14 @@ def _lifespan(
     """Return a lifespan inside `outer` that closes the parts of the service when it stops."""
 
     @asynccontextmanager
-    async def living(_: FastAPI) -> AsyncIterator[None]:
+    async def run_lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with outer():
             try:
                 yield
             finally:
                 await service.close()
 
-    return living
+    return run_lifespan
 
 
 def _telemetry_config(tracer_provider: TracerProvider | None) -> TelemetryConfig:

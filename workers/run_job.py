@@ -111,7 +111,7 @@ async def _run_until_stopped(context: WorkerContext, claim: Claim, heartbeat: He
 
 
 # ------------------------------------------------------------------------------- kinds of job
-async def _rate(context: WorkerContext, claim: Claim) -> None:
+async def _rate_service(context: WorkerContext, claim: Claim) -> None:
     """Rate a service: build and run the experiment, rate its finding, and store the rating in one transaction."""
     job = claim.job
     method = parse_method(job.experiment or {})
@@ -160,7 +160,7 @@ async def _write_corpus(context: WorkerContext, claim: Claim) -> None:
 
 
 _WORK: Mapping[str, Callable[[WorkerContext, Claim], Coroutine[Any, Any, None]]] = {
-    "rating": _rate,
+    "rating": _rate_service,
     "writing": _write_corpus,
     "probe": probe_service,
     "rerate": rerate_evidence,

@@ -103,10 +103,10 @@ async def _embed(
     """
     base = base_url(request)
 
-    async def rendered() -> Answer:
+    async def build_answer() -> Answer:
         return render(await read(), form, base)
 
-    return (await service.embeds.get((form.file, base, *key), rendered)).response()
+    return (await service.embeds.get((form.file, base, *key), build_answer)).response()
 
 
 def _add_route(path: str, form: Embed, route: Route, prefix: str, tag: str, which: str) -> None:

@@ -38,7 +38,7 @@ router = APIRouter(prefix="/v1", tags=["catalog"], route_class=StrictRoute)
 @router.get("/methods")
 async def list_methods() -> MethodList:
     """List the methods that measure bias."""
-    return MethodList(items=[_summary(kind) for kind in every_method()])
+    return MethodList(items=[_method_summary(kind) for kind in every_method()])
 
 
 @router.get("/methods/{name}")
@@ -53,7 +53,7 @@ def get_method(name: str) -> MethodView:
         raise Problem("not-found", f"no method is called {name[:80]!r}; known: {known_names}")
     example = parse_method({"method": name, "attribute": "gender"})
     return MethodView(
-        **_summary(kind).model_dump(),
+        **_method_summary(kind).model_dump(),
         description=inspect.getdoc(kind) or "",
         schema=described(method_schema(name), kind),
         attributes=list(_accepted_attributes(name)),
@@ -106,7 +106,7 @@ def _protocols(validator: TargetValidator) -> ProtocolList:
     )
 
 
-def _summary(kind: type[AnyMethod]) -> MethodSummary:
+def _method_summary(kind: type[AnyMethod]) -> MethodSummary:
     name = method_name(kind)
     return MethodSummary(name=name, summary=kind.summary, kinds=sorted(kind.kinds), href=f"/v1/methods/{name}")
 

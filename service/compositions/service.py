@@ -227,7 +227,7 @@ async def verification(service: Service, tenant: str, parts: Parts) -> JsonObjec
         "protocol": CHAIN,
         "settings": {"links": links},
     }
-    body = {"target": described, "experiment": _experiment(parts)}
+    body = {"target": described, "experiment": _common_experiment(parts)}
     reason = await _unusable_reason(service, tenant, body)
     return {"method": "POST", "href": HREF, "ready": reason is None, "why": reason, "body": body}
 
@@ -285,7 +285,7 @@ def _middle_language(parts: Parts, index: int) -> str:
     return str(language or next(iter(by_part[index]), "es"))
 
 
-def _experiment(parts: Parts) -> JsonObject:
+def _common_experiment(parts: Parts) -> JsonObject:
     """Return the experiment: the first service's, in the last service's languages, if all have the same method."""
     first, last = parts[0][0], parts[-1][0]
     experiment = dict(last.rating.experiment or {"method": last.method, "attribute": last.attribute})

@@ -162,17 +162,17 @@ def too_large(limit: int) -> Problem:
 
 
 def _limit_body(receive: Receive, limit: int) -> Receive:
-    taken = 0
+    received_bytes = 0
 
-    async def bounded() -> Message:
-        nonlocal taken
+    async def receive_bounded() -> Message:
+        nonlocal received_bytes
         message = await receive()
-        taken += len(message.get("body", b""))
-        if taken > limit:
+        received_bytes += len(message.get("body", b""))
+        if received_bytes > limit:
             raise too_large(limit)
         return message
 
-    return bounded
+    return receive_bounded
 
 
 def _options_response(scope: Scope) -> Response:

@@ -254,11 +254,11 @@ def _word2vec_blocks(file: BinaryIO) -> Iterator[tuple[list[str], NDArray[np.flo
     A word may contain spaces: it is the text before the last `dims` numbers of its line.
     """
     refuse_other_formats(file)
-    declared, dims = _header(file)
+    declared, dims = _read_header(file)
     words: list[str] = []
     rows: list[list[float]] = []
     count = 0
-    for number, text in _lines(file, skipped=declared is not None):
+    for number, text in _numbered_lines(file, skipped=declared is not None):
         word, numbers = _parse_line(text, number, dims)
         dims = dims or len(numbers)
         words.append(word)
@@ -273,7 +273,7 @@ def _word2vec_blocks(file: BinaryIO) -> Iterator[tuple[list[str], NDArray[np.flo
         raise Unreadable(f"the first line declares {declared:,} words, but {count:,} follow")
 
 
-def _header(file: BinaryIO) -> tuple[int | None, int]:
+def _read_header(file: BinaryIO) -> tuple[int | None, int]:
     """Read the header ``words dims``; if there is none, go back to the start and return ``(None, 0)``."""
     start = file.tell()
     parts = file.readline(64).split()
@@ -285,7 +285,7 @@ def _header(file: BinaryIO) -> tuple[int | None, int]:
     return None, 0
 
 
-def _lines(file: BinaryIO, *, skipped: bool) -> Iterator[tuple[int, str]]:
+def _numbered_lines(file: BinaryIO, *, skipped: bool) -> Iterator[tuple[int, str]]:
     number = int(skipped)
     while raw := file.readline(LONGEST_LINE_BYTES + 1):
         number += 1

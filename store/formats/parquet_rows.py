@@ -167,20 +167,20 @@ def _read_cell(cell: object, read: Callable[[Any], Field], number: int, name: st
         raise Unreadable(str(error), line=number, column=name) from None
 
 
-def _integer(cell: int) -> int:
+def _read_integer(cell: int) -> int:
     if abs(cell) > LARGEST_EXACT_INTEGER:
         raise ValueError("an integer above 2**53 is not exact in JSON; send it as text")
     return int(cell)
 
 
-def _number(cell: float | Decimal) -> float | None:
+def _read_number(cell: float | Decimal) -> float | None:
     value = float(cell)
     if math.isinf(value):
         raise ValueError("an infinite number; leave the cell empty")
     return None if math.isnan(value) else value  # pandas writes missing numbers as NaN
 
 
-def _text(cell: str | date | datetime | time) -> str:
+def _read_text(cell: str | date | datetime | time) -> str:
     text = cell if isinstance(cell, str) else cell.isoformat()
     if len(text) > LONGEST_CELL:
         raise ValueError(f"a cell of {len(text):,} characters; at most {LONGEST_CELL:,}")
@@ -193,7 +193,7 @@ def _text(cell: str | date | datetime | time) -> str:
 
 _READERS: Mapping[str, Callable[[Any], Field]] = {
     "boolean": bool,
-    "integer": _integer,
-    "number": _number,
-    "text": _text,
+    "integer": _read_integer,
+    "number": _read_number,
+    "text": _read_text,
 }

@@ -82,7 +82,7 @@ class Workbook:
     def _read_workbook(self, root: str) -> None:
         related = self._related_parts(root)
         parts = dict(related.values())
-        elements = self._elements(root)
+        elements = self._elements_of_part(root)
         sheets = [attributes for name, attributes in elements if name == "sheet"]
         properties = next((attributes for name, attributes in elements if name == "workbookPr"), {})
         calculation = next((attributes for name, attributes in elements if name == "calcPr"), {})
@@ -124,7 +124,7 @@ class Workbook:
             raise Unreadable(f"this xlsx file is damaged: its part {shown(part)} is missing; {ELSEWHERE}")
         return info
 
-    def _elements(self, part: str) -> list[tuple[str, Attributes]]:
+    def _elements_of_part(self, part: str) -> list[tuple[str, Attributes]]:
         """Return the elements of a small part in their order: local name and attributes."""
         elements: list[tuple[str, Attributes]] = []
         parser = new_parser(lambda name, attributes: elements.append((name.rpartition(":")[2], attributes)))
@@ -144,7 +144,7 @@ class Workbook:
                 attributes.get("Type", "").rpartition("/")[2],
                 posixpath.normpath(posixpath.join("/", folder, attributes.get("Target", ""))).lstrip("/"),
             )
-            for name, attributes in self._elements(relations)
+            for name, attributes in self._elements_of_part(relations)
             if name == "Relationship" and attributes.get("TargetMode") != "External"
         }
 
@@ -153,7 +153,7 @@ class Workbook:
         if part is None or part.casefold() not in self._infos:
             return {}
         meanings, formats, inside, count = dict(BUILT_IN), dict[str, str](), "", 0
-        for name, attributes in self._elements(part):
+        for name, attributes in self._elements_of_part(part):
             if name == "numFmt" and inside != "dxfs":
                 meanings[_parse_integer(attributes.get("numFmtId"))] = meaning_of(attributes.get("formatCode", ""))
             elif name in {"cellXfs", "cellStyleXfs", "cellStyles", "dxfs"}:
@@ -373,13 +373,13 @@ class Sheet:
 def unescaped(text: str) -> str:
     """Return a text without the escapes of xlsx, such as ``_x000D_``; raise `Unreadable` for the character NUL."""
     if "_x" in text:
-        text = _ESCAPED.sub(_character, text)
+        text = _ESCAPED.sub(_unescape_character, text)
     if "\0" in text:
         raise Unreadable("a cell contains the character NUL")
     return text
 
 
-def _character(escape: re.Match[str]) -> str:
+def _unescape_character(escape: re.Match[str]) -> str:
     code = int(escape[1], 16)
     return escape[0] if 0xD800 <= code < 0xE000 else chr(code)
 

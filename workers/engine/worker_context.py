@@ -195,11 +195,11 @@ def import_first() -> None:
     together then failed, because they saw half-imported modules.
     """
     with _IMPORTING:
-        _import()
+        _import_libraries()
 
 
 @cache
-def _import() -> None:
+def _import_libraries() -> None:
     """Import the libraries and read the occupations (1.6 s of CPU time), so that forked children share both."""
     import scipy.optimize
     import scipy.special  # noqa: F401

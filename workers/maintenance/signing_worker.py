@@ -114,18 +114,18 @@ class SigningWorker(BackgroundThread):
             return None
         with self._database.write() as connection:
             key = signing.current(connection, self._vault)
-        answered = self._post(url, old, head, key)
+        answered = self._post_head(url, old, head, key)
         reply = (answered.outcome.response or "").strip()
         # the witness may know a newer head than our database, for example after a restored backup, or a lost answer
         if answered.outcome.status == CONFLICT and reply.isascii() and reply.isdigit() and len(reply) < 19:
             if int(reply) > head.size:
                 return f"it knows {int(reply)} entries of the log, which has {head.size}: was an old database restored?"
-            answered = self._post(url, int(reply), head, key)
+            answered = self._post_head(url, int(reply), head, key)
         if answered.outcome.failure is not None:
             return answered.outcome.failure
         return self._store_cosignature(witness, head, answered.outcome.response or "")
 
-    def _post(self, url: str, old: int, head: TreeHead, key: SigningKey) -> AttemptResult:
+    def _post_head(self, url: str, old: int, head: TreeHead, key: SigningKey) -> AttemptResult:
         """Send the head with the proof that it extends the first `old` entries."""
         path: tuple[bytes, ...] = ()
         if 0 < old < head.size:

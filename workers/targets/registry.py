@@ -198,7 +198,7 @@ def settings_chosen(target: Json) -> Literal["default", "named", "changed"]:
     return "changed"
 
 
-def _links(target: Target) -> list[Target]:
+def _link_targets(target: Target) -> list[Target]:
     settings: ChainSettings = read_fields(ChainSettings, target.settings, "settings")
     return [link.target(target.link_secrets) for link in settings.links]
 
@@ -206,7 +206,7 @@ def _links(target: Target) -> list[Target]:
 def address_of(target: Target) -> str:
     """Return a target's address; for a chain, its links' addresses; for fixed addresses, the name of the protocol."""
     if target.protocol == Chain.protocol:
-        return " ".join([Chain.protocol, *(link.base_url or link.protocol for link in _links(target))])
+        return " ".join([Chain.protocol, *(link.base_url or link.protocol for link in _link_targets(target))])
     return target.base_url or target.protocol
 
 
@@ -219,7 +219,7 @@ def keep_to_links(target: Target) -> Target:
         _, settings = read_settings(target.protocol, target.kind, target.settings)
         return replace(target, limits=replace(target.limits, requests_per_second=pace / settings.decision.most_calls))
     paths = read_fields(ChainSettings, target.settings, "settings").paths
-    return replace(target, limits=tightened(target, _links(target), paths))
+    return replace(target, limits=tightened(target, _link_targets(target), paths))
 
 
 def connect(target: Target, egress: Egress) -> Adapter:
@@ -239,7 +239,7 @@ def connect(target: Target, egress: Egress) -> Adapter:
         inner = BY_KIND.get((implementation.protocol, Kind.LANGUAGE_MODEL), implementation)(model, settings, egress)
         return Decider(target, settings.decision, inner)
     if implementation is Chain:
-        return Chain(target, settings, [connect(link, egress) for link in _links(target)])
+        return Chain(target, settings, [connect(link, egress) for link in _link_targets(target)])
     adapter: Adapter = BY_KIND.get((implementation.protocol, target.kind), implementation)(target, settings, egress)
     return adapter
 

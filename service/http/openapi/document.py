@@ -75,11 +75,11 @@ def describe(app: FastAPI, *, add_webhooks: Callable[[JsonObject], None], keys_r
         return app.openapi_schema
 
     @functools.cache
-    def written() -> bytes:  # cached, because it takes 25 ms
+    def document_bytes() -> bytes:  # cached, because it takes 25 ms
         return json.dumps(document(), separators=(",", ":")).encode()
 
     async def answer(_: Request) -> Response:
-        return Response(written(), media_type="application/json")
+        return Response(document_bytes(), media_type="application/json")
 
     app.openapi = document  # type: ignore[method-assign]
     app.add_route("/openapi.json", answer, include_in_schema=False)

@@ -120,7 +120,7 @@ def _fill(template: object, values: Mapping[str, Any], *, in_path: bool) -> Any:
     return _PARAMETER.sub(written, template)
 
 
-def _parameters(described: Mapping[str, Json]) -> Any:
+def _parse_parameters(described: Mapping[str, Json]) -> Any:
     members = []
     for name, description in described.items():
         kind = _TYPES[description["type"]] if "default" not in description else _TYPES[description["type"]] | None
@@ -135,7 +135,7 @@ def _parse_preset(name: str, document: Json) -> Preset:
         summary=document["summary"],
         base=document["protocol"],
         example=document["example"],
-        parameters=_parameters(document.get("parameters", {})),
+        parameters=_parse_parameters(document.get("parameters", {})),
         settings=document.get("settings", {}),
         by_kind={kind: document[kind] for kind in Kind if kind in document},
         notes=tuple(document.get("notes", ())),

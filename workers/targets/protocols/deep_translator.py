@@ -192,12 +192,12 @@ class DeepTranslator(Adapter):
         try:
             answer = self._build(**arguments).translate(text, domain=self.settings.domain)
         except Exception as error:  # noqa: BLE001 - errors contain the key, so none may propagate
-            return self._failure(type(error).__name__, error.args[:1])
+            return self._failure_of(type(error).__name__, error.args[:1])
         if not isinstance(answer, str):
             return CallFailed("wrong-shape", f"{self.settings.translator} gave no text")
         return answer
 
-    def _failure(self, kind: str, facts: tuple[Any, ...]) -> CallFailed:
+    def _failure_of(self, kind: str, facts: tuple[Any, ...]) -> CallFailed:
         code, retriable = ERRORS.get(kind, ("connect", True))
         if kind == "ServerException" and facts:
             code, retriable = SERVER_ERRORS.get(facts[0], (code, retriable))
