@@ -138,7 +138,7 @@ def create_app(
     methodologies : Methodologies, optional
         Versions of the methodology; the shipped ones by default.
     """
-    service = _wire(settings, validator, doorbell, clock, more_registries, methodologies)
+    service = _build_service(settings, validator, doorbell, clock, more_registries, methodologies)
     app = FastAPI(
         title="Assay",
         version=assay.__version__,
@@ -153,7 +153,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        telemetry=_telemetry(tracer_provider),
+        telemetry=_telemetry_config(tracer_provider),
     )
     app.state.service = service
     app.add_middleware(
@@ -174,17 +174,17 @@ def _lifespan(
     """Return a lifespan inside `outer` that closes the parts of the service when it stops."""
 
     @asynccontextmanager
-    async def living(_: FastAPI) -> AsyncIterator[None]:
+    async def run_lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with outer():
             try:
                 yield
             finally:
                 await service.close()
 
-    return living
+    return run_lifespan
 
 
-def _telemetry(tracer_provider: TracerProvider | None) -> TelemetryConfig:
+def _telemetry_config(tracer_provider: TracerProvider | None) -> TelemetryConfig:
     """Return the telemetry settings: requests only, because the text of an exception may hold a secret."""
     quiet: TelemetryConfig = {"metrics": False, "logs": False, "operation_spans": False}
     if tracer_provider is None:
@@ -192,7 +192,7 @@ def _telemetry(tracer_provider: TracerProvider | None) -> TelemetryConfig:
     return {**quiet, "tracing": True, "tracer_provider": tracer_provider}
 
 
-def _wire(
+def _build_service(
     settings: Settings,
     validator: TargetValidator,
     doorbell: Callable[[str], None],

@@ -147,7 +147,7 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
         await stack.enter_async_context(egress)
         if context.on_exchange is not None:
             egress = egress.watched(context.on_exchange)
-        await _admit(context, job, egress, hosts, _called(job, rated, second))
+        await _admit_at_hosts(context, job, egress, hosts, _called_addresses(job, rated, second))
 
         def service(target: Target, holder: str) -> JobService:
             lane = Lane(lane_of(job.tenant, address_of(target)), holder, target.limits, private, traffic)
@@ -159,7 +159,7 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
         yield service(rated, job.id), None if second is None else service(second, f"{job.id}:author")
 
 
-def _called(job: Job, rated: Target, second: Target | None) -> dict[str, bool]:
+def _called_addresses(job: Job, rated: Target, second: Target | None) -> dict[str, bool]:
     """Return the addresses that a job calls; each value says whether the host rests between ratings."""
     called = {} if second is None else {second.base_url: False}
     for link in _links(job.target):
@@ -169,7 +169,7 @@ def _called(job: Job, rated: Target, second: Target | None) -> dict[str, bool]:
     return called
 
 
-async def _admit(
+async def _admit_at_hosts(
     context: WorkerContext, job: Job, egress: Egress, hosts: HostLimits, called: Mapping[str, bool]
 ) -> None:
     """Admit a job at the hosts that it calls; if nobody refuses ratings and all hosts are exempt, return at once."""
@@ -314,7 +314,7 @@ def _saved_secret(context: WorkerContext, job: Job, target_id: str | None, snaps
         raise TargetMoved(row.name, row.id)
     if row.sealed_secret is None:
         return None
-    return _open(context, row, row.sealed_secret)
+    return _open_secret(context, row, row.sealed_secret)
 
 
 def _link_secrets(context: WorkerContext, job: Job) -> dict[str, str]:
@@ -325,7 +325,7 @@ def _link_secrets(context: WorkerContext, job: Job) -> dict[str, str]:
     with context.database.read() as connection:
         saved = targets.named(connection, job.tenant, links)
     return {
-        name: _open(context, row, row.sealed_secret)
+        name: _open_secret(context, row, row.sealed_secret)
         for name, row in saved.items()
         if row.sealed_secret is not None and _same_address(row, links[name])
     }
@@ -337,5 +337,5 @@ def _same_address(row: StoredTarget, snapshot: Json) -> bool:
     return same_place and destination_of(targets.descriptor(row)) == destination_of(snapshot)
 
 
-def _open(context: WorkerContext, row: StoredTarget, sealed: SealedSecret) -> str:
+def _open_secret(context: WorkerContext, row: StoredTarget, sealed: SealedSecret) -> str:
     return context.vault.open_for_target(sealed, tenant=row.tenant, target=row.id, described=targets.descriptor(row))

@@ -168,11 +168,11 @@ async def _probe(
         code=None if failure is None else failure.code,
         service_said=None if failure is None else service_said(failure.message),
         **asdict(mended),
-        decision=tuple(_cleaned(call, quoter) for call in calls),
+        decision=tuple(_mask_call(call, quoter) for call in calls),
     )
 
 
-def _recording(adapter: Adapter) -> Sequence[DecisionCall]:
+def _record_calls(adapter: Adapter) -> Sequence[DecisionCall]:
     """Let the adapter of a model that decides record its calls; return the list that they are added to."""
     if not isinstance(adapter, Decider):
         return []
@@ -180,7 +180,7 @@ def _recording(adapter: Adapter) -> Sequence[DecisionCall]:
     return adapter.calls
 
 
-def _cleaned(call: DecisionCall, quoter: Quoter) -> DecisionCall:
+def _mask_call(call: DecisionCall, quoter: Quoter) -> DecisionCall:
     """Return a call without credentials, with its line breaks."""
     prompt = "\n".join(map(quoter.clean, call.prompt.splitlines()))
     return replace(call, prompt=prompt, answer=quoter.clean(call.answer))
@@ -211,7 +211,7 @@ async def _first_answer(
 
     The calls are those of a model that decides.
     """
-    recorded = _recording(adapter)
+    recorded = _record_calls(adapter)
     lost: tuple[Ask, Reply] | None = None
     for ask in asks:
         before = len(exchanges)

@@ -111,7 +111,7 @@ async def _run_until_stopped(context: WorkerContext, claim: Claim, heartbeat: He
 
 
 # ------------------------------------------------------------------------------- kinds of job
-async def _rate(context: WorkerContext, claim: Claim) -> None:
+async def _rate_service(context: WorkerContext, claim: Claim) -> None:
     """Rate a service: build and run the experiment, rate its finding, and store the rating in one transaction."""
     job = claim.job
     method = parse_method(job.experiment or {})
@@ -119,7 +119,7 @@ async def _rate(context: WorkerContext, claim: Claim) -> None:
     expected = max(job.expected, method.expected_probes())
     pairs = method.language_pairs() or USUAL_PAIRS
     questions = Questions(lambda: method.design(generator(job.seed)), first, pairs, expected)
-    session, service = await _ask(context, claim, questions)
+    session, service = await _run_experiment(context, claim, questions)
     assert session.finding is not None  # noqa: S101  the driver always ends with a finding
     finding = with_circumstances(session.finding, service, method)
     # the second service is named only if it was asked; stored texts and images need no calls
@@ -150,18 +150,18 @@ async def _rate(context: WorkerContext, claim: Claim) -> None:
     await asyncio.to_thread(_store_rating, context, claim, method, document)
 
 
-async def _write(context: WorkerContext, claim: Claim) -> None:
+async def _write_corpus(context: WorkerContext, claim: Claim) -> None:
     """Generate the missing sentences of a corpus with an author; nothing is rated."""
     job = claim.job
     task = await asyncio.to_thread(corpus_sentences.task_of, context.database, job)
     questions = Questions(lambda: task.experiment(job.seed), task.first_questions(job.seed), (), job.expected)
-    session, _ = await _ask(context, claim, questions)
+    session, _ = await _run_experiment(context, claim, questions)
     await asyncio.to_thread(corpus_sentences.finish, context.database, claim, task, session.finding)
 
 
 _WORK: Mapping[str, Callable[[WorkerContext, Claim], Coroutine[Any, Any, None]]] = {
-    "rating": _rate,
-    "writing": _write,
+    "rating": _rate_service,
+    "writing": _write_corpus,
     "probe": probe_service,
     "rerate": rerate_evidence,
     "challenge": look_for_token,
@@ -184,7 +184,7 @@ class Questions:
     """Number of questions if the job is decided at the first look, for progress."""
 
 
-async def _ask(context: WorkerContext, claim: Claim, questions: Questions) -> tuple[Session, JobService]:
+async def _run_experiment(context: WorkerContext, claim: Claim, questions: Questions) -> tuple[Session, JobService]:
     """Examine the services and run the experiment to its end; recorded answers are not asked for again."""
     job, settings = claim.job, context.settings
     ledger = JobLedger(context, claim)

@@ -82,9 +82,9 @@ class Library:
             raise UploadGone(upload_id)
         folder = self.folder / upload.digest.removeprefix("sha256:")
         if not folder.is_dir():
-            self._fetch(upload, folder)
+            self._fetch_copy(upload, folder)
         folder.touch()  # marks it as the most recently used
-        return _open(folder)
+        return _open_copy(folder)
 
     def image(self, digest: str) -> Image:
         """Read an image of the tenant or of a shared corpus, or raise `ImageGone`."""
@@ -101,7 +101,7 @@ class Library:
             images.keep(c, self.tenant, content, facts)
         return facts
 
-    def _fetch(self, upload: StoredUpload, folder: Path) -> None:
+    def _fetch_copy(self, upload: StoredUpload, folder: Path) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self.folder, prefix=".making-") as making:
             with tempfile.TemporaryFile(dir=making) as file:
@@ -111,22 +111,22 @@ class Library:
                     raise UploadGone(upload.id)
                 fresh = Path(making) / "made"
                 fresh.mkdir()
-                _write(file, upload, fresh)
+                _write_copy(file, upload, fresh)
             try:
                 fresh.rename(folder)
             except OSError:
                 if not folder.is_dir():  # if it is a directory, another worker created the same copy first
                     raise
-        self._tidy(folder)
+        self._delete_old_copies(folder)
 
-    def _tidy(self, newest: Path) -> None:
+    def _delete_old_copies(self, newest: Path) -> None:
         """Delete the least recently used copies; a worker that uses a copy keeps its files open."""
-        there = [copy for copy in self.folder.iterdir() if not copy.name.startswith(".") and copy != newest]
-        for copy in sorted(there, key=_used_at)[: max(0, len(there) + 1 - MAX_EMBEDDINGS)]:
+        older_copies = [copy for copy in self.folder.iterdir() if not copy.name.startswith(".") and copy != newest]
+        for copy in sorted(older_copies, key=_used_at)[: max(0, len(older_copies) + 1 - MAX_EMBEDDINGS)]:
             shutil.rmtree(copy, ignore_errors=True)
 
 
-def _write(file: BinaryIO, upload: StoredUpload, folder: Path) -> None:
+def _write_copy(file: BinaryIO, upload: StoredUpload, folder: Path) -> None:
     """Write the words and vectors of an upload as files."""
     shape = int(upload.summary["words"]), int(upload.summary["dims"])
     words: list[str] = []
@@ -140,7 +140,7 @@ def _write(file: BinaryIO, upload: StoredUpload, folder: Path) -> None:
     (folder / _WORDS).write_text(json.dumps(words), encoding="ascii")
 
 
-def _open(folder: Path) -> Embedding:
+def _open_copy(folder: Path) -> Embedding:
     words = json.loads((folder / _WORDS).read_text(encoding="ascii"))
     vectors = np.load(folder / _VECTORS, mmap_mode="r", allow_pickle=False)
     return Embedding({word: row for row, word in enumerate(words)}, vectors)

@@ -51,7 +51,7 @@ class AddressQuery(RatingFilter):
     model: ModelName = None
 
 
-def _of_rating(form: Embed) -> Route:
+def _rating_route(form: Embed) -> Route:
     async def of_rating(request: Request, rating_id: str, service: ServiceDependency, caller: PublicReader) -> Response:
         async def read() -> DatedRating:
             dated_rating = await service.database.read(published.rating, rating_id, caller.tenant)
@@ -64,7 +64,7 @@ def _of_rating(form: Embed) -> Route:
     return of_rating
 
 
-def _of_target(form: Embed) -> Route:
+def _target_route(form: Embed) -> Route:
     async def of_target(
         request: Request, target_id: str, service: ServiceDependency, query: Annotated[RatingFilter, Query()]
     ) -> Response:
@@ -74,7 +74,7 @@ def _of_target(form: Embed) -> Route:
     return of_target
 
 
-def _of_service(form: Embed) -> Route:
+def _service_route(form: Embed) -> Route:
     async def of_service(
         request: Request, service_name: str, service: ServiceDependency, query: Annotated[RatingFilter, Query()]
     ) -> Response:
@@ -84,7 +84,7 @@ def _of_service(form: Embed) -> Route:
     return of_service
 
 
-def _of_address(form: Embed) -> Route:
+def _address_route(form: Embed) -> Route:
     async def of_address(
         request: Request, service: ServiceDependency, query: Annotated[AddressQuery, Query()]
     ) -> Response:
@@ -103,13 +103,13 @@ async def _embed(
     """
     base = base_url(request)
 
-    async def rendered() -> Answer:
+    async def build_answer() -> Answer:
         return render(await read(), form, base)
 
-    return (await service.embeds.get((form.file, base, *key), rendered)).response()
+    return (await service.embeds.get((form.file, base, *key), build_answer)).response()
 
 
-def _serve(path: str, form: Embed, route: Route, prefix: str, tag: str, which: str) -> None:
+def _add_route(path: str, form: Embed, route: Route, prefix: str, tag: str, which: str) -> None:
     router.add_api_route(
         f"{path}/{form.file}",
         route,
@@ -124,8 +124,8 @@ def _serve(path: str, form: Embed, route: Route, prefix: str, tag: str, which: s
 
 
 for form in EMBEDS:
-    _serve("/v1/ratings/{rating_id}", form, _of_rating(form), "getRating", "ratings", "of a rating")
+    _add_route("/v1/ratings/{rating_id}", form, _rating_route(form), "getRating", "ratings", "of a rating")
 for form in BADGES:
-    _serve("/v1/targets/{target_id}", form, _of_target(form), "getTarget", "badges", "of a target's last rating")
-    _serve("/v1/services/{service_name}", form, _of_service(form), "getService", "badges", "of a service")
-    _serve("/v1", form, _of_address(form), "find", "badges", "of the rating of an address")
+    _add_route("/v1/targets/{target_id}", form, _target_route(form), "getTarget", "badges", "of a target's last rating")
+    _add_route("/v1/services/{service_name}", form, _service_route(form), "getService", "badges", "of a service")
+    _add_route("/v1", form, _address_route(form), "find", "badges", "of the rating of an address")

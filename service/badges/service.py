@@ -33,10 +33,10 @@ def render(dated_rating: DatedRating, form: Embed, base_url: str) -> Answer:
             requester, proved = dated_rating.standing.requester, dated_rating.standing.host_proved
             view = replace(view, requester=requester, host_proved=proved, objects=dated_rating.objects)
     body = form.render(view).encode()
-    return Answer(200, body, {"Content-Type": form.media_type, **_caching(body, view), **_freshness(view)})
+    return Answer(200, body, {"Content-Type": form.media_type, **_cache_headers(body, view), **_date_headers(view)})
 
 
-def _caching(body: bytes, view: PublicView) -> dict[str, str]:
+def _cache_headers(body: bytes, view: PublicView) -> dict[str, str]:
     private = view.visibility == "private"
     return {
         "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"',
@@ -47,7 +47,7 @@ def _caching(body: bytes, view: PublicView) -> dict[str, str]:
     }
 
 
-def _freshness(view: PublicView) -> dict[str, str]:
+def _date_headers(view: PublicView) -> dict[str, str]:
     facts = view.known_facts
     headers = {
         "X-Assay-Rated-At": facts.get("rated_at"),

@@ -51,15 +51,15 @@ def _deciding_reader(rating: RatingDocument) -> CaseReader:
     part = next((part for part in rating.components if reason and (part.name or "") == reason.component), None)
     effect = None if part is None else deciding_effect(part, part.letter)
     deciding: Deciding | None = None if part is None or effect is None else (part.name or "", effect.step)
-    return _reader_of(rating, deciding)
+    return _case_reader(rating, deciding)
 
 
 def text_reader(rating: StoredRating) -> CaseReader:
     """Return the reader of the texts of a rating's cases."""
-    return _reader_of(rating.rating, None)
+    return _case_reader(rating.rating, None)
 
 
-def _reader_of(rating: RatingDocument, deciding: Deciding | None) -> CaseReader:
+def _case_reader(rating: RatingDocument, deciding: Deciding | None) -> CaseReader:
     try:
         return report_of(rating.json).cases(rating, deciding)
     except AssayError:  # such as an attribute that the catalog no longer has

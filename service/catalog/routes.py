@@ -38,7 +38,7 @@ router = APIRouter(prefix="/v1", tags=["catalog"], route_class=StrictRoute)
 @router.get("/methods")
 async def list_methods() -> MethodList:
     """List the methods that measure bias."""
-    return MethodList(items=[_summary(kind) for kind in every_method()])
+    return MethodList(items=[_method_summary(kind) for kind in every_method()])
 
 
 @router.get("/methods/{name}")
@@ -53,11 +53,11 @@ def get_method(name: str) -> MethodView:
         raise Problem("not-found", f"no method is called {name[:80]!r}; known: {known_names}")
     example = parse_method({"method": name, "attribute": "gender"})
     return MethodView(
-        **_summary(kind).model_dump(),
+        **_method_summary(kind).model_dump(),
         description=inspect.getdoc(kind) or "",
         schema=described(method_schema(name), kind),
-        attributes=list(_attributes(name)),
-        languages=_languages(name),
+        attributes=list(_accepted_attributes(name)),
+        languages=_accepted_languages(name),
         example=dump_method(example),
         expected_probes=example.expected_probes(),
     )
@@ -106,21 +106,21 @@ def _protocols(validator: TargetValidator) -> ProtocolList:
     )
 
 
-def _summary(kind: type[AnyMethod]) -> MethodSummary:
+def _method_summary(kind: type[AnyMethod]) -> MethodSummary:
     name = method_name(kind)
     return MethodSummary(name=name, summary=kind.summary, kinds=sorted(kind.kinds), href=f"/v1/methods/{name}")
 
 
 @cache
-def _attributes(method: str) -> Sequence[str]:
+def _accepted_attributes(method: str) -> Sequence[str]:
     """Return the attributes of the catalog that a method accepts without words from the caller."""
-    return tuple(name for name in attributes() if _accepted(method=method, attribute=name))
+    return tuple(name for name in attributes() if _is_accepted(method=method, attribute=name))
 
 
 @cache
-def _languages(method: str) -> dict[str, str] | None:
+def _accepted_languages(method: str) -> dict[str, str] | None:
     """Return the languages that a method accepts, common languages first; ``None`` if it accepts none."""
-    attribute_name = next(iter(_attributes(method)), "")
+    attribute_name = next(iter(_accepted_attributes(method)), "")
     if "languages" not in method_schema(method)["properties"]:
         return None
     language_names = languages()
@@ -128,11 +128,11 @@ def _languages(method: str) -> dict[str, str] | None:
     return {
         code: language_names[code]
         for code in codes
-        if _accepted(method=method, attribute=attribute_name, languages=[code])
+        if _is_accepted(method=method, attribute=attribute_name, languages=[code])
     }
 
 
-def _accepted(**experiment: object) -> bool:
+def _is_accepted(**experiment: object) -> bool:
     try:
         parse_method(experiment)
     except SpecificationError:

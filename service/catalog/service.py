@@ -26,15 +26,15 @@ def described(schema: JsonObject, documented: object) -> JsonObject:
     documented : object
         Class of the method, whose docstring describes the fields.
     """
-    parts = {name: _described(part, str(part.get("description", ""))) for name, part in schema.get("$defs", {}).items()}
-    schema_with_texts = _described(schema, inspect.getdoc(documented) or "")
+    parts = {name: _add_texts(part, str(part.get("description", ""))) for name, part in schema.get("$defs", {}).items()}
+    schema_with_texts = _add_texts(schema, inspect.getdoc(documented) or "")
     return {**schema_with_texts, "$defs": parts} if parts else schema_with_texts
 
 
-def _described(schema: dict[str, Any], text: str) -> dict[str, Any]:
+def _add_texts(schema: dict[str, Any], text: str) -> dict[str, Any]:
     texts = descriptions_in(text)
     fields = {
-        name: {"x-group": _group(name), **field, "title": title_of(name)}
+        name: {"x-group": _group_of_field(name), **field, "title": title_of(name)}
         | ({"description": texts[name]} if name in texts else {})
         for name, field in schema.get("properties", {}).items()
     }
@@ -55,5 +55,5 @@ def descriptions_in(text: str) -> dict[str, str]:
     return texts
 
 
-def _group(name: str) -> str:
+def _group_of_field(name: str) -> str:
     return next((group for group, names in _TEXTS["groups"].items() if name in names), "material")

@@ -54,9 +54,9 @@ async def exported(service: Service, rating: StoredRating, tenant: str) -> Strea
 
     async def lines() -> AsyncIterator[bytes]:
         yield writer.opening(rating.shown, list(certificate.envelopes.values()), keys, unmasked)
-        yield await asyncio.to_thread(_lines, writer, first)
+        yield await asyncio.to_thread(_export_lines, writer, first)
         async for batch in evidence:
-            yield await asyncio.to_thread(_lines, writer, batch)
+            yield await asyncio.to_thread(_export_lines, writer, batch)
         yield await asyncio.to_thread(writer.closing, {key.id: key.sign})
 
     headers = {"Content-Disposition": f'attachment; filename="{rating.id}.export.jsonl"', "Cache-Control": "no-store"}
@@ -80,7 +80,7 @@ async def proved(service: Service, rating: StoredRating, seq: int) -> ProofView:
         for offset, candidate in enumerate(batch):
             if candidate.probe.unit == observation.probe.unit:
                 index = len(hashes) + offset
-        hashes += await asyncio.to_thread(_hashes, batch)
+        hashes += await asyncio.to_thread(_leaf_hashes, batch)
     if index < 0 or f"sha256:{tree_head(hashes).hex()}" != rating.rating.evidence_digest:
         raise Problem("evidence-out-of-order")
     certificate = await certificate_of(service, rating)
@@ -98,7 +98,7 @@ async def proved(service: Service, rating: StoredRating, seq: int) -> ProofView:
 
 async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator[list[Observation]]:
     """Yield a rating's observations in the order of the evidence tree, in batches; raise ``evidence-out-of-order``."""
-    unrolling = _unrolling(rating, await database.read(observations.count, rating.job_id))
+    unrolling = _unrolling_of(rating, await database.read(observations.count, rating.job_id))
     while batch := await asyncio.to_thread(unrolling.advance):
         for start in range(0, len(batch), ROWS_A_READ):
             probes = batch[start : start + ROWS_A_READ]
@@ -110,7 +110,7 @@ async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator
             yield in_order
 
 
-def _unrolling(rating: StoredRating, recorded: int) -> Unrolling:
+def _unrolling_of(rating: StoredRating, recorded: int) -> Unrolling:
     unmasked = rating.seen_by(rating.tenant).rating
     seed = unmasked.seed
     try:
@@ -122,11 +122,11 @@ def _unrolling(rating: StoredRating, recorded: int) -> Unrolling:
     return Unrolling(method, seed, recorded)
 
 
-def _lines(writer: ExportWriter, batch: Sequence[Observation]) -> bytes:
+def _export_lines(writer: ExportWriter, batch: Sequence[Observation]) -> bytes:
     return b"".join(writer.observation(observation.as_json()) for observation in batch)
 
 
-def _hashes(batch: Sequence[Observation]) -> list[bytes]:
+def _leaf_hashes(batch: Sequence[Observation]) -> list[bytes]:
     return [leaf_hash(canonical_json(observation.as_json())) for observation in batch]
 
 
@@ -148,7 +148,7 @@ async def certificate_of(service: Service, rating: StoredRating) -> Certificate:
 
 async def signing_key(service: Service) -> SigningKey:
     """Return the current signing key."""
-    with _opening_the_key():
+    with _translate_lost_key():
         stored = await service.database.read(signing.find, service.vault)
         return await service.database.write(signing.current, service.vault) if stored is None else stored
 
@@ -159,7 +159,7 @@ async def published_keys(service: Service) -> list[PublicKey]:
 
 
 @contextmanager
-def _opening_the_key() -> Iterator[None]:
+def _translate_lost_key() -> Iterator[None]:
     """Raise ``signing-key-lost`` if the signing key cannot be decrypted."""
     try:
         yield

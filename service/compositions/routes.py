@@ -73,16 +73,16 @@ async def remove_composition(composition_id: str, service: ServiceDependency, ca
 @router.get("/{composition_id}/report.html", response_class=Response, responses=returns(ETAG, "text/html"))
 async def get_composition_report_html(request: Request, row: FoundComposition) -> Response:
     """Download a composition as an HTML report, with links to the reports of its ratings."""
-    return _report(request, row, "html")
+    return _report_response(request, row, "html")
 
 
 @router.get("/{composition_id}/report.md", response_class=Response, responses=returns(ETAG, "text/markdown"))
 async def get_composition_report_markdown(request: Request, row: FoundComposition) -> Response:
     """Download a composition as a Markdown report."""
-    return _report(request, row, "markdown")
+    return _report_response(request, row, "markdown")
 
 
-def _report(request: Request, row: StoredComposition, form: PageFormat) -> Response:
+def _report_response(request: Request, row: StoredComposition, form: PageFormat) -> Response:
     tag = entity_tag(f"{row.id}-{assay.__version__}")
     headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     return not_modified(request, headers) or page_report(form, "composition", shown(row, is_owner=False), headers)

@@ -34,7 +34,7 @@ class ComposedLink(RequestModel):
     """Id of your target; its newest readable rating for the attribute (and method) is used."""
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
+    def _check_one_is_named(self) -> Self:
         if (self.rating is None) == (self.target is None):
             raise SpecificationError("a link names either a rating or a target", "rating")
         return self

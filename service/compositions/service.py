@@ -61,25 +61,25 @@ async def compose(service: Service, tenant: str, request: CompositionRequest) ->
         ``bad-specification``, pointing at the invalid link. A missing rating and a rating that the caller must
         not read give the same problem.
     """
-    chosen, now = await service.database.read(_choose, tenant, request)
+    chosen, now = await service.database.read(_choose_ratings, tenant, request)
     _check_visibility(request, chosen)
     links = [link.rating.rating for link in chosen]
     try:
         check_chain(links)
     except Incompatible as broken:
         raise _refusal(str(broken), "chain", broken.place, code=broken.code) from None
-    recorded = await _recorded(service, chosen)
+    recorded = await _read_observations(service, chosen)
     document = await asyncio.to_thread(
         composition_document, links, generator(SEED), table=request.table, observations=recorded
     )
-    document["notes"] += _notes(chosen, now)
-    document["chain"] = [_link(number, link, now) for number, link in enumerate(chosen, start=1)]
+    document["notes"] += _notes_on_links(chosen, now)
+    document["chain"] = [_describe_link(number, link, now) for number, link in enumerate(chosen, start=1)]
     document["verification"] = await verification(service, tenant, [(link.rating, link.target) for link in chosen])
     return NewComposition(tenant, request.visibility, request.model_dump(), document)
 
 
 # ---------------------------------------------------------------------------- ratings of the links
-def _choose(c: Connection, tenant: str, request: CompositionRequest) -> tuple[list[ChosenRating], int]:
+def _choose_ratings(c: Connection, tenant: str, request: CompositionRequest) -> tuple[list[ChosenRating], int]:
     """Read the ratings of all links, in four queries."""
     rated = compositions.readable(c, [link.rating for link in request.chain if link.rating is not None], tenant)
     saved = targets.named(c, tenant, [link.target for link in request.chain if link.target is not None])
@@ -94,7 +94,7 @@ def _choose(c: Connection, tenant: str, request: CompositionRequest) -> tuple[li
         attribute=attribute,
         method=request.method,
     )
-    chosen = [_chosen(index, link, rated, saved, newest) for index, link in enumerate(request.chain)]
+    chosen = [_chosen_rating(index, link, rated, saved, newest) for index, link in enumerate(request.chain)]
     for index, link in enumerate(chosen):
         if request.attribute is not None and link.rating.attribute != request.attribute:
             reason = f"link {index + 1} was rated for {link.rating.attribute}, not for {request.attribute}"
@@ -102,7 +102,7 @@ def _choose(c: Connection, tenant: str, request: CompositionRequest) -> tuple[li
     return chosen, read_clock(c)
 
 
-def _chosen(
+def _chosen_rating(
     index: int,
     link: ComposedLink,
     rated: Mapping[str, StoredRating],
@@ -141,7 +141,7 @@ def _refusal(detail: str, *path: str | int, code: str = SpecificationError.code)
 
 
 # ---------------------------------------------------------------------------- recorded replies
-async def _recorded(service: Service, chosen: Sequence[ChosenRating]) -> list[list[Observation]]:
+async def _read_observations(service: Service, chosen: Sequence[ChosenRating]) -> list[list[Observation]]:
     """Read the replies of the ratings if a prediction can use them sentence by sentence; otherwise none."""
     links = [link.rating.rating for link in chosen]
     calls = sum(link.calls or 0 for link in links)
@@ -159,7 +159,7 @@ async def _recorded(service: Service, chosen: Sequence[ChosenRating]) -> list[li
 
 
 # ---------------------------------------------------------------------------- views
-def _link(number: int, link: ChosenRating, now: int) -> JsonObject:
+def _describe_link(number: int, link: ChosenRating, now: int) -> JsonObject:
     rating = link.rating
     target_fields = ("name", "kind", "protocol", "url", "digest")
     return {
@@ -182,7 +182,7 @@ def _link(number: int, link: ChosenRating, now: int) -> JsonObject:
     }
 
 
-def _notes(chosen: Sequence[ChosenRating], now: int) -> list[dict[str, str]]:
+def _notes_on_links(chosen: Sequence[ChosenRating], now: int) -> list[dict[str, str]]:
     notes = [
         note("link-expired", link=number) for number, link in enumerate(chosen, 1) if link.rating.expires_at <= now
     ]
@@ -218,7 +218,7 @@ async def verification(service: Service, tenant: str, parts: Parts) -> JsonObjec
     for index, (rating, target) in enumerate(parts):
         last = index == len(parts) - 1
         saved_target = target or (saved.get(rating.target_id or "") if rating.tenant == tenant else None)
-        path = [] if last else [HOME, _middle(parts, index), HOME]
+        path = [] if last else [HOME, _middle_language(parts, index), HOME]
         links += _links(rating, saved_target, path, is_owner=rating.tenant == tenant)
     name = " * ".join(str(rating.target["name"]) for rating, _ in parts)
     described = {
@@ -227,8 +227,8 @@ async def verification(service: Service, tenant: str, parts: Parts) -> JsonObjec
         "protocol": CHAIN,
         "settings": {"links": links},
     }
-    body = {"target": described, "experiment": _experiment(parts)}
-    reason = await _why_not(service, tenant, body)
+    body = {"target": described, "experiment": _common_experiment(parts)}
+    reason = await _unusable_reason(service, tenant, body)
     return {"method": "POST", "href": HREF, "ready": reason is None, "why": reason, "body": body}
 
 
@@ -242,7 +242,7 @@ def _links(
     protocol = saved_target.protocol if saved_target is not None else rating.target["protocol"]
     settings = saved_target.settings if saved_target is not None else rating.target.get("settings") or {}
     if protocol == CHAIN:
-        inner = [_inner(link, is_owner=is_owner) for link in settings["links"]]
+        inner = [_link_of_chain(link, is_owner=is_owner) for link in settings["links"]]
         return [*inner[:-1], _with_path(inner[-1], path)]
     if saved_target is not None:
         return [_with_path({"id": saved_target.id}, path)]
@@ -257,7 +257,7 @@ def _links(
     return [_with_path(described, path)]
 
 
-def _inner(link: Json, *, is_owner: bool) -> JsonObject:
+def _link_of_chain(link: Json, *, is_owner: bool) -> JsonObject:
     """Return a link of a rated chain: by id if it names a target of the caller, otherwise described."""
     path = list(link.get("path") or ())
     if link.get("id") and is_owner:
@@ -270,7 +270,7 @@ def _with_path(link: Json, path: Sequence[str]) -> JsonObject:
     return {**link, "path": list(path)} if path else dict(link)
 
 
-def _middle(parts: Parts, index: int) -> str:
+def _middle_language(parts: Parts, index: int) -> str:
     """Return the middle language of a translator before the last link: the language with which it was rated.
 
     If the last service is a translator and all services were rated with the same languages, return ``*``, the language
@@ -285,7 +285,7 @@ def _middle(parts: Parts, index: int) -> str:
     return str(language or next(iter(by_part[index]), "es"))
 
 
-def _experiment(parts: Parts) -> JsonObject:
+def _common_experiment(parts: Parts) -> JsonObject:
     """Return the experiment: the first service's, in the last service's languages, if all have the same method."""
     first, last = parts[0][0], parts[-1][0]
     experiment = dict(last.rating.experiment or {"method": last.method, "attribute": last.attribute})
@@ -295,7 +295,7 @@ def _experiment(parts: Parts) -> JsonObject:
     return {name: value for name, value in experiment.items() if value is not None}
 
 
-async def _why_not(service: Service, tenant: str, body: Json) -> str | None:
+async def _unusable_reason(service: Service, tenant: str, body: Json) -> str | None:
     target = {"base_url": "", "limits": {}, **body["target"], "secret": None}
     if len(target["settings"]["links"]) > MAX_LINKS:
         return f"the chain has {len(target['settings']['links'])} services; at most {MAX_LINKS} can be called in one"

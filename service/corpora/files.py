@@ -26,7 +26,7 @@ COLUMNS = (
 
 def corpus_csv(database: AsyncDatabase, corpus: StoredCorpus) -> StreamingResponse:
     """Stream a corpus as CSV (RFC 4180). Cells that a spreadsheet would run as a formula begin with ``'``."""
-    return csv_file(corpus.id, COLUMNS, pages(database, items.page, corpus.id), _cells)
+    return csv_file(corpus.id, COLUMNS, pages(database, items.page, corpus.id), _csv_cells)
 
 
 def corpus_jsonl(database: AsyncDatabase, corpus: StoredCorpus) -> StreamingResponse:
@@ -34,7 +34,7 @@ def corpus_jsonl(database: AsyncDatabase, corpus: StoredCorpus) -> StreamingResp
     return jsonl_file(corpus.id, pages(database, items.page, corpus.id), lambda row: ItemView.of(row).model_dump())
 
 
-def _cells(row: StoredItem) -> list[Any]:
+def _csv_cells(row: StoredItem) -> list[Any]:
     how, author = row.provenance, row.provenance.get("author") or {}
     former = how.get("edited_from") or [{}]
     content = (row.text, row.group_term, row.attribute_term, row.counterpart, row.image, row.term, row.source)

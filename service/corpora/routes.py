@@ -110,7 +110,7 @@ async def list_corpora(
     return lists.response(query, "corpora", page, items)
 
 
-def _find_own(c: Connection, corpus_id: str, tenant: str) -> StoredCorpus | None:
+def _find_own_corpus(c: Connection, corpus_id: str, tenant: str) -> StoredCorpus | None:
     row = corpora.find(c, corpus_id, tenant)
     return None if row is None or row.tenant != tenant else row
 
@@ -118,14 +118,14 @@ def _find_own(c: Connection, corpus_id: str, tenant: str) -> StoredCorpus | None
 FoundCorpus = Annotated[StoredCorpus, in_path("corpus", corpora.find, Reader)]
 """The caller's own corpus, or a shared one."""
 
-OwnCorpus = Annotated[StoredCorpus, in_path("corpus of yours", _find_own, Writer, "corpus_id")]
+OwnCorpus = Annotated[StoredCorpus, in_path("corpus of yours", _find_own_corpus, Writer, "corpus_id")]
 
 
 @router.get("/{corpus_id}", response_model=CorpusView, responses=TAGGED)
 async def get_corpus(row: FoundCorpus, service: ServiceDependency, caller: Reader) -> Response:
     """Read a corpus, with the words of its specification."""
     headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
-    return await _shown(service, row, caller.tenant, headers)
+    return await _corpus_response(service, row, caller.tenant, headers)
 
 
 @router.patch("/{corpus_id}", response_model=CorpusView, responses=TAGGED | fails(409, 412))
@@ -138,7 +138,7 @@ async def change_corpus(
     changed = await service.database.write(corpora.change, row.id, caller.tenant, body.changes(), version)
     if changed is None:
         raise Problem("precondition-failed") if if_match is not None else not_found("corpus of yours", row.id)
-    return await _shown(service, changed, caller.tenant, {"ETag": entity_tag(changed.id, changed.version)})
+    return await _corpus_response(service, changed, caller.tenant, {"ETag": entity_tag(changed.id, changed.version)})
 
 
 @router.delete("/{corpus_id}", status_code=204, response_description="Removed.")
@@ -280,7 +280,7 @@ async def keep_items(service: Service, repeat: Any, row: StoredCorpus, tenant: s
     return await answer_once(service, repeat, work)
 
 
-async def _shown(service: Service, row: StoredCorpus, tenant: str, headers: dict[str, str]) -> Response:
+async def _corpus_response(service: Service, row: StoredCorpus, tenant: str, headers: dict[str, str]) -> Response:
     sizes = await service.database.read(corpora.sizes, [row.id])
     return json_response(CorpusView.of(row, sizes[row.id], tenant), headers=headers)
 
@@ -300,8 +300,8 @@ _TABLE: JsonObject = {
 @router.get("/{corpus_id}/coverage", response_model=CoverageView)
 async def get_corpus_coverage(row: FoundCorpus, service: ServiceDependency) -> Response:
     """Count the items of a corpus by term and by source. Terms of its specification without items count 0."""
-    counted = await service.database.read(corpus_items.counts, row.id)
-    return json_response(CoverageView.of(counted, None if row.rules is None else row.rules.words))
+    counts = await service.database.read(corpus_items.counts, row.id)
+    return json_response(CoverageView.of(counts, None if row.rules is None else row.rules.words))
 
 
 @router.patch("/{corpus_id}/items", response_model=ChangedItemsView, responses=TAGGED | fails(409, 412))
@@ -337,6 +337,6 @@ async def import_corpus_items(
     with located():
         if row.kind != "sentences":
             raise SpecificationError(f"{row.id} holds {row.kind}; send pictures to …/images, one by one")
-        sent: list[SentenceItem] = await asyncio.to_thread(sentences_of_csv, io.BytesIO(content))
-    sentences = await asyncio.to_thread(checked_sentences, row, sent)
+        items: list[SentenceItem] = await asyncio.to_thread(sentences_of_csv, io.BytesIO(content))
+    sentences = await asyncio.to_thread(checked_sentences, row, items)
     return await keep_items(service, repeat, row, caller.tenant, corpus_items.add, sentences)

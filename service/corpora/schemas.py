@@ -135,7 +135,7 @@ class ItemChange(RequestModel):
     """Term for the thing that the picture shows."""
 
     @model_validator(mode="after")
-    def _change_something(self) -> Self:
+    def _check_changes(self) -> Self:
         if not self.model_dump(exclude_none=True, exclude={"id", "etag"}):
             raise SpecificationError("the request changes nothing; send the new text or a term")
         return self
@@ -316,7 +316,7 @@ class ItemsChange(RequestModel):
     """Items to remove; those that the corpus does not have are ignored."""
 
     @model_validator(mode="after")
-    def _change_something(self) -> Self:
+    def _check_changes(self) -> Self:
         if not self.edit and not self.remove:
             raise SpecificationError("the request changes nothing; name items to edit or to remove")
         return self

@@ -76,14 +76,14 @@ async def new_corpus(service: Service, tenant: str, body: CorpusRequest) -> NewC
     if body.specification is not None:
         specification = await specification_named(service, tenant, body.specification)
         rules = Rules(specification.name, specification.version, specification.digest, specification.words)
-        attribute = _agreed("attribute", attribute, str(specification.words["attribute"]), specification.name)
-        language = _agreed("language", language, specification.language, specification.name)
+        attribute = _specified_value("attribute", attribute, str(specification.words["attribute"]), specification.name)
+        language = _specified_value("language", language, specification.language, specification.name)
     if attribute is None:
         raise SpecificationError("name the attribute, such as gender, or a specification", "attribute")
     if body.items_of is not None:
         await _readable_sentences(service, tenant, body)
-    plain = {name: getattr(body, name) for name in ("name", "kind", "licence", "citation", "description", "visibility")}
-    return NewCorpus(tenant=tenant, attribute=attribute, language=language or "en", rules=rules, **plain)
+    facts = {name: getattr(body, name) for name in ("name", "kind", "licence", "citation", "description", "visibility")}
+    return NewCorpus(tenant=tenant, attribute=attribute, language=language or "en", rules=rules, **facts)
 
 
 async def _readable_sentences(service: Service, tenant: str, body: CorpusRequest) -> None:
@@ -95,7 +95,7 @@ async def _readable_sentences(service: Service, tenant: str, body: CorpusRequest
         raise SpecificationError("only sentences can be copied; send pictures as files", "items_of")
 
 
-def _agreed(field: str, requested: str | None, specified: str, name: str) -> str:
+def _specified_value(field: str, requested: str | None, specified: str, name: str) -> str:
     if requested not in {None, specified}:
         raise SpecificationError(f"the {field} is {requested!r}, but {specified!r} in {name}; leave it out", field)
     return specified
@@ -109,7 +109,7 @@ def checked_sentences(corpus: StoredCorpus, sent: Sequence[SentenceItem | Pictur
     errors: list[Json] = []
     for index, item in enumerate(sent):
         try:
-            new.append(_sentence(words, item))
+            new.append(_new_sentence(words, item))
         except SpecificationError as error:
             where = pointer_to("items", index, *([error.field] if error.field else []))
             errors.append({"pointer": where, "detail": str(error), "code": error.code})
@@ -119,7 +119,7 @@ def checked_sentences(corpus: StoredCorpus, sent: Sequence[SentenceItem | Pictur
     return new
 
 
-def _sentence(words: StereotypeWords | None, sent: SentenceItem | PictureItem) -> NewItem:
+def _new_sentence(words: StereotypeWords | None, sent: SentenceItem | PictureItem) -> NewItem:
     if isinstance(sent, PictureItem):
         raise SpecificationError("this corpus holds sentences; create one of kind images for pictures", "image_b64")
     item = NewItem(sent.text, sent.group_term, sent.attribute_term, source=sent.source, provenance=_note_of(sent.note))
@@ -131,7 +131,7 @@ def with_terms(words: StereotypeWords, item: NewItem) -> NewItem:
     sentence = Sentence(item.text or "", item.group_term or "", item.attribute_term or "", item.source)
     checked = as_item(sentence, words, item.provenance)
     if isinstance(checked, str):
-        raise SpecificationError(_why_refused(checked, words), "text")
+        raise SpecificationError(_refusal_message(checked, words), "text")
     return checked
 
 
@@ -147,7 +147,7 @@ REFUSALS: Mapping[str, str] = {
 """Explanations of the reasons for which a sentence is refused."""
 
 
-def _why_refused(reason: str, words: StereotypeWords) -> str:
+def _refusal_message(reason: str, words: StereotypeWords) -> str:
     words_by_name = {
         "groups": [term for pair in words.pairs for term in pair],
         "telling": list(words.telling),
@@ -165,7 +165,7 @@ async def read_pictures(sent: Sequence[SentenceItem | PictureItem]) -> list[NewP
         with located("items", index):
             if isinstance(item, SentenceItem):
                 raise SpecificationError("this corpus holds pictures; create one of kind sentences for these", "text")
-            pictures.append(await read_picture(_bytes_of(item.image_b64), item.term, item.note, field="image_b64"))
+            pictures.append(await read_picture(_decode_base64(item.image_b64), item.term, item.note, field="image_b64"))
     return pictures
 
 
@@ -179,7 +179,7 @@ async def read_picture(content: bytes, term: str, note: str | None, *, field: st
     return NewPicture(NewItem(image=facts.digest, term=term, provenance=_note_of(note)), content, facts)
 
 
-def _bytes_of(encoded: str) -> bytes:
+def _decode_base64(encoded: str) -> bytes:
     try:
         return base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
@@ -315,11 +315,11 @@ async def find_corpus(service: Service, tenant: str, reference: NamedCorpus, met
 
 async def check_images(service: Service, tenant: str, digests: Sequence[str], field: str) -> None:
     """Refuse images that this tenant cannot read; the error names their index in the method's `field`."""
-    gone = await service.database.read(images.missing, digests, tenant) if digests else ()
-    if gone:
-        index = digests.index(gone[0])
+    missing = await service.database.read(images.missing, digests, tenant) if digests else ()
+    if missing:
+        index = digests.index(missing[0])
         raise SpecificationError(
-            f"{len(gone)} of {len(digests)} images are missing, or you cannot read them; the first is {gone[0]}. "
+            f"{len(missing)} of {len(digests)} images are missing, or you cannot read them; the first is {missing[0]}. "
             "Put them into a corpus of kind images (POST /v1/corpora)",
             f"{field}.{index}.image",
         )

@@ -34,7 +34,7 @@ async def writing_order(service: Service, caller: Caller, corpus: StoredCorpus, 
         if corpus.kind != "sentences":
             raise SpecificationError(f"{corpus.id} holds {corpus.kind}, not sentences")
         check_deadline(service, body.deadline_s)
-        words, reference = await _wanted(service, caller.tenant, corpus, body)
+        words, reference = await _requested_words(service, caller.tenant, corpus, body)
         limit = MOST_ITEMS // len(words.roles)
         if body.per_term > limit:
             raise OutOfBounds(
@@ -66,7 +66,7 @@ async def writing_order(service: Service, caller: Caller, corpus: StoredCorpus, 
     return Order(new)
 
 
-async def _wanted(
+async def _requested_words(
     service: Service, tenant: str, corpus: StoredCorpus, body: WritingRequest
 ) -> tuple[StereotypeWords, str | None]:
     """Return the words that the sentences must contain, and the name of their specification."""

@@ -89,18 +89,18 @@ async def identify(request: Request, *, cached: bool = False) -> Caller:
     """
     caller: Caller | None = request.scope.get("assay.caller")
     if caller is None:
-        caller = request.scope["assay.caller"] = await _identify(request, cached=cached)
+        caller = request.scope["assay.caller"] = await _identify_caller(request, cached=cached)
     return caller
 
 
-async def _identify(request: Request, *, cached: bool) -> Caller:
-    service, sent = parts_of(request), request.headers.get("authorization")
-    if sent is None:
+async def _identify_caller(request: Request, *, cached: bool) -> Caller:
+    service, header = parts_of(request), request.headers.get("authorization")
+    if header is None:
         return UNKNOWN_CALLER if service.settings.keys_required else DEFAULT_CALLER
     credentials = await _bearer(request)
-    plain = "" if credentials is None else credentials.credentials
-    read = partial(verified, service, plain)
-    key = await (service.recent_keys.get(sha256(plain.encode()).digest(), read) if cached else read())
+    secret = "" if credentials is None else credentials.credentials
+    read = partial(verified, service, secret)
+    key = await (service.recent_keys.get(sha256(secret.encode()).digest(), read) if cached else read())
     return Caller(key.tenant, frozenset(key.scopes), key.id)
 
 

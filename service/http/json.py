@@ -67,10 +67,10 @@ def read_json(body: bytes) -> Any:
     try:
         value = json.loads(
             body.decode("utf-8"),
-            object_pairs_hook=_object,
+            object_pairs_hook=_parse_object,
             parse_constant=lambda word: _refuse("", f"{word} is not a JSON number; leave the field out or send null"),
-            parse_int=_integer,
-            parse_float=_real,
+            parse_int=_parse_integer,
+            parse_float=_parse_real,
         )
     except RecursionError:
         _refuse("", f"nested deeper than {MAX_DEPTH} levels")
@@ -78,29 +78,29 @@ def read_json(body: bytes) -> Any:
         raise Problem("malformed-body", f"the body is not UTF-8 text (byte {error.start})") from None
     except json.JSONDecodeError as error:
         raise Problem("malformed-body", f"{error.msg} (line {error.lineno}, column {error.colno})") from None
-    for path, depth, text, is_keys in _walk(value):
+    for path, depth, text, is_keys in _walk_strings(value):
         if depth > MAX_DEPTH:
-            _refuse(_pointer(path), f"nested deeper than {MAX_DEPTH} levels")
+            _refuse(_pointer_of_path(path), f"nested deeper than {MAX_DEPTH} levels")
         if "\x00" in text:
-            _refuse(_pointer(path), "holds the character NUL, which cannot be stored")
+            _refuse(_pointer_of_path(path), "holds the character NUL, which cannot be stored")
         if not text.isascii() and _SURROGATE.search(text):
-            _refuse(_pointer(path), "holds half of a surrogate pair, which is not a character")
-        if not text.isprintable() and (is_keys or not _is_prose(path)) and (wrong := invisible_in(text)):
-            _refuse(_pointer(path), f"a name holds the invisible character {wrong}; leave it out")
+            _refuse(_pointer_of_path(path), "holds half of a surrogate pair, which is not a character")
+        if not text.isprintable() and (is_keys or not _is_prose(path)) and (invisible := invisible_in(text)):
+            _refuse(_pointer_of_path(path), f"a name holds the invisible character {invisible}; leave it out")
     return value
 
 
 def check_name(name: str) -> str:
     """Return a name from a query; raise a `SpecificationError` if it holds an invisible character."""
-    if wrong := invisible_in(name):
-        raise SpecificationError(f"a name holds the invisible character {wrong}; leave it out")
+    if invisible := invisible_in(name):
+        raise SpecificationError(f"a name holds the invisible character {invisible}; leave it out")
     return name
 
 
 def write_json(value: BaseModel | Json) -> bytes:
     """Serialise as JSON in ASCII, because a target's reply may hold lone surrogates, which UTF-8 cannot encode."""
-    plain = methodcaller("model_dump", by_alias=True)
-    return json.dumps(value, separators=(",", ":"), allow_nan=False, default=plain).encode("ascii")
+    dump = methodcaller("model_dump", by_alias=True)
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, default=dump).encode("ascii")
 
 
 def json_response(value: BaseModel | Json, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -171,7 +171,7 @@ def _is_prose(path: _Path) -> bool:
     return False
 
 
-def _walk(value: object) -> Iterator[tuple[_Path, int, str, bool]]:
+def _walk_strings(value: object) -> Iterator[tuple[_Path, int, str, bool]]:
     """Yield each string, and for each object or array its joined keys, with path and depth; without recursion.
 
     The last value tells whether the text consists of keys.
@@ -189,7 +189,7 @@ def _walk(value: object) -> Iterator[tuple[_Path, int, str, bool]]:
             stack.extend(((path, index), depth + 1, inner) for index, inner in enumerate(element))
 
 
-def _pointer(path: _Path) -> str:
+def _pointer_of_path(path: _Path) -> str:
     parts: list[str | int] = []
     while path is not None:
         path, part = path
@@ -197,7 +197,7 @@ def _pointer(path: _Path) -> str:
     return pointer_to(*reversed(parts))
 
 
-def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
+def _parse_object(pairs: list[tuple[str, Any]]) -> JsonObject:
     if len(pairs) > MAX_KEYS:
         _refuse("", f"an object has {len(pairs):,} keys; at most {MAX_KEYS:,} are allowed")
     result: JsonObject = {}
@@ -208,13 +208,13 @@ def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
     return result
 
 
-def _integer(digits: str) -> int:
+def _parse_integer(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
         _refuse("", f"a number has {len(digits)} digits; at most {MAX_DIGITS} are allowed")
     return int(digits)
 
 
-def _real(digits: str) -> float | int:
+def _parse_real(digits: str) -> float | int:
     """Parse a number with a point or exponent; JSON has one kind of number, so 7.0 is the integer 7."""
     if len(digits) > 2 * MAX_DIGITS or not math.isfinite(number := float(digits)):
         _refuse("", "a number is too long or too large to be represented")

@@ -48,19 +48,19 @@ class Meter:
             "Rate limits that were counted in this process because their storage was unreachable.",
             registry=self.registry,
         )
-        self.count_status = self._outcomes(
+        self.count_status = self._outcome_counter(
             "assay_status_cache_total",
             "Job statuses: look-ups, by hit or miss of the cache, and reads of the database.",
         )
-        self.count_embed = self._outcomes(
+        self.count_embed = self._outcome_counter(
             "assay_embeds_total",
             "Look-ups of badges and other embeds (hit, miss), and reads of the database for them (read).",
         )
 
-    def _outcomes(self, name: str, text: str) -> Callable[[str], None]:
+    def _outcome_counter(self, name: str, text: str) -> Callable[[str], None]:
         """Return the function that counts a look-up in a cache (``hit`` or ``miss``), or a ``read`` of the database."""
-        counted = Counter(name, text, ("outcome",), registry=self.registry)
-        return lambda outcome: counted.labels(outcome).inc()
+        counter = Counter(name, text, ("outcome",), registry=self.registry)
+        return lambda outcome: counter.labels(outcome).inc()
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one answered request; `route` is the template of its path."""

@@ -74,13 +74,13 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         scope = {**scope, "assay.request_id": _request_id(scope)}
-        answer = _Answer(scope, send)
+        answer = _ResponseState(scope, send)
         if answer.is_head:
             scope["method"] = "GET"
         began = time.perf_counter()
         try:
             with bound_contextvars(request=scope["assay.request_id"]):
-                await self._answer(scope, receive, answer)
+                await self._respond(scope, receive, answer)
         except ClientDisconnect:
             log.info("caller disconnected", request=scope["assay.request_id"])
         except Exception as error:
@@ -92,11 +92,11 @@ class RequestMiddleware:
         route = getattr(scope.get("route"), "path_format", "unmatched")
         self._meter.count_request(answer.method, route, answer.status, time.perf_counter() - began)
 
-    async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+    async def _respond(self, scope: Scope, receive: Receive, answer: _ResponseState) -> None:
         if self._hosts is not None and (refused := foreign_origin(scope, self._hosts)) is not None:
             await respond(Request(scope), refused)(scope, receive, answer.send)
             return
-        limit = self._limit(scope["method"], scope["path"])
+        limit = self._body_limit(scope["method"], scope["path"])
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
             response: Response = respond(Request(scope), too_large(limit))
@@ -104,13 +104,13 @@ class RequestMiddleware:
             detail = f"the query has {size:,} bytes; at most {MAX_QUERY_BYTES:,} are allowed"
             response = respond(Request(scope), Problem("invalid-request", detail))
         elif scope["method"] == "OPTIONS":
-            response = _options(scope)
+            response = _options_response(scope)
         else:
             await self._app(scope, _limit_body(receive, limit), answer.send)
             return
         await response(scope, receive, answer.send)
 
-    def _limit(self, method: str, path: str) -> int:
+    def _body_limit(self, method: str, path: str) -> int:
         """Return the maximum size of a body in bytes; it is largest for uploads, which are streamed to disk."""
         if method == "POST" and path == UPLOADS:
             return self._max_upload_bytes
@@ -124,7 +124,7 @@ class RequestMiddleware:
         return self._max_body_bytes
 
 
-class _Answer:
+class _ResponseState:
     """State of the response while it is sent."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
@@ -162,20 +162,20 @@ def too_large(limit: int) -> Problem:
 
 
 def _limit_body(receive: Receive, limit: int) -> Receive:
-    taken = 0
+    received_bytes = 0
 
-    async def bounded() -> Message:
-        nonlocal taken
+    async def receive_bounded() -> Message:
+        nonlocal received_bytes
         message = await receive()
-        taken += len(message.get("body", b""))
-        if taken > limit:
+        received_bytes += len(message.get("body", b""))
+        if received_bytes > limit:
             raise too_large(limit)
         return message
 
-    return bounded
+    return receive_bounded
 
 
-def _options(scope: Scope) -> Response:
+def _options_response(scope: Scope) -> Response:
     allow = allowed_methods(scope["app"], scope["path"])
     if not allow:
         return respond(Request(scope), Problem("not-found", f"nothing is served at {scope['path'][:200]}"))
@@ -196,19 +196,19 @@ def foreign_origin(scope: Scope, hosts: frozenset[str]) -> Problem | None:
     """
     headers = Headers(scope=scope)
     host, origin, site = headers.get("host"), headers.get("origin"), headers.get("sec-fetch-site", "none")
-    if host is not None and not _is_own(_hostname(f"//{host}"), hosts):
+    if host is not None and not _is_own_host(_hostname(f"//{host}"), hosts):
         return Problem(
             "foreign-origin", f"the host {host[:200]!r} does not belong to this machine; set ASSAY_PUBLIC_URL to use it"
         )
     if scope["method"] in SAFE:
         return None
-    if site not in {"none", "same-origin"} or (origin is not None and not _is_same(origin, host, hosts)):
+    if site not in {"none", "same-origin"} or (origin is not None and not _is_same_origin(origin, host, hosts)):
         source = f"a page of {origin[:200]!r}" if origin else f"a page of another site ({site[:20]})"
         return Problem("foreign-origin", f"{source} sent this request; it needs a key and ASSAY_AUTH=keys")
     return None
 
 
-def _is_own(name: str | None, hosts: frozenset[str]) -> bool:
+def _is_own_host(name: str | None, hosts: frozenset[str]) -> bool:
     if name in hosts:
         return True
     try:
@@ -217,7 +217,7 @@ def _is_own(name: str | None, hosts: frozenset[str]) -> bool:
         return False
 
 
-def _is_same(origin: str, host: str | None, hosts: frozenset[str]) -> bool:
+def _is_same_origin(origin: str, host: str | None, hosts: frozenset[str]) -> bool:
     """Return whether an origin is the host of the request, or a name of the service that a proxy passes on."""
     name = _hostname(origin)
     return origin.partition("://")[2] == host or (name in hosts and name != "localhost")

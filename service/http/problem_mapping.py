@@ -58,10 +58,10 @@ async def on_http_error(request: Request, error: Exception) -> Response:
         return respond(request, error)
     if error.status_code < 400:
         return Response(status_code=error.status_code, headers=error.headers)
-    return respond(request, _from_number(request, error))
+    return respond(request, _problem_for_status(request, error))
 
 
-def _from_number(request: Request, error: HTTPException) -> Problem:
+def _problem_for_status(request: Request, error: HTTPException) -> Problem:
     path = request.scope.get("path", "")
     match error.status_code:
         case 404:
@@ -86,7 +86,7 @@ async def on_invalid_request(request: Request, error: Exception) -> JSONResponse
     """Handle a request that does not fit the schema; name every invalid field."""
     assert isinstance(error, RequestValidationError)  # noqa: S101  the handler is registered for this class
     invalid = error.errors()
-    named_errors = _independent(invalid[:MAX_ERRORS])
+    named_errors = _independent_errors(invalid[:MAX_ERRORS])
     causes = [field.get("ctx", {}).get("error") for field in named_errors]
     places = [
         _place(field, error.body) | {"detail": plain_message(field, _known_fields(request, field["loc"], error.body))}
@@ -101,7 +101,7 @@ async def on_invalid_request(request: Request, error: Exception) -> JSONResponse
     return respond(request, Problem("bad-specification" if well_formed else "invalid-request", detail, errors=places))
 
 
-def _independent(errors: Sequence[Any]) -> list[Any]:
+def _independent_errors(errors: Sequence[Any]) -> list[Any]:
     """Leave out "too short" errors of lists that are too short only because an item was refused."""
     places = [tuple(error["loc"]) for error in errors]
 
@@ -124,18 +124,18 @@ async def on_known_error(request: Request, error: Exception) -> JSONResponse:
     return respond(request, problem_of(error))
 
 
-def _unreadable(error: Unreadable) -> Problem:
+def _unreadable_upload(error: Unreadable) -> Problem:
     fields_of_error = {"line": error.line, "column": error.column, "detail": str(error)}
     entry = {name: value for name, value in fields_of_error.items() if value is not None}
     return Problem("unreadable-upload", str(error), errors=[entry])
 
 
-def _other_rating(error: NotComparable | NotTheSameQuestion) -> Problem:
+def _incomparable_rating(error: NotComparable | NotTheSameQuestion) -> Problem:
     entry = {"parameter": "with", "detail": str(error), "code": error.code}
     return Problem("bad-specification", str(error), errors=[entry])
 
 
-def _in_field(code: str, kind: str, name: str, error: Exception, **more: Any) -> Problem:
+def _problem_in_field(code: str, kind: str, name: str, error: Exception, **more: Any) -> Problem:
     return Problem(code, str(error), errors=[{kind: name, "detail": str(error)}], **more)
 
 
@@ -179,26 +179,26 @@ def _place(error: JsonObject, body: object) -> dict[str, str]:
     missing = str(error["type"]).startswith("missing")
     if error["type"].startswith("union_tag"):
         inner = [str(error["ctx"]["discriminator"]).strip("'")]
-    return {"pointer": pointer_to(*_in_the_body(parts, body, missing=missing), *inner)}
+    return {"pointer": pointer_to(*_existing_path(parts, body, missing=missing), *inner)}
 
 
-def _in_the_body(parts: Sequence[str | int], body: Any, *, missing: bool) -> list[str | int]:
+def _existing_path(parts: Sequence[str | int], body: Any, *, missing: bool) -> list[str | int]:
     """Return the parts of a path that exist in the body, and its last part if that field is missing."""
     parts_in_body: list[str | int] = []
     for index, part in enumerate(parts):
         if isinstance(body, list):
             # pydantic also reports missing items of a pair, whose index does not exist in the body
-            there = isinstance(part, int) and 0 <= part < len(body)
+            exists = isinstance(part, int) and 0 <= part < len(body)
         else:
-            there = isinstance(body, dict) and part in body
-        if there:
+            exists = isinstance(body, dict) and part in body
+        if exists:
             body = body[part]
-        if there or (missing and index == len(parts) - 1):
+        if exists or (missing and index == len(parts) - 1):
             parts_in_body.append(part)
     return parts_in_body
 
 
-def _plain(error: Any) -> Problem:
+def _plain_problem(error: Any) -> Problem:
     return Problem(error.code, str(error))
 
 
@@ -213,25 +213,25 @@ PROBLEM_OF: Mapping[type[Exception], Callable[[Any], Problem]] = {
     errors.SecretLost: lambda _: Problem("secret_lost"),
     errors.SecretMoved: lambda _: Problem("secret_lost"),
     errors.SigningUnavailable: lambda error: Problem(error.code, headers={"Retry-After": str(error.retry_after_s)}),
-    Unreadable: _unreadable,
+    Unreadable: _unreadable_upload,
     NotInstalled: lambda error: Problem("not-installed", str(error), extra=error.extra),
-    NotComparable: _other_rating,
-    NotTheSameQuestion: _other_rating,
+    NotComparable: _incomparable_rating,
+    NotTheSameQuestion: _incomparable_rating,
     errors.UploadInUse: lambda error: Problem("upload-in-use", str(error), job=error.job_id),
     errors.QuotaExceeded: lambda error: Problem(
         error.code, str(error), used=error.used, quota=error.quota, by_kind=error.by_kind
     ),
-    errors.NameTaken: lambda error: _in_field("name-taken", "pointer", "/name", error),
-    errors.BeyondTheLog: lambda error: _in_field(error.code, "parameter", error.name, error),
+    errors.NameTaken: lambda error: _problem_in_field("name-taken", "pointer", "/name", error),
+    errors.BeyondTheLog: lambda error: _problem_in_field(error.code, "parameter", error.name, error),
     errors.RatingsRefused: lambda error: Problem(error.code, str(error), host=error.host, said_by=error.who),
     errors.NotTheOwner: lambda error: Problem("not-the-owner", str(error), host=error.host),
-    errors.ItemTaken: lambda error: _in_field(error.code, "pointer", "/text", error, item=error.item_id),
+    errors.ItemTaken: lambda error: _problem_in_field(error.code, "pointer", "/text", error, item=error.item_id),
     **dict.fromkeys(
         (
             *(errors.NotAnExtension, errors.UploadsFull, errors.TooManyWebhooks),
             *(errors.PublishedForGood, errors.HoldsPeople, errors.AlreadyWithdrawn, errors.CorpusFull),
         ),
-        _plain,
+        _plain_problem,
     ),
 }
 """The problem document of every exception that `assay` and `store` raise for a caller."""

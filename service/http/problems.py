@@ -113,11 +113,11 @@ def base_url(request: Request) -> str:
         return public.rstrip("/")
     scope, host = request.scope, request.headers.get("host")
     server = scope.get("server")  # some servers pass a list instead of a tuple
-    return _reached_at(scope["scheme"], host, None if server is None else tuple(server), scope.get("root_path", ""))
+    return _request_url(scope["scheme"], host, None if server is None else tuple(server), scope.get("root_path", ""))
 
 
 @lru_cache(256)
-def _reached_at(scheme: str, host: str | None, server: tuple[Any, ...] | None, root_path: str) -> str:
+def _request_url(scheme: str, host: str | None, server: tuple[Any, ...] | None, root_path: str) -> str:
     """Return the address that the request itself names, if it is a valid one."""
     headers = [] if host is None else [(b"host", host.encode("latin-1"))]
     scope = {"scheme": scheme, "headers": headers, "server": server, "path": f"{root_path}/"}

@@ -39,19 +39,19 @@ class OpenStreams:
     @contextmanager
     def held(self, tenant: str, key_id: str | None) -> Iterator[None]:
         """Count a stream while the block runs; raise ``too-many-streams`` above a limit."""
-        counted: dict[tuple[str, str | None], int] = {(tenant, None): self._most}
+        limits: dict[tuple[str, str | None], int] = {(tenant, None): self._most}
         if key_id is not None:
-            counted[tenant, key_id] = max(1, self._most // 2)
-        for holder, limit in counted.items():
+            limits[tenant, key_id] = max(1, self._most // 2)
+        for holder, limit in limits.items():
             if self._open[holder] >= limit:
                 whose = "your tenant has" if holder[1] is None else "this key has"
                 detail = f"{whose} {limit} event streams and long waits open, the maximum"
                 raise Problem("too-many-streams", detail, headers={"Retry-After": str(RETRY_AFTER_S)})
-        self._open.update(counted.keys())
+        self._open.update(limits.keys())
         try:
             yield
         finally:
-            self._open.subtract(counted.keys())
+            self._open.subtract(limits.keys())
             self._open += Counter()  # removes the entries without open streams
 
 
@@ -179,16 +179,16 @@ class RateLimiter:
         self._shared = None
         if redis_url is not None:
             self._connections = _connections(redis_url)
-            self._shared = SlidingWindowCounterRateLimiter(_redis(redis_url, self._connections))
+            self._shared = SlidingWindowCounterRateLimiter(_redis_storage(redis_url, self._connections))
         self._rest_until, self._meter = 0.0, meter
 
     async def take(self, tenant: str, count: int = 1, work: str = JOBS) -> Allowance:
         """Take `count` requests from the tenant's limit, or take nothing if fewer are left."""
-        return await self._ask(work, tenant, count)
+        return await self._request_allowance(work, tenant, count)
 
     async def left(self, tenant: str) -> Allowance:
         """Return the remainder of the tenant's limit of new jobs without counting a request."""
-        return await self._ask(JOBS, tenant, 0)
+        return await self._request_allowance(JOBS, tenant, 0)
 
     async def admit(self, method: str, path: str, tenant: str) -> None:
         """Count a request that changes something (not a new job); raise ``rate-limited`` if its limit is used up."""
@@ -201,7 +201,7 @@ class RateLimiter:
         if self._connections is not None:
             await self._connections.aclose()
 
-    async def _ask(self, work: str, tenant: str, count: int) -> Allowance:
+    async def _request_allowance(self, work: str, tenant: str, count: int) -> Allowance:
         if self._shared is not None and time.monotonic() >= self._rest_until:
             try:
                 return await self._count(self._shared, work, tenant, count)
@@ -213,10 +213,10 @@ class RateLimiter:
 
     async def _count(self, limiter: SlidingWindowCounterRateLimiter, work: str, tenant: str, count: int) -> Allowance:
         item = self._items[work]
-        taken = count > 0 and await limiter.hit(item, work, tenant, cost=count)
+        accepted = count > 0 and await limiter.hit(item, work, tenant, cost=count)
         window = await limiter.get_window_stats(item, work, tenant)
         remaining, reset_s = max(0, window.remaining), max(0, round(window.reset_time - time.time()))
-        allowed = taken if count else remaining > 0
+        allowed = accepted if count else remaining > 0
         return Allowance(work, allowed, item.amount, item.get_expiry(), remaining, reset_s)
 
 
@@ -229,7 +229,7 @@ def _connections(url: str) -> ConnectionPool:
     return ConnectionPool.from_url(url, socket_timeout=STORAGE_PATIENCE_S, socket_connect_timeout=STORAGE_PATIENCE_S)
 
 
-def _redis(url: str, connections: ConnectionPool) -> RedisStorage:
+def _redis_storage(url: str, connections: ConnectionPool) -> RedisStorage:
     from limits.aio.storage import RedisStorage
 
     # `limits` documents this argument, but its type hints lack it

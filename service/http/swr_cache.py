@@ -64,7 +64,7 @@ class SwrCache(Generic[K, V]):
         entry = self._entries.get(key)
         if entry is not None and entry.last is not None and (age_s := self._clock() - entry.read_at) <= self._stale_s:
             if age_s > self._keep_s:
-                self._reading(key, entry, read)
+                self._start_reading(key, entry, read)
             self._entries.move_to_end(key)
             self._count("hit")
             return entry.last
@@ -77,13 +77,13 @@ class SwrCache(Generic[K, V]):
             if len(self._entries) > self._most:
                 self._entries.popitem(last=False)
         # if the first caller is cancelled, the others still get the value
-        return await asyncio.shield(self._reading(key, entry, read))
+        return await asyncio.shield(self._start_reading(key, entry, read))
 
     def clear(self) -> None:
         """Remove every value, including values that are being read."""
         self._entries.clear()
 
-    def _reading(self, key: K, entry: _Entry[V], read: Callable[[], Awaitable[V]]) -> asyncio.Future[V]:
+    def _start_reading(self, key: K, entry: _Entry[V], read: Callable[[], Awaitable[V]]) -> asyncio.Future[V]:
         if entry.reading is None:
             began = self._clock()
             self._count("read")

@@ -39,12 +39,12 @@ class Dispatcher:
         """Queue a notification and return at once."""
         if self._thread is None:
             # a daemon thread, so that a stalled broker cannot keep the process from ending
-            self._thread = threading.Thread(target=self._ring_all, name="doorbell", daemon=True)
+            self._thread = threading.Thread(target=self._ring_waiting, name="doorbell", daemon=True)
             self._thread.start()
         try:
             self._waiting.put_nowait(job_id)
         except queue.Full:
-            self._failed(job_id, "the queue is full")
+            self._note_failure(job_id, "the queue is full")
 
     def close(self) -> None:
         """Stop the thread after the queued notifications, but after one second at the latest."""
@@ -53,13 +53,13 @@ class Dispatcher:
                 self._waiting.put_nowait(None)
                 self._thread.join(timeout=1)
 
-    def _ring_all(self) -> None:
+    def _ring_waiting(self) -> None:
         while (job_id := self._waiting.get()) is not None:
             try:
                 self._doorbell(job_id)
             except Exception as error:  # noqa: BLE001  any exception of the broker's client
-                self._failed(job_id, type(error).__name__)
+                self._note_failure(job_id, type(error).__name__)
 
-    def _failed(self, job_id: str, reason: str) -> None:
+    def _note_failure(self, job_id: str, reason: str) -> None:
         self._meter.doorbell_failures.inc()
         log.warning("doorbell not rung", job=job_id, why=reason)

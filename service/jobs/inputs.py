@@ -44,13 +44,13 @@ async def without_rows(service: Service, tenant: str, method: AnyMethod, target:
             method = await asyncio.to_thread(method.with_references, Found(corpus, words))
     if target["protocol"] == UPLOADED and target["kind"] == Kind.CLASSIFIER:
         with located("target"):
-            return await _with_trials(service, tenant, method, target)
+            return await _add_trials(service, tenant, method, target)
     if names.decisions is not None:
         with located("target"):
             upload = await find_upload(service, tenant, target["settings"]["upload"], "table", field="settings.upload")
         with located("experiment"):
-            counted = await decisions_of(service, upload, names.decisions)
-            return await asyncio.to_thread(method.with_references, Found(decisions=counted))
+            table = await decisions_of(service, upload, names.decisions)
+            return await asyncio.to_thread(method.with_references, Found(decisions=table))
     return method
 
 
@@ -103,16 +103,16 @@ def chosen_rows(rows: Sequence[Json], named_rows: NamedRows, rng: np.random.Gene
     columns = tuple(rows[0]) if rows else ()
     if named_rows.column not in columns:
         raise UnknownName("column of the upload", named_rows.column, columns, "column")
-    fitting = [row for row in rows if row[named_rows.column] in named_rows.values]
-    if not fitting:
+    matching = [row for row in rows if row[named_rows.column] in named_rows.values]
+    if not matching:
         column_values = sorted({str(row[named_rows.column]) for row in rows})[:20]
         raise UnknownName(
             f"value of {named_rows.column}", ", ".join(map(str, named_rows.values)), column_values, "values"
         )
-    return tuple(fitting[index] for index in np.sort(rng.permutation(len(fitting))[: named_rows.max_rows]))
+    return tuple(matching[index] for index in np.sort(rng.permutation(len(matching))[: named_rows.max_rows]))
 
 
-async def _with_trials(service: Service, tenant: str, method: AnyMethod, target: Json) -> AnyMethod:
+async def _add_trials(service: Service, tenant: str, method: AnyMethod, target: Json) -> AnyMethod:
     if not method.takes_trials:
         able = " or ".join(method_name(method_class) for method_class in every_method() if method_class.takes_trials)
         raise SpecificationError(f"uploaded answers are for {able}; {method.method} asks its own questions", "kind")
@@ -142,12 +142,12 @@ def read_held_back(path: Path | None) -> HeldBack:
         held_back = TypeAdapter(HeldBack).validate_python(tomllib.loads(content.decode()))
         check_held_back(held_back)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        wrong = f"it cannot be read as TOML: {error}"
+        reason = f"it cannot be read as TOML: {error}"
     except ValidationError as invalid:
         first = invalid.errors(include_url=False)[0]
-        wrong = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
     except SpecificationError as error:
-        wrong = f"{error.field}: {error}" if error.field else str(error)
+        reason = f"{error.field}: {error}" if error.field else str(error)
     else:
         return held_back
-    raise SpecificationError(f"ASSAY_HELD_BACK names {path}: {wrong}")
+    raise SpecificationError(f"ASSAY_HELD_BACK names {path}: {reason}")

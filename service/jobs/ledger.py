@@ -45,7 +45,7 @@ RUNS_IN_A_SPREADSHEET = ("=", "+", "-", "@", "\t", "\r")
 
 def ledger_csv(database: AsyncDatabase, job_id: str) -> StreamingResponse:
     """Stream the ledger as CSV (RFC 4180)."""
-    return csv_file(f"{job_id}-observations", COLUMNS, pages(database, observations.page, job_id), _cells)
+    return csv_file(f"{job_id}-observations", COLUMNS, pages(database, observations.page, job_id), _csv_cells)
 
 
 async def ledger_parquet(database: AsyncDatabase, job_id: str) -> StreamingResponse:
@@ -60,7 +60,7 @@ async def ledger_parquet(database: AsyncDatabase, job_id: str) -> StreamingRespo
 
     async def pieces() -> AsyncIterator[bytes]:
         async for page in pages(database, observations.page, job_id):
-            yield await asyncio.to_thread(writer.rows, [_texts(row) for row in page])
+            yield await asyncio.to_thread(writer.rows, [_texts_of_row(row) for row in page])
         yield await asyncio.to_thread(writer.end)
 
     return _download(pieces(), "application/vnd.apache.parquet", f"{job_id}-observations.parquet")
@@ -68,7 +68,7 @@ async def ledger_parquet(database: AsyncDatabase, job_id: str) -> StreamingRespo
 
 def ledger_jsonl(database: AsyncDatabase, job_id: str) -> StreamingResponse:
     """Stream the ledger as JSON lines, exactly as recorded."""
-    return jsonl_file(f"{job_id}-observations", pages(database, observations.page, job_id), _record)
+    return jsonl_file(f"{job_id}-observations", pages(database, observations.page, job_id), _json_record)
 
 
 async def pages(
@@ -108,17 +108,17 @@ def _json_lines(records: Iterable[Json]) -> str:
     return "".join(json.dumps(record, allow_nan=False) + "\n" for record in records)
 
 
-def _record(row: StoredObservation) -> JsonObject:
+def _json_record(row: StoredObservation) -> JsonObject:
     metadata = {"attempts": row.attempts, "elapsed_ms": row.elapsed_ms, "recorded_at": instant(row.recorded_at)}
     return {"seq": row.seq, **row.observation.as_json(), **metadata}
 
 
-def _cells(row: StoredObservation) -> list[Any]:
-    return [inert(cell) if column in TEXTS else cell for column, cell in enumerate(_texts(row))]
+def _csv_cells(row: StoredObservation) -> list[Any]:
+    return [inert(cell) if column in TEXTS else cell for column, cell in enumerate(_texts_of_row(row))]
 
 
-def _texts(row: StoredObservation) -> list[Any]:
-    record = _record(row)
+def _texts_of_row(row: StoredObservation) -> list[Any]:
+    record = _json_record(row)
     ask, failure = dict(record["ask"]), record["failure"]
     value = record["value"]
     text = value if isinstance(value, str) or value is None else json.dumps(value)
@@ -169,7 +169,7 @@ class ParquetWriter:
         self._schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in columns.items()])
         self._batch = pa.RecordBatch.from_arrays
         self._array = pa.array
-        self._sink = _Sink()
+        self._sink = _MemoryFile()
         self._writer = parquet.ParquetWriter(self._sink, self._schema)
 
     def rows(self, rows: Sequence[Sequence[Any]]) -> bytes:
@@ -185,7 +185,7 @@ class ParquetWriter:
         return self._sink.taken()
 
 
-class _Sink(io.RawIOBase):
+class _MemoryFile(io.RawIOBase):
     """File in memory; `taken` removes the bytes that it returns, but the position counts all written bytes."""
 
     def __init__(self) -> None:

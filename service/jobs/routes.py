@@ -86,7 +86,7 @@ class Placement:
     async def answer(self, order: Order, *, status_if_succeeded: int = 200) -> Response:
         """Place an order and answer 202; with `wait`, answer after the job's end, or after `wait` seconds."""
         service, caller, wait = self.service, self.caller, self.wait
-        queue = await _queue(service)
+        queue = await _queue_state(service)
 
         def show(job: Job, rating: Stamp | StoredRating | None, before: int | None) -> Answer:
             return _answer(base_url(self.request), service, 202, job, _start_of(service, job, before, queue), rating)
@@ -156,7 +156,7 @@ async def list_jobs(
 
     With `fields=full`, only lists with more than 100 entries are left out; `left_out` has their sizes.
     """
-    page, stamps = await service.database.read(_page, caller.tenant, query, query.before("jobs"))
+    page, stamps = await service.database.read(_read_page, caller.tenant, query, query.before("jobs"))
     now_s, base = service.clock(), base_url(lists.request)
     max_entries = MAX_LISTED if query.fields == "full" else MAX_SUMMARISED
     views = [
@@ -267,23 +267,23 @@ async def download_observations_jsonl(job: FoundJob, service: ServiceDependency)
 def _answer_after_wait(c: Connection, job: Job, show: Any, repeat: Repeatable) -> Answer:
     """Build the answer again after the wait, and store it for repetitions of the request."""
     now = jobs.find(c, job.id, job.tenant) or job
-    answer: Answer = show(now, _rating_of(c, now), queued_before(c, now))
+    answer: Answer = show(now, _read_stamp(c, now), queued_before(c, now))
     store_answer(c, repeat, answer)
     return answer
 
 
 async def _read_status(service: Service, tenant: str, job_id: str, base: str) -> Status:
-    job, before, rating = existing(await service.database.read(_read, job_id, tenant), "job", job_id)
-    start = None if before is None else _start_of(service, job, before, await _queue(service))
+    job, before, rating = existing(await service.database.read(_read_job, job_id, tenant), "job", job_id)
+    start = None if before is None else _start_of(service, job, before, await _queue_state(service))
     return Status(_answer(base, service, 200, job, start, rating), job.finished)
 
 
-def _read(c: Connection, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | None] | None:
+def _read_job(c: Connection, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | None] | None:
     job = jobs.find(c, job_id, tenant)
-    return None if job is None else (job, queued_before(c, job), _rating_of(c, job))
+    return None if job is None else (job, queued_before(c, job), _read_stamp(c, job))
 
 
-async def _queue(service: Service) -> QueueState:
+async def _queue_state(service: Service) -> QueueState:
     """Return the state of the queue, read about once a second for all requests."""
     return await service.queue_state.get("queue", partial(service.database.read, fair_order.state))
 
@@ -296,7 +296,7 @@ def _start_of(service: Service, job: Job, before: int | None, queue: QueueState)
     return JobStart(position, None if free_in_s is None else max(free_in_s, ceil(due_in_s)))
 
 
-def _page(
+def _read_page(
     c: Connection, tenant: str, query: JobQuery, before: tuple[int, str] | None
 ) -> tuple[Page[Job], dict[str, Stamp]]:
     page = Page.of(jobs.page(c, tenant, **query.filters(), before=before, limit=query.limit + 1), query.limit)
@@ -304,7 +304,7 @@ def _page(
     return page, {job.id: stamps[job.rating_id] for job in page.rows if job.rating_id in stamps}
 
 
-def _rating_of(c: Connection, job: Job) -> Stamp | None:
+def _read_stamp(c: Connection, job: Job) -> Stamp | None:
     return None if job.rating_id is None else ratings.stamps(c, [job.rating_id]).get(job.rating_id)
 
 
@@ -352,11 +352,11 @@ class ProgressView(ResponseModel):
 @router.get("/{job_id}/progress", response_model=ProgressView)
 async def get_job_progress(job_id: str, service: ServiceDependency, caller: Reader) -> Response:
     """Read how many questions of each language were asked, and the newest exchanges. May be 2 seconds old."""
-    read = partial(service.database.read, _progress, job_id, caller.tenant)
+    read = partial(service.database.read, _read_progress, job_id, caller.tenant)
     return json_response(existing(await service.progress.get((caller.tenant, job_id), read), "job", job_id))
 
 
-def _progress(c: Connection, job_id: str, tenant: str) -> ProgressView | None:
+def _read_progress(c: Connection, job_id: str, tenant: str) -> ProgressView | None:
     job = jobs.find(c, job_id, tenant)
     if job is None:
         return None

@@ -41,7 +41,7 @@ class UnnamedExperiment:
     fields: dict[str, Any]
 
 
-def _named_or_not(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+def _allow_unnamed_method(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
     return UnnamedExperiment(value) if isinstance(value, dict) and "method" not in value else validate(value)
 
 
@@ -50,7 +50,7 @@ class RatingRequest(RequestModel):
 
     target: AnyTarget
     """The service to rate: described in full, or the id of a saved target."""
-    experiment: Annotated[AnyMethod, WrapValidator(_named_or_not)]
+    experiment: Annotated[AnyMethod, WrapValidator(_allow_unnamed_method)]
     """The method and its fields (see `/v1/methods`). Without `method`: the usual method for the target's kind."""
     author: AnyTarget | None = None
     """A second service that writes the sentences or draws the images of the experiment; only for experiments that need

@@ -93,10 +93,10 @@ async def place(
         allowance = await permit(service, caller, target_url)
     arguments = (order, repeat, show, max_active, waits)
     try:
-        answer, placed = await service.database.write(_place, *arguments, permitted=allowance is not None)
+        answer, placed = await service.database.write(_place_order, *arguments, permitted=allowance is not None)
     except RateNotTaken:  # the rating or job that would have answered this request expired or ended in the meantime
         allowance = await permit(service, caller, target_url)
-        answer, placed = await service.database.write(_place, *arguments, permitted=True)
+        answer, placed = await service.database.write(_place_order, *arguments, permitted=True)
     job, is_new = placed or (None, False)
     if job is not None and is_new:
         service.dispatcher.ring(job.id)
@@ -145,15 +145,15 @@ def _is_new(c: Connection, order: Order, repeat: Repeatable, max_active: int) ->
     """Return whether an order needs a new job; only an estimate, because it reads without a transaction."""
     if is_known(c, repeat):
         return False
-    return _existing(c, order, max_active)[:2] == (None, None)
+    return _find_existing(c, order, max_active)[:2] == (None, None)
 
 
-def _place(
+def _place_order(
     c: Connection, order: Order, repeat: Repeatable, show: Show, max_active: int, waits: bool, *, permitted: bool
 ) -> tuple[Answer, tuple[Job, bool] | None]:
     def work(c: Connection) -> tuple[Answer, tuple[Job, bool]]:
         jobs.serialise(c, order.new.request_digest)
-        rating, job, before = _existing(c, order, max_active)
+        rating, job, before = _find_existing(c, order, max_active)
         is_new = rating is None and job is None
         if is_new and not permitted:
             raise RateNotTaken
@@ -169,7 +169,7 @@ def _place(
     return once(c, repeat, work, lambda placed: not waits or placed[0].finished)
 
 
-def _existing(c: Connection, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
+def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
     """Return the rating that answers an order, or the unfinished job to join, and the tenant's queued jobs before it.
 
     If neither exists and the tenant has the maximum number of unfinished jobs, raise ``too-many-jobs``; if a host of
@@ -207,7 +207,7 @@ async def rating_order(
         If the method cannot rate that kind of target, or the deadline is longer than is allowed here.
     """
     kind = Kind(target.descriptor["kind"])
-    request.experiment = method = _named(request.experiment, kind)
+    request.experiment = method = _with_method(request.experiment, kind)
     check_deadline(service, request.deadline_s)
     with located("target"):
         check_kind(method, kind)
@@ -264,7 +264,7 @@ def check_deadline(service: Service, deadline_s: int) -> None:
         raise OutOfBounds(f"deadline_s is {deadline_s}; this service allows at most {longest_s}", "deadline_s")
 
 
-def _named(experiment: AnyMethod | UnnamedExperiment, kind: Kind) -> AnyMethod:
+def _with_method(experiment: AnyMethod | UnnamedExperiment, kind: Kind) -> AnyMethod:
     """Return the experiment, with the usual method of the target's kind if the request names no method."""
     if not isinstance(experiment, UnnamedExperiment):
         return experiment

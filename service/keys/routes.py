@@ -28,7 +28,7 @@ router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=StrictRoute)
 )
 async def create_key(body: KeyRequest, service: ServiceDependency, caller: Admin) -> Response:
     """Create a key. It is shown in this answer and never again."""
-    key, plain = await service.database.write(_create, caller.tenant, body)
+    key, plain = await service.database.write(_create_key, caller.tenant, body)
     view = NewKeyView.from_row(key, key=plain)
     headers = {"Location": f"{router.prefix}/{key.id}", "Cache-Control": "no-store"}
     return json_response(view, status=201, headers=headers)
@@ -49,7 +49,7 @@ async def revoke_key(key_id: str, service: ServiceDependency, caller: Admin) -> 
     return Response(status_code=204)
 
 
-def _create(c: Connection, tenant: str, body: KeyRequest) -> tuple[ApiKey, str]:
+def _create_key(c: Connection, tenant: str, body: KeyRequest) -> tuple[ApiKey, str]:
     """Create a key; its expiry is computed from the database's clock, which also checks it."""
     expires_at = None if body.expires_in_s is None else read_clock(c) + body.expires_in_s * 1000
     return keys.create(c, tenant, body.scopes, body.name, expires_at)

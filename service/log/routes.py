@@ -52,7 +52,7 @@ CACHED_FOREVER = "public, max-age=31536000, immutable"
 async def get_log_head(service: ServiceDependency) -> Response:
     """Read the size of the log and its signed root hash."""
     key, origin = await signing_key(service), witnessing.log_name(service.settings.public_url)
-    tree_head, cosigned = await service.database.read(_head, origin)
+    tree_head, cosigned = await service.database.read(_read_head, origin)
     headers = _note_headers(tree_head, key, cosigned)
     head = HeadView(
         origin=origin,
@@ -60,7 +60,7 @@ async def get_log_head(service: ServiceDependency) -> Response:
         root=tree_head.root,
         key_id=key.id,
         verifier_key=str(VerifierKey(origin, ED25519, key.public_key)),
-        checkpoint=await _note(origin, tree_head, key, cosigned),
+        checkpoint=await _cosigned_note(origin, tree_head, key, cosigned),
     )
     return json_response(head, headers=headers)
 
@@ -69,9 +69,9 @@ async def get_log_head(service: ServiceDependency) -> Response:
 async def get_checkpoint(service: ServiceDependency) -> Response:
     """Read the newest checkpoint that a witness cosigned, or else the current checkpoint, as a signed note."""
     key, origin = await signing_key(service), witnessing.log_name(service.settings.public_url)
-    tree_head, cosigned = await service.database.read(_cosigned_head, origin)
+    tree_head, cosigned = await service.database.read(_read_cosigned_head, origin)
     headers = _note_headers(tree_head, key, cosigned)
-    return Response(await _note(origin, tree_head, key, cosigned), 200, headers, "text/plain; charset=utf-8")
+    return Response(await _cosigned_note(origin, tree_head, key, cosigned), 200, headers, "text/plain; charset=utf-8")
 
 
 @router.get("/entries", response_model=EntryList)
@@ -97,17 +97,17 @@ async def prove_consistency(service: ServiceDependency, query: Annotated[Consist
     return json_response(ConsistencyView.of(proof), headers=headers)
 
 
-def _head(c: Connection, origin: str) -> tuple[TreeHead, list[str]]:
+def _read_head(c: Connection, origin: str) -> tuple[TreeHead, list[str]]:
     tree_head = log.head(c)
     return tree_head, witnessing.lines(c, origin, tree_head.size)
 
 
-def _cosigned_head(c: Connection, origin: str) -> tuple[TreeHead, list[str]]:
+def _read_cosigned_head(c: Connection, origin: str) -> tuple[TreeHead, list[str]]:
     size = witnessing.newest_size(c, origin)
-    return (log.head(c, size), witnessing.lines(c, origin, size)) if size else _head(c, origin)
+    return (log.head(c, size), witnessing.lines(c, origin, size)) if size else _read_head(c, origin)
 
 
-async def _note(origin: str, tree_head: TreeHead, key: SigningKey, cosigned: Sequence[str]) -> str:
+async def _cosigned_note(origin: str, tree_head: TreeHead, key: SigningKey, cosigned: Sequence[str]) -> str:
     note = await asyncio.to_thread(_signed_note, Checkpoint(origin, tree_head.size, tree_head.root), key)
     return note + "".join(f"{line}\n" for line in cosigned)
 
@@ -157,10 +157,10 @@ _CONFLICT: dict[int | str, JsonObject] = {
 async def get_witness(service: ServiceDependency) -> Response:
     """Read the name and key of this witness, and the logs that it witnesses."""
     key, heads = await signing_key(service), await service.database.read(witnessing.heads)
-    mine = VerifierKey(witnessing.witness_name(service.settings.public_url), COSIGNATURE, key.public_key)
+    own_key = VerifierKey(witnessing.witness_name(service.settings.public_url), COSIGNATURE, key.public_key)
     origins = dict.fromkeys(log_key.name for log_key in service.settings.witnessed_keys)
     logs = [{"origin": origin, "size": heads[origin].size if origin in heads else 0} for origin in origins]
-    return json_response(WitnessView(name=mine.name, verifier_key=str(mine), logs=logs))
+    return json_response(WitnessView(name=own_key.name, verifier_key=str(own_key), logs=logs))
 
 
 @witness.post(
@@ -190,8 +190,8 @@ async def add_checkpoint(request: Request, service: ServiceDependency) -> Respon
         return Response(f"{other.size}\n", 409, {"Content-Type": SIZE_TYPE})  # exactly this type, without a charset
     # signed after the head is stored: if signing fails, the log can repeat the request with this head as the old head
     key = await signing_key(service)
-    mine = VerifierKey(witnessing.witness_name(service.settings.public_url), COSIGNATURE, key.public_key)
-    line = await asyncio.to_thread(cosign, checkpoint.text(), mine, key.sign, time_s)
+    own_key = VerifierKey(witnessing.witness_name(service.settings.public_url), COSIGNATURE, key.public_key)
+    line = await asyncio.to_thread(cosign, checkpoint.text(), own_key, key.sign, time_s)
     return Response(line, media_type="text/plain; charset=utf-8", headers={"Cache-Control": "no-store"})
 
 

@@ -112,11 +112,11 @@ async def get_limits(service: ServiceDependency, caller: Reader) -> LimitsView:
     """Read your limits, and how much of them is left."""
     remaining = await service.rate_limiter.left(caller.tenant)
     active_limit = service.settings.max_active_jobs
-    used = await service.database.read(jobs.count_unfinished, caller.tenant)
+    unfinished = await service.database.read(jobs.count_unfinished, caller.tenant)
     stored = await service.database.read(quota.by_kind, caller.tenant)
     return LimitsView(
         new_jobs=RateView.from_row(remaining),
-        active_jobs=ActiveView(limit=active_limit, used=used),
+        active_jobs=ActiveView(limit=active_limit, used=unfinished),
         storage_bytes=StorageView(
             limit=service.settings.storage_quota_bytes, used=sum(stored.values()), by_kind=stored
         ),
@@ -202,7 +202,7 @@ async def get_api_catalog(request: Request) -> Response:
     """Read the API catalog, for programs that look for APIs. HEAD answers with the same `Link`."""
     base = base_url(request)
     item = {"href": f"{base}/v1", "title": "Assay: bias ratings of AI services"}
-    body = linkset([{"anchor": f"{base}{PATH}", "item": [item]}, _api(base)]).encode()
+    body = linkset([{"anchor": f"{base}{PATH}", "item": [item]}, _api_links(base)]).encode()
     headers = {
         "Content-Type": CATALOG_TYPE,
         "Link": f'<{base}{PATH}>; rel="api-catalog"; type="{MEDIA_TYPE}", <{base}/v1>; rel="item"',
@@ -212,7 +212,7 @@ async def get_api_catalog(request: Request) -> Response:
     return Response(body, headers=headers)
 
 
-def _api(base: str) -> dict[str, object]:
+def _api_links(base: str) -> dict[str, object]:
     """Return the links of the API, with the relations of RFC 8631."""
     return {
         "anchor": f"{base}/v1",

@@ -57,16 +57,16 @@ async def list_methodologies(service: ServiceDependency) -> Response:
 @router.get("/{version}.md", response_class=Response, responses=returns(ETAG, "text/markdown"))
 async def get_methodology_text(version: Version, service: ServiceDependency) -> Response:
     """Download the frozen document of a version, byte for byte: ratings made under it name its SHA-256 digest."""
-    methodology = _named(service, version)
-    headers = _headers(methodology)
+    methodology = _find_methodology(service, version)
+    headers = _cache_headers(methodology)
     return Response(methodology.text.encode("utf-8"), headers=headers, media_type="text/markdown; charset=utf-8")
 
 
 @router.get("/{version}", response_model=MethodologyView, responses=TAGGED)
 async def get_methodology(version: Version, service: ServiceDependency) -> Response:
     """Read a version: its document, its digest, its changes, and the methods that it rates."""
-    methodology = _named(service, version)
-    headers = _headers(methodology) | {"Content-Location": f"{router.prefix}/{methodology.version}"}
+    methodology = _find_methodology(service, version)
+    headers = _cache_headers(methodology) | {"Content-Location": f"{router.prefix}/{methodology.version}"}
     return json_response(MethodologyView.of(methodology), headers=headers)
 
 
@@ -101,13 +101,13 @@ async def rerate_rating(
     return await placing.answer(maintenance_order(service, caller, "rerate", concerns, target, RERATING_DEADLINE_S))
 
 
-def _named(service: Service, version: str) -> Methodology:
+def _find_methodology(service: Service, version: str) -> Methodology:
     try:
         return service.methodologies.named(version)
     except UnknownName as unknown:
         raise Problem("not-found", str(unknown)) from None
 
 
-def _headers(methodology: Methodology) -> dict[str, str]:
+def _cache_headers(methodology: Methodology) -> dict[str, str]:
     """Return the cache headers of a version: its text never changes, but its status does."""
     return {"ETag": f'"{methodology.version}-{methodology.digest[7:23]}-{methodology.status}"', "Cache-Control": CACHED}

@@ -73,18 +73,18 @@ class OverviewView(ResponseModel):
 @router.get("", response_model=OverviewView)
 async def get_overview(service: ServiceDependency, caller: Reader) -> Response:
     """Read the newest letter of each of your targets, what needs attention, the queue and the workers."""
-    newest, standing, sentences, failed, queue, services = await service.database.read(_read, caller.tenant)
+    newest, standing, sentences, failed, queue, services = await service.database.read(_read_overview, caller.tenant)
     view = OverviewView(
         targets=[RatingSummary.of(row, standing[row.id]) for row in newest],
         services=services,
-        attention=list(_attention(newest, sentences, failed, queue, service.clock() * 1000)),
+        attention=list(_attention_views(newest, sentences, failed, queue, service.clock() * 1000)),
         queue=QueueView(jobs=queue.mine, oldest_due_s=queue.oldest_due_s),
         workers=WorkersView(busy=queue.busy_workers),
     )
     return json_response(view, headers={"Cache-Control": "private, no-cache"})
 
 
-def _read(
+def _read_overview(
     c: Connection, tenant: str
 ) -> tuple[Sequence[Summary], Mapping[str, Standing], Mapping[str, str], Sequence[Job], Queue, dict[str, int]]:
     failed = jobs.page(c, tenant, status="failed", kind="rating", limit=MOST_FAILED)
@@ -93,7 +93,7 @@ def _read(
     return newest, standings(c, newest), sentences, failed, jobs.queue_of(c, tenant), count_by_kind(c, tenant)
 
 
-def _attention(
+def _attention_views(
     newest: Sequence[Summary], sentences: Mapping[str, str], failed: Sequence[Job], queue: Queue, now_ms: float
 ) -> Iterator[AttentionView]:
     """Yield the queue, jobs and ratings that need attention, the most urgent first."""
@@ -107,11 +107,11 @@ def _attention(
             yield AttentionView(code="job-failed", text=f"{name} was not rated: {reason}", href=f"/v1/jobs/{job.id}")
     for row in newest:
         subject = f"{row.target['name']} ({row.attribute}, {row.method.replace('-', ' ')})"
-        for code, text in _faults(row, sentences.get(row.id), now_ms):
+        for code, text in _faults_of_rating(row, sentences.get(row.id), now_ms):
             yield AttentionView(code=code, text=f"{subject}: {text}", href=f"/v1/ratings/{row.id}")
 
 
-def _faults(row: Summary, sentence: str | None, now_ms: float) -> Iterator[tuple[Code, str]]:
+def _faults_of_rating(row: Summary, sentence: str | None, now_ms: float) -> Iterator[tuple[Code, str]]:
     if row.letter is None:
         yield "not-measured", "nothing could be measured"
     elif not row.declared:

@@ -33,7 +33,7 @@ def model_of(kind: Any) -> type[ClosedModel]:
     """
     hints, schema_fields = get_type_hints(kind), dict[str, Any]()
     for field in fields(kind):
-        annotation = _annotation(hints[field.name], model_of)
+        annotation = _schema_type(hints[field.name], model_of)
         if field.metadata.get("always"):
             nullable = field.default is not None and not isinstance(field.default, bool)
             schema_fields[field.name] = (annotation | None if nullable else annotation, ...)
@@ -46,7 +46,7 @@ def model_of(kind: Any) -> type[ClosedModel]:
 def view_of(kind: type) -> type[ResponseModel]:
     """Return the schema of a dataclass that an answer holds with all its fields."""
     hints = get_type_hints(kind).items()
-    schema_fields: dict[str, Any] = {name: (_annotation(hint, view_of), ...) for name, hint in hints}
+    schema_fields: dict[str, Any] = {name: (_schema_type(hint, view_of), ...) for name, hint in hints}
     if "rated_at" in schema_fields:
         schema_fields["rated_at"] = (Instant | None, ...)
     view = create_model(f"{kind.__name__}View", __base__=ResponseModel, __doc__=kind.__doc__, **schema_fields)
@@ -54,17 +54,17 @@ def view_of(kind: type) -> type[ResponseModel]:
     return view
 
 
-def _annotation(hint: object, schema_of: Callable[[Any], type[BaseModel]]) -> Any:
+def _schema_type(hint: object, schema_of: Callable[[Any], type[BaseModel]]) -> Any:
     """Return the type of a field in a schema: tuples are lists, and dataclasses their schemas."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is UnionType:
         return reduce(
-            or_, (argument if argument is NoneType else _annotation(argument, schema_of) for argument in arguments)
+            or_, (argument if argument is NoneType else _schema_type(argument, schema_of) for argument in arguments)
         )
     if origin is tuple:
-        return list[_annotation(arguments[0], schema_of)] if arguments[-1] is ... else hint  # type: ignore[misc]
+        return list[_schema_type(arguments[0], schema_of)] if arguments[-1] is ... else hint  # type: ignore[misc]
     if origin is Mapping:
-        return dict[str, _annotation(arguments[1], schema_of)]  # type: ignore[misc]
+        return dict[str, _schema_type(arguments[1], schema_of)]  # type: ignore[misc]
     if hint is Letter:
         return LetterName
     return schema_of(hint) if is_dataclass(hint) else hint

@@ -141,7 +141,7 @@ async def latest_rating(
         )
     if len(matches) > 1:
         raise Problem("ambiguous-rating", candidates=[_candidate(rating) for rating in matches])
-    return await _shown(request, service, matches[0].seen_by(caller.tenant))
+    return await _rating_response(request, service, matches[0].seen_by(caller.tenant))
 
 
 FoundRating = Annotated[StoredRating, in_path("rating", ratings.find, PublicReader)]
@@ -161,7 +161,7 @@ async def get_rating(
 
     Of recorded decisions, you read the whole of your own rating, and others the form without small counts of people.
     """
-    return await _shown(request, service, rating.seen_by(caller.tenant))
+    return await _rating_response(request, service, rating.seen_by(caller.tenant))
 
 
 class ReportQuery(QueryModel):
@@ -184,10 +184,10 @@ async def get_report_html(
     """
     rating = rating.seen_by(caller.tenant)
     if query.summary:
-        return await _report(request, service, rating, "summary")
+        return await _report_response(request, service, rating, "summary")
     digests = thumbnails_wanted(rating.document)
     small = await service.database.read(images.thumbnails, digests, caller.tenant) if digests else None
-    return await _report(request, service, rating, "html", small)
+    return await _report_response(request, service, rating, "html", small)
 
 
 @router.get("/{rating_id}/report.md", **download("text/markdown", ETAG))
@@ -195,7 +195,7 @@ async def get_report_markdown(
     request: Request, rating: FoundRating, service: ServiceDependency, caller: PublicReader
 ) -> Response:
     """Download a rating as a Markdown report."""
-    return await _report(request, service, rating.seen_by(caller.tenant), "markdown")
+    return await _report_response(request, service, rating.seen_by(caller.tenant), "markdown")
 
 
 class ObservationQuery(PageQuery):
@@ -287,7 +287,7 @@ async def download_sentences_csv(rating: FoundRating) -> Response:
     return await asyncio.to_thread(sentence_table, rating, dated(rating))
 
 
-def _audit_file(file: AuditFile) -> None:
+def _add_audit_route(file: AuditFile) -> None:
     """Add the route of a file for regulators."""
 
     async def download_audit(rating: FoundRating) -> Response:
@@ -304,7 +304,7 @@ def _audit_file(file: AuditFile) -> None:
 
 
 for _file in AUDIT_FILES:
-    _audit_file(_file)
+    _add_audit_route(_file)
 
 
 @router.get("/{rating_id}/comparison", response_model=ComparisonView, dependencies=DOWNLOAD, responses=TAGGED)
@@ -328,18 +328,18 @@ async def compare_ratings(
     return json_response(comparison, headers=headers)
 
 
-async def _shown(request: Request, service: Service, rating: StoredRating) -> Response:
-    notes = await _annotations(service, rating)
-    headers = _headers(rating, notes) | {"Content-Location": f"{router.prefix}/{rating.id}"}
+async def _rating_response(request: Request, service: Service, rating: StoredRating) -> Response:
+    notes = await _read_annotations(service, rating)
+    headers = _rating_headers(rating, notes) | {"Content-Location": f"{router.prefix}/{rating.id}"}
     return not_modified(request, headers) or json_response(notes.added_to(rating.shown), headers=headers)
 
 
-async def _report(
+async def _report_response(
     request: Request, service: Service, rating: StoredRating, name: str, thumbnails: Mapping[str, str] | None = None
 ) -> Response:
-    notes, expired = await _annotations(service, rating), service.clock() * 1000 >= rating.expires_at
+    notes, expired = await _read_annotations(service, rating), service.clock() * 1000 >= rating.expires_at
     address = f"{base_url(request)}/{'ratings' if rating.visibility == 'private' else 'r'}/{rating.id}"
-    headers, document = _headers(rating, notes, expired=expired), notes.added_to(rating.shown)
+    headers, document = _rating_headers(rating, notes, expired=expired), notes.added_to(rating.shown)
     document |= {"expired": expired, "address": address}
     if thumbnails:  # not for shared caches: pictures of a private corpus are shown only to the owner of the corpus
         document |= {"thumbnails": thumbnails}
@@ -357,11 +357,11 @@ async def _report(
     return Response(rendered.body, headers=rendered.headers)  # a copy, because each answer gets its own headers
 
 
-async def _annotations(service: Service, rating: StoredRating) -> Annotations:
+async def _read_annotations(service: Service, rating: StoredRating) -> Annotations:
     return (await service.database.read(read_annotations, [rating], service.methodologies.next))[rating.id]
 
 
-def _headers(rating: StoredRating, notes: Annotations, *, expired: bool = False) -> dict[str, str]:
+def _rating_headers(rating: StoredRating, notes: Annotations, *, expired: bool = False) -> dict[str, str]:
     """Return the headers of a rating; its tag depends on its state, its annotations and `expired`."""
     states = {"withdrawn": rating.withdrawn_at is not None, "expired": expired}
     suffix = "".join(f"-{state}" for state, holds in states.items() if holds)
@@ -396,7 +396,7 @@ async def set_visibility(
 
     Publishing is permanent: the rating is added to the log, and can then be withdrawn but not hidden.
     """
-    return await _changed(
+    return await _change_rating(
         service, repeat, rating_id, lambda c: registry.set_visibility(c, rating_id, caller.tenant, body.visibility)
     )
 
@@ -409,7 +409,7 @@ async def withdraw_rating(
 
     It is left out of lists and of `latest`, and no longer answers new requests.
     """
-    return await _changed(
+    return await _change_rating(
         service, repeat, rating_id, lambda c: registry.withdraw(c, rating_id, caller.tenant, body.reason)
     )
 
@@ -451,7 +451,7 @@ async def recount_rating(
     return json_response(view, headers={"Cache-Control": "private, no-cache"})
 
 
-async def _changed(
+async def _change_rating(
     service: Service, repeat: Repeatable, rating_id: str, change: Callable[[Connection], StoredRating | None]
 ) -> Response:
     def work(c: Connection) -> Answer:

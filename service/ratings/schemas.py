@@ -347,7 +347,7 @@ class VisibilityRequest(RequestModel):
     cannot be hidden again, only withdrawn."""
 
 
-def _not_blank(reason: str) -> str:
+def _check_not_blank(reason: str) -> str:
     """Refuse a blank reason; not by a pattern, because dialects of regular expressions disagree about blanks."""
     if not reason.strip():
         raise SpecificationError("the reason is blank; write what readers of the rating should know")
@@ -357,7 +357,7 @@ def _not_blank(reason: str) -> str:
 class WithdrawalRequest(RequestModel):
     """Request to withdraw a rating."""
 
-    reason: Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_not_blank)]
+    reason: Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_check_not_blank)]
     """Shown with the rating permanently. For a public rating it is added to the log, which everyone can read."""
 
 

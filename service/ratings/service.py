@@ -134,23 +134,23 @@ PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; fra
 
 def summary(document: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
     """Render the one-page HTML summary of a rating, as a response with `headers`."""
-    return _response(html.render_summary(document), MEDIA_TYPES["html"], headers)
+    return _file_response(html.render_summary(document), MEDIA_TYPES["html"], headers)
 
 
 def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
     """Render a rating document in a format of `reports.formats.FORMATS`, as a response with `headers`."""
     form = format_named(name)
-    return _response(form.render(document), form.media_type, headers)
+    return _file_response(form.render(document), form.media_type, headers)
 
 
 def page_report(
     form: PageFormat, of: Literal["suite", "composition"], document: Mapping[str, Any], headers: Mapping[str, str]
 ) -> Response:
     """Render the document of a suite or composition, as a response with `headers`."""
-    return _response(render_page(form, of, document), MEDIA_TYPES[form], headers)
+    return _file_response(render_page(form, of, document), MEDIA_TYPES[form], headers)
 
 
-def _response(text: str, media_type: str, headers: Mapping[str, str]) -> Response:
+def _file_response(text: str, media_type: str, headers: Mapping[str, str]) -> Response:
     # replies of targets can contain lone surrogates, which UTF-8 cannot encode
     content = text.encode("utf-8", "backslashreplace")
     return Response(content, headers={**headers, "Content-Security-Policy": PAGE_POLICY}, media_type=media_type)
@@ -166,7 +166,7 @@ def audit_report(file: AuditFile, headers: Mapping[str, str], *ratings: StoredRa
     for rating in ratings:
         if rating.method != AUDITED:
             raise Problem("not-found", f"the rating {rating.id} is by {rating.method}; choose a rating by {AUDITED}")
-    return _response(write_audit(file.name, *(rating.document for rating in ratings)), file.media_type, headers)
+    return _file_response(write_audit(file.name, *(rating.document for rating in ratings)), file.media_type, headers)
 
 
 async def recount_file(service: Service, rating: RatingDocument, tenant: str, upload: str) -> list[Check]:
@@ -175,8 +175,8 @@ async def recount_file(service: Service, rating: RatingDocument, tenant: str, up
     columns = method.references().decisions
     assert columns is not None  # noqa: S101  the method is without its table
     table = await find_upload(service, tenant, upload, "table")
-    counted = await decisions_of(service, table, columns)
-    return await asyncio.to_thread(lambda: [*check_recount(rating, method, counted, table.name)])
+    table_counts = await decisions_of(service, table, columns)
+    return await asyncio.to_thread(lambda: [*check_recount(rating, method, table_counts, table.name)])
 
 
 COLUMNS = (
@@ -188,7 +188,7 @@ COLUMNS = (
 
 def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response:
     """Return the table of a rating's sentences as a response; raise ``not-found`` if it has no sentences."""
-    rows = list(_rows(rating.rating))
+    rows = list(_sentence_rows(rating.rating))
     if not rows:
         raise Problem("not-found", f"the rating {rating.id} compared no sentences; choose a rating by stereotype-score")
     disposition = {"Content-Disposition": f'attachment; filename="{rating.id}-sentences.csv"'}
@@ -197,7 +197,7 @@ def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response
     )
 
 
-def _rows(rating: RatingDocument) -> Iterator[list[object]]:
+def _sentence_rows(rating: RatingDocument) -> Iterator[list[object]]:
     for component in rating.components:
         for row in component.sentences if isinstance(component, StereotypeComponent) else ():
             cells = [component.name if name == "component" else getattr(row, name) for name in COLUMNS]
@@ -223,7 +223,7 @@ class ShortExperiment:
 def shorten(experiment: Mapping[str, Any], max_entries: int = MAX_LISTED) -> ShortExperiment:
     """Leave out all parts with more than `max_entries` entries, at any depth."""
     left_out: dict[str, int] = {}
-    return ShortExperiment(_short(experiment, (), left_out, max_entries), left_out)
+    return ShortExperiment(_shorten(experiment, (), left_out, max_entries), left_out)
 
 
 def listed(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -235,10 +235,10 @@ def listed(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "experiment": short.experiment, "left_out": dict(short.left_out)}
 
 
-def _short(part: Any, path: tuple[str, ...], left_out: dict[str, int], max_entries: int) -> Any:
+def _shorten(part: Any, path: tuple[str, ...], left_out: dict[str, int], max_entries: int) -> Any:
     # list entries have no names to list in `left_out`, so they are shortened but never removed
     if isinstance(part, list):
-        return [_short(entry, (*path, str(number)), left_out, max_entries) for number, entry in enumerate(part)]
+        return [_shorten(entry, (*path, str(number)), left_out, max_entries) for number, entry in enumerate(part)]
     if not isinstance(part, Mapping):
         return part
     short = {}
@@ -246,5 +246,5 @@ def _short(part: Any, path: tuple[str, ...], left_out: dict[str, int], max_entri
         if isinstance(entry, list | Mapping) and len(entry) > max_entries:
             left_out[".".join((*path, name))] = len(entry)
         else:
-            short[name] = _short(entry, (*path, name), left_out, max_entries)
+            short[name] = _shorten(entry, (*path, name), left_out, max_entries)
     return short

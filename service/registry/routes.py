@@ -65,7 +65,7 @@ async def target_history(
     parameters = {**query.filters(), "before": query.before(name), "limit": query.limit + 1}
     same = (row.id, row.base_url, described_digest(vars(row)))
     steps = await service.database.read(history.of_target, caller.tenant, *same, **parameters)
-    return await _listed(lists, query, name, steps)
+    return await _history_response(lists, query, name, steps)
 
 
 @router.get("/v1/registry/history", tags=["registry"], **lists_of(HistoryEntry, "One page of a history, newest first."))
@@ -74,17 +74,17 @@ async def address_history(
 ) -> Response:
     """List the ratings that stand for an address, newest first, with the changes between those of one requester."""
     parameters = {**query.filters(), "before": query.before("history"), "limit": query.limit + 1}
-    return await _listed(
+    return await _history_response(
         lists, query, "history", await service.database.read(history.of_url, caller.tenant, **parameters)
     )
 
 
-async def _listed(lists: Lists, query: PageQuery, name: str, steps: Sequence[Step]) -> Response:
+async def _history_response(lists: Lists, query: PageQuery, name: str, steps: Sequence[Step]) -> Response:
     page = Page.of(steps, query.limit, lambda step: (step.rating.created_at, step.rating.id))
-    return lists.response(query, name, page, await asyncio.to_thread(_entries, page.rows))
+    return lists.response(query, name, page, await asyncio.to_thread(_history_entries, page.rows))
 
 
-def _entries(steps: Sequence[Step]) -> list[HistoryEntry]:
+def _history_entries(steps: Sequence[Step]) -> list[HistoryEntry]:
     """Compare each rating with the previous one; a page of long ratings takes several milliseconds."""
     return [
         HistoryEntry.of(step, None if step.previous is None else difference(step.previous.rating, step.rating.rating))
@@ -119,19 +119,19 @@ async def download_registry(request: Request, service: ServiceDependency) -> Res
     if unchanged := not_modified(request, headers):
         return unchanged
     headers["Content-Disposition"] = 'attachment; filename="assay-registry.jsonl"'
-    return StreamingResponse(_lines(service, head), media_type="application/jsonl", headers=headers)
+    return StreamingResponse(_dump_lines(service, head), media_type="application/jsonl", headers=headers)
 
 
-async def _lines(service: Service, head: TreeHead) -> AsyncIterator[str]:
+async def _dump_lines(service: Service, head: TreeHead) -> AsyncIterator[str]:
     versions = await service.database.read(rating_statistics.methodologies)
     header = {"dump": "assay-registry", "format": 1, **LICENCE, "methodologies": versions}
-    yield _line(header | {"log": {"size": head.size, "root": written(head.root)}})
+    yield _json_line(header | {"log": {"size": head.size, "root": written(head.root)}})
     after = None
     while rows := await service.database.read(rating_statistics.page, after, ROWS_A_READ):
         for rating in rows:
-            yield _line(rating.shown)
+            yield _json_line(rating.shown)
         after = (rows[-1].created_at, rows[-1].id)
 
 
-def _line(value: dict[str, Any]) -> str:
+def _json_line(value: dict[str, Any]) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False) + "\n"

@@ -55,5 +55,5 @@ class ReplyView(ResponseModel):
     @classmethod
     def of(cls, reply: OwnersReply) -> Self:
         """Build the view of a reply."""
-        answered = {"text": reply.answer, "by": reply.answered_by, "created_at": reply.answered_at}
-        return cls.from_row(reply, answer=None if reply.answer is None else answered)
+        answer = {"text": reply.answer, "by": reply.answered_by, "created_at": reply.answered_at}
+        return cls.from_row(reply, answer=None if reply.answer is None else answer)

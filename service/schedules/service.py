@@ -18,24 +18,24 @@ async def prepared_orders(service: Service, caller: Caller, request: RatingReque
     """Validate a schedule's request, and return the jobs that each run adds; problems point into ``request``."""
     try:
         with located("request"):
-            return await _orders(service, caller, request)
+            return await _orders_of_request(service, caller, request)
     except Problem as problem:
-        raise _inside(problem, "/request") from None
+        raise _prepend_pointer(problem, "/request") from None
 
 
-async def _orders(service: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
+async def _orders_of_request(service: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
     if isinstance(request, SuiteRequest):
         plan = await plan_suite(service, caller, request, recurring=True)
-        templates = [job_template(_without_secret(order).new) for _, order in plan.orders]
+        templates = [job_template(_refuse_secret(order).new) for _, order in plan.orders]
         return Orders(
             plan.request, templates, [cell for cell, _ in plan.orders], [cell.as_json() for cell in plan.omitted]
         )
     target = await resolve_target(service, caller, request.target)
-    order = _without_secret(await rating_order(service, caller, request, target, recurring=True))
+    order = _refuse_secret(await rating_order(service, caller, request, target, recurring=True))
     return Orders(as_asked(request), [job_template(order.new)])
 
 
-def _without_secret(order: Order) -> Order:
+def _refuse_secret(order: Order) -> Order:
     """Refuse an order with a secret, because only saved targets can store one."""
     if order.new.sealed_secret is not None:
         detail = "a schedule cannot store a secret; save the target with POST /v1/targets and name its id"
@@ -43,7 +43,7 @@ def _without_secret(order: Order) -> Order:
     return order
 
 
-def _inside(problem: Problem, prefix: str) -> Problem:
+def _prepend_pointer(problem: Problem, prefix: str) -> Problem:
     """Prepend the schedule's `request` field to the pointers of a problem."""
     errors = [
         {**error, "pointer": error["pointer"] if error["pointer"].startswith(prefix) else prefix + error["pointer"]}

@@ -79,10 +79,10 @@ def ranked(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
             )
             for row, effect in group
         ]
-        ranking += sorted(places, key=_by_place)
+        ranking += sorted(places, key=_place_key)
         better += len(ends)
     others = [RankedService(row, None, key_effect(row), row.expires_at <= now) for row in rows if not _counts(row, now)]
-    return ranking + sorted(others, key=lambda service: (service.expired, *_by_place(service)))
+    return ranking + sorted(others, key=lambda service: (service.expired, *_place_key(service)))
 
 
 def resorted(ranking: Sequence[RankedService], sort: Sort) -> list[RankedService]:
@@ -117,7 +117,7 @@ def _counts(row: NewestRating, now: int) -> bool:
     return row.declared and row.letter in BEST_FIRST and row.expires_at > now
 
 
-def _by_place(service: RankedService) -> tuple[float, int, float, int]:
+def _place_key(service: RankedService) -> tuple[float, int, float, int]:
     letter = service.rating.letter
     return (
         float("inf") if service.place is None else service.place,

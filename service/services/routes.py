@@ -57,7 +57,7 @@ async def rank_services(
     Declared letters come first, then the deciding effect against its limit; services whose intervals overlap share a
     place. Without a method or attribute, the question with the most services is taken.
     """
-    ranking = await service.database.read(_ranking, caller.tenant, query, query.limit)
+    ranking = await service.database.read(_read_ranking, caller.tenant, query, query.limit)
     headers = {"Cache-Control": "private, no-cache" if caller.tenant else CACHED, "Vary": "Authorization"}
     return json_response(ranking, headers=headers)
 
@@ -68,8 +68,8 @@ async def download_ranking(
 ) -> Response:
     """Download a whole ranking as CSV; `q`, `start` and `limit` are ignored."""
     query = query.model_copy(update={"q": None, "start": 0})
-    ranking = await service.database.read(_ranking, caller.tenant, query, None)
-    table = await asyncio.to_thread(_table, ranking.items)
+    ranking = await service.database.read(_read_ranking, caller.tenant, query, None)
+    table = await asyncio.to_thread(_csv_table, ranking.items)
     headers = {"Content-Disposition": 'attachment; filename="ranking.csv"', "Vary": "Authorization"}
     headers["Cache-Control"] = "private, no-cache" if caller.tenant else CACHED
     return Response(table, media_type="text/csv; charset=utf-8", headers=headers)
@@ -81,18 +81,18 @@ async def get_ranking_feed(
 ) -> Response:
     """Subscribe to a ranking of public ratings (Atom): its services with their places, the newest rating first."""
     query = query.model_copy(update={"q": None, "start": 0, "sort": "rated_at"})
-    ranking = await service.database.read(_ranking, None, query, MOST_ENTRIES)
+    ranking = await service.database.read(_read_ranking, None, query, MOST_ENTRIES)
     asked = urlencode({name: value for name in ("kind", "method", "attribute") if (value := getattr(ranking, name))})
     entries = [
-        (f"{_standing(row.rating)}: {row.name}{'' if row.place is None else f', place {row.place}'}", row.rating)
+        (f"{_letter_of(row.rating)}: {row.name}{'' if row.place is None else f', place {row.place}'}", row.rating)
         for row in ranking.items
     ]
     title = f"Bias ratings of services: {ranking.kind}, {ranking.method or 'none'}, {ranking.attribute or 'none'}"
-    feed = _feed(title, base_url(request), f"/compare?{asked}", f"/v1/services/ranking.atom?{asked}", entries)
+    feed = _atom_feed(title, base_url(request), f"/compare?{asked}", f"/v1/services/ranking.atom?{asked}", entries)
     return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
 
 
-def _ranking(c: Connection, tenant: str | None, query: RankingQuery, limit: int | None) -> RankingView:
+def _read_ranking(c: Connection, tenant: str | None, query: RankingQuery, limit: int | None) -> RankingView:
     """Return at most `limit` rows of a ranking; only they are read whole."""
     now, questions = read_clock(c), services.questions(c, tenant, query.kind)
     same = {name: value for name in ("method", "attribute") if (value := getattr(query, name)) is not None}
@@ -112,7 +112,7 @@ def _ranking(c: Connection, tenant: str | None, query: RankingQuery, limit: int 
     return RankingView.of(query.model_copy(update={**same, "start": start}), questions, len(ranking), views)
 
 
-def _table(views: list[RankedServiceView]) -> str:
+def _csv_table(views: list[RankedServiceView]) -> str:
     rows = []
     for view in views:
         rating, effect = view.rating, view.rating.effect
@@ -132,7 +132,7 @@ async def get_service(service: ServiceDependency, service_name: str) -> Response
     `service_name` is the name in a ranking, or the id of a public rating. At most the newest 100 ratings of each method
     and attribute are listed. Ratings that were withdrawn, or in which counts of people are masked, are left out.
     """
-    view = await _service(service, service_name)
+    view = await _read_service(service, service_name)
     return json_response(view, headers={"Cache-Control": CACHED})
 
 
@@ -143,19 +143,19 @@ async def get_service(service: ServiceDependency, service_name: str) -> Response
 )
 async def get_service_feed(request: Request, service: ServiceDependency, service_name: str) -> Response:
     """Subscribe to the public ratings of a service, newest first (Atom)."""
-    view = await _service(service, service_name)
+    view = await _read_service(service, service_name)
     entries = [
-        (f"{_standing(rating)}: {series.method}, {series.attribute}", rating)
+        (f"{_letter_of(rating)}: {series.method}, {series.attribute}", rating)
         for series in view.series
         for rating in series.ratings
     ]
     entries.sort(key=lambda entry: entry[1].rated_at, reverse=True)
     own_path, path = f"/v1/services/{view.service}/feed.atom", f"/s/{view.service}"
-    feed = _feed(f"Bias ratings of {view.name}", base_url(request), path, own_path, entries[:MOST_ENTRIES])
+    feed = _atom_feed(f"Bias ratings of {view.name}", base_url(request), path, own_path, entries[:MOST_ENTRIES])
     return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
 
 
-async def _service(service: Service, name: str) -> RatedServiceView:
+async def _read_service(service: Service, name: str) -> RatedServiceView:
     def read(c: Connection) -> RatedServiceView:
         rated_service = services.find(c, name)
         series = [] if rated_service is None else list(series_of(services.history(c, rated_service)))
@@ -167,31 +167,33 @@ async def _service(service: Service, name: str) -> RatedServiceView:
     return await service.database.read(read)
 
 
-def _standing(rating: ServiceRatingView) -> str:
+def _letter_of(rating: ServiceRatingView) -> str:
     """Return the letter of a rating, or that it is not declared, for the title of an entry."""
     letter = "no letter" if rating.letter is None else rating.letter
     return letter if rating.declared else f"inconclusive, {letter}"
 
 
-def _feed(title: str, base: str, path: str, own_path: str, entries: Sequence[tuple[str, ServiceRatingView]]) -> bytes:
+def _atom_feed(
+    title: str, base: str, path: str, own_path: str, entries: Sequence[tuple[str, ServiceRatingView]]
+) -> bytes:
     """Write an Atom feed of ratings with their titles; `path` is its page, and `own_path` the feed itself."""
     feed = ET.Element("feed", xmlns=ATOM)
-    _element(feed, "title", title)
-    _element(feed, "id", f"{base}{path}")
-    _element(feed, "updated", entries[0][1].rated_at if entries else EPOCH)
-    _element(_element(feed, "author"), "name", "Assay")
+    _add_element(feed, "title", title)
+    _add_element(feed, "id", f"{base}{path}")
+    _add_element(feed, "updated", entries[0][1].rated_at if entries else EPOCH)
+    _add_element(_add_element(feed, "author"), "name", "Assay")
     ET.SubElement(feed, "link", href=f"{base}{path}")
     ET.SubElement(feed, "link", rel="self", href=f"{base}{own_path}")
     for entry_title, rating in entries:
-        entry = _element(feed, "entry")
-        _element(entry, "title", entry_title)
-        _element(entry, "id", f"{base}/r/{rating.id}")
-        _element(entry, "updated", rating.rated_at)
+        entry = _add_element(feed, "entry")
+        _add_element(entry, "title", entry_title)
+        _add_element(entry, "id", f"{base}/r/{rating.id}")
+        _add_element(entry, "updated", rating.rated_at)
         ET.SubElement(entry, "link", href=f"{base}/r/{rating.id}")
     return bytes(ET.tostring(feed, "utf-8", xml_declaration=True))
 
 
-def _element(parent: ET.Element, name: str, text: str | None = None) -> ET.Element:
+def _add_element(parent: ET.Element, name: str, text: str | None = None) -> ET.Element:
     """Add an element; characters that XML cannot have are left out."""
     element = ET.SubElement(parent, name)
     element.text = None if text is None else "".join(character for character in text if character.isprintable())

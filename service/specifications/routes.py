@@ -45,7 +45,7 @@ async def create_specification(
 
     def add(c: Connection) -> Answer:
         stored = specifications.add(c, caller.tenant, new)
-        return Answer(201, write_json(SpecificationView.of(stored)), _named(stored))
+        return Answer(201, write_json(SpecificationView.of(stored)), _location_headers(stored))
 
     return await answer_once(service, repeat, add)
 
@@ -63,7 +63,7 @@ async def list_specifications(lists: Lists, caller: Reader, query: Annotated[Spe
 async def get_specification(specification_name: str, service: ServiceDependency, caller: Reader) -> Response:
     """Read the newest version of a specification."""
     row = await service.database.read(specifications.find, caller.tenant, specification_name)
-    return _shown(row, specification_name)
+    return _tagged_view(row, specification_name)
 
 
 @router.get("/{specification_name}/versions/{version}", response_model=SpecificationView, responses=TAGGED)
@@ -72,7 +72,7 @@ async def get_specification_version(
 ) -> Response:
     """Read one version of a specification, which never changes."""
     reference = f"{specification_name}@{version}"
-    return _shown(await service.database.read(specifications.find_named, caller.tenant, reference), reference)
+    return _tagged_view(await service.database.read(specifications.find_named, caller.tenant, reference), reference)
 
 
 @router.post(
@@ -87,30 +87,30 @@ async def add_specification_version(
             raise SpecificationError(f"the address names {specification_name[:80]!r}, the body {body.name!r}", "name")
     added = await service.database.write(specifications.add_version, caller.tenant, as_specification(body))
     if added is None:
-        raise _no_such(specification_name)
+        raise _unknown_specification(specification_name)
     stored, new = added
-    return json_response(SpecificationView.of(stored), status=201 if new else 200, headers=_named(stored))
+    return json_response(SpecificationView.of(stored), status=201 if new else 200, headers=_location_headers(stored))
 
 
 @router.delete("/{specification_name}", status_code=204, response_description="Removed.")
 async def remove_specification(specification_name: str, service: ServiceDependency, caller: Writer) -> Response:
     """Remove your specification with all its versions. Jobs and ratings have their own copy of the words."""
     if not await service.database.write(specifications.remove, caller.tenant, specification_name):
-        raise _no_such(specification_name)
+        raise _unknown_specification(specification_name)
     return Response(status_code=204)
 
 
-def _shown(row: StoredSpecification | None, name: str) -> Response:
+def _tagged_view(row: StoredSpecification | None, name: str) -> Response:
     if row is None:
         raise Problem("not-found", f"no specification is called {name[:80]!r}")
     return tagged(SpecificationView.of(row), _etag(row))
 
 
-def _no_such(name: str) -> Problem:
+def _unknown_specification(name: str) -> Problem:
     return Problem("not-found", f"you have no specification called {name[:80]!r}; shipped ones cannot be changed")
 
 
-def _named(row: StoredSpecification) -> dict[str, str]:
+def _location_headers(row: StoredSpecification) -> dict[str, str]:
     return {"Location": f"{router.prefix}/{row.name}/versions/{row.version}", "ETag": _etag(row)}
 
 

@@ -98,10 +98,10 @@ async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, re
         where: tuple[str | int, ...] = ("target",) if body.targets is None else ("targets", index)
         targets.append(target := await resolve_target(service, caller, description, *where))
         described = len(write_json(target.descriptor))
-        for cell in _cells_of(body, Kind(target.descriptor["kind"]), len(orders) + len(omitted)):
+        for cell in _allowed_cells(body, Kind(target.descriptor["kind"]), len(orders) + len(omitted)):
             await asyncio.sleep(0)  # lets other requests run between cells, because each cell computes for 1-2 ms
             _refuse_oversize(size := size + described + sizes.get(cell.method, 0), orders, omitted)
-            outcome = await _order(service, caller, body, cell, description, target, recurring=recurring)
+            outcome = await _order_of_cell(service, caller, body, cell, description, target, recurring=recurring)
             if isinstance(outcome, OmittedCell):
                 omitted.append(replace(outcome, service=index))
             else:
@@ -118,9 +118,9 @@ def _refuse_oversize(size: int, *before: Sequence[object]) -> None:
         raise OutOfBounds(f"{reason}: send several suites, or leave out long lists")
 
 
-def _cells_of(body: SuiteRequest, kind: Kind, before: int) -> list[Cell]:
+def _allowed_cells(body: SuiteRequest, kind: Kind, before: int) -> list[Cell]:
     """List the cells of a service; `before` is the number of cells of earlier services."""
-    cells = list(_cells(body, _methods(body, kind)))
+    cells = list(_all_cells(body, _requested_methods(body, kind)))
     if len(cells) > MAX_CELLS or before + len(cells) > MAX_SUITE_CELLS:
         allowed = f"{MAX_CELLS} are allowed for a service, and {MAX_SUITE_CELLS} for all"
         raise OutOfBounds(f"the suite has {before + len(cells)} cells; at most {allowed}")
@@ -136,7 +136,7 @@ def as_asked(body: SuiteRequest | RatingRequest) -> JsonObject:
 
 
 # ---------------------------------------------------------------------------- cells
-def _methods(body: SuiteRequest, kind: Kind) -> list[type[AnyMethod]]:
+def _requested_methods(body: SuiteRequest, kind: Kind) -> list[type[AnyMethod]]:
     """Return the named methods, or all methods that can rate the kind."""
     methods_by_name = {method_name(method): method for method in every_method()}
     if body.methods is None:
@@ -150,21 +150,21 @@ def _methods(body: SuiteRequest, kind: Kind) -> list[type[AnyMethod]]:
     return [methods_by_name[name] for name in body.methods if kind in methods_by_name[name].kinds]
 
 
-def _cells(body: SuiteRequest, kinds: list[type[AnyMethod]]) -> Iterator[Cell]:
+def _all_cells(body: SuiteRequest, kinds: list[type[AnyMethod]]) -> Iterator[Cell]:
     for kind in kinds:
         for attribute in body.attributes or USUAL:
-            for language in _languages(body, kind):
+            for language in _languages_of_method(body, kind):
                 yield Cell(method_name(kind), attribute, language)
 
 
-def _languages(body: SuiteRequest, kind: type[AnyMethod]) -> list[str]:
+def _languages_of_method(body: SuiteRequest, kind: type[AnyMethod]) -> list[str]:
     """Return the languages of a method's cells; one empty name if the method has no languages."""
     # the default value of the method's field; absent if the method has no languages
     default_languages: tuple[str, ...] | None = getattr(kind, "languages", None)
     return [""] if default_languages is None else list(body.languages or default_languages)
 
 
-def _written(body: SuiteRequest, cell: Cell) -> dict[str, Any]:
+def _experiment_of_cell(body: SuiteRequest, cell: Cell) -> dict[str, Any]:
     """Return a cell's experiment as JSON, as in a request for a single rating."""
     everywhere = {name: getattr(body, name) for name in ("confidence", "delta") if getattr(body, name) is not None}
     fixed = {"method": cell.method, "attribute": cell.attribute}
@@ -173,7 +173,7 @@ def _written(body: SuiteRequest, cell: Cell) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------------- orders
-async def _order(
+async def _order_of_cell(
     service: Service,
     caller: Caller,
     body: SuiteRequest,
@@ -184,7 +184,7 @@ async def _order(
     recurring: bool,
 ) -> Order | OmittedCell:
     try:
-        method = parse_method(_written(body, cell))
+        method = parse_method(_experiment_of_cell(body, cell))
     except SpecificationError as error:
         return OmittedCell(cell, str(error), error.field)
     shared = {name: getattr(body, name) for name in SHARED_WITH_A_RATING}
@@ -194,10 +194,10 @@ async def _order(
     except Problem as problem:
         if problem.kind.code != "bad-specification":
             raise
-        return OmittedCell(cell, problem.detail, _field_of(problem))
+        return OmittedCell(cell, problem.detail, _excluding_field(problem))
 
 
-def _field_of(problem: Problem) -> str | None:
+def _excluding_field(problem: Problem) -> str | None:
     pointer = str(problem.errors[0].get("pointer", "")) if problem.errors else ""
     return pointer.removeprefix("/experiment/").replace("/", ".") if pointer.startswith("/experiment/") else None
 
@@ -218,16 +218,16 @@ def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Om
         for number, name in enumerate(names or ()):
             if not any(getattr(cell, part) == name for cell in cells):
                 omissions = [omission for omission in omitted if getattr(omission.cell, part) == name]
-                with located(*_place_of(body, omissions, field, number)):
+                with located(*_path_of_exclusion(body, omissions, field, number)):
                     raise SpecificationError(
                         omissions[0].reason if omissions else "no method of this suite has languages"
                     )
     if not cells:
-        with located(*_place_of(body, omitted, "methods", None)):
+        with located(*_path_of_exclusion(body, omitted, "methods", None)):
             raise SpecificationError(omitted[0].reason if omitted else "no method rates this kind of target")
 
 
-def _place_of(
+def _path_of_exclusion(
     body: SuiteRequest, omissions: list[OmittedCell], unused_field: str, number: int | None
 ) -> tuple[str | int, ...]:
     """Return the path of the setting that excluded the cells, or else of the unused name; paths are in the request."""
@@ -299,11 +299,11 @@ async def view_of_plan(service: Service, caller: Caller, plan: Plan, prices: Pri
         for omission in plan.omitted
     ]
     return SuitePlanView(
-        **_sum(cells), at_most=EffortView(**_sum([cell.at_most for cell in cells])), cells=cells, omitted=omitted
+        **_total(cells), at_most=EffortView(**_total([cell.at_most for cell in cells])), cells=cells, omitted=omitted
     )
 
 
-def _sum(efforts: Sequence[EffortView]) -> JsonObject:
+def _total(efforts: Sequence[EffortView]) -> JsonObject:
     """Add up efforts; a sum is ``None`` if one of its parts is ``None``."""
     totals: JsonObject = {}
     for name in EffortView.model_fields:

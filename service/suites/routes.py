@@ -62,7 +62,7 @@ async def request_suite(body: SuiteRequest, service: ServiceDependency, caller: 
     running jobs are reused.
     """
     plan = await plan_suite(service, caller, body)
-    show = partial(_answer, service, 202)
+    show = partial(_suite_answer, service, 202)
     with placing.counted():
         answer, allowance = await place_suite(service, caller, plan, placing.repeat, show, placing.wait)
     return answer.response(**placing.response.headers, **allowance.headers)
@@ -77,8 +77,8 @@ async def plan_profile(body: SuitePlanRequest, service: ServiceDependency, calle
 @router.get("", **lists_of(SuiteLine, "One page of suites, newest first."))
 async def list_suites(lists: Lists, service: ServiceDependency, caller: Reader, query: Paging) -> Response:
     """List your suites, newest first, without their matrices."""
-    page, counted = await service.database.read(_page, caller.tenant, query, query.before("suites"))
-    return lists.response(query, "suites", page, [suite_line(suite, counted[suite.id]) for suite in page.rows])
+    page, progress = await service.database.read(_read_page, caller.tenant, query, query.before("suites"))
+    return lists.response(query, "suites", page, [suite_line(suite, progress[suite.id]) for suite in page.rows])
 
 
 @router.get("/{suite_id}", response_model=SuiteView, responses=returns(UNFINISHED))
@@ -86,12 +86,12 @@ async def get_suite(
     request: Request, suite_id: str, service: ServiceDependency, caller: Reader, wait: Wait, response: Response
 ) -> Response:
     """Read a profile: the letter of each cell, the worst letter, and the progress."""
-    content = await _read(service, suite_id, caller.tenant)
+    content = await _read_suite(service, suite_id, caller.tenant)
     if wait and not none_match(request, version_of(content, service.clock())):
         with service.open_streams.held(caller.tenant, caller.key_id):
             await wait_for_end(service, content[1], wait)
-        content = await _read(service, suite_id, caller.tenant)
-    answer = _answer(service, 200, content)
+        content = await _read_suite(service, suite_id, caller.tenant)
+    answer = _suite_answer(service, 200, content)
     return answer.response(**response.headers)
 
 
@@ -112,7 +112,7 @@ async def get_suite_report_markdown(
 
 
 async def _report(request: Request, service: Service, suite_id: str, tenant: str, form: PageFormat) -> Response:
-    content, now_s = await _read(service, suite_id, tenant), service.clock()
+    content, now_s = await _read_suite(service, suite_id, tenant), service.clock()
     headers = {
         "ETag": f'{version_of(content, now_s)[:-1]}-{assay.__version__}"',
         "Cache-Control": "private, no-cache",
@@ -145,21 +145,21 @@ async def cancel_suite(suite_id: str, service: ServiceDependency, caller: Writer
     """Cancel the jobs that the suite created; jobs that it joined continue. 409 if all have ended."""
     for job_id in existing(await service.database.write(cancel_jobs_of, suite_id, caller.tenant), "suite", suite_id):
         service.statuses.forget(job_id)
-    return _answer(service, 200, await _read(service, suite_id, caller.tenant)).response()
+    return _suite_answer(service, 200, await _read_suite(service, suite_id, caller.tenant)).response()
 
 
-async def _read(service: Service, suite_id: str, tenant: str) -> SuiteState:
+async def _read_suite(service: Service, suite_id: str, tenant: str) -> SuiteState:
     return existing(await service.database.read(read_suite, suite_id, tenant), "suite", suite_id)
 
 
-def _page(
+def _read_page(
     c: Connection, tenant: str, query: PageQuery, before: tuple[int, str] | None
 ) -> tuple[Page[StoredSuite], dict[str, SuiteProgress]]:
     page = Page.of(suites.page(c, tenant, before=before, limit=query.limit + 1), query.limit)
     return page, suites.tallies(c, [suite.id for suite in page.rows])
 
 
-def _answer(service: Service, status: int, content: SuiteState) -> Answer:
+def _suite_answer(service: Service, status: int, content: SuiteState) -> Answer:
     now_s = service.clock()
     view = suite_view(content, now_s)
     headers = {"ETag": version_of(content, now_s), "Cache-Control": "private, no-cache"}

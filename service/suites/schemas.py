@@ -76,7 +76,7 @@ class SuiteRequest(RequestModel):
     """Maximum number of calls to the target, per job."""
 
     @model_validator(mode="after")
-    def _one_or_several(self) -> Self:
+    def _check_one_is_sent(self) -> Self:
         if (self.target is None) == (self.targets is None):
             raise SpecificationError("send either target or targets", "target")
         return self

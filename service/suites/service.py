@@ -35,32 +35,32 @@ Ratings = Mapping[str, RatingDocument]
 
 def suite_line(suite: StoredSuite, counted: SuiteProgress) -> SuiteLine:
     """Build the view of a suite in a list."""
-    return SuiteLine.from_row(suite, **_line(suite, counted))
+    return SuiteLine.from_row(suite, **_suite_fields(suite, counted))
 
 
 def suite_view(content: SuiteState, now_s: float) -> SuiteView:
     """Build the profile of a suite; `now_s` is in seconds since 1970."""
     suite, cells, ratings = content
     described = suite.request.get("services")
-    profile = _matrix(cells, suite.request["omitted"], ratings, now_s)
+    profile = _matrix_of_service(cells, suite.request["omitted"], ratings, now_s)
     services = None
     if described is not None:
-        services = _ranked(suite, cells, ratings, now_s)
+        services = _profiles(suite, cells, ratings, now_s)
         profile |= {"columns": [], "rows": []}
     return SuiteView.from_row(
-        suite, **_line(suite, tally(cells)), request=suite.request["asked"], services=services, **profile
+        suite, **_suite_fields(suite, tally(cells)), request=suite.request["asked"], services=services, **profile
     )
 
 
-def _ranked(suite: StoredSuite, cells: Sequence[StoredCell], ratings: Ratings, now_s: float) -> list[ServiceView]:
+def _profiles(suite: StoredSuite, cells: Sequence[StoredCell], ratings: Ratings, now_s: float) -> list[ServiceView]:
     """Build the profiles of several services, ranked by their worst letters, the best first."""
     numbered = list(zip(suite.request["service_of"], cells, strict=True))
     profiles = []
     for number, target in enumerate(suite.request["services"]):
         own_cells = [cell for service, cell in numbered if service == number]
         omitted = [omission for omission in suite.request["omitted"] if omission["service"] == number]
-        matrix = _matrix(own_cells, omitted, ratings, now_s)
-        profiles.append((_badness(matrix["worst"]), target, matrix))
+        matrix = _matrix_of_service(own_cells, omitted, ratings, now_s)
+        profiles.append((_severity_key(matrix["worst"]), target, matrix))
     profiles.sort(key=lambda profile: profile[0])
     ranks = [badness for badness, _, _ in profiles]
     return [
@@ -69,24 +69,24 @@ def _ranked(suite: StoredSuite, cells: Sequence[StoredCell], ratings: Ratings, n
     ]
 
 
-def _badness(worst: WorstView | None) -> tuple[float, ...]:
+def _severity_key(worst: WorstView | None) -> tuple[float, ...]:
     """Return the sort key of a worst letter; services without a letter come last."""
     if worst is None:
         return (math.inf,)
     return ("UCS", "DSBS", "BS").index(worst.letter), worst.probabilities["BS"], worst.probabilities["DSBS"]
 
 
-def _matrix(
+def _matrix_of_service(
     cells: Sequence[StoredCell], omitted: Sequence[Mapping[str, str]], ratings: Ratings, now_s: float
 ) -> JsonObject:
     """Build the matrix of one service, with its worst letter."""
-    views: dict[Cell, CellView] = {cell.cell: _cell(cell, ratings, now_s) for cell in cells}
+    views: dict[Cell, CellView] = {cell.cell: _cell_view(cell, ratings, now_s) for cell in cells}
     for omission in omitted:
-        views[Cell(omission["method"], omission["attribute"], omission["label"])] = _omitted(omission)
+        views[Cell(omission["method"], omission["attribute"], omission["label"])] = _omitted_view(omission)
     columns = list(dict.fromkeys(cell.label for cell in views))
     rows = dict.fromkeys((cell.method, cell.attribute) for cell in views)
     return {
-        "worst": _worst(cells, ratings),
+        "worst": _worst_view(cells, ratings),
         "columns": [label or None for label in columns],
         "rows": [
             RowView(
@@ -102,51 +102,51 @@ def _matrix(
 def version_of(content: SuiteState, now_s: float) -> str:
     """Return the entity tag of a profile; it changes with every job, and when a rating expires or is withdrawn."""
     _, cells, _ = content
-    expired = sum(_expired(cell, now_s) for cell in cells)
+    expired = sum(_is_expired(cell, now_s) for cell in cells)
     withdrawn = sum(cell.withdrawn_at is not None for cell in cells)
     return f'W/"{sum(cell.version for cell in cells)}-{expired}-{withdrawn}"'
 
 
-def _line(suite: StoredSuite, counted: SuiteProgress) -> JsonObject:
+def _suite_fields(suite: StoredSuite, progress: SuiteProgress) -> JsonObject:
     path = f"/v1/suites/{suite.id}"
     links = {"self": path}
-    if counted.ended_at is None:
+    if progress.ended_at is None:
         links["cancel"] = f"{path}/cancel"
-    waiting = "queued" if set(counted.by_status) == {"queued"} else "running"
+    waiting = "queued" if set(progress.by_status) == {"queued"} else "running"
     return {
-        "status": waiting if counted.ended_at is None else "ended",
-        "ended_at": counted.ended_at,
-        "progress": _progress(suite, counted),
+        "status": waiting if progress.ended_at is None else "ended",
+        "ended_at": progress.ended_at,
+        "progress": _progress_view(suite, progress),
         "links": links,
     }
 
 
-def _progress(suite: StoredSuite, counted: SuiteProgress) -> Progress:
+def _progress_view(suite: StoredSuite, progress: SuiteProgress) -> Progress:
     names = ("queued", "running", "succeeded", "failed", "cancelled")
     return Progress(
-        cells=sum(counted.by_status.values()),
+        cells=sum(progress.by_status.values()),
         omitted=len(suite.request["omitted"]),
-        asked=counted.asked,
-        expected=counted.expected,
-        **{name: counted.by_status.get(name, 0) for name in names},
+        asked=progress.asked,
+        expected=progress.expected,
+        **{name: progress.by_status.get(name, 0) for name in names},
     )
 
 
-def _cell(cell: StoredCell, ratings: Ratings, now_s: float) -> CellView:
+def _cell_view(cell: StoredCell, ratings: Ratings, now_s: float) -> CellView:
     rating = ratings.get(cell.rating_id or "", RatingDocument())
     return CellView.from_row(
         cell,
         column=cell.cell.label or None,
         probabilities=rating.probabilities or None,
-        reason=_reason(cell, rating),
-        expired=_expired(cell, now_s),
+        reason=_missing_reason(cell, rating),
+        expired=_is_expired(cell, now_s),
         withdrawn=cell.withdrawn_at is not None,
         href=f"/v1/jobs/{cell.job_id}" if cell.rating_id is None else f"/v1/ratings/{cell.rating_id}",
         job=cell.job_id,
     )
 
 
-def _reason(cell: StoredCell, rating: RatingDocument) -> str | None:
+def _missing_reason(cell: StoredCell, rating: RatingDocument) -> str | None:
     """Return the reason why a cell has no letter: the job failed, or nothing could be measured."""
     if cell.error is not None:
         return str(cell.error.get("detail") or cell.error.get("title"))
@@ -154,13 +154,13 @@ def _reason(cell: StoredCell, rating: RatingDocument) -> str | None:
     return rating.reasons[0].text if unmeasured and rating.reasons else None
 
 
-def _omitted(omission: Mapping[str, str]) -> CellView:
+def _omitted_view(omission: Mapping[str, str]) -> CellView:
     nothing = dict.fromkeys(("letter", "declared", "probabilities", "rated_at", "expires_at", "href", "job"))
     facts: JsonObject = {"column": omission["label"] or None, "reason": omission["reason"], "status": "omitted"}
     return CellView(**facts, **nothing, expired=False, withdrawn=False)
 
 
-def _worst(cells: Sequence[StoredCell], ratings: Ratings) -> WorstView | None:
+def _worst_view(cells: Sequence[StoredCell], ratings: Ratings) -> WorstView | None:
     """Return the worst letter, without withdrawn ratings."""
     rated = [ratings[str(cell.rating_id)] for cell in cells if cell.letter is not None and cell.withdrawn_at is None]
     worst = worst_of(rated, missing=len(cells) - len(rated))
@@ -170,7 +170,7 @@ def _worst(cells: Sequence[StoredCell], ratings: Ratings) -> WorstView | None:
     return WorstView(letter=worst.letter.value, declared=worst.declared, probabilities=probabilities)
 
 
-def _expired(cell: StoredCell, now_s: float) -> bool:
+def _is_expired(cell: StoredCell, now_s: float) -> bool:
     return cell.expires_at is not None and cell.expires_at <= now_s * 1000
 
 
@@ -194,13 +194,13 @@ async def place_suite(
             await refuse_cooling(service, caller, target.descriptor["base_url"])
         await permit(service, caller, plan.targets[0].descriptor["base_url"], new)
     answer, placed = await service.database.write(
-        _place, tenant, plan, repeat, show, service.settings.max_active_jobs, bool(wait)
+        _add_suite, tenant, plan, repeat, show, service.settings.max_active_jobs, bool(wait)
     )
     if placed is not None:
         (suite, cells, _), job_ids = placed
         for job_id in job_ids:
             service.dispatcher.ring(job_id)
-        if wait and not _finished(cells):
+        if wait and not _all_finished(cells):
             await wait_for_end(service, cells, wait)
             answer = await service.database.write(_answer_after_wait, suite.id, tenant, repeat, show)
     return answer, await service.rate_limiter.left(caller.tenant)
@@ -268,17 +268,17 @@ def _count_new(c: Connection, tenant: str, plan: Plan, repeat: Repeatable) -> in
     """Count the new jobs of a suite; only an estimate, because it reads without a transaction."""
     if is_known(c, repeat):
         return 0
-    wanted_jobs, _ = _settle(plan, _known(c, tenant, plan))
+    wanted_jobs, _ = _settle_jobs(plan, _read_reusable(c, tenant, plan))
     return sum(rating_id is None for _, rating_id in wanted_jobs)
 
 
-def _place(
+def _add_suite(
     c: Connection, tenant: str, plan: Plan, repeat: Repeatable, show: Show, limit: int, waits: bool
 ) -> tuple[Answer, tuple[SuiteState, list[str]] | None]:
     """Add a suite; return the answer, and the suite with the ids of its new jobs."""
 
     def work(c: Connection) -> tuple[Answer, tuple[SuiteState, list[str]]]:
-        wanted_jobs, ids = _settle(plan, _known(c, tenant, plan))
+        wanted_jobs, ids = _settle_jobs(plan, _read_reusable(c, tenant, plan))
         fresh = [new for new, rating_id in wanted_jobs if rating_id is None]
         _refuse_too_many(c, tenant, fresh, limit)
         domains.check(c, tenant, *(called for new in fresh for called in (new.target, new.author)))
@@ -289,10 +289,10 @@ def _place(
         assert content is not None  # noqa: S101  the suite was just stored
         return show(content), (content, [new.id for new in fresh])
 
-    return once(c, repeat, work, lambda placed: not waits or _finished(placed[0][1]))
+    return once(c, repeat, work, lambda placed: not waits or _all_finished(placed[0][1]))
 
 
-def _finished(cells: Sequence[StoredCell]) -> bool:
+def _all_finished(cells: Sequence[StoredCell]) -> bool:
     return all(cell.finished for cell in cells)
 
 
@@ -305,29 +305,29 @@ def _answer_after_wait(c: Connection, suite_id: str, tenant: str, repeat: Repeat
     return answer
 
 
-def _known(c: Connection, tenant: str, plan: Plan) -> dict[str, ReusableWork]:
+def _read_reusable(c: Connection, tenant: str, plan: Plan) -> dict[str, ReusableWork]:
     digests = {order.new.request_digest for _, order in plan.orders}
     return suites.reusable_work(c, tenant, digests, plan.orders[0][1].age_s)
 
 
-def _settle(plan: Plan, known_jobs: dict[str, ReusableWork]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
+def _settle_jobs(plan: Plan, known_jobs: dict[str, ReusableWork]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
     """Return the jobs to add, each with the rating that answers it, and the job id of each cell."""
     wanted_jobs: dict[str, tuple[NewJob, str | None]] = {}
     ids: list[str] = []
     for _, order in plan.orders:
         new, known_job = order.new, known_jobs[order.new.request_digest]
-        if _joins(new, known_job):
+        if _joins_running_job(new, known_job):
             ids.append(str(known_job.twin_id))
             continue
-        answered = known_job.rating_id if known_job.rating_visibility == new.visibility else None
+        rating_id = known_job.rating_id if known_job.rating_visibility == new.visibility else None
         first, _ = wanted_jobs.setdefault(
-            new.request_digest, (new, answered)
+            new.request_digest, (new, rating_id)
         )  # two cells with equal requests share one job
         ids.append(first.id)
     return list(wanted_jobs.values()), ids
 
 
-def _joins(new: NewJob, known_job: ReusableWork) -> bool:
+def _joins_running_job(new: NewJob, known_job: ReusableWork) -> bool:
     """Return whether a running job has the requested visibility and callback, and no rating answers the request."""
     if known_job.twin_id is None or known_job.rating_visibility == new.visibility:
         return False

@@ -160,9 +160,9 @@ async def _new_target(
         secret = described_target.secret if previous is None else open_secret(service, previous)
         await check_target(service, ResolvedTarget(described, secret))
         await check_uploaded(service, tenant, described)
-    plain, sealed = described_target.secret, None
-    if plain is not None:
-        sealed = service.vault.seal_for_target(plain, tenant=tenant, target=target_id, described=described)
+    secret_to_seal, sealed = described_target.secret, None
+    if secret_to_seal is not None:
+        sealed = service.vault.seal_for_target(secret_to_seal, tenant=tenant, target=target_id, described=described)
     return NewTarget(id=target_id, tenant=tenant, sealed_secret=sealed, **described)
 
 

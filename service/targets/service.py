@@ -144,7 +144,7 @@ async def with_links(service: Service, tenant: str, target: Json, *, saved: bool
     ids = {link["id"] for link in links[:MAX_LINKS] if _names_target(link)}
     saved_targets = await service.database.read(targets.named, tenant, ids)
     filled = [
-        _filled(link, saved_targets, index, saved) if _names_target(link) else link for index, link in enumerate(links)
+        _expand(link, saved_targets, index, saved) if _names_target(link) else link for index, link in enumerate(links)
     ]
     return {**target, "settings": {**target["settings"], "links": filled}}
 
@@ -153,7 +153,7 @@ def _names_target(link: object) -> bool:
     return isinstance(link, Mapping) and isinstance(link.get("id"), str)
 
 
-def _filled(link: Json, saved_targets: Mapping[str, StoredTarget], index: int, saved: bool) -> JsonObject:
+def _expand(link: Json, saved_targets: Mapping[str, StoredTarget], index: int, saved: bool) -> JsonObject:
     where = f"settings.links.{index}"
     row = saved_targets.get(link["id"])
     if row is None:

@@ -59,8 +59,8 @@ async def send_upload(
     that `Content-Type` names. Of a table in xlsx the only sheet with cells is read, or the one that `sheet` names. The
     summary's `notes` say how it was read.
     """
-    media_type = _media_type(request, form.purpose)
-    reading = _reading(request, form, media_type)
+    media_type = _accepted_media_type(request, form.purpose)
+    reading = _reading_options(request, form, media_type)
     async with received(request, caller.tenant) as came:
         stored, new = await keep(service, caller.tenant, form.name, form.purpose, media_type, came, reading)
     headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": entity_tag(stored.id)}
@@ -85,7 +85,7 @@ async def remove_upload(upload_id: str, service: ServiceDependency, caller: Writ
     return removed(await service.database.write(uploads.remove, upload_id, caller.tenant), "upload", upload_id)
 
 
-def _reading(request: Request, form: UploadForm, media_type: str) -> dict[str, str]:
+def _reading_options(request: Request, form: UploadForm, media_type: str) -> dict[str, str]:
     """Return what the sender says about a table: encoding of CSV, sheet of xlsx, and the sign before decimals."""
     message = Message()
     message["content-type"] = request.headers.get("content-type", "")
@@ -100,7 +100,7 @@ def _reading(request: Request, form: UploadForm, media_type: str) -> dict[str, s
     return {name: value for name, value in reading.items() if value is not None}
 
 
-def _media_type(request: Request, purpose: str) -> str:
+def _accepted_media_type(request: Request, purpose: str) -> str:
     essence = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     media_type, (accepted, _) = ALSO.get(essence, essence), PURPOSES[purpose]
     if media_type not in accepted:

@@ -88,14 +88,14 @@ async def received(request: Request, tenant: str) -> AsyncIterator[ReceivedFile]
 
 @asynccontextmanager
 async def _receive_file(request: Request) -> AsyncIterator[ReceivedFile]:
-    with await asyncio.to_thread(_temporary) as file:
+    with await asyncio.to_thread(_temporary_file) as file:
         digest, size, piece = hashlib.sha256(), 0, bytearray()
         async for part in request.stream():
             piece += part
             if len(piece) >= PIECE_BYTES:
-                size += await asyncio.to_thread(_take, file, digest, bytes(piece))
+                size += await asyncio.to_thread(_write_piece, file, digest, bytes(piece))
                 piece.clear()
-        size += await asyncio.to_thread(_take, file, digest, bytes(piece))
+        size += await asyncio.to_thread(_write_piece, file, digest, bytes(piece))
         yield ReceivedFile(file, f"sha256:{digest.hexdigest()}", size)
 
 
@@ -126,7 +126,7 @@ async def keep(
     quota, stored = service.settings.upload_quota_bytes, await service.database.read(uploads.stored_bytes, tenant)
     if earlier is None and stored + came.bytes > quota:  # checked again when the file is stored; this saves reading it
         raise UploadsFull(stored, came.bytes, quota)
-    summary = await _reading("inspect", came.file, purpose=purpose, media_type=media_type, **(reading or {}))
+    summary = await _run_task("inspect", came.file, purpose=purpose, media_type=media_type, **(reading or {}))
     summary |= {"reading": dict(reading)} if reading else {}
     new = NewUpload(tenant, name, purpose, media_type, came.digest, came.bytes, summary)
     return await service.database.write(uploads.add, new, came.file, quota)
@@ -147,14 +147,14 @@ async def rows_of(
     upload = await find_upload(service, tenant, reference, "table")
     sample = sample_of(upload.summary, limit, rng)
     source = {"media_type": upload.media_type, "summary": upload.summary, "sample": sample}
-    rows = await _with_content(service, upload, "rows", **source)
+    rows = await _run_on_content(service, upload, "rows", **source)
     return TableRows(tuple(rows), int(upload.summary["rows"]))
 
 
 async def trials_of(service: Service, tenant: str, reference: str, *, field: str = "upload") -> list[JsonObject]:
     """Read uploaded trials for a job (`store.formats.choice_rows.read_trials`)."""
     upload = await find_upload(service, tenant, reference, "trials", field=field)
-    rows: list[JsonObject] = await _with_content(service, upload, "trials", media_type=upload.media_type)
+    rows: list[JsonObject] = await _run_on_content(service, upload, "trials", media_type=upload.media_type)
     return rows
 
 
@@ -165,8 +165,8 @@ async def decisions_of(service: Service, upload: StoredUpload, columns: NamedDec
     """
     reading = upload.summary.get("reading", {})
     arguments = {"media_type": upload.media_type, **asdict(columns), **reading}
-    counted: dict[str, Any] = await _with_content(service, upload, "decisions", **arguments)
-    return counted
+    table: dict[str, Any] = await _run_on_content(service, upload, "decisions", **arguments)
+    return table
 
 
 async def find_upload(
@@ -184,36 +184,36 @@ async def find_upload(
     return upload
 
 
-async def _with_content(service: Service, upload: StoredUpload, task: str, **arguments: object) -> Any:
-    with await asyncio.to_thread(_temporary) as file:
+async def _run_on_content(service: Service, upload: StoredUpload, task: str, **arguments: object) -> Any:
+    with await asyncio.to_thread(_temporary_file) as file:
         if not await service.database.read(uploads.copy_to, upload.id, file):
             raise SpecificationError(f"the upload {upload.id} has just been removed", "upload")
-        return await _reading(task, file, **arguments)
+        return await _run_task(task, file, **arguments)
 
 
-async def _reading(task: str, file: BinaryIO, **arguments: object) -> Any:
+async def _run_task(task: str, file: BinaryIO, **arguments: object) -> Any:
     """Run a task of `store.formats.child`: in a child process, unless the file is small and not compressed."""
     small = arguments.get("media_type") not in PACKED and file.seek(0, os.SEEK_END) <= SMALL_BYTES
     work = partial(TASKS[task], file, **arguments) if small else partial(run_limited, task, file, **arguments)
     return await asyncio.get_running_loop().run_in_executor(READERS, work)
 
 
-def _temporary() -> BinaryIO:
+def _temporary_file() -> BinaryIO:
     try:
         return tempfile.TemporaryFile(prefix="assay-upload-")
     except OSError as error:
-        raise _no_room(error) from error
+        raise _disk_full_problem(error) from error
 
 
-def _take(file: BinaryIO, digest: Any, piece: bytes) -> int:
+def _write_piece(file: BinaryIO, digest: Any, piece: bytes) -> int:
     digest.update(piece)
     try:
         return file.write(piece)
     except OSError as error:
-        raise _no_room(error) from error
+        raise _disk_full_problem(error) from error
 
 
-def _no_room(error: OSError) -> Problem:
+def _disk_full_problem(error: OSError) -> Problem:
     log.warning("temporary file not written", why=str(error))
     detail = "the service can write no temporary file for an upload now: its TMPDIR is full or read-only"
     return Problem("store-unavailable", detail, headers={"Retry-After": "60"})

@@ -45,11 +45,11 @@ def describe_notices(document: JsonObject) -> None:
     for kind in (Notice, CloudEvent):
         document["components"]["schemas"][kind.__name__] = kind.model_json_schema()
     document["webhooks"] = {
-        kind: {"post": _received(kind, **documented)} for kind, documented in _DOCUMENTED["notices"].items()
+        kind: {"post": _notice_operation(kind, **documented)} for kind, documented in _DOCUMENTED["notices"].items()
     }
 
 
-def _received(kind: str, summary: str, data: Json) -> JsonObject:
+def _notice_operation(kind: str, summary: str, data: Json) -> JsonObject:
     first, _, second = kind.partition(".")
     return {
         "operationId": f"on{first.capitalize()}{second.capitalize()}",
@@ -61,7 +61,7 @@ def _received(kind: str, summary: str, data: Json) -> JsonObject:
             {"name": name, "in": "header", "required": True, "schema": {"type": "string"}, **texts}
             for name, texts in _DOCUMENTED["headers"].items()
         ],
-        "requestBody": {"required": True, "content": _content(kind, data)},
+        "requestBody": {"required": True, "content": _notice_content(kind, data)},
         "responses": {
             "204": {"description": "Received. Any 2xx status is accepted."},
             "410": {"description": "Unsubscribe: the endpoint is disabled."},
@@ -70,7 +70,7 @@ def _received(kind: str, summary: str, data: Json) -> JsonObject:
     }
 
 
-def _content(kind: str, data: Json) -> JsonObject:
+def _notice_content(kind: str, data: Json) -> JsonObject:
     facts, when = dict(data), "2026-01-02T03:04:05Z"
     source = f"/v1/jobs/{facts['job_id']}" if "job_id" in facts else f"/v1/webhooks/{facts['webhook_id']}"
     event = {"specversion": "1.0", "id": "dlv_01KA8Z8W5RBH2C7N4T9V6Y3XQK", "source": source, "type": kind, "time": when}

@@ -74,7 +74,7 @@ async def create_webhook(
 @router.get("", **lists_of(WebhookView, "One page of endpoints, newest first."))
 async def list_webhooks(lists: Lists, service: ServiceDependency, caller: WebhookWriter, query: Paging) -> Response:
     """List your endpoints, newest first."""
-    view = partial(WebhookView.of, key=await service.database.read(_public_key))
+    view = partial(WebhookView.of, key=await service.database.read(_current_public_key))
     return await lists.page(query, "webhooks", view, webhooks.page, caller.tenant)
 
 
@@ -84,7 +84,7 @@ OwnWebhook = Annotated[Webhook, in_path("webhook", webhooks.find, WebhookWriter)
 @router.get("/{webhook_id}", response_model=WebhookView, responses=TAGGED)
 async def get_webhook(row: OwnWebhook, service: ServiceDependency) -> Response:
     """Read an endpoint, with only the last characters of its secret."""
-    key = await service.database.read(_public_key)
+    key = await service.database.read(_current_public_key)
     return tagged(WebhookView.of(row, key), _etag(row, key))
 
 
@@ -103,7 +103,7 @@ async def replace_webhook(
             fan_out.challenge(c, changed, _base_url(service))
         return changed
 
-    return await _changed(service, row.id, replace)
+    return await _change(service, row.id, replace)
 
 
 @router.delete("/{webhook_id}", status_code=204, response_description="Removed.")
@@ -141,7 +141,7 @@ async def enable_webhook(webhook_id: str, service: ServiceDependency, caller: We
             fan_out.challenge(c, enabled, _base_url(service))
         return enabled
 
-    return await _changed(service, webhook_id, enable)
+    return await _change(service, webhook_id, enable)
 
 
 # ---------------------------------------------------------------------------- deliveries
@@ -156,8 +156,8 @@ async def ping_webhook(row: OwnWebhook, service: ServiceDependency, caller: Webh
     """Send a test notice to an endpoint, regardless of its event types."""
 
     def ping(c: Connection) -> Answer:
-        webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
-        return _deliveries(webhook).accepted(c, fan_out.ping(c, webhook, _base_url(service)))
+        webhook = _require_enabled(webhooks.find(c, row.id, caller.tenant), row.id)
+        return _webhook_deliveries(webhook).accepted(c, fan_out.ping(c, webhook, _base_url(service)))
 
     return await answer_once(service, repeat, ping)
 
@@ -165,13 +165,13 @@ async def ping_webhook(row: OwnWebhook, service: ServiceDependency, caller: Webh
 @router.get("/{webhook_id}/deliveries", **lists_of(DeliveryLine, "One page of deliveries, newest first."))
 async def list_deliveries(lists: Lists, row: OwnWebhook, query: Annotated[DeliveryQuery, Query()]) -> Response:
     """List waiting deliveries to an endpoint, and deliveries of the last 30 days, newest first."""
-    return await _deliveries(row).listed(lists, query)
+    return await _webhook_deliveries(row).listed(lists, query)
 
 
 @router.get("/{webhook_id}/deliveries/{delivery_id}", response_model=DeliveryView)
 async def get_delivery(delivery_id: str, row: OwnWebhook, service: ServiceDependency) -> Response:
     """Read a delivery: its payload, and every attempt with its answer."""
-    return await _deliveries(row).shown(service, delivery_id)
+    return await _webhook_deliveries(row).shown(service, delivery_id)
 
 
 @router.post(
@@ -187,14 +187,14 @@ async def redeliver(
     """Send a delivery again, under the same `webhook-id`, to the current address of its endpoint."""
 
     def again(c: Connection) -> Answer:
-        webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
-        return _deliveries(webhook).send_again(c, delivery_id, webhook.url)
+        webhook = _require_enabled(webhooks.find(c, row.id, caller.tenant), row.id)
+        return _webhook_deliveries(webhook).send_again(c, delivery_id, webhook.url)
 
     return await answer_once(service, repeat, again)
 
 
 # ---------------------------------------------------------------------------- views
-def _public_key(c: Connection) -> PublicKey | None:
+def _current_public_key(c: Connection) -> PublicKey | None:
     """Return the current signing key; ``None`` before the first key is created."""
     return next((key for key in signing.all_keys(c) if key.retired_at is None), None)
 
@@ -203,11 +203,11 @@ def _base_url(service: Service) -> str:
     return (service.settings.public_url or "").rstrip("/")
 
 
-def _deliveries(webhook: Webhook) -> Deliveries:
+def _webhook_deliveries(webhook: Webhook) -> Deliveries:
     return Deliveries(ToWebhook(webhook.id, webhook.tenant), f"{router.prefix}/{webhook.id}")
 
 
-def _enabled(row: Webhook | None, webhook_id: str) -> Webhook:
+def _require_enabled(row: Webhook | None, webhook_id: str) -> Webhook:
     row = existing(row, "webhook", webhook_id)
     if row.state != "enabled":
         raise Problem("webhook-disabled", f"{row.id} is disabled ({row.disabled_why}); enable it first")
@@ -216,7 +216,7 @@ def _enabled(row: Webhook | None, webhook_id: str) -> Webhook:
 
 def _stored_answer(c: Connection, row: Webhook, *, status: int = 200, headers: dict[str, str] | None = None) -> Answer:
     """Return the answer for an endpoint with a new secret, without the secret, because answers are stored."""
-    key = _public_key(c)
+    key = _current_public_key(c)
     view = NewWebhookView(**WebhookView.of(row, key).model_dump(), secret=None)
     return Answer(status, write_json(view), {**(headers or {}), "ETag": _etag(row, key)})
 
@@ -234,9 +234,9 @@ async def _with_secret(
     return complete.response(**{"Cache-Control": "no-store"})
 
 
-async def _changed(service: Service, webhook_id: str, change: Callable[[Connection], Webhook | None]) -> Response:
+async def _change(service: Service, webhook_id: str, change: Callable[[Connection], Webhook | None]) -> Response:
     def work(c: Connection) -> tuple[Webhook, PublicKey | None]:
-        return existing(change(c), "webhook", webhook_id), _public_key(c)
+        return existing(change(c), "webhook", webhook_id), _current_public_key(c)
 
     row, key = await service.database.write(work)
     return tagged(WebhookView.of(row, key), _etag(row, key))

@@ -32,12 +32,12 @@ class Deliveries:
 
     async def shown(self, service: Service, delivery_id: str) -> Response:
         """Return one delivery with its attempts."""
-        view = await service.database.read(self._view, delivery_id)
+        view = await service.database.read(self._read_view, delivery_id)
         return json_response(view, headers={"Cache-Control": "private, no-cache"})
 
     def accepted(self, c: Connection, delivery_id: str) -> Answer:
         """Return the answer to an accepted delivery, inside the transaction of `c`."""
-        view = self._view(c, delivery_id)
+        view = self._read_view(c, delivery_id)
         return Answer(202, write_json(view), {"Location": view.href})
 
     def send_again(self, c: Connection, delivery_id: str, url: str | None = None) -> Answer:
@@ -45,7 +45,7 @@ class Deliveries:
         delivery_log.redeliver(c, delivery_id, self.receiver, url)
         return self.accepted(c, delivery_id)
 
-    def _view(self, c: Connection, delivery_id: str) -> DeliveryView:
+    def _read_view(self, c: Connection, delivery_id: str) -> DeliveryView:
         row: Delivery | None = delivery_log.find(c, delivery_id, self.receiver)
         if row is None:
             raise not_found("delivery", delivery_id)

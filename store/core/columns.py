@@ -36,13 +36,13 @@ class now_ms(FunctionElement[int]):  # noqa: N801 - named like the SQL function
 
 
 @compiles(now_ms, "sqlite")
-def _sqlite(_element: now_ms, _compiler: object, **_options: object) -> str:
+def _compile_for_sqlite(_element: now_ms, _compiler: object, **_options: object) -> str:
     # unixepoch('subsec') needs SQLite 3.42; within a statement both calls return the same time
     return "(CAST(strftime('%s', 'now') AS INTEGER) * 1000 + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER))"
 
 
 @compiles(now_ms, "postgresql")
-def _postgresql(_element: now_ms, _compiler: object, **_options: object) -> str:
+def _compile_for_postgresql(_element: now_ms, _compiler: object, **_options: object) -> str:
     # floor, because a cast would round half of all times up to a future millisecond
     return "CAST(floor(extract(epoch FROM statement_timestamp()) * 1000) AS BIGINT)"
 

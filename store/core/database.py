@@ -184,15 +184,15 @@ class _PostgresBackend:
         self._reader = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     async def write(self, work: Callable[[Connection], T]) -> T:
-        async with self._connected(self._writer) as connection, connection.begin():
+        async with self._open_connection(self._writer) as connection, connection.begin():
             return await connection.run_sync(work)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        async with self._connected(self._reader) as connection:
+        async with self._open_connection(self._reader) as connection:
             return await connection.run_sync(work)
 
     @asynccontextmanager
-    async def _connected(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+    async def _open_connection(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
         with translated():
             with connecting():
                 connection = await engine.connect().start()
@@ -215,12 +215,12 @@ class _SqliteBackend:
         self._threads = ThreadPoolExecutor(READING_THREADS + 1, thread_name_prefix="store")
 
     async def write(self, work: Callable[[Connection], T]) -> T:
-        return await self._run(self._database.write, self._writing, work)
+        return await self._run_in_thread(self._database.write, self._writing, work)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        return await self._run(self._database.read, self._reading, work)
+        return await self._run_in_thread(self._database.read, self._reading, work)
 
-    async def _run(
+    async def _run_in_thread(
         self, connect: Callable[[], AbstractContextManager[Connection]], slots: _Slots, work: Callable[[Connection], T]
     ) -> T:
         def call() -> T:

@@ -75,7 +75,7 @@ def sqlite_reader(url: URL, lock_wait_s: float, **pool: object) -> Engine:
 
     It can read even if no file can be created or grow, for example on a full disk or a read-only file system.
     """
-    engine = _sqlite(url, lock_wait_s, pool)
+    engine = _create_sqlite_engine(url, lock_wait_s, pool)
 
     @event.listens_for(engine, "do_connect")
     def connect(_dialect: Any, record: Any, arguments: Any, options: Any) -> sqlite3.Connection:
@@ -115,7 +115,7 @@ def _is_readable_only(error: sqlite3.DatabaseError, file: str) -> bool:
 
 def sqlite_writer(url: URL, lock_wait_s: float, **pool: object) -> Engine:
     """Create an engine that takes the write lock when a transaction begins, so that no statement fails to get it."""
-    engine = _sqlite(url, lock_wait_s, pool)
+    engine = _create_sqlite_engine(url, lock_wait_s, pool)
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
@@ -148,7 +148,7 @@ def _postgres_settings(lock_wait_s: float) -> dict[str, str]:
     return {"lock_timeout": f"{round(lock_wait_s * 1000)}ms", "client_connection_check_interval": "500ms"}
 
 
-def _sqlite(url: URL, lock_wait_s: float, pool: dict[str, Any]) -> Engine:
+def _create_sqlite_engine(url: URL, lock_wait_s: float, pool: dict[str, Any]) -> Engine:
     """Create an engine that sends BEGIN itself; the sqlite3 module begins too late, and without the write lock."""
     target, limits = url.set(drivername="sqlite+pysqlite"), {"timeout": lock_wait_s}
     # parameters may contain secrets, and exception texts are logged
@@ -258,11 +258,11 @@ def execute_if_writable(c: Connection, statement: Update) -> None:
 
 def unavailable(error: BaseException) -> StoreUnavailable | None:
     """Return the `StoreUnavailable` for an error, or ``None`` if the error is a defect."""
-    reason = _reason(error)
+    reason = _unavailable_reason(error)
     return None if reason is None else StoreUnavailable(reason, RETRY_AFTER_S[reason])
 
 
-def _reason(error: BaseException) -> str | None:
+def _unavailable_reason(error: BaseException) -> str | None:
     if isinstance(error, exc.TimeoutError):
         return "busy"
     if not isinstance(error, exc.DBAPIError):

@@ -31,7 +31,7 @@ UNWRITABLE = frozenset({"full", "read-only", "unreachable"})
 
 def head() -> str:
     """Return the schema version that this code needs."""
-    revision = _scripts().get_current_head()
+    revision = _migration_scripts().get_current_head()
     assert revision is not None, "migrations/versions has no migration"  # noqa: S101
     return revision
 
@@ -85,7 +85,7 @@ def upgrade_if_writable(url: str) -> str | None:
         try:
             check(url)
         except SchemaMismatch as other:
-            raise _mismatch(other.found, unable.reason) from None
+            raise _schema_mismatch(other.found, unable.reason) from None
         return unable.reason
     return None
 
@@ -105,16 +105,16 @@ def check(url: str, *, or_newer: bool = False) -> None:
     """
     file = _sqlite_file(url)
     if file is not None and not file.exists():
-        raise _mismatch(None)
+        raise _schema_mismatch(None)
     with closing(Database(url)) as database, database.read() as connection:
-        current = _current(connection)
+        current = _current_revision(connection)
     newer = current is not None and current > head()  # revisions are numbers of four digits
     if current != head() and not (or_newer and newer):
-        raise _mismatch(current)
+        raise _schema_mismatch(current)
 
 
-def _mismatch(current: str | None, unwritable: str | None = None) -> SchemaMismatch:
-    unreleased = current is not None and current < str(_scripts().get_base())
+def _schema_mismatch(current: str | None, unwritable: str | None = None) -> SchemaMismatch:
+    unreleased = current is not None and current < str(_migration_scripts().get_base())
     return SchemaMismatch(current, head(), unwritable, unreleased=unreleased)
 
 
@@ -123,24 +123,24 @@ def _migrate(connection: Connection) -> None:
         # 0 means no limit, because a migration by another process can take long
         connection.execute(text("SET LOCAL lock_timeout = 0"))
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
-    current = _current(connection)
-    if current is not None and current not in {script.revision for script in _scripts().walk_revisions()}:
-        raise _mismatch(current)
+    current = _current_revision(connection)
+    if current is not None and current not in {script.revision for script in _migration_scripts().walk_revisions()}:
+        raise _schema_mismatch(current)
     if current != head():
-        config = _config()
+        config = _alembic_config()
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
 
 
-def _current(connection: Connection) -> str | None:
+def _current_revision(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
 
 
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory.from_config(_config())
+def _migration_scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_alembic_config())
 
 
-def _config() -> Config:
+def _alembic_config() -> Config:
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")

@@ -158,13 +158,13 @@ class json_part(FunctionElement[str]):  # noqa: N801 - named like an SQL functio
 
 
 @compiles(json_part, "sqlite")
-def _sqlite(element: json_part, compiler: Any, **options: Any) -> str:
+def _compile_for_sqlite(element: json_part, compiler: Any, **options: Any) -> str:
     column, part = (compiler.process(clause, **options) for clause in element.clauses)
     return f"json_extract({column}, '$.' || {part})"
 
 
 @compiles(json_part, "postgresql")
-def _postgresql(element: json_part, compiler: Any, **options: Any) -> str:
+def _compile_for_postgresql(element: json_part, compiler: Any, **options: Any) -> str:
     column, part = (compiler.process(clause, **options) for clause in element.clauses)
     return f"(CAST({column} AS json) ->> {part})"
 

@@ -172,8 +172,8 @@ class Settings(BaseSettings):
 
     @field_validator("egress_allow", "host_exempt", "trusted_proxies")
     @classmethod
-    def _are_networks(cls, value: str | None) -> str | None:
-        _networks(value or "")
+    def _check_networks(cls, value: str | None) -> str | None:
+        _parse_networks(value or "")
         return value
 
     @field_validator(
@@ -188,12 +188,12 @@ class Settings(BaseSettings):
 
     @field_validator("log_level", mode="before")
     @classmethod
-    def _any_case(cls, value: object) -> Any:
+    def _lower_case(cls, value: object) -> Any:
         return value.lower() if isinstance(value, str) else value
 
     @field_validator("secret_key")
     @classmethod
-    def _long_enough(cls, value: SecretStr | None) -> SecretStr | None:
+    def _check_key_length(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None and len(value) < SHORTEST_SECRET_KEY:
             raise ValueError(
                 f"a secret key of {len(value)} characters can be guessed; use one of at least "
@@ -253,22 +253,22 @@ class Settings(BaseSettings):
     @cached_property
     def egress_networks(self) -> tuple[Network, ...]:
         """`egress_allow`, parsed."""
-        return _networks(self.egress_allow)
+        return _parse_networks(self.egress_allow)
 
     @cached_property
     def exempt_networks(self) -> tuple[Network, ...]:
         """`host_exempt`, parsed."""
-        return self.egress_networks if self.host_exempt is None else _networks(self.host_exempt)
+        return self.egress_networks if self.host_exempt is None else _parse_networks(self.host_exempt)
 
     @cached_property
     def proxy_networks(self) -> tuple[Network, ...]:
         """`trusted_proxies`, parsed."""
-        return _networks(self.trusted_proxies)
+        return _parse_networks(self.trusted_proxies)
 
     @property
     def log_witnesses(self) -> tuple[tuple[str, VerifierKey], ...]:
         """`witnesses`, parsed: the submission prefix and the key of each."""
-        pairs = [part.split() for part in _parts(self.witnesses)]
+        pairs = [part.split() for part in _comma_separated(self.witnesses)]
         if any(len(pair) != 2 or not pair[0].startswith(("http://", "https://")) for pair in pairs):
             raise ValueError("each witness needs an address and a verifier key: `https://witness.example NAME+ID+KEY`")
         return tuple((url.rstrip("/"), VerifierKey.read(key, COSIGNATURE)) for url, key in pairs)
@@ -276,12 +276,12 @@ class Settings(BaseSettings):
     @property
     def witnessed_keys(self) -> tuple[VerifierKey, ...]:
         """`witnessed_logs`, parsed."""
-        return tuple(VerifierKey.read(part, ED25519) for part in _parts(self.witnessed_logs))
+        return tuple(VerifierKey.read(part, ED25519) for part in _comma_separated(self.witnessed_logs))
 
     @property
     def older_secret_keys(self) -> tuple[str, ...]:
         """`secret_key_older`, parsed."""
-        return _parts(self.secret_key_older.get_secret_value())
+        return _comma_separated(self.secret_key_older.get_secret_value())
 
     @cached_property
     def keys_required(self) -> bool:
@@ -291,12 +291,12 @@ class Settings(BaseSettings):
         return self.auth == "keys"
 
 
-def _parts(text: str) -> tuple[str, ...]:
+def _comma_separated(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _networks(text: str) -> tuple[Network, ...]:
-    return tuple(ip_network(part, strict=False) for part in _parts(text))
+def _parse_networks(text: str) -> tuple[Network, ...]:
+    return tuple(ip_network(part, strict=False) for part in _comma_separated(text))
 
 
 def _is_private(url: str) -> bool:

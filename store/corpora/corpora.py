@@ -78,13 +78,13 @@ CHANGEABLE = frozenset({"name", "licence", "citation", "description", "visibilit
 """Fields of a corpus that can be changed; its items were validated against the other fields."""
 
 
-def _corpus(*, specification: str | None, words: Any, **row: Any) -> StoredCorpus:
+def _read_row(*, specification: str | None, words: Any, **row: Any) -> StoredCorpus:
     version, digest = row.pop("specification_version"), row.pop("specification_digest")
     rules = None if specification is None else Rules(specification, version, digest, words)
     return StoredCorpus(rules=rules, **row)
 
 
-ROWS = TenantRows(corpora, _corpus, blank={"words": None})
+ROWS = TenantRows(corpora, _read_row, blank={"words": None})
 
 lock = ROWS.lock
 """Read a tenant's own corpus and lock it until the transaction ends."""
@@ -102,7 +102,7 @@ def add(c: Connection, new: NewCorpus) -> StoredCorpus:
 
 def find(c: Connection, corpus_id: str, tenant: str) -> StoredCorpus | None:
     """Read a corpus of the tenant or a shared one."""
-    return one_row(c, select(corpora).where(corpora.c.id == corpus_id, readable(tenant)), _corpus)
+    return one_row(c, select(corpora).where(corpora.c.id == corpus_id, readable(tenant)), _read_row)
 
 
 def page(
@@ -124,8 +124,8 @@ def page(
     filters = equal(corpora, kind=kind, attribute=attribute, visibility=visibility)
     query = select(corpora).where(readable(tenant), *filters)
     if specification is not None:
-        query = query.where(_follows(specification))
-    return page_of(c, query, corpora, _corpus, before, limit)
+        query = query.where(_of_specification(specification))
+    return page_of(c, query, corpora, _read_row, before, limit)
 
 
 def sizes(c: Connection, ids: Sequence[str]) -> dict[str, int]:
@@ -165,7 +165,7 @@ def readable(tenant: str) -> ColumnElement[bool]:
     return and_(corpora.c.removed_at.is_(None), or_(corpora.c.tenant == tenant, corpora.c.visibility == "shared"))
 
 
-def _follows(specification: str) -> ColumnElement[bool]:
+def _of_specification(specification: str) -> ColumnElement[bool]:
     if specification.startswith("sha256:"):
         return corpora.c.specification_digest == specification
     name, mark, number = specification.partition("@")

@@ -53,7 +53,7 @@ def find(c: Connection, digest: str, tenant: str) -> StoredImage | None:
     """Read an image that a tenant may see: its own or one in a shared corpus."""
     columns = [images.c[field.name] for field in fields(StoredImage)]
     query_all: Select[Any] = select(*columns).where(images.c.digest == digest)
-    for query in (query_all.where(images.c.tenant == tenant), _shared(query_all)):
+    for query in (query_all.where(images.c.tenant == tenant), _only_shared(query_all)):
         row = c.execute(query.limit(1)).mappings().one_or_none()
         if row is not None:
             return StoredImage(**row)
@@ -69,7 +69,7 @@ def missing(c: Connection, digests: Sequence[str], tenant: str) -> list[str]:
         others = [digest for digest in batch if digest not in visible]
         if others:
             among: Select[Any] = select(images.c.digest).where(images.c.digest.in_(others))
-            visible.update(c.execute(_shared(among)).scalars())
+            visible.update(c.execute(_only_shared(among)).scalars())
     return [digest for digest in digests if digest not in visible]
 
 
@@ -79,12 +79,12 @@ def thumbnails(c: Connection, digests: Sequence[str], tenant: str) -> dict[str, 
     for batch in chunks(digests):
         small: Select[Any] = select(images.c.digest, images.c.thumbnail)
         small = small.where(images.c.digest.in_(batch), images.c.thumbnail.is_not(None))
-        for query in (_shared(small), small.where(images.c.tenant == tenant)):
+        for query in (_only_shared(small), small.where(images.c.tenant == tenant)):
             thumbnail_of.update({row.digest: row.thumbnail for row in c.execute(query)})
     return thumbnail_of
 
 
-def _shared(query: Select[Any]) -> Select[Any]:
+def _only_shared(query: Select[Any]) -> Select[Any]:
     """Limit a query to images that their owner has added to a shared corpus."""
     return query.where(
         select(corpus_items.c.id)

@@ -112,7 +112,7 @@ def add(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> A
     corpus = corpora.lock(c, corpus_id, tenant)
     if corpus is None:
         return None
-    existing = _by_digest(c, corpus_id, [item.digest for item in new])
+    existing = _read_by_digest(c, corpus_id, [item.digest for item in new])
     by_digest: dict[str, NewItem] = {}
     for item in new:
         if _is_missing(existing.get(item.digest)):
@@ -120,17 +120,17 @@ def add(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> A
     if by_digest:
         if corpora.sizes(c, [corpus_id])[corpus_id] + len(by_digest) > MOST_ITEMS:
             raise CorpusFull(corpus_id, MOST_ITEMS)
-        _forget(c, corpus_id, tenant, [digest for digest in by_digest if digest in existing])
-        _insert(c, corpus_id, tenant, list(by_digest.values()))
+        _delete_removed(c, corpus_id, tenant, [digest for digest in by_digest if digest in existing])
+        _insert_items(c, corpus_id, tenant, list(by_digest.values()))
         corpus = corpora.change(c, corpus_id, tenant, {}) or corpus
-        existing |= _by_digest(c, corpus_id, list(by_digest))
+        existing |= _read_by_digest(c, corpus_id, list(by_digest))
     added = frozenset(existing[digest].id for digest in by_digest)
     return AddedItems(corpus, tuple(existing[item.digest] for item in new), added)
 
 
 def find(c: Connection, corpus_id: str, item_id: str) -> StoredItem | None:
     """Read an item of a corpus that the caller may read."""
-    return one_row(c, select(corpus_items).where(corpus_items.c.id == item_id, *_in(corpus_id)), StoredItem)
+    return one_row(c, select(corpus_items).where(corpus_items.c.id == item_id, *_present_in(corpus_id)), StoredItem)
 
 
 def page(
@@ -148,7 +148,7 @@ def page(
     `q` is a part of the text or of a picture's term, in any case; `term` is one of an item's terms.
     """
     table = corpus_items.c
-    query = select(corpus_items).where(*_in(corpus_id), table.seq > after, *equal(corpus_items, source=source))
+    query = select(corpus_items).where(*_present_in(corpus_id), table.seq > after, *equal(corpus_items, source=source))
     if q is not None:
         query = query.where(or_(table.text.icontains(q, autoescape=True), table.term.icontains(q, autoescape=True)))
     if term is not None:
@@ -159,7 +159,7 @@ def page(
 def counts(c: Connection, corpus_id: str) -> list[tuple[str | None, str, int]]:
     """Count the items of a corpus by the term that they are about and by source."""
     term = func.coalesce(corpus_items.c.attribute_term, corpus_items.c.term)
-    query = select(term, corpus_items.c.source, func.count()).where(*_in(corpus_id))
+    query = select(term, corpus_items.c.source, func.count()).where(*_present_in(corpus_id))
     return [tuple(row) for row in c.execute(query.group_by(term, corpus_items.c.source).order_by(term))]
 
 
@@ -182,17 +182,17 @@ def sentences_of_rules(
         corpus_items.c.text.is_not(None),
     ]
     whose = corpora_table.c.tenant == tenant if only_own else corpora.readable(tenant)
-    return _oldest_first(c, [whose, *filters], limit)
+    return _list_oldest_first(c, [whose, *filters], limit)
 
 
 def authored_before(c: Connection, tenant: str, kind: str, terms: Collection[str], limit: int) -> list[StoredItem]:
     """List items that authors generated for some terms, in the tenant's own corpora of a kind, oldest first."""
     term = corpus_items.c.term if kind == "images" else corpus_items.c.attribute_term
     filters = [*equal(corpora_table, tenant=tenant, kind=kind), term.in_(terms), corpus_items.c.source == "written"]
-    return _oldest_first(c, filters, limit)
+    return _list_oldest_first(c, filters, limit)
 
 
-def _oldest_first(c: Connection, filters: Collection[ColumnElement[bool]], limit: int) -> list[StoredItem]:
+def _list_oldest_first(c: Connection, filters: Collection[ColumnElement[bool]], limit: int) -> list[StoredItem]:
     """List items that were not removed, of corpora that were not removed."""
     query = select(corpus_items).join(corpora_table, corpora_table.c.id == corpus_items.c.corpus_id)
     query = query.where(corpora_table.c.removed_at.is_(None), corpus_items.c.removed_at.is_(None), *filters)
@@ -215,13 +215,13 @@ def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new: NewItem)
     old = None if corpus is None else find(c, corpus_id, item_id)
     if old is None:
         return None
-    same = _by_digest(c, corpus_id, [new.digest]).get(new.digest)
+    same = _read_by_digest(c, corpus_id, [new.digest]).get(new.digest)
     if same is not None and same.id != item_id:
         if not _is_missing(same):
             raise ItemTaken(same.id)
-        _forget(c, corpus_id, tenant, [new.digest])
+        _delete_removed(c, corpus_id, tenant, [new.digest])
     changed = update(corpus_items).where(corpus_items.c.id == item_id)
-    changed = changed.values(_columns(new) | _edit(old, new, read_clock(c)))
+    changed = changed.values(_item_columns(new) | _provenance_of_edit(old, new, read_clock(c)))
     corpora.change(c, corpus_id, tenant, {})
     quota.subtract_rows(c, corpus_items, tenant, corpus_items.c.id == item_id)
     edited = one_row(c, changed.returning(corpus_items), StoredItem)
@@ -238,16 +238,16 @@ def remove_several(c: Connection, corpus_id: str, tenant: str, ids: Sequence[str
     """Remove items from a tenant's corpus; return the number of removed items."""
     if corpora.lock(c, corpus_id, tenant) is None:
         return 0
-    gone = 0
+    removed_count = 0
     for batch in chunks(ids):
-        removed = update(corpus_items).where(corpus_items.c.id.in_(batch), *_in(corpus_id))
-        gone += c.execute(removed.values(removed_at=now_ms())).rowcount
-    if gone:
+        removed = update(corpus_items).where(corpus_items.c.id.in_(batch), *_present_in(corpus_id))
+        removed_count += c.execute(removed.values(removed_at=now_ms())).rowcount
+    if removed_count:
         corpora.change(c, corpus_id, tenant, {})
-    return gone
+    return removed_count
 
 
-def _edit(old: StoredItem, new: NewItem, at: int) -> JsonObject:
+def _provenance_of_edit(old: StoredItem, new: NewItem, at: int) -> JsonObject:
     if old.text is None or old.text == new.text:
         return {}
     former = [*old.provenance.get("edited_from", ()), {"text": old.text, "source": old.source, "at": iso(at)}]
@@ -255,16 +255,16 @@ def _edit(old: StoredItem, new: NewItem, at: int) -> JsonObject:
     return {"source": "edited", "provenance": {**old.provenance, "edited_from": shortened}}
 
 
-def _columns(new: NewItem) -> dict[str, Any]:
+def _item_columns(new: NewItem) -> dict[str, Any]:
     names = ("digest", "text", "group_term", "attribute_term", "counterpart", "image", "term")
     return {name: getattr(new, name) for name in names}
 
 
-def _insert(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> None:
+def _insert_items(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> None:
     last = select(func.max(corpus_items.c.seq)).where(corpus_items.c.corpus_id == corpus_id)
     last_seq, now = c.execute(last).scalar_one() or 0, read_clock(c)
     rows = [
-        _columns(item)
+        _item_columns(item)
         | {"id": new_id(PREFIX), "corpus_id": corpus_id, "seq": last_seq + number, "created_at": now}
         | {"source": item.source, "provenance": dict(item.provenance)}
         for number, item in enumerate(new, 1)
@@ -273,7 +273,7 @@ def _insert(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) 
     quota.add_rows(c, corpus_items, tenant, corpus_items.c.corpus_id == corpus_id, corpus_items.c.seq > last_seq)
 
 
-def _forget(c: Connection, corpus_id: str, tenant: str, digests: Sequence[str]) -> None:
+def _delete_removed(c: Connection, corpus_id: str, tenant: str, digests: Sequence[str]) -> None:
     """Delete the rows of removed items, so that equal items can be added again."""
     for batch in chunks(digests):
         rows = corpus_items.c.corpus_id == corpus_id, corpus_items.c.digest.in_(batch)
@@ -281,7 +281,7 @@ def _forget(c: Connection, corpus_id: str, tenant: str, digests: Sequence[str]) 
         c.execute(delete(corpus_items).where(*rows))
 
 
-def _by_digest(c: Connection, corpus_id: str, digests: Sequence[str]) -> dict[str, StoredItem]:
+def _read_by_digest(c: Connection, corpus_id: str, digests: Sequence[str]) -> dict[str, StoredItem]:
     """Read items by digest, including removed ones."""
     stored: dict[str, StoredItem] = {}
     for batch in chunks(digests):
@@ -294,5 +294,5 @@ def _is_missing(item: StoredItem | None) -> bool:
     return item is None or item.removed_at is not None
 
 
-def _in(corpus_id: str) -> tuple[ColumnElement[bool], ...]:
+def _present_in(corpus_id: str) -> tuple[ColumnElement[bool], ...]:
     return corpus_items.c.corpus_id == corpus_id, corpus_items.c.removed_at.is_(None)

@@ -78,10 +78,10 @@ def stored_material(
     c: Connection, tenant: str, requests: Sequence[AuthoredItems]
 ) -> tuple[tuple[CorpusItem, ...], ...]:
     """Read the stored items for each request to an author; a request that disables reuse gets none."""
-    return tuple(_items_for(c, tenant, request) if request.reuse else () for request in requests)
+    return tuple(_stored_items(c, tenant, request) if request.reuse else () for request in requests)
 
 
-def _items_for(c: Connection, tenant: str, request: AuthoredItems) -> tuple[CorpusItem, ...]:
+def _stored_items(c: Connection, tenant: str, request: AuthoredItems) -> tuple[CorpusItem, ...]:
     if request.words is None:
         rows = authored_before(c, tenant, request.kind, request.terms, MOST_ITEMS)
     else:

@@ -59,14 +59,14 @@ def find(c: Connection, tenant: str, name: str, version: int | None = None) -> S
 
     A tenant's specification takes precedence over one that a later release ships under the same name.
     """
-    query = select(specifications, _latest(tenant)).where(
-        *_of(tenant), *equal(specifications, name=name, version=version)
+    query = select(specifications, _latest_version(tenant)).where(
+        *_present_of(tenant), *equal(specifications, name=name, version=version)
     )
     newest = query.order_by(specifications.c.version.desc()).limit(1)
-    if (specification := one_row(c, newest, _stored)) is not None:
+    if (specification := one_row(c, newest, _read_row)) is not None:
         return specification
     included = shipped().get(name)
-    return None if included is None or version not in {None, 1} else _of_shipped(included)
+    return None if included is None or version not in {None, 1} else _as_stored(included)
 
 
 def find_named(c: Connection, tenant: str, reference: str) -> StoredSpecification | None:
@@ -86,11 +86,11 @@ def page(
     """
     rows: list[StoredSpecification] = []
     if before is None or before[0] > 0:
-        latest = _latest(tenant)
+        latest = _latest_version(tenant)
         filters = equal(specifications, version=latest, kind=kind)
-        query = select(specifications, latest).where(*_of(tenant), *filters)
+        query = select(specifications, latest).where(*_present_of(tenant), *filters)
         query = newest_first(query, specifications.c.created_at, specifications.c.name, before, limit)
-        rows, before = all_rows(c, query, _stored), None
+        rows, before = all_rows(c, query, _read_row), None
     return (rows + list(_shipped_after(kind, before and before[1])))[:limit]
 
 
@@ -107,7 +107,7 @@ def add(c: Connection, tenant: str, new: Specification) -> StoredSpecification:
     if new.name in shipped() or find(c, tenant, new.name) is not None:
         raise NameTaken(new.name)
     versions = select(func.max(specifications.c.version)).where(*equal(specifications, tenant=tenant, name=new.name))
-    added = _insert(c, tenant, new, (c.execute(versions).scalar_one() or 0) + 1)
+    added = _insert_version(c, tenant, new, (c.execute(versions).scalar_one() or 0) + 1)
     if added is None:
         raise NameTaken(new.name)
     return added
@@ -133,61 +133,61 @@ def add_version(c: Connection, tenant: str, new: Specification) -> tuple[StoredS
             )
         if newest.digest == _digest(new):
             return newest, False
-        if (added := _insert(c, tenant, new, newest.version + 1)) is not None:
+        if (added := _insert_version(c, tenant, new, newest.version + 1)) is not None:
             return added, True
     raise StoreUnavailable("conflict", 1)
 
 
 def remove(c: Connection, tenant: str, name: str) -> bool:
     """Remove all versions of a tenant's specification, and their words; return false if there is none."""
-    quota.subtract_rows(c, specifications, tenant, *_of(tenant), specifications.c.name == name)
-    removed = update(specifications).where(*_of(tenant), specifications.c.name == name)
+    quota.subtract_rows(c, specifications, tenant, *_present_of(tenant), specifications.c.name == name)
+    removed = update(specifications).where(*_present_of(tenant), specifications.c.name == name)
     removed = removed.values(removed_at=now_ms(), words={})
     return c.execute(removed).rowcount > 0
 
 
 def dump_words(words: AnyWords) -> JsonObject:
     """Serialise words to JSON."""
-    document: JsonObject = _adapter(words.kind).dump_python(words, mode="json")
+    document: JsonObject = _type_adapter(words.kind).dump_python(words, mode="json")
     return document
 
 
 def read_words(kind: str, document: Json) -> AnyWords:
     """Build words from the JSON of `dump_words`."""
-    words: AnyWords = _adapter(kind).validate_python(dict(document))
+    words: AnyWords = _type_adapter(kind).validate_python(dict(document))
     return words
 
 
 @cache
-def _adapter(kind: str) -> TypeAdapter[Any]:
+def _type_adapter(kind: str) -> TypeAdapter[Any]:
     return TypeAdapter(WORDS[kind])
 
 
 def _digest(new: Specification) -> str:
-    return digest_of(_described(new))
+    return digest_of(_columns(new))
 
 
-def _described(new: Specification) -> dict[str, Any]:
-    plain = {name: getattr(new, name) for name in ("name", "title", "kind", "language", "citation")}
-    return plain | {"words": dump_words(replace(new.words, name=new.name))}
+def _columns(new: Specification) -> dict[str, Any]:
+    fields = {name: getattr(new, name) for name in ("name", "title", "kind", "language", "citation")}
+    return fields | {"words": dump_words(replace(new.words, name=new.name))}
 
 
-def _insert(c: Connection, tenant: str, new: Specification, version: int) -> StoredSpecification | None:
+def _insert_version(c: Connection, tenant: str, new: Specification, version: int) -> StoredSpecification | None:
     """Insert a version; return ``None`` if its number is taken."""
     start = insert_into(c, specifications)
-    values = _described(new) | {"tenant": tenant, "version": version, "digest": _digest(new), "created_at": now_ms()}
+    values = _columns(new) | {"tenant": tenant, "version": version, "digest": _digest(new), "created_at": now_ms()}
     row = c.execute(start.values(values).on_conflict_do_nothing().returning(specifications)).mappings().one_or_none()
     if row is None:
         return None
     quota.add_rows(c, specifications, tenant, *equal(specifications, tenant=tenant, name=new.name, version=version))
-    return _stored(**row, latest=version)
+    return _read_row(**row, latest=version)
 
 
-def _of(tenant: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _present_of(tenant: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return specifications.c.tenant == tenant, specifications.c.removed_at.is_(None)
 
 
-def _latest(tenant: str) -> Any:
+def _latest_version(tenant: str) -> Any:
     """Return a subquery for the newest version of a row's specification."""
     versions = specifications.alias()
     newest = select(func.max(versions.c.version)).where(
@@ -201,16 +201,16 @@ def _shipped_after(kind: str | None, name: str | None) -> Iterator[StoredSpecifi
     for name_of_shipped in names[0 if name not in names else names.index(name) + 1 :]:
         specification = shipped()[name_of_shipped]
         if kind in {None, specification.kind}:
-            yield _of_shipped(specification)
+            yield _as_stored(specification)
 
 
-def _of_shipped(specification: Specification) -> StoredSpecification:
-    described = _described(specification)
+def _as_stored(specification: Specification) -> StoredSpecification:
+    described = _columns(specification)
     return StoredSpecification(
         **described, version=1, latest=1, digest=digest_of(described), created_at=0, shipped=True
     )
 
 
-def _stored(**row: Any) -> StoredSpecification:
+def _read_row(**row: Any) -> StoredSpecification:
     fields = {name: value for name, value in row.items() if name not in {"tenant", "removed_at"}}
     return StoredSpecification(shipped=False, **fields)

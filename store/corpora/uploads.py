@@ -133,7 +133,7 @@ def remove(c: Connection, upload_id: str, tenant: str) -> bool:
 def open_upload(c: Connection, upload_id: str) -> Iterator[bytes]:
     """Read the content of an upload in chunks; yield nothing if there is none."""
     chunk_number = 0
-    while (chunk := _chunk(c, upload_id, chunk_number)) is not None:
+    while (chunk := _read_chunk(c, upload_id, chunk_number)) is not None:
         yield chunk
         chunk_number += 1
 
@@ -144,7 +144,7 @@ def copy_to(c: Connection, upload_id: str, file: BinaryIO) -> bool:
     return bool(c.execute(select(exists().where(uploads.c.id == upload_id))).scalar_one())
 
 
-def _chunk(c: Connection, upload_id: str, chunk_number: int) -> bytes | None:
+def _read_chunk(c: Connection, upload_id: str, chunk_number: int) -> bytes | None:
     condition = upload_chunks.c.upload_id == upload_id, upload_chunks.c.place == chunk_number
     content: bytes | None = c.execute(select(upload_chunks.c.content).where(*condition)).scalar_one_or_none()
     return content

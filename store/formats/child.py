@@ -35,18 +35,18 @@ def main() -> None:
     order = json.load(sys.stdin)
     if order["arguments"].get("media_type") == PARQUET:
         _import_arrow()
-    _limit(order)
+    _limit_resources(order)
     try:
         with os.fdopen(order["file"], "rb") as file:
             file.seek(0)  # the parent process shares the file position and may have moved it
-            answer = _run(TASKS[order["task"]], file, order["arguments"])
+            answer = _run_task(TASKS[order["task"]], file, order["arguments"])
         sys.stdout.write(json.dumps(answer))
         sys.stdout.flush()
     except (MemoryError, OSError):  # OSError: the result is longer than a file may be
         os._exit(AT_A_LIMIT)
 
 
-def _run(task: Callable[..., Any], file: object, arguments: Json) -> JsonObject:
+def _run_task(task: Callable[..., Any], file: object, arguments: Json) -> JsonObject:
     try:
         return {"result": task(file, **arguments)}
     except NotInstalled as missing:
@@ -56,7 +56,7 @@ def _run(task: Callable[..., Any], file: object, arguments: Json) -> JsonObject:
         return {"unreadable": str(refused), "code": refused.code} | position
 
 
-def _limit(order: Json) -> None:
+def _limit_resources(order: Json) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (order["processor_s"], order["processor_s"]))
     resource.setrlimit(resource.RLIMIT_FSIZE, (order["answer"], order["answer"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

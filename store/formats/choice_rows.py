@@ -48,7 +48,7 @@ def inspect(file: BinaryIO, media_type: str) -> JsonObject:
     Unreadable
         If the file is invalid; the error names the line and the column.
     """
-    rows, groups = _group(file, media_type)
+    rows, groups = _group_choices(file, media_type)
     if not rows:
         raise Unreadable("the table has columns but no rows")
     levels = {level for _, _, level in groups}
@@ -74,31 +74,31 @@ def read_trials(file: BinaryIO, media_type: str) -> list[JsonObject]:
     return [
         ({} if subject is None else {"subject": subject})
         | {"concept": concept, "level": level, "chose_second": chose, "trials": trials}
-        for (subject, concept, level), (chose, trials) in _group(file, media_type)[1].items()
+        for (subject, concept, level), (chose, trials) in _group_choices(file, media_type)[1].items()
     ]
 
 
-def _group(file: BinaryIO, media_type: str) -> tuple[int, dict[Group, Count]]:
+def _group_choices(file: BinaryIO, media_type: str) -> tuple[int, dict[Group, Count]]:
     groups: dict[Group, Count] = {}
     rows = 0
-    for group, (chose, trials) in _choices(open_rows(file, media_type)):
+    for group, (chose, trials) in _parse_rows(open_rows(file, media_type)):
         rows += 1
         before = groups.get(group, (0, 0))
         groups[group] = (before[0] + chose, before[1] + trials)
     return rows, groups
 
 
-def _choices(table: TableFile) -> Iterator[tuple[Group, Count]]:
+def _parse_rows(table: TableFile) -> Iterator[tuple[Group, Count]]:
     names = set(table.columns)
     if missing := {"concept", "level"} - names:
         raise Unreadable(f"the column {min(missing)!r} is missing; found: {', '.join(sorted(names))}", line=1)
     form = FORMS.get(frozenset(names & {"chose", "chose_second", "trials"}))
     unknown = names - {"concept", "level", "chose", "chose_second", "trials", "subject"}
     if form is None or unknown:
-        wrong = f"; {min(unknown)!r} is not one of them" if unknown else ""
+        detail = f"; {min(unknown)!r} is not one of them" if unknown else ""
         valid = "the columns must be concept, level and chose, chose_second, or chose_second and trials; and subject"
-        raise Unreadable(valid + wrong, line=1)
-    read = _FORMS[form]
+        raise Unreadable(valid + detail, line=1)
+    read_count = _FORMS[form]
     for line, cells in table:
         row = {
             name: cell if isinstance(cell, str) else as_text(cell)
@@ -107,10 +107,10 @@ def _choices(table: TableFile) -> Iterator[tuple[Group, Count]]:
         concept, subject = row["concept"].strip(), row.get("subject")
         if not 0 < len(concept) <= LONGEST_CONCEPT:
             raise Unreadable(f"a concept must have 1 to {LONGEST_CONCEPT} characters", line=line, column="concept")
-        yield (subject or None, concept, _level(row["level"], line)), read(row, line)
+        yield (subject or None, concept, _parse_level(row["level"], line)), read_count(row, line)
 
 
-def _level(cell: str, line: int) -> float:
+def _parse_level(cell: str, line: int) -> float:
     if not NUMBER.fullmatch(cell) or not math.isfinite(level := float(cell)) or abs(level) > FARTHEST_LEVEL:
         raise Unreadable(
             f"{shown(cell)} is not a number from {-FARTHEST_LEVEL:g} to {FARTHEST_LEVEL:g}", line=line, column="level"
@@ -118,13 +118,13 @@ def _level(cell: str, line: int) -> float:
     return level
 
 
-def _one_named(row: Mapping[str, str], line: int) -> Count:
+def _parse_named_choice(row: Mapping[str, str], line: int) -> Count:
     if row["chose"] not in {"first", "second"}:
         raise Unreadable(f"{shown(row['chose'])} is neither first nor second", line=line, column="chose")
     return int(row["chose"] == "second"), 1
 
 
-def _one_numbered(row: Mapping[str, str], line: int) -> Count:
+def _parse_numbered_choice(row: Mapping[str, str], line: int) -> Count:
     if row["chose_second"] not in {"0", "1"}:
         raise Unreadable(
             f"{shown(row['chose_second'])} is neither 0 nor 1; counts need the column trials",
@@ -134,22 +134,22 @@ def _one_numbered(row: Mapping[str, str], line: int) -> Count:
     return int(row["chose_second"]), 1
 
 
-def _counted(row: Mapping[str, str], line: int) -> Count:
-    chose, trials = (_count(row[name], line, name) for name in ("chose_second", "trials"))
+def _parse_counts(row: Mapping[str, str], line: int) -> Count:
+    chose, trials = (_parse_count(row[name], line, name) for name in ("chose_second", "trials"))
     if trials < 1 or chose > trials:
-        wrong = f"{chose} of {trials} trials cannot have chosen the second cue"
-        raise Unreadable(wrong, line=line, column="chose_second")
+        message = f"{chose} of {trials} trials cannot have chosen the second cue"
+        raise Unreadable(message, line=line, column="chose_second")
     return chose, trials
 
 
-def _count(cell: str, line: int, column: str) -> int:
+def _parse_count(cell: str, line: int, column: str) -> int:
     if not (cell.isascii() and cell.isdigit() and len(cell) <= 7) or int(cell) > MOST_TRIALS:
         raise Unreadable(f"{shown(cell)} is not an integer from 0 to {MOST_TRIALS:,}", line=line, column=column)
     return int(cell)
 
 
 _FORMS: Mapping[str, Callable[[Mapping[str, str], int], Count]] = {
-    "chose": _one_named,
-    "chose_second": _one_numbered,
-    "counts": _counted,
+    "chose": _parse_named_choice,
+    "chose_second": _parse_numbered_choice,
+    "counts": _parse_counts,
 }

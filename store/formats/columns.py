@@ -81,12 +81,12 @@ def read_cell(cell: Field, column: Mapping[str, Any]) -> Field:
     if column["type"] not in {"integer", "number"}:
         return text
     if INTEGER.fullmatch(text):
-        plain: str | None = text
+        numeral: str | None = text
     else:
-        plain = number_text(without_typography(text), column.get("decimal", "point"))
-    if plain is None:
+        numeral = number_text(without_typography(text), column.get("decimal", "point"))
+    if numeral is None:
         raise Unreadable(f"{shown(text)} is not a number, unlike the rest of the column", column=str(column["name"]))
-    return int(plain) if column["type"] == "integer" else float(plain)
+    return int(numeral) if column["type"] == "integer" else float(numeral)
 
 
 class ColumnTally:
@@ -119,13 +119,13 @@ class ColumnTally:
             return
         self._filled += 1
         if self._declared is None and self._styles:
-            self._classify(cell)
+            self._narrow_styles(cell)
         if self._counts is not None:
             self._counts[cell] = self._counts.get(cell, 0) + 1
             if len(self._counts) > MOST_VALUES:
                 self._counts = None
 
-    def _classify(self, cell: Field) -> None:
+    def _narrow_styles(self, cell: Field) -> None:
         """Remove the decimal signs by which a cell is no number."""
         if isinstance(cell, float):  # a number of a spreadsheet, which says nothing about the sign of those in texts
             self._numbers = self._has_decimals = True
@@ -194,7 +194,7 @@ class ColumnTally:
             if value is not None:
                 counts[value] = counts.get(value, 0) + count
                 texts.setdefault(value, as_text(cell))
-        return Column(self.name, kind, missing, len(counts), _listed(counts, texts), decimal or "point", marks)
+        return Column(self.name, kind, missing, len(counts), _value_counts(counts, texts), decimal or "point", marks)
 
     def _kind(self) -> str:
         if self._declared is not None:
@@ -246,7 +246,7 @@ def notes_of(tallies: Sequence[ColumnTally], columns: Sequence[Column]) -> Itera
             yield f"column {name}: signs between thousands were left out"
 
 
-def _listed(counts: dict[Any, int], texts: Mapping[Any, str]) -> list[dict[str, Any]] | None:
+def _value_counts(counts: dict[Any, int], texts: Mapping[Any, str]) -> list[dict[str, Any]] | None:
     """Return the values with their counts, and `texts` that name values otherwise than Python writes them."""
     if len(counts) > MOST_LISTED or any(isinstance(value, str) and len(value) > LONGEST_LISTED for value in counts):
         return None
@@ -270,13 +270,13 @@ def number_text(text: str, decimal: Decimal) -> str | None:
     Codes are digits with a leading zero, or more than 15 digits. `text` is the result of `without_typography`.
     """
     if decimal == "point" and NUMBER.fullmatch(text):
-        plain = text
+        numeral = text
     elif text and text[-1].isdigit() and _GROUPED[decimal].fullmatch(text):
         integer, mark, fraction = text.partition(_MARK[decimal])
-        plain = integer.translate(_WITHOUT_GROUPS) + ("." if mark else "") + fraction
+        numeral = integer.translate(_WITHOUT_GROUPS) + ("." if mark else "") + fraction
     else:
         return None
-    return plain if not is_code(plain) and math.isfinite(float(plain)) else None
+    return numeral if not is_code(numeral) and math.isfinite(float(numeral)) else None
 
 
 def grouped_by_blanks(text: str) -> bool:

@@ -240,7 +240,7 @@ class CsvRows:
         self._reader = csv.reader(
             lines, delimiter=self.dialect.separator, skipinitialspace=self.dialect.skips_blanks, strict=True
         )
-        header = next((row for row in self._read() if row), None)
+        header = next((row for row in self._read_rows() if row), None)
         if header is None:
             raise Unreadable("the file is empty; the first line must name the columns")
         self._header = header
@@ -248,15 +248,15 @@ class CsvRows:
         names = header[1:] if self.counts_rows else header
         self.columns = tuple(unicodedata.normalize("NFC", name.strip()) for name in names)
         check_names(self.columns)
-        refuse_formulas(self.columns, self.columns, self._line())
+        refuse_formulas(self.columns, self.columns, self._line_number())
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the number of each row's last line, and the row."""
         rows, first = 0, ""
-        for cells in self._read():
+        for cells in self._read_rows():
             if not cells:
                 continue  # skip empty lines, which many programs write at the end
-            line = self._line()
+            line = self._line_number()
             if len(cells) != len(self._header):
                 raise Unreadable(f"{len(cells)} cells, and the header has {len(self._header)}", line=line)
             if cells == self._header:
@@ -286,17 +286,17 @@ class CsvRows:
         if self.counts_rows:
             yield "the first column, which has no name and counts the rows, was left out"
 
-    def _line(self) -> int:
+    def _line_number(self) -> int:
         return self._reader.line_num + self._line_offset
 
-    def _read(self) -> Iterator[list[str]]:
+    def _read_rows(self) -> Iterator[list[str]]:
         while True:
             try:
                 row = next(self._reader)
             except StopIteration:
                 return
             except csv.Error as error:
-                raise Unreadable(f"this is not CSV ({error})", line=self._line() or 1) from None
+                raise Unreadable(f"this is not CSV ({error})", line=self._line_number() or 1) from None
             yield row
 
 

@@ -65,7 +65,7 @@ def read_decisions(
     Unreadable
         If it cannot be read, a column has too many values, or a score or weight is no number (with the row).
     """
-    digest = _digest(file)
+    digest = _digest_of_file(file)
     rows = open_rows(file, media_type, encoding, sheet)
     names = tuple(rows.columns)
     numbers = [name for name in (score, weight) if name]
@@ -73,18 +73,18 @@ def read_decisions(
     _check_columns((*texts, *numbers, *([cluster] if cluster else [])), names)
     limits = {**dict.fromkeys(texts, MOST_VALUES), **({cluster: MOST_ROWS} if cluster else {})}
     codings = [_Coding(name, names.index(name), limits.get(name)) for name in dict.fromkeys((*limits, *numbers))]
-    _code(rows, codings, on_rows)
+    _code_rows(rows, codings, on_rows)
     by_name = {coding.name: coding for coding in codings}
     european = isinstance(rows, CsvRows) and rows.dialect.separator == ";"
-    values = _numbers([by_name[name] for name in numbers], unknown, decimal, european=european)
+    values = _parse_numbers([by_name[name] for name in numbers], unknown, decimal, european=european)
     for name, of_rows in values.items():
-        wrong = np.isinf(of_rows) | ((of_rows <= 0) | np.isnan(of_rows) if name == weight else False)
-        if wrong.any():
+        unusable = np.isinf(of_rows) | ((of_rows <= 0) | np.isnan(of_rows) if name == weight else False)
+        if unusable.any():
             expected = "a positive number" if name == weight else "a number"
             file.seek(0)
-            _refuse(open_rows(file, media_type, encoding, sheet), by_name[name], int(wrong.argmax()), expected)
+            _refuse_text(open_rows(file, media_type, encoding, sheet), by_name[name], int(unusable.argmax()), expected)
     codes = {name: (by_name[name].texts[1:], by_name[name].array - 1) for name in texts}
-    clusters = _clusters(by_name[cluster].array) if cluster else None
+    clusters = _number_clusters(by_name[cluster].array) if cluster else None
     return asdict(DecisionTable.counted(digest, codes, values.get(score), clusters, values.get(weight), cuts))
 
 
@@ -94,7 +94,7 @@ def _check_columns(required: Sequence[str], names: Sequence[str]) -> None:
             raise UnknownName("column of the file", name, names)
 
 
-def _digest(file: BinaryIO) -> str:
+def _digest_of_file(file: BinaryIO) -> str:
     file.seek(0)
     digest = hashlib.sha256()
     while chunk := file.read(1 << 20):
@@ -103,7 +103,7 @@ def _digest(file: BinaryIO) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def _code(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[int], None] | None) -> None:
+def _code_rows(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[int], None] | None) -> None:
     """Read all rows, and code the cells of the used columns."""
     count = 0
     numbered: Iterable[tuple[int, Sequence[Field]]] = rows
@@ -128,9 +128,9 @@ class _Coding:
     def add(self, cell: Field, line: int) -> None:
         """Add the cell of a row."""
         code = self._code_of.get(cell) if isinstance(cell, str) else None
-        self.codes.append(self._new(cell, line) if code is None else code)
+        self.codes.append(self._code_new_cell(cell, line) if code is None else code)
 
-    def _new(self, cell: Field, line: int) -> int:
+    def _code_new_cell(self, cell: Field, line: int) -> int:
         text = as_text(cell)
         code = self._code_of.get(text)
         if code is None:
@@ -151,7 +151,7 @@ class _Coding:
         return np.frombuffer(self.codes, dtype=np.int32).astype(np.int64)
 
 
-def _clusters(codes: Integers) -> Integers:
+def _number_clusters(codes: Integers) -> Integers:
     """Return clusters from 0; a person without a cluster is a cluster of their own."""
     alone = codes == 0
     clusters = codes.copy()
@@ -159,7 +159,7 @@ def _clusters(codes: Integers) -> Integers:
     return np.unique(clusters, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _numbers(
+def _parse_numbers(
     codings: Sequence[_Coding], unknown: Sequence[str], decimal: Literal["point", "comma"] | None, *, european: bool
 ) -> dict[str, Floats]:
     """Return the numbers of columns; NaN for an unknown one, and infinity for a text that is no number."""
@@ -171,12 +171,12 @@ def _numbers(
                 tally.add(text)
     settle_decimals(tallies, decimal, european=european)
     return {
-        coding.name: np.array([*_values(coding.texts, tally, missing)])[coding.array]
+        coding.name: np.array([*_numbers_of_texts(coding.texts, tally, missing)])[coding.array]
         for coding, tally in zip(codings, tallies, strict=True)
     }
 
 
-def _values(texts: Sequence[str], tally: ColumnTally, missing: set[str]) -> Iterator[float]:
+def _numbers_of_texts(texts: Sequence[str], tally: ColumnTally, missing: set[str]) -> Iterator[float]:
     column = tally.column().as_json()
     numeric = column["type"] in {"integer", "number"}
     number_column = column if numeric else {**column, "type": "number"}
@@ -189,7 +189,7 @@ def _values(texts: Sequence[str], tally: ColumnTally, missing: set[str]) -> Iter
         yield float("nan") if cell is None else float(cell)
 
 
-def _refuse(rows: TableFile, coding: _Coding, index: int, expected: str) -> None:
+def _refuse_text(rows: TableFile, coding: _Coding, index: int, expected: str) -> None:
     """Raise `Unreadable` for the first row with the text of a row (`index`) where a number is due."""
     text = coding.texts[coding.codes[index]]
     for line, row in rows:

@@ -43,10 +43,10 @@ def blocks(file: BinaryIO) -> Iterator[tuple[Sequence[str], NDArray[np.floating[
     Unreadable
         If the file is not an npz archive, is damaged or would unpack to more than `MOST_UNPACKED_BYTES`.
     """
-    with _translated():
+    with _translate_zip_errors():
         _check_end(file)
         with ZipFile(file) as archive:
-            words, vectors = _members(archive)
+            words, vectors = _find_arrays(archive)
             with archive.open(words) as member:
                 word_list = _read_words(member, words.file_size)
             with archive.open(vectors) as member:
@@ -54,7 +54,7 @@ def blocks(file: BinaryIO) -> Iterator[tuple[Sequence[str], NDArray[np.floating[
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translate_zip_errors() -> Iterator[None]:
     """Raise `Unreadable` for errors of the ZIP reader."""
     try:
         yield
@@ -76,7 +76,7 @@ def _check_end(file: BinaryIO) -> None:
     file.seek(0)
 
 
-def _members(archive: ZipFile) -> tuple[ZipInfo, ZipInfo]:
+def _find_arrays(archive: ZipFile) -> tuple[ZipInfo, ZipInfo]:
     """Find the two arrays; raise `Unreadable` for unsupported compression or wrong sizes."""
     parts = archive.infolist()
     names = [part.filename for part in parts]
@@ -151,11 +151,11 @@ def _read_vectors(
     step = max(1, BLOCK_BYTES // row_bytes)
     for start in range(0, len(words), step):
         batch = words[start : start + step]
-        numbers = np.frombuffer(_exactly(member, len(batch) * row_bytes), dtype).reshape(len(batch), shape[1])
+        numbers = np.frombuffer(_read_exactly(member, len(batch) * row_bytes), dtype).reshape(len(batch), shape[1])
         yield batch, numbers.astype(precision)
 
 
-def _exactly(member: IO[bytes], count: int) -> bytes:
+def _read_exactly(member: IO[bytes], count: int) -> bytes:
     """Read exactly `count` bytes, or raise `EOFError`."""
     content = member.read(count)
     if len(content) < count:
@@ -254,12 +254,12 @@ def _word2vec_blocks(file: BinaryIO) -> Iterator[tuple[list[str], NDArray[np.flo
     A word may contain spaces: it is the text before the last `dims` numbers of its line.
     """
     refuse_other_formats(file)
-    declared, dims = _header(file)
+    declared, dims = _read_header(file)
     words: list[str] = []
     rows: list[list[float]] = []
     count = 0
-    for number, text in _lines(file, skipped=declared is not None):
-        word, numbers = _entry(text, number, dims)
+    for number, text in _numbered_lines(file, skipped=declared is not None):
+        word, numbers = _parse_line(text, number, dims)
         dims = dims or len(numbers)
         words.append(word)
         rows.append(numbers)
@@ -273,7 +273,7 @@ def _word2vec_blocks(file: BinaryIO) -> Iterator[tuple[list[str], NDArray[np.flo
         raise Unreadable(f"the first line declares {declared:,} words, but {count:,} follow")
 
 
-def _header(file: BinaryIO) -> tuple[int | None, int]:
+def _read_header(file: BinaryIO) -> tuple[int | None, int]:
     """Read the header ``words dims``; if there is none, go back to the start and return ``(None, 0)``."""
     start = file.tell()
     parts = file.readline(64).split()
@@ -285,7 +285,7 @@ def _header(file: BinaryIO) -> tuple[int | None, int]:
     return None, 0
 
 
-def _lines(file: BinaryIO, *, skipped: bool) -> Iterator[tuple[int, str]]:
+def _numbered_lines(file: BinaryIO, *, skipped: bool) -> Iterator[tuple[int, str]]:
     number = int(skipped)
     while raw := file.readline(LONGEST_LINE_BYTES + 1):
         number += 1
@@ -293,7 +293,7 @@ def _lines(file: BinaryIO, *, skipped: bool) -> Iterator[tuple[int, str]]:
             yield number, text
 
 
-def _entry(text: str, number: int, dims: int) -> tuple[str, list[float]]:
+def _parse_line(text: str, number: int, dims: int) -> tuple[str, list[float]]:
     """Split a line into its word and its numbers; ``dims=0`` means that their number is unknown."""
     parts = text.replace("\t", " ").rsplit(" ", dims) if dims else text.replace("\t", " ").split()
     if len(parts) < 2 or (dims and len(parts) != dims + 1):

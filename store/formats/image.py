@@ -93,16 +93,16 @@ def read_image(content: bytes) -> ImageFacts:
         For any other file.
     """
     if len(content) <= MOST_BYTES:
-        with _opened(content) as image:
+        with _open_image(content) as image:
             pixels = image.size[0] * image.size[1]
         if PIXELS_HERE < pixels <= MOST_PIXELS:
             return _read_in_child(content)
-    return _read_here(content)
+    return _read_in_process(content)
 
 
 def read_whole_image(file: BinaryIO) -> JsonObject:
     """Validate an image in this process, and return the fields of its facts."""
-    return asdict(_read_here(file.read()))
+    return asdict(_read_in_process(file.read()))
 
 
 def _read_in_child(content: bytes) -> ImageFacts:
@@ -115,18 +115,18 @@ def _read_in_child(content: bytes) -> ImageFacts:
             raise ImageRefused("image-too-large" if at_limit else refused.code, str(refused)) from None
 
 
-def _read_here(content: bytes) -> ImageFacts:
+def _read_in_process(content: bytes) -> ImageFacts:
     if len(content) > MOST_BYTES:
         raise ImageRefused(
             "image-too-large", f"the image has {len(content):,} bytes; the maximum is {MOST_BYTES:,}, so scale it down"
         )
-    with _opened(content) as image:
+    with _open_image(content) as image:
         kind, (width, height) = str(image.format), image.size
         if width * height > MOST_PIXELS:
             raise _too_many_pixels(f"{width:,} x {height:,}")
-        if kind in _MOVING and _moves(image):
+        if kind in _MOVING and _is_animated(image):
             raise ImageRefused("moving-image", "the file contains several pictures (an animation); send one of them")
-        _decode(image, kind)
+        _check_decodes(image, kind)
         small = _thumbnail(image)
     return ImageFacts(digest_of_image(content), MEDIA_TYPES[kind], width, height, small)
 
@@ -149,7 +149,7 @@ def _thumbnail(image: Image.Image) -> str | None:
     return None
 
 
-def _opened(content: bytes) -> Image.Image:
+def _open_image(content: bytes) -> Image.Image:
     """Open an image by its content; the file name and the declared type are ignored."""
     try:
         return Image.open(io.BytesIO(content), formats=_FORMATS)
@@ -159,28 +159,28 @@ def _opened(content: bytes) -> Image.Image:
         pass
     kind = next((name for begins, name in _BEGINNINGS.items() if content.startswith(begins)), None)
     if kind is not None:
-        raise _damaged(kind)
+        raise _damaged_image(kind)
     begins = "it is empty" if not content else f"it begins with the bytes {content[:8].hex(' ')}"
     raise ImageRefused("not-an-image", f"this is not a PNG, JPEG, WebP or GIF image: {begins}")
 
 
-def _moves(image: Image.Image) -> bool:
+def _is_animated(image: Image.Image) -> bool:
     try:
         return bool(getattr(image, "is_animated", False))
     except _UNREADABLE:
-        raise _damaged(str(image.format)) from None
+        raise _damaged_image(str(image.format)) from None
 
 
-def _decode(image: Image.Image, kind: str) -> None:
+def _check_decodes(image: Image.Image, kind: str) -> None:
     try:
         image.load()
     except _TOO_MANY_PIXELS:
         raise _too_many_pixels("far more") from None
     except _UNREADABLE:
-        raise _damaged(kind) from None
+        raise _damaged_image(kind) from None
 
 
-def _damaged(kind: str) -> ImageRefused:
+def _damaged_image(kind: str) -> ImageRefused:
     return ImageRefused(
         "damaged-image", f"the file starts as a {kind} image but cannot be read completely; it is truncated or damaged"
     )

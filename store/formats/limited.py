@@ -85,10 +85,10 @@ def run_limited(task: str, file: BinaryIO, **arguments: object) -> Any:
             child.kill()
             child.wait()
         answer.seek(0)
-        return _result(child.returncode, answer.read())
+        return _result_of_child(child.returncode, answer.read())
 
 
-def _result(status: int, answer: bytes) -> Any:
+def _result_of_child(status: int, answer: bytes) -> Any:
     if status < 0 or status == AT_A_LIMIT:  # ended by a signal: out of time, or a parser that crashed
         raise Unreadable(
             f"reading it takes more than {MEMORY_BYTES >> 20} MiB of memory, {PROCESSOR_S} s or {ANSWER_BYTES >> 20} "

@@ -57,7 +57,7 @@ class ParquetRows:
         self.left_out = tuple(name for name in schema.names if _ROW_LABELS.fullmatch(name))
         fields = [field for field in schema if field.name not in self.left_out]
         check_names(tuple(field.name for field in fields))
-        self.columns = {field.name: _kind(field, pa.types) for field in fields}
+        self.columns = {field.name: _kind_of_field(field, pa.types) for field in fields}
         if formula := next((name for name in self.columns if is_formula(name)), None):
             raise Unreadable(f"{shown(formula)} is a spreadsheet formula; rename the column", line=1)
 
@@ -65,18 +65,18 @@ class ParquetRows:
         """Yield each row with its number, from 1."""
         readers = [(name, _READERS[kind]) for name, kind in self.columns.items()]
         first = 1
-        for batch in self._batches():
-            columns = [self._cells(batch.column(name), first, name) for name in self.columns]
+        for batch in self._read_batches():
+            columns = [self._cells_of_column(batch.column(name), first, name) for name in self.columns]
             for number, cells in enumerate(zip(*columns, strict=True), first):
                 cells_with_readers = zip(cells, readers, strict=True)
-                yield number, [_read(cell, read, number, name) for cell, (name, read) in cells_with_readers]
+                yield number, [_read_cell(cell, read, number, name) for cell, (name, read) in cells_with_readers]
             first += batch.num_rows
 
     def notes(self) -> Iterator[str]:
         """Yield sentences that say what of the file was not read."""
         yield from (f"the column {shown(name)} of row labels was left out" for name in self.left_out)
 
-    def _batches(self) -> Iterator[Any]:
+    def _read_batches(self) -> Iterator[Any]:
         batches = self._file.iter_batches(batch_size=BATCH_ROWS, columns=list(self.columns))
         while True:
             try:
@@ -87,7 +87,7 @@ class ParquetRows:
                 raise Unreadable("the Parquet file is damaged: its content does not fit its description") from None
             yield batch
 
-    def _cells(self, column: Any, first: int, name: str) -> list[Any]:
+    def _cells_of_column(self, column: Any, first: int, name: str) -> list[Any]:
         """Return the cells of a column; `first` is the number of its first row."""
         try:
             column.validate(full=True)
@@ -97,20 +97,20 @@ class ParquetRows:
             if "UTF8" not in str(error):
                 raise Unreadable("the values do not fit the type of the column", column=name) from None
         try:
-            return self._as_python(column)
+            return self._to_python(column)
         except self._errors:
             pass
         for index in range(len(column)):
             try:
-                self._as_python(column.slice(index, 1))
+                self._to_python(column.slice(index, 1))
             except UnicodeDecodeError:
                 raise Unreadable("a text is not UTF-8", line=first + index, column=name) from None
             except self._errors:
-                wrong = f"a value of the type {column.type} has no equivalent in Python; send it as text"
-                raise Unreadable(wrong, line=first + index, column=name) from None
+                message = f"a value of the type {column.type} has no equivalent in Python; send it as text"
+                raise Unreadable(message, line=first + index, column=name) from None
         raise Unreadable("the Parquet file is damaged: its content does not fit its description", column=name)
 
-    def _as_python(self, column: Any) -> list[Any]:
+    def _to_python(self, column: Any) -> list[Any]:
         """Return the cells of a column; times with nanoseconds become text in ISO 8601."""
         pa = self._arrow
         if getattr(column.type, "unit", None) != "ns" or pa.types.is_duration(column.type):
@@ -141,7 +141,7 @@ def _check_size(metadata: Any) -> None:
         raise Unreadable(f"{unpacked:,} bytes once unpacked; at most {MOST_UNPACKED_BYTES:,}")
 
 
-def _kind(field: Any, types: Any) -> str:
+def _kind_of_field(field: Any, types: Any) -> str:
     kind = field.type.value_type if types.is_dictionary(field.type) else field.type
     for name, accepts in _ACCEPTED.items():
         if any(getattr(types, f"is_{type_name}")(kind) for type_name in accepts):
@@ -158,7 +158,7 @@ _ACCEPTED: Mapping[str, tuple[str, ...]] = {
 """Arrow types (``pyarrow.types.is_…``) by column type; dates and times become ISO 8601 text."""
 
 
-def _read(cell: object, read: Callable[[Any], Field], number: int, name: str) -> Field:
+def _read_cell(cell: object, read: Callable[[Any], Field], number: int, name: str) -> Field:
     if cell is None:
         return None
     try:
@@ -167,20 +167,20 @@ def _read(cell: object, read: Callable[[Any], Field], number: int, name: str) ->
         raise Unreadable(str(error), line=number, column=name) from None
 
 
-def _integer(cell: int) -> int:
+def _read_integer(cell: int) -> int:
     if abs(cell) > LARGEST_EXACT_INTEGER:
         raise ValueError("an integer above 2**53 is not exact in JSON; send it as text")
     return int(cell)
 
 
-def _number(cell: float | Decimal) -> float | None:
+def _read_number(cell: float | Decimal) -> float | None:
     value = float(cell)
     if math.isinf(value):
         raise ValueError("an infinite number; leave the cell empty")
     return None if math.isnan(value) else value  # pandas writes missing numbers as NaN
 
 
-def _text(cell: str | date | datetime | time) -> str:
+def _read_text(cell: str | date | datetime | time) -> str:
     text = cell if isinstance(cell, str) else cell.isoformat()
     if len(text) > LONGEST_CELL:
         raise ValueError(f"a cell of {len(text):,} characters; at most {LONGEST_CELL:,}")
@@ -193,7 +193,7 @@ def _text(cell: str | date | datetime | time) -> str:
 
 _READERS: Mapping[str, Callable[[Any], Field]] = {
     "boolean": bool,
-    "integer": _integer,
-    "number": _number,
-    "text": _text,
+    "integer": _read_integer,
+    "number": _read_number,
+    "text": _read_text,
 }

@@ -69,27 +69,27 @@ class Workbook:
     """
 
     def __init__(self, file: BinaryIO) -> None:
-        with _named_damage():
+        with _translate_zip_errors():
             self._archive = ZipFile(file)
             self._infos = {info.filename.lstrip("/").casefold(): info for info in self._archive.infolist()}
             root = next(
-                (part for kind, part in self._related("").values() if kind == "officeDocument"), "xl/workbook.xml"
+                (part for kind, part in self._related_parts("").values() if kind == "officeDocument"), "xl/workbook.xml"
             )
             if root.casefold().endswith(".bin") or root.casefold() not in self._infos:
                 raise Unreadable(f"this is a ZIP archive, and no xlsx workbook; {ELSEWHERE}")
-            self._read(root)
+            self._read_workbook(root)
 
-    def _read(self, root: str) -> None:
-        related = self._related(root)
+    def _read_workbook(self, root: str) -> None:
+        related = self._related_parts(root)
         parts = dict(related.values())
-        elements = self._elements(root)
+        elements = self._elements_of_part(root)
         sheets = [attributes for name, attributes in elements if name == "sheet"]
         properties = next((attributes for name, attributes in elements if name == "workbookPr"), {})
         calculation = next((attributes for name, attributes in elements if name == "calcPr"), {})
         self.from_1904 = _is_true(properties.get("date1904"))
         self.recalculated = _is_true(calculation.get("fullCalcOnLoad"))
         """Whether the values of formulas are to be computed when the file is opened: they are not those of the file."""
-        self.formats = self._formats(parts.get("styles"))
+        self.formats = self._formats_by_style(parts.get("styles"))
         self._texts: list[str | None] | None = None
         self._text_part = parts.get("sharedStrings")
         self.sheets = []
@@ -111,20 +111,20 @@ class Workbook:
 
     def pieces(self, part: str, limit: int = MOST_PART_BYTES) -> Iterator[bytes]:
         """Yield a part of the archive in pieces; raise `Unreadable` if it is larger than `limit` when unpacked."""
-        info = self._info(part)
+        info = self._info_of_part(part)
         if info.file_size > limit:
             raise Unreadable(f"{info.file_size:,} bytes once unpacked; at most {limit:,}")
         with self._archive.open(info) as stream:
             while piece := stream.read(PIECE_BYTES):
                 yield piece
 
-    def _info(self, part: str) -> ZipInfo:
+    def _info_of_part(self, part: str) -> ZipInfo:
         info = self._infos.get(part.casefold())
         if info is None:
             raise Unreadable(f"this xlsx file is damaged: its part {shown(part)} is missing; {ELSEWHERE}")
         return info
 
-    def _elements(self, part: str) -> list[tuple[str, Attributes]]:
+    def _elements_of_part(self, part: str) -> list[tuple[str, Attributes]]:
         """Return the elements of a small part in their order: local name and attributes."""
         elements: list[tuple[str, Attributes]] = []
         parser = new_parser(lambda name, attributes: elements.append((name.rpartition(":")[2], attributes)))
@@ -133,7 +133,7 @@ class Workbook:
         parser.Parse(b"", True)
         return elements
 
-    def _related(self, part: str) -> dict[str, tuple[str, str]]:
+    def _related_parts(self, part: str) -> dict[str, tuple[str, str]]:
         """Return the kind and the name of each part that a part refers to, by the id of the relation."""
         folder, name = posixpath.split(part)
         relations = posixpath.join(folder, "_rels", f"{name}.rels")
@@ -144,22 +144,22 @@ class Workbook:
                 attributes.get("Type", "").rpartition("/")[2],
                 posixpath.normpath(posixpath.join("/", folder, attributes.get("Target", ""))).lstrip("/"),
             )
-            for name, attributes in self._elements(relations)
+            for name, attributes in self._elements_of_part(relations)
             if name == "Relationship" and attributes.get("TargetMode") != "External"
         }
 
-    def _formats(self, part: str | None) -> dict[str, str]:
+    def _formats_by_style(self, part: str | None) -> dict[str, str]:
         """Return what numbers mean by the style of their cells; plain numbers have no entry."""
         if part is None or part.casefold() not in self._infos:
             return {}
         meanings, formats, inside, count = dict(BUILT_IN), dict[str, str](), "", 0
-        for name, attributes in self._elements(part):
+        for name, attributes in self._elements_of_part(part):
             if name == "numFmt" and inside != "dxfs":
-                meanings[_whole(attributes.get("numFmtId"))] = meaning_of(attributes.get("formatCode", ""))
+                meanings[_parse_integer(attributes.get("numFmtId"))] = meaning_of(attributes.get("formatCode", ""))
             elif name in {"cellXfs", "cellStyleXfs", "cellStyles", "dxfs"}:
                 inside = name
             elif name == "xf" and inside == "cellXfs":
-                if meaning := meanings.get(_whole(attributes.get("numFmtId"))):
+                if meaning := meanings.get(_parse_integer(attributes.get("numFmtId"))):
                     formats[str(count)] = meaning
                 count += 1
         return formats
@@ -218,9 +218,9 @@ class Sheet:
 
     def __init__(self, workbook: Workbook, name: str, part: str) -> None:
         self.name, self._workbook, self._part = name, workbook, part
-        self._begin()
+        self._begin_sheet()
 
-    def _begin(self) -> None:
+    def _begin_sheet(self) -> None:
         self.faults: dict[int, tuple[int | None, str]] = {}
         self.merged: list[tuple[str, tuple[int, int, int, int]]] = []
         self.formulas = 0
@@ -230,10 +230,10 @@ class Sheet:
 
     def rows(self) -> Iterator[Row]:
         """Yield each row that has values; what is known of the sheet begins anew."""
-        self._begin()
+        self._begin_sheet()
         complete: list[Row] = []
         pieces: list[str] = []
-        with _named_damage():
+        with _translate_zip_errors():
             parser = new_parser(lambda name, _: self._set_handlers(parser, name, complete, pieces))
             for piece in self._workbook.pieces(self._part, MOST_UNPACKED_BYTES):
                 parser.Parse(piece)
@@ -248,7 +248,7 @@ class Sheet:
         prefix = root[: root.index(":") + 1] if ":" in root else ""
         cell_name, row_name, formula_name, phonetic_name = (prefix + local for local in ("c", "row", "f", "rPh"))
         content_names = (f"{prefix}v", f"{prefix}t")
-        others = {prefix + "mergeCell": self._merge, prefix + "col": self._hide}
+        others = {prefix + "mergeCell": self._note_merged, prefix + "col": self._note_hidden}
         cell: Attributes = {}
         text: str | None = None
         formula = phonetic = False
@@ -281,7 +281,7 @@ class Sheet:
                 index = index_of[cell["r"][:-digits]] if "r" in cell else index + 1
                 if text is not None or formula:
                     shared = not formula and cell.get("t") == "s"
-                    value = texts[int(text or "")] if shared else self._value(cell, text, index, formula=formula)
+                    value = texts[int(text or "")] if shared else self._parse_value(cell, text, index, formula=formula)
                     if value is not None:
                         indices.append(index)
                         values.append(value)
@@ -297,19 +297,19 @@ class Sheet:
     # ------------------------------------------------------------------------ rows and cells
     def _begin_row(self, attributes: Attributes) -> int:
         """Begin a row; return the number of digits of its number."""
-        number = _whole(attributes["r"]) if "r" in attributes else self._row + 1
+        number = _parse_integer(attributes["r"]) if "r" in attributes else self._row + 1
         if not self._row < number <= MOST_ROWS:
-            _damaged(f"row {number} comes after row {self._row}")
+            _refuse_damaged(f"row {number} comes after row {self._row}")
         self._row, self._hidden = number, _is_true(attributes.get("hidden"))
         return len(str(number))
 
     def _check_row(self, indices: Sequence[int]) -> None:
         if any(map(ge, indices, indices[1:])) or indices[-1] >= MOST_COLUMNS:
-            _damaged(f"the cells of row {self._row} are not in their order")
+            _refuse_damaged(f"the cells of row {self._row} are not in their order")
         if self._hidden:
             self.faults.setdefault(self._row, (None, "this row is hidden; show all rows, or delete the hidden ones"))
 
-    def _value(self, cell: Attributes, text: str | None, index: int, *, formula: bool) -> Field:
+    def _parse_value(self, cell: Attributes, text: str | None, index: int, *, formula: bool) -> Field:
         """Return the value of a cell; ``None`` if it is empty. Of a cell with a fault it is an empty text."""
         kind = cell.get("t", "n")
         if formula:
@@ -318,19 +318,19 @@ class Sheet:
                 message = (
                     "the value of this formula was never computed; open the file in a spreadsheet program, and save"
                 )
-                return self._fault(index, f"{message} it")
+                return self._note_fault(index, f"{message} it")
         try:
             if kind == "n":
-                return self._number(text, index, cell.get("s")) if text else None
+                return self._parse_number(text, index, cell.get("s")) if text else None
         except (ValueError, OverflowError) as wrong:
-            return self._fault(index, str(wrong))
-        return self._other_value(kind, text or "", index)
+            return self._note_fault(index, str(wrong))
+        return self._parse_other(kind, text or "", index)
 
-    def _fault(self, index: int, message: str) -> str:
+    def _note_fault(self, index: int, message: str) -> str:
         self.faults.setdefault(self._row, (index, message))
         return ""
 
-    def _other_value(self, kind: str, text: str, index: int) -> Field:
+    def _parse_other(self, kind: str, text: str, index: int) -> Field:
         if kind in {"str", "inlineStr"}:
             return unescaped(text) or None
         if kind == "b":
@@ -338,10 +338,10 @@ class Sheet:
         if kind == "d":
             return text.removesuffix("T00:00:00")
         if kind == "e":
-            return self._fault(index, f"the cell holds the error {text[:20]}; correct it, or leave it empty")
-        return self._fault(index, f"the cell has the unknown type {shown(kind)}")
+            return self._note_fault(index, f"the cell holds the error {text[:20]}; correct it, or leave it empty")
+        return self._note_fault(index, f"the cell has the unknown type {shown(kind)}")
 
-    def _number(self, text: str, index: int, style: str | None) -> Field:
+    def _parse_number(self, text: str, index: int, style: str | None) -> Field:
         value = float(text)
         if style is not None and (meaning := self._workbook.formats.get(style)):
             if meaning != "percent":
@@ -351,17 +351,17 @@ class Sheet:
             raise ValueError(f"{shown(text)} is not a number")
         return int(value) if value.is_integer() and abs(value) < LARGEST_EXACT_INTEGER else value
 
-    def _hide(self, attributes: Attributes) -> None:
+    def _note_hidden(self, attributes: Attributes) -> None:
         if _is_true(attributes.get("hidden")):
-            first, last = (min(_whole(attributes.get(end)), MOST_COLUMNS) for end in ("min", "max"))
+            first, last = (min(_parse_integer(attributes.get(end)), MOST_COLUMNS) for end in ("min", "max"))
             self.hidden_columns.update(range(first - 1, last))
 
-    def _merge(self, attributes: Attributes) -> None:
+    def _note_merged(self, attributes: Attributes) -> None:
         reference = attributes.get("ref", "")
         first, _, last = reference.partition(":")
         corners = [_REFERENCE.fullmatch(corner) for corner in (first, last or first)]
         if corners[0] is None or corners[1] is None:
-            _damaged(f"{shown(reference)} is no range of cells")
+            _refuse_damaged(f"{shown(reference)} is no range of cells")
         (first_column, first_row), (last_column, last_row) = (
             (_index_of(corner[1]), int(corner[2])) for corner in corners if corner is not None
         )
@@ -373,13 +373,13 @@ class Sheet:
 def unescaped(text: str) -> str:
     """Return a text without the escapes of xlsx, such as ``_x000D_``; raise `Unreadable` for the character NUL."""
     if "_x" in text:
-        text = _ESCAPED.sub(_character, text)
+        text = _ESCAPED.sub(_unescape_character, text)
     if "\0" in text:
         raise Unreadable("a cell contains the character NUL")
     return text
 
 
-def _character(escape: re.Match[str]) -> str:
+def _unescape_character(escape: re.Match[str]) -> str:
     code = int(escape[1], 16)
     return escape[0] if 0xD800 <= code < 0xE000 else chr(code)
 
@@ -446,13 +446,13 @@ def _index_of(letters: str) -> int:
     for letter in letters:
         index = 26 * index + string.ascii_uppercase.find(letter) + 1
     if not 0 < index <= MOST_COLUMNS or not (letters.isascii() and letters.isupper()):
-        _damaged(f"{shown(letters)} is no column")
+        _refuse_damaged(f"{shown(letters)} is no column")
     return index - 1
 
 
-def _whole(text: str | None) -> int:
+def _parse_integer(text: str | None) -> int:
     if text is None or not (text.isascii() and text.isdigit() and len(text) <= 9):
-        _damaged(f"{shown(text or '')} is no number of a row, a column or a format")
+        _refuse_damaged(f"{shown(text or '')} is no number of a row, a column or a format")
     return int(text)
 
 
@@ -470,11 +470,11 @@ def new_parser(
     parser = expat.ParserCreate()
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
-    parser.StartDoctypeDeclHandler = lambda *_: _damaged("it declares a document type")
+    parser.StartDoctypeDeclHandler = lambda *_: _refuse_damaged("it declares a document type")
     return parser
 
 
-def _damaged(detail: str) -> NoReturn:
+def _refuse_damaged(detail: str) -> NoReturn:
     raise Unreadable(f"this xlsx file is damaged: {detail}; {ELSEWHERE}")
 
 
@@ -482,7 +482,7 @@ DAMAGE = (expat.ExpatError, zlib.error, EOFError, LookupError, ValueError, NotIm
 
 
 @contextmanager
-def _named_damage() -> Iterator[None]:
+def _translate_zip_errors() -> Iterator[None]:
     """Raise `Unreadable` for the errors of an archive or its XML."""
     try:
         yield
@@ -491,4 +491,4 @@ def _named_damage() -> Iterator[None]:
     except SpecificationError:
         raise
     except DAMAGE as wrong:
-        _damaged(f"its parts do not fit together ({type(wrong).__name__})")
+        _refuse_damaged(f"its parts do not fit together ({type(wrong).__name__})")

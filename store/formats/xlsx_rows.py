@@ -51,7 +51,7 @@ class XlsxRows:
         self._header_row, indices, cells = next(self._rows, (0, [], []))
         if not cells:
             raise Unreadable("the sheet is empty; its first row must name the columns")
-        self._check(self._header_row, {})
+        self._check_faults(self._header_row, {})
         names = {index: unicodedata.normalize("NFC", as_text(cell)) for index, cell in zip(indices, cells, strict=True)}
         self._positions = {
             index: position for position, index in enumerate(index for index, name in names.items() if name)
@@ -71,14 +71,14 @@ class XlsxRows:
         all_indices = list(self._positions)
         for line, indices, cells in self._rows:
             if faults:
-                self._check(line, names)
+                self._check_faults(line, names)
             if last and line != last + 1:
                 raise Unreadable("rows go on below an empty row; remove it, or what is not of the table", line=line)
             last, count = line, count + 1
             if count > MOST_ROWS:
                 raise Unreadable(f"more than {MOST_ROWS:,} rows; send a random part of them", line=line)
             is_complete = indices == all_indices and self._counts_from is None
-            row = cells if is_complete else self._placed(indices, cells, line, count)
+            row = cells if is_complete else self._place_cells(indices, cells, line, count)
             for cell in row:
                 if isinstance(cell, str) and (len(cell) > LONGEST_CELL or cell[0] in SUSPICIOUS):
                     self._refuse_text(row, line)
@@ -102,17 +102,17 @@ class XlsxRows:
             if index in self._sheet.hidden_columns:
                 yield f"column {name}: it is hidden in the spreadsheet, and was read"
 
-    def _placed(self, indices: Sequence[int], cells: Sequence[Field], line: int, count: int) -> list[Field]:
+    def _place_cells(self, indices: Sequence[int], cells: Sequence[Field], line: int, count: int) -> list[Field]:
         """Return a row with ``None`` for its empty cells."""
         row: list[Field] = [None] * len(self.columns)
         for index, cell in zip(indices, cells, strict=True):
             position = self._positions.get(index)
             if position is None:
-                self._count(index, cell, line, count)
+                self._check_row_count(index, cell, line, count)
             else:
                 row[position] = cell
         if self._counts_from is not None and indices[0] != 0:
-            self._count(0, None, line, count)
+            self._check_row_count(0, None, line, count)
         return row
 
     def _refuse_text(self, row: Sequence[Field], line: int) -> None:
@@ -124,7 +124,7 @@ class XlsxRows:
                 message = f"{shown(cell)} is a spreadsheet formula as text; write text that does not start with ="
                 raise Unreadable(message, line=line, column=name)
 
-    def _count(self, index: int, cell: Field, line: int, count: int) -> None:
+    def _check_row_count(self, index: int, cell: Field, line: int, count: int) -> None:
         """Accept a cell of a first column that counts the rows; refuse other cells below no name."""
         if index == 0 and count == 1 and cell in {0, 1}:
             self._counts_from = cell
@@ -132,7 +132,7 @@ class XlsxRows:
             message = f"the cell {column_letters(index)}{line} has no name above it in row {self._header_row}"
             raise Unreadable(f"{message}; name its column, or remove it", line=line)
 
-    def _check(self, line: int, names: dict[int, str]) -> None:
+    def _check_faults(self, line: int, names: dict[int, str]) -> None:
         """Raise `Unreadable` if a row has a fault, such as the error of a formula."""
         fault = self._sheet.faults.get(line)
         if fault is not None:

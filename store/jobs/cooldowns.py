@@ -39,9 +39,9 @@ def admit(c: Connection, job: Job, hosts: Collection[str], cooldown_s: float) ->
     for host in sorted(hosts):  # sorted, so that two jobs of several hosts cannot deadlock
         serialise(c, f"host:{host}")
         c.execute(insert_into(c, host_turns).values(job_id=job.id, host=host).on_conflict_do_nothing())
-        mine = select(host_turns.c.admitted_at).where(host_turns.c.job_id == job.id, host_turns.c.host == host)
-        if c.execute(mine).scalar_one() is None:
-            waits += _wait(c, job, host, cooldown_ms)
+        own_turn = select(host_turns.c.admitted_at).where(host_turns.c.job_id == job.id, host_turns.c.host == host)
+        if c.execute(own_turn).scalar_one() is None:
+            waits += _wait_for_host(c, job, host, cooldown_ms)
     if waits:
         return max(waits, key=lambda wait: wait.at)
     waiting = and_(host_turns.c.job_id == job.id, host_turns.c.admitted_at.is_(None))
@@ -52,7 +52,7 @@ def admit(c: Connection, job: Job, hosts: Collection[str], cooldown_s: float) ->
     return None
 
 
-def _wait(c: Connection, job: Job, host: str, cooldown_ms: int) -> list[HostWait]:
+def _wait_for_host(c: Connection, job: Job, host: str, cooldown_ms: int) -> list[HostWait]:
     """Return the wait for one host, or an empty list."""
     waiting = host_turns.c.admitted_at.is_(None)
     starts = case((jobs.c.next_run_at > now_ms(), jobs.c.next_run_at), else_=now_ms())
@@ -61,13 +61,13 @@ def _wait(c: Connection, job: Job, host: str, cooldown_ms: int) -> list[HostWait
         select(func.max(ends) + cooldown_ms, now_ms())
         .join_from(host_turns, jobs, jobs.c.id == host_turns.c.job_id)
         .where(host_turns.c.host == host, jobs.c.id != job.id)
-        .where(or_(and_(waiting, *_before(job)), and_(not_(waiting), _separate_rating(job))))
+        .where(or_(and_(waiting, *_requested_earlier(job)), and_(not_(waiting), _separate_rating(job))))
     )
     until, now = c.execute(query).one()
     return [] if until is None or until <= now else [HostWait(host, until, (until - now) / 1000)]
 
 
-def _before(job: Job) -> list[ColumnElement[bool]]:
+def _requested_earlier(job: Job) -> list[ColumnElement[bool]]:
     """Return the conditions that a waiting job of another tenant was requested earlier."""
     same_time = and_(jobs.c.created_at == job.created_at, jobs.c.id < job.id)
     earlier = or_(jobs.c.created_at < job.created_at, same_time)

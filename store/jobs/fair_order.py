@@ -84,13 +84,13 @@ def _waiting_tenants() -> Select[tuple[str]]:
     return select(waiting_tenants.c.tenant).where(waiting_tenants.c.tenant.is_not(None))
 
 
-def _started_last(tenant: ColumnElement[str]) -> ColumnElement[int]:
+def _last_start(tenant: ColumnElement[str]) -> ColumnElement[int]:
     started = jobs.alias("started")
     latest = select(func.max(started.c.started_at)).where(started.c.tenant == tenant)
     return func.coalesce(latest.scalar_subquery(), 0)
 
 
-def _next() -> Select[tuple[str, int | None]]:
+def _next_job() -> Select[tuple[str, int | None]]:
     """Return the job that is claimed next, and when it was dispatched."""
     waiting, head = _waiting_tenants().subquery("tenants"), jobs.alias("head")
     first = (
@@ -107,7 +107,7 @@ def _next() -> Select[tuple[str, int | None]]:
             first.label("id"),
             waiting.c.tenant,
             running.label("running"),
-            _started_last(waiting.c.tenant).label("served"),
+            _last_start(waiting.c.tenant).label("served"),
         )
         .select_from(waiting.outerjoin(_running, _running.c.tenant == waiting.c.tenant))
         .where(running < _most)
@@ -118,7 +118,7 @@ def _next() -> Select[tuple[str, int | None]]:
     return select(jobs.c.id, jobs.c.dispatched_at).where(jobs.c.id == fair.scalar_subquery())
 
 
-_NEXT = _next()
+_NEXT = _next_job()
 
 
 def next_job(c: Connection, share: Share, attempt_cap: int) -> tuple[str, int | None] | None:
@@ -126,7 +126,7 @@ def next_job(c: Connection, share: Share, attempt_cap: int) -> tuple[str, int | 
 
     The caller holds a lock under which all jobs are claimed, because otherwise two workers would choose the same job.
     """
-    row = c.execute(_NEXT, {"attempt_cap": attempt_cap} | _limits(share)).one_or_none()
+    row = c.execute(_NEXT, {"attempt_cap": attempt_cap} | _share_parameters(share)).one_or_none()
     return None if row is None else (row.id, row.dispatched_at)
 
 
@@ -135,11 +135,11 @@ def within_share(share: Share) -> ColumnElement[bool]:
     if share.max_jobs == NO_LIMIT:
         return jobs.c.id.is_not(None)
     running = jobs.alias("running_jobs")
-    full = select(running.c.tenant).where(running.c.status == "running").group_by(running.c.tenant)
-    return jobs.c.tenant.not_in(full.having(func.count() >= _most.params(_limits(share))))
+    active = select(running.c.tenant).where(running.c.status == "running").group_by(running.c.tenant)
+    return jobs.c.tenant.not_in(active.having(func.count() >= _most.params(_share_parameters(share))))
 
 
-def _limits(share: Share) -> dict[str, int | None]:
+def _share_parameters(share: Share) -> dict[str, int | None]:
     return {"most_running": share.max_jobs, "own_slots": share.slots}
 
 
@@ -198,15 +198,15 @@ class QueueState:
 MOST_RUNNING = 1000
 
 
-def _waiting() -> Select[tuple[str, int, int]]:
+def _due_by_tenant() -> Select[tuple[str, int, int]]:
     tenants, due_jobs = _waiting_tenants().limit(MOST_COUNTED).subquery("tenants"), jobs.alias("due")
     counted_jobs = select(due_jobs.c.id).where(due_jobs.c.status == "queued", due_jobs.c.next_run_at <= now_ms())
     counted_jobs = counted_jobs.where(due_jobs.c.tenant == tenants.c.tenant).limit(MOST_COUNTED).correlate(tenants)
     number = select(func.count()).select_from(counted_jobs.subquery()).correlate(tenants).scalar_subquery()
-    return select(tenants.c.tenant, number.label("due"), _started_last(tenants.c.tenant).label("started_at"))
+    return select(tenants.c.tenant, number.label("due"), _last_start(tenants.c.tenant).label("started_at"))
 
 
-_WAITING = _waiting()
+_WAITING = _due_by_tenant()
 _RUNNING = (
     select(jobs.c.tenant, jobs.c.started_at, (now_ms() - jobs.c.started_at) / 1000.0, jobs.c.asked, jobs.c.expected)
     .where(jobs.c.status == "running")

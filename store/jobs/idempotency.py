@@ -66,11 +66,11 @@ def begin(
     upsert = insert.values(values | blank).on_conflict_do_update(
         index_elements=[idempotency.c.scope, idempotency.c.key],
         set_={name: insert.excluded[name] for name in ("payload_digest", "began_at", *blank)},
-        where=_expired(kept_h, in_flight_s),
+        where=_is_expired(kept_h, in_flight_s),
     )
     if c.execute(upsert.returning(idempotency.c.key)).one_or_none() is not None:
         return Fresh()
-    row = c.execute(select(idempotency).where(*_of(scope, key))).mappings().one_or_none()
+    row = c.execute(select(idempotency).where(*_same_key(scope, key))).mappings().one_or_none()
     if row is None:  # the row was deleted (by `forget` of the first request) between the two statements
         return InFlight()
     if row["payload_digest"] != payload_digest:
@@ -82,12 +82,12 @@ def begin(
 
 def is_known(c: Connection, scope: str, key: str) -> bool:
     """Whether a request with this key is registered, with or without a response."""
-    return c.execute(select(idempotency.c.key).where(*_of(scope, key))).one_or_none() is not None
+    return c.execute(select(idempotency.c.key).where(*_same_key(scope, key))).one_or_none() is not None
 
 
 def complete(c: Connection, scope: str, key: str, status: int, body: bytes, headers: Mapping[str, str]) -> None:
     """Record the response for repeated requests."""
-    response = update(idempotency).where(*_of(scope, key), idempotency.c.status.is_(None))
+    response = update(idempotency).where(*_same_key(scope, key), idempotency.c.status.is_(None))
     c.execute(response.values(status=status, body=body, headers=dict(headers)))
 
 
@@ -106,10 +106,10 @@ def prove_write(c: Connection) -> bool:
     return True
 
 
-def _of(scope: str, key: str) -> list[ColumnElement[bool]]:
+def _same_key(scope: str, key: str) -> list[ColumnElement[bool]]:
     return [idempotency.c.scope == scope, idempotency.c.key == key]
 
 
-def _expired(kept_h: float, in_flight_s: float) -> ColumnElement[bool]:
-    lost = and_(idempotency.c.status.is_(None), idempotency.c.began_at <= now_ms() - round(in_flight_s * 1000))
-    return or_(idempotency.c.began_at <= now_ms() - round(kept_h * 3_600_000), lost)
+def _is_expired(kept_h: float, in_flight_s: float) -> ColumnElement[bool]:
+    abandoned = and_(idempotency.c.status.is_(None), idempotency.c.began_at <= now_ms() - round(in_flight_s * 1000))
+    return or_(idempotency.c.began_at <= now_ms() - round(kept_h * 3_600_000), abandoned)

@@ -408,8 +408,8 @@ def add_all(c: Connection, entries: Sequence[tuple[NewJob, str | None]]) -> list
     new_jobs = [added[new.id] for new, _ in entries]
     if new_jobs:
         c.execute(_INSERT_EVENT, _parameters([_first_event(job) for job in new_jobs]))
-    if answered := [job for job in new_jobs if job.finished]:
-        notices = [notice_row(job.id, f"job.{job.status}", _facts_of(job), job.created_at) for job in answered]
+    if finished_jobs := [job for job in new_jobs if job.finished]:
+        notices = [notice_row(job.id, f"job.{job.status}", _facts_of(job), job.created_at) for job in finished_jobs]
         c.execute(insert(outbox_table), notices)
     return new_jobs
 

@@ -87,8 +87,8 @@ def release_orphans(c: Connection) -> int:
 
 def fail_poison_jobs(c: Connection, cap: int = 5) -> list[str]:
     """Fail the jobs that were claimed `cap` times in a row without a new observation; return their ids."""
-    lost = or_(jobs.c.status == "queued", and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms()))
-    query = select(jobs).where(jobs.c.attempts_without_progress >= cap, jobs.c.cancel_requested.is_(False), lost)
+    unclaimed = or_(jobs.c.status == "queued", and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms()))
+    query = select(jobs).where(jobs.c.attempts_without_progress >= cap, jobs.c.cancel_requested.is_(False), unclaimed)
     poison_jobs = all_rows(c, query.with_for_update(key_share=True), job_from)
     for job in poison_jobs:
         end_failed(c, job, WORKER_LOST, **sealed_columns(None))

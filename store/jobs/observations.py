@@ -80,14 +80,14 @@ def page(
         .order_by(observations.c.seq)
         .limit(limit)
     ).mappings()
-    return bounded(rows, _stored)
+    return bounded(rows, _stored_observation)
 
 
 def numbered(c: Connection, job_id: str, numbers: Sequence[int]) -> list[StoredObservation]:
     """Read a job's observations with these numbers, in no order; those that were deleted are left out."""
     query = select(observations).where(observations.c.job_id == job_id)
     return [
-        _stored(row)
+        _stored_observation(row)
         for chunk in chunks(numbers)
         for row in c.execute(query.where(observations.c.seq.in_(chunk))).mappings()
     ]
@@ -96,7 +96,7 @@ def numbered(c: Connection, job_id: str, numbers: Sequence[int]) -> list[StoredO
 def newest(c: Connection, job_id: str, limit: int) -> list[StoredObservation]:
     """List a job's last observations, the newest first."""
     query = select(observations).where(observations.c.job_id == job_id).order_by(observations.c.seq.desc())
-    return [_stored(row) for row in c.execute(query.limit(limit)).mappings()]
+    return [_stored_observation(row) for row in c.execute(query.limit(limit)).mappings()]
 
 
 def asked_by_part(c: Connection, job_id: str) -> Counter[str]:
@@ -143,17 +143,17 @@ class ObservationFilter:
                 return False
         if self.q is None:
             return True
-        return any(self.q.casefold() in text.casefold() for text in _texts([observation.as_json()["ask"], value]))
+        return any(self.q.casefold() in text.casefold() for text in _texts_in([observation.as_json()["ask"], value]))
 
 
-def _texts(part: object) -> Iterator[str]:
+def _texts_in(part: object) -> Iterator[str]:
     if isinstance(part, str):
         yield part
     elif isinstance(part, Mapping):
-        yield from _texts(list(part.values()))
+        yield from _texts_in(list(part.values()))
     elif isinstance(part, list | tuple):
         for entry in part:
-            yield from _texts(entry)
+            yield from _texts_in(entry)
 
 
 ROWS_A_SEARCH = 5_000
@@ -216,11 +216,11 @@ def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
 def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) -> CounterIncrements:
     """Insert or replace observations of a job whose row is locked; see `store.jobs.runs.record`."""
     latest = {entry.observation.probe.unit: entry for entry in entries}
-    before = _recorded(c, job.id, list(latest))
+    before = _read_recorded(c, job.id, list(latest))
     now, seq = read_clock(c), job.observed
     rows, asked_count, failed = [], 0, 0
     for unit, entry in latest.items():
-        row = _row(entry) | {"job_id": job.id, "fence": fence, "recorded_at": now}
+        row = _row_of_entry(entry) | {"job_id": job.id, "fence": fence, "recorded_at": now}
         old = before.get(unit)
         if old is None:
             seq += 1
@@ -228,11 +228,11 @@ def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) ->
         asked_count += _asked_count(row) - _asked_count(old)
         failed += _failed_count(row) - _failed_count(old)
     if rows:
-        c.execute(_replacing(c), rows)
+        c.execute(_replacing_insert(c), rows)
     return CounterIncrements(seq - job.observed, asked_count, failed)
 
 
-def _recorded(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+def _read_recorded(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Mapping[str, Any]]:
     columns = (observations.c.unit, observations.c.seq, observations.c.copied, observations.c.failure)
     query = select(*columns).where(observations.c.job_id == job_id)
     return {
@@ -250,7 +250,7 @@ def _failed_count(row: Mapping[str, Any] | None) -> int:
     return int(row is not None and not row["copied"] and row["failure"] is not None)
 
 
-def _row(entry: LedgerEntry) -> dict[str, Any]:
+def _row_of_entry(entry: LedgerEntry) -> dict[str, Any]:
     record = entry.observation.as_json()
     failure = record["failure"]
     return {
@@ -264,7 +264,7 @@ def _row(entry: LedgerEntry) -> dict[str, Any]:
     }
 
 
-def _stored(row: RowMapping) -> StoredObservation:
+def _stored_observation(row: RowMapping) -> StoredObservation:
     return StoredObservation(row["seq"], _observation(row), row["attempts"], row["elapsed_ms"], row["recorded_at"])
 
 
@@ -272,7 +272,7 @@ def _observation(row: RowMapping) -> Observation:
     return Observation.from_json({"unit": row["unit"], "ask": row["ask"], "copied": row["copied"], **row["reply"]})
 
 
-def _replacing(c: Connection) -> postgresql.Insert | sqlite.Insert:
+def _replacing_insert(c: Connection) -> postgresql.Insert | sqlite.Insert:
     """Return an INSERT that replaces an existing row of the same job and probe."""
     replaced = ("ask", "reply", "failure", "copied", "attempts", "elapsed_ms", "fence", "recorded_at")
     new = insert_into(c, observations)

@@ -42,12 +42,12 @@ class byte_length(FunctionElement[int]):  # noqa: N801  SQL functions are in low
 
 
 @compiles(byte_length)
-def _standard(element: Any, compiler: Any, **options: Any) -> str:
+def _compile_for_standard_sql(element: Any, compiler: Any, **options: Any) -> str:
     return f"coalesce(octet_length({compiler.process(element.clauses, **options)}), 0)"
 
 
 @compiles(byte_length, "sqlite")
-def _sqlite(element: Any, compiler: Any, **options: Any) -> str:  # octet_length came with SQLite 3.43
+def _compile_for_sqlite(element: Any, compiler: Any, **options: Any) -> str:  # octet_length came with SQLite 3.43
     return f"coalesce(length(CAST({compiler.process(element.clauses, **options)} AS BLOB)), 0)"
 
 
@@ -66,14 +66,14 @@ def add_rows(c: Connection, table: Table, tenant: str, *where: ColumnElement[boo
         If the tenant then stores more than its quota, and the connection enforces it.
     """
     lock(c, tenant)
-    _count(c, tenant, table.name, _size_of(c, table, *where))
+    _add_to_count(c, tenant, table.name, _size_of(c, table, *where))
     check(c, tenant)
 
 
 def subtract_rows(c: Connection, table: Table, tenant: str, *where: ColumnElement[bool]) -> None:
     """Subtract the size of rows; call this before the transaction deletes or replaces them."""
     lock(c, tenant)
-    _count(c, tenant, table.name, -_size_of(c, table, *where))
+    _add_to_count(c, tenant, table.name, -_size_of(c, table, *where))
 
 
 def size_of_jobs(new: Iterable[Mapping[str, Any]]) -> int:
@@ -91,7 +91,7 @@ def add_jobs(c: Connection, tenant: str, size: int) -> None:
     is_small = size <= SMALL_BYTES
     if not is_small:
         lock(c, tenant)
-    _count(c, tenant, "jobs", size, own_shard=is_small)
+    _add_to_count(c, tenant, "jobs", size, own_shard=is_small)
     check(c, tenant)
 
 
@@ -128,13 +128,13 @@ def _json_size(value: object) -> int:
     return 0 if value is None else len(json.dumps(value, separators=(",", ":")))
 
 
-def _count(c: Connection, tenant: str, kind: str, size: int, *, own_shard: bool = False) -> None:
-    counted = _counting(c.dialect.name, own_shard=own_shard)
-    c.execute(counted, {"tenant": tenant, "kind": kind, "bytes": size})
+def _add_to_count(c: Connection, tenant: str, kind: str, size: int, *, own_shard: bool = False) -> None:
+    statement = _counting_insert(c.dialect.name, own_shard=own_shard)
+    c.execute(statement, {"tenant": tenant, "kind": kind, "bytes": size})
 
 
 @cache
-def _counting(dialect: str, *, own_shard: bool) -> Executable:
+def _counting_insert(dialect: str, *, own_shard: bool) -> Executable:
     """Return the statement that adds to a count; it is kept, because building it costs as much as executing it."""
     shard = func.pg_backend_pid() % SHARDS if own_shard and dialect == "postgresql" else 0
     new = insert_of(dialect, stored_bytes).values(shard=shard)

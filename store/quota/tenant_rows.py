@@ -85,7 +85,7 @@ class TenantRows(Generic[T]):
         conditions, is_counted = self.of(row_id, tenant), not values.keys().isdisjoint(self.table.info["counted"])
         if is_counted:
             quota.subtract_rows(c, self.table, tenant, *conditions)
-        changed = self._update(row_id, tenant, values).where(*equal(self.table, version=version))
+        changed = self._update_row(row_id, tenant, values).where(*equal(self.table, version=version))
         row = one_row(c, changed.returning(self.table, *self.computed), self.build)
         if is_counted:
             quota.add_rows(c, self.table, tenant, *conditions)
@@ -97,9 +97,9 @@ class TenantRows(Generic[T]):
         quota.subtract_rows(c, self.table, tenant, *conditions)
         removed: Executable = delete(self.table).where(*conditions)
         if self.present:
-            removed = self._update(row_id, tenant, {"removed_at": now_ms(), **self.blank})
+            removed = self._update_row(row_id, tenant, {"removed_at": now_ms(), **self.blank})
         return c.execute(removed).rowcount > 0
 
-    def _update(self, row_id: str, tenant: str, values: Mapping[str, Any]) -> Update:
+    def _update_row(self, row_id: str, tenant: str, values: Mapping[str, Any]) -> Update:
         changes = {"version": self.table.c.version + 1, "updated_at": now_ms(), **values}
         return update(self.table).where(*self.of(row_id, tenant)).values(changes)

@@ -56,7 +56,7 @@ def expiring(c: Connection, within_s: float, limit: int) -> list[Summary]:
 def announce_expiring(c: Connection, expiring_ratings: Sequence[Summary]) -> None:
     """Write the notices about ratings that expire soon. The caller prevents concurrent calls."""
     for rating in expiring_ratings:
-        announce(c, rating.job_id, EXPIRING, _facts(rating) | {"expires_at": iso(rating.expires_at)})
+        announce(c, rating.job_id, EXPIRING, _notice_facts(rating) | {"expires_at": iso(rating.expires_at)})
 
 
 def announce_change(c: Connection, rating: StoredRating, experiment: object) -> RatingDifference | None:
@@ -72,7 +72,7 @@ def announce_change(c: Connection, rating: StoredRating, experiment: object) -> 
     rating_difference = difference(before.rating, rating.rating)
     if not rating_difference.changed:
         return None
-    data = _facts(rating) | {
+    data = _notice_facts(rating) | {
         "before": {"rating_id": before.id, "letter": before.letter, "rated_at": iso(before.created_at)},
         "after": {"rating_id": rating.id, "letter": rating.letter, "rated_at": iso(rating.created_at)},
         "probability": rating_difference.letter.probability,
@@ -82,7 +82,7 @@ def announce_change(c: Connection, rating: StoredRating, experiment: object) -> 
     return rating_difference
 
 
-def _facts(rating: Summary) -> JsonObject:
+def _notice_facts(rating: Summary) -> JsonObject:
     return rating.notice | {"method": rating.method, "attribute": rating.attribute}
 
 

@@ -44,7 +44,7 @@ def of_url(
     """
     lookup = of_address(target_url, tenant, whose)
     conditions = [*lookup.conditions, *of_model(model)]
-    return _steps(c, conditions, attribute, method, before, limit, rank=lookup.rank)
+    return _read_steps(c, conditions, attribute, method, before, limit, rank=lookup.rank)
 
 
 def of_target(
@@ -65,10 +65,10 @@ def of_target(
     """
     equal_description = and_(ratings.c.target_url == target_url, json_part(ratings.c.target, "digest") == digest)
     which = [ratings.c.tenant == tenant, or_(ratings.c.target_id == target_id, equal_description)]
-    return _steps(c, which, attribute, method, before, limit)
+    return _read_steps(c, which, attribute, method, before, limit)
 
 
-def _steps(
+def _read_steps(
     c: Connection,
     which: list[ColumnElement[bool]],
     attribute: str | None,

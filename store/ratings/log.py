@@ -101,7 +101,7 @@ def head(c: Connection, of_size: int | None = None) -> TreeHead:
         If the log has fewer than `of_size` entries.
     """
     tree_size = _checked_size(c, of_size, "size")
-    return TreeHead(tree_size, _spans(c, [(0, tree_size)])[0])
+    return TreeHead(tree_size, _roots(c, [(0, tree_size)])[0])
 
 
 def entries(c: Connection, start: int, limit: int, *, rating_id: str | None = None) -> list[LogEntry]:
@@ -122,7 +122,7 @@ def inclusion(c: Connection, position: int, of_size: int | None = None) -> Inclu
     tree_size = _checked_size(c, of_size, "size")
     if position >= tree_size:
         raise BeyondTheLog("position", position, tree_size - 1)
-    root, leaf, *path = _spans(c, [(0, tree_size), (position, position + 1), *inclusion_spans(position, tree_size)])
+    root, leaf, *path = _roots(c, [(0, tree_size), (position, position + 1), *inclusion_spans(position, tree_size)])
     return Inclusion(position, leaf, TreeHead(tree_size, root), tuple(path))
 
 
@@ -137,7 +137,7 @@ def consistency(c: Connection, first: int, second: int | None = None) -> Consist
     tree_size = _checked_size(c, second, "second")
     if first > tree_size:
         raise BeyondTheLog("first", first, tree_size)
-    older, newer, *path = _spans(c, [(0, first), (0, tree_size), *consistency_spans(first, tree_size)])
+    older, newer, *path = _roots(c, [(0, first), (0, tree_size), *consistency_spans(first, tree_size)])
     return Consistency(TreeHead(first, older), TreeHead(tree_size, newer), tuple(path))
 
 
@@ -153,7 +153,7 @@ def _add_nodes(c: Connection, position: int, leaf: bytes) -> None:
     # number of trailing 1 bits of `position`, which is the number of subtrees that the leaf completes
     levels = (~position & (position + 1)).bit_length() - 1
     lefts = [(level, (position >> level) - 1) for level in range(levels)]
-    hashes, node = _nodes(c, lefts), leaf
+    hashes, node = _read_nodes(c, lefts), leaf
     rows = [{"level": 0, "place": position, "hash": leaf}]
     for level, sibling in enumerate(lefts):
         node = node_hash(hashes[sibling], node)
@@ -161,13 +161,13 @@ def _add_nodes(c: Connection, position: int, leaf: bytes) -> None:
     c.execute(insert(log_nodes), rows)
 
 
-def _spans(c: Connection, spans: Sequence[Span]) -> list[bytes]:
+def _roots(c: Connection, spans: Sequence[Span]) -> list[bytes]:
     """Compute the root hash of each span of leaves; the stored nodes are read in one statement."""
-    hashes = _nodes(c, {node for span in spans for node in nodes_of(span)})
+    hashes = _read_nodes(c, {node for span in spans for node in nodes_of(span)})
     return [span_head(span, lambda level, index: hashes[level, index]) for span in spans]
 
 
-def _nodes(c: Connection, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], bytes]:
+def _read_nodes(c: Connection, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], bytes]:
     positions = list(places)
     if not positions:
         return {}

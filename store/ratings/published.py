@@ -37,7 +37,7 @@ class DatedRating:
 
 def rating(c: Connection, rating_id: str, tenant: str | None) -> DatedRating:
     """Read a rating of the tenant, or a public or unlisted one."""
-    return _newest(c, select(ratings.c.id).where(ratings.c.id == rating_id, readable(tenant)))
+    return _read_newest(c, select(ratings.c.id).where(ratings.c.id == rating_id, readable(tenant)))
 
 
 def of_address(
@@ -54,7 +54,7 @@ def of_address(
     """
     lookup = standing.of_address(target_url, None)
     counting = select(ratings.c.id).where(*lookup.conditions, *equal(ratings, attribute=attribute, method=method))
-    return _newest(c, counting.where(*standing.of_model(model)), lookup.rank)
+    return _read_newest(c, counting.where(*standing.of_model(model)), lookup.rank)
 
 
 def of_target(c: Connection, target_id: str, *, attribute: str | None = None, method: str | None = None) -> DatedRating:
@@ -70,7 +70,7 @@ def of_target(c: Connection, target_id: str, *, attribute: str | None = None, me
         & (targets.c.id == ratings.c.target_id),
     )
     query = query.where(targets.c.id == target_id, ratings.c.visibility.in_(("public", "unlisted")))
-    return _newest(c, query.where(*equal(ratings, attribute=attribute, method=method)))
+    return _read_newest(c, query.where(*equal(ratings, attribute=attribute, method=method)))
 
 
 def of_service(c: Connection, name: str, *, attribute: str | None = None, method: str | None = None) -> DatedRating:
@@ -80,18 +80,18 @@ def of_service(c: Connection, name: str, *, attribute: str | None = None, method
         return DatedRating()
     counting = select(ratings.c.id).join(service_ratings, service_ratings.c.rating_id == ratings.c.id)
     counting = counting.where(*service.conditions, *equal(service_ratings, attribute=attribute, method=method))
-    return _newest(c, counting, services.requester_class)
+    return _read_newest(c, counting, services.requester_class)
 
 
-def _newest(c: Connection, ids: Select[tuple[str]], *ranks: ColumnElement[int]) -> DatedRating:
+def _read_newest(c: Connection, ids: Select[tuple[str]], *ranks: ColumnElement[int]) -> DatedRating:
     # ids are sorted without the documents, which can have hundreds of kilobytes
     newest = ids.order_by(*ranks, *NEWEST_FIRST).limit(1)
     objects = select(replies.c.objects).where(replies.c.rating_id == ratings.c.id).scalar_subquery()
     facts = (now_ms().label("read_at"), owner_of(ratings.c.host).label("owner"), objects.label("objects"))
     query = select(ratings, *facts)
-    return one_row(c, query.where(ratings.c.id == newest.scalar_subquery()), _dated) or DatedRating()
+    return one_row(c, query.where(ratings.c.id == newest.scalar_subquery()), _dated_rating) or DatedRating()
 
 
-def _dated(*, read_at: int, owner: str | None, objects: bool | None, **row: Any) -> DatedRating:
+def _dated_rating(*, read_at: int, owner: str | None, objects: bool | None, **row: Any) -> DatedRating:
     rating = StoredRating(**row)
     return DatedRating(rating, read_at, standing.standing(rating, owner), bool(objects))

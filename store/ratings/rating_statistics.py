@@ -73,17 +73,17 @@ def distribution(
 
 def methodologies(c: Connection) -> list[str]:
     """List the methodology versions of public ratings."""
-    return sorted(c.execute(select(ratings.c.methodology_version).where(_public()).distinct()).scalars())
+    return sorted(c.execute(select(ratings.c.methodology_version).where(_is_public()).distinct()).scalars())
 
 
 def page(c: Connection, after: tuple[int, str] | None, limit: int) -> list[StoredRating]:
     """List public ratings that were not withdrawn, oldest first, after the row ``after = (created_at, id)``."""
-    query = select(ratings).where(_public())
+    query = select(ratings).where(_is_public())
     if after is not None:
         time, last_id = after
         query = query.where(ratings.c.created_at >= time, or_(ratings.c.created_at > time, ratings.c.id > last_id))
     return all_rows(c, query.order_by(ratings.c.created_at, ratings.c.id).limit(limit), StoredRating)
 
 
-def _public() -> ColumnElement[bool]:
+def _is_public() -> ColumnElement[bool]:
     return and_(ratings.c.visibility == "public", ratings.c.withdrawn_at.is_(None))

@@ -213,10 +213,10 @@ def sentences(c: Connection, ids: Collection[str]) -> dict[str, str]:
 def service_key(target: Mapping[str, Any]) -> str | None:
     """Return the key of a service: the first digits of the digest of its kind, protocol, address and settings."""
     digest = target.get("digest")
-    return _key(str(digest)) if digest else None
+    return _service_key(str(digest)) if digest else None
 
 
-def _key(digest: str) -> str:
+def _service_key(digest: str) -> str:
     return digest.removeprefix("sha256:")[:KEY_DIGITS]
 
 
@@ -257,17 +257,17 @@ R = TypeVar("R", StoredRating, Summary)
 def page(c: Connection, tenant: str | None, /, **filters: Any) -> list[StoredRating]:
     """List the tenant's ratings and all public ones, newest first; ``tenant=None`` lists only public ones.
 
-    `filters` are the filters of `_page`, and its ``before`` and ``limit``.
+    `filters` are the filters of `_read_page`, and its ``before`` and ``limit``.
     """
-    return _page(c, tenant, StoredRating, **filters)
+    return _read_page(c, tenant, StoredRating, **filters)
 
 
 def summaries(c: Connection, tenant: str | None, /, **filters: Any) -> list[Summary]:
     """List ratings as `page` does, without reading their documents."""
-    return _page(c, tenant, Summary, **filters)
+    return _read_page(c, tenant, Summary, **filters)
 
 
-def _page(
+def _read_page(
     c: Connection,
     tenant: str | None,
     build: type[R],
@@ -288,11 +288,11 @@ def _page(
     """
     query = (
         select(*(ratings.c[field.name] for field in fields(build)))
-        .where(ratings.c.tenant == tenant if mine else _listed(tenant), *_in_state(state))
+        .where(ratings.c.tenant == tenant if mine else _is_visible(tenant), *_in_state(state))
         .where(*equal(ratings, **same), *about_target(ratings, q, kind))
     )
     if digest is not None:
-        of_service = select(service_ratings.c.rating_id).where(service_ratings.c.service == _key(digest))
+        of_service = select(service_ratings.c.rating_id).where(service_ratings.c.service == _service_key(digest))
         query = query.where(ratings.c.id.in_(of_service))
     return page_of(c, query, ratings, build, before, limit)
 
@@ -352,7 +352,7 @@ def latest(
     return all_rows(c, query, StoredRating)
 
 
-def _listed(tenant: str | None) -> ColumnElement[bool]:
+def _is_visible(tenant: str | None) -> ColumnElement[bool]:
     return or_(ratings.c.tenant == tenant, ratings.c.visibility == "public")
 
 

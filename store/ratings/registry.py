@@ -51,7 +51,7 @@ def set_visibility(c: Connection, rating_id: str, tenant: str, visibility: str) 
         raise PublishedForGood(rating.id, visibility)
     if visibility != "private":
         _check_people(c, rating)
-    changed = _change(c, rating.id, visibility=visibility)
+    changed = _change_rating(c, rating.id, visibility=visibility)
     note_published(c, changed)
     return changed
 
@@ -71,9 +71,9 @@ def withdraw(c: Connection, rating_id: str, tenant: str, reason: str) -> StoredR
         return None
     if rating.withdrawn_at is not None:
         raise AlreadyWithdrawn(rating.id)
-    withdrawn = _change(c, rating.id, withdrawn_at=read_clock(c), withdrawn_why=reason)
+    withdrawn = _change_rating(c, rating.id, withdrawn_at=read_clock(c), withdrawn_why=reason)
     if withdrawn.visibility == "public":  # the withdrawal of a private rating must not make it public
-        log.append(c, withdrawn.id, "withdrawn", _facts(withdrawn) | {"reason": reason})
+        log.append(c, withdrawn.id, "withdrawn", _logged_facts(withdrawn) | {"reason": reason})
     announce_once(
         c, withdrawn.job_id, WITHDRAWN, withdrawn.notice | {"visibility": withdrawn.visibility, "reason": reason}
     )
@@ -89,7 +89,7 @@ def publish_finished(c: Connection, rating: StoredRating) -> None:
     try:
         _check_people(c, rating)
     except HoldsPeople:
-        _change(c, rating.id, visibility="private")
+        _change_rating(c, rating.id, visibility="private")
     else:
         note_published(c, rating)
 
@@ -132,12 +132,12 @@ def note_published(c: Connection, rating: StoredRating) -> None:
     Call it in the transaction that changes the visibility. A rating is announced at most once.
     """
     if rating.visibility == "public":
-        log.append(c, rating.id, "published", _facts(rating))
+        log.append(c, rating.id, "published", _logged_facts(rating))
     if rating.visibility != "private":
         announce_once(c, rating.job_id, PUBLISHED, rating.notice | {"visibility": rating.visibility})
 
 
-def _facts(rating: StoredRating) -> JsonObject:
+def _logged_facts(rating: StoredRating) -> JsonObject:
     return {
         "document_digest": rating_digest(rating.document),
         "target": {name: rating.target[name] for name in TARGET if name in rating.target},
@@ -157,7 +157,7 @@ def _lock_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating | N
     return one_row(c, query, StoredRating)
 
 
-def _change(c: Connection, rating_id: str, **values: object) -> StoredRating:
+def _change_rating(c: Connection, rating_id: str, **values: object) -> StoredRating:
     changed = update(ratings).where(ratings.c.id == rating_id).values(**values).returning(ratings)
     facts = {name: value for name, value in values.items() if name in service_ratings.c}
     c.execute(update(service_ratings).where(service_ratings.c.rating_id == rating_id).values(**facts))

@@ -56,14 +56,14 @@ def put(
     NotTheOwner
         If the tenant has no valid proof, or another tenant, whose reply would be replaced, has one at least as new.
     """
-    proof = _proof(c, rating, tenant)
+    proof = _read_proof(c, rating, tenant)
     before = find(c, rating.id)
     if before is not None and before.tenant != tenant:
         _check_newer(c, proof, before)
     reply = OwnersReply(rating.id, tenant, proof.host, text, link, read_clock(c), objects)
     if before is not None and before.tenant == tenant:
-        answered = {name: getattr(before, name) for name in ("answer", "answered_by", "answered_at")}
-        reply = replace(reply, **answered)
+        stored_answer = {name: getattr(before, name) for name in ("answer", "answered_by", "answered_at")}
+        reply = replace(reply, **stored_answer)
     upsert(c, replies, vars(reply))
     return reply, before is None
 
@@ -74,10 +74,10 @@ def answer(c: Connection, rating: StoredRating, tenant: str, text: str) -> Owner
     The requester does not replace an answer of the operator.
     """
     role = "operator" if tenant == OPERATOR_TENANT else "requester"
-    answered = update(replies).where(replies.c.rating_id == rating.id)
+    statement = update(replies).where(replies.c.rating_id == rating.id)
     if role == "requester":
-        answered = answered.where(replies.c.answered_by.is_distinct_from("operator"))
-    c.execute(answered.values(answer=text, answered_by=role, answered_at=read_clock(c)))
+        statement = statement.where(replies.c.answered_by.is_distinct_from("operator"))
+    c.execute(statement.values(answer=text, answered_by=role, answered_at=read_clock(c)))
     return find(c, rating.id)
 
 
@@ -97,7 +97,7 @@ def remove(c: Connection, rating_id: str, tenant: str) -> bool:
     return c.execute(delete(replies).where(replies.c.rating_id == rating_id, replies.c.tenant == tenant)).rowcount > 0
 
 
-def _proof(c: Connection, rating: StoredRating, tenant: str) -> Domain:
+def _read_proof(c: Connection, rating: StoredRating, tenant: str) -> Domain:
     host = rating.host
     if host is None:
         raise NotTheOwner(None, "the rated target has no address of its own, so nobody can prove to own it")

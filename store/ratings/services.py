@@ -93,7 +93,7 @@ class Service:
     def conditions(self) -> list[ColumnElement[bool]]:
         """The conditions of its rows in `service_ratings`."""
         whose = _stands_for_address() if self.tenant is None else rated.tenant == self.tenant
-        return [rated.service == self.key, *_public(), whose]
+        return [rated.service == self.key, *_publicly_listed(), whose]
 
 
 def find(c: Connection, name: str) -> Service | None:
@@ -101,7 +101,7 @@ def find(c: Connection, name: str) -> Service | None:
     if slug := SLUG.fullmatch(name):
         return Service(slug[1])
     query = select(rated.service, rated.tenant, _stands_for_address().label("stands"))
-    row = c.execute(query.where(rated.rating_id == name, *_public())).one_or_none()
+    row = c.execute(query.where(rated.rating_id == name, *_publicly_listed())).one_or_none()
     return None if row is None else Service(row.service, None if row.stands else row.tenant)
 
 
@@ -134,7 +134,7 @@ def questions(c: Connection, tenant: str | None, kind: str) -> list[Question]:
     """Count the services of a kind by method and attribute, the most frequent question first."""
     series = (rated.method, rated.attribute)
     count = func.count(rated.service.distinct()).label("services")
-    query = select(*series, count).where(rated.kind == kind, rated.withdrawn_at.is_(None), *_listed(tenant))
+    query = select(*series, count).where(rated.kind == kind, rated.withdrawn_at.is_(None), *_visible_to(tenant))
     return [Question(*row) for row in c.execute(query.group_by(*series).order_by(count.desc(), *series))]
 
 
@@ -152,7 +152,7 @@ def newest(c: Connection, tenant: str | None, *, kind: str, method: str, attribu
     ranked = (
         select(rated.rating_id, position.label("position"))
         .outerjoin_from(service_ratings, owners, owners.c.host == rated.host)
-        .where(rated.kind == kind, rated.method == method, rated.attribute == attribute, counts, *_listed(tenant))
+        .where(rated.kind == kind, rated.method == method, rated.attribute == attribute, counts, *_visible_to(tenant))
         .subquery()
     )
     columns = (rated.rating_id, *(rated[name] for name in NewestRating._fields[1:]))
@@ -176,8 +176,8 @@ def newest_letters(c: Connection, tenant: str, digests: Collection[str]) -> dict
 def count_by_kind(c: Connection, tenant: str) -> dict[str, int]:
     """Count the services that a tenant has rated, by kind."""
     count = func.count(rated.service.distinct())
-    mine = (rated.tenant == tenant, rated.withdrawn_at.is_(None))
-    return {row[0]: row[1] for row in c.execute(select(rated.kind, count).where(*mine).group_by(rated.kind))}
+    own = (rated.tenant == tenant, rated.withdrawn_at.is_(None))
+    return {row[0]: row[1] for row in c.execute(select(rated.kind, count).where(*own).group_by(rated.kind))}
 
 
 def read(c: Connection, ids: Sequence[str]) -> dict[str, ServiceRating]:
@@ -190,9 +190,9 @@ def _stands_for_address() -> ColumnElement[bool]:
     return and_(rated.address.is_not(None), standing.stands(owner_of(rated.host), service_ratings))
 
 
-def _public() -> list[ColumnElement[bool]]:
+def _publicly_listed() -> list[ColumnElement[bool]]:
     return [rated.visibility == "public", not_(rated.masked)]
 
 
-def _listed(tenant: str | None) -> list[ColumnElement[bool]]:
+def _visible_to(tenant: str | None) -> list[ColumnElement[bool]]:
     return [or_(rated.visibility == "public", rated.tenant == tenant), not_(rated.masked)]

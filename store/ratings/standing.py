@@ -54,7 +54,7 @@ class Standing:
     """Whether the rating can be the result of a look-up by address."""
 
 
-class _Requested(Protocol):
+class _RatingRow(Protocol):
     """A rating, as far as its standing depends on it."""
 
     @property
@@ -67,7 +67,7 @@ class _Requested(Protocol):
     def description(self) -> str | None: ...
 
 
-def standing(rating: _Requested, owner: str | None) -> Standing:
+def standing(rating: _RatingRow, owner: str | None) -> Standing:
     """Return the standing of a rating; `owner` is the tenant with the newest valid proof of its host."""
     requester = requester_of(rating.tenant, owner)
     if rating.host is None:
@@ -76,7 +76,7 @@ def standing(rating: _Requested, owner: str | None) -> Standing:
     return Standing(requester, owner is not None, for_address=trusted and rating.description != "uploaded")
 
 
-def standings(c: Connection, rows: Iterable[_Requested]) -> dict[str, Standing]:
+def standings(c: Connection, rows: Iterable[_RatingRow]) -> dict[str, Standing]:
     """Return the standings of several ratings by their ids, in one query."""
     rows = list(rows)
     owners = domains.owners(c, {row.host for row in rows if row.host is not None})

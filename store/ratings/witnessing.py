@@ -19,15 +19,15 @@ LOG_PATH, WITNESS_PATH = "/v1/log", "/v1/witness"
 
 def log_name(public_url: str | None) -> str:
     """Return the name of our log: the operator's public address, never the host of a request."""
-    return _address(public_url, LOG_PATH) or "assay/log"
+    return _address_without_scheme(public_url, LOG_PATH) or "assay/log"
 
 
 def witness_name(public_url: str | None) -> str:
     """Return the name under which this agency cosigns the logs of others."""
-    return _address(public_url, WITNESS_PATH) or "assay/witness"
+    return _address_without_scheme(public_url, WITNESS_PATH) or "assay/witness"
 
 
-def _address(public_url: str | None, path: str) -> str | None:
+def _address_without_scheme(public_url: str | None, path: str) -> str | None:
     public = urlsplit(public_url or "")
     return f"{public.netloc}{public.path.rstrip('/')}{path}" if public.netloc else None
 
@@ -76,13 +76,13 @@ def witness(c: Connection, origin: str, old: int, new: TreeHead, proof: Sequence
     empty = {"origin": origin, "size": 0, "root": EMPTY_HEAD, "updated_at": now_ms()}
     c.execute(insert_into(c, witnessed_logs).values(empty).on_conflict_do_nothing())
     # the lock makes the comparison with the latest head and its replacement one step
-    mine = witnessed_logs.c.origin == origin
-    row = c.execute(select(witnessed_logs.c.size, witnessed_logs.c.root).where(mine).with_for_update()).one()
+    of_origin = witnessed_logs.c.origin == origin
+    row = c.execute(select(witnessed_logs.c.size, witnessed_logs.c.root).where(of_origin).with_for_update()).one()
     latest = TreeHead(row.size, bytes(row.root))
     if old != latest.size or (new.size == latest.size and new.root != latest.root):
         raise OtherHead(latest.size)
     if not proves_growth(latest.size, new.size, latest.root, new.root, proof):
         raise NotAnExtension(origin, latest.size, new.size)
     now = read_clock(c)
-    c.execute(update(witnessed_logs).where(mine).values(size=new.size, root=new.root, updated_at=now))
+    c.execute(update(witnessed_logs).where(of_origin).values(size=new.size, root=new.root, updated_at=now))
     return now // 1000

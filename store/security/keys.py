@@ -61,7 +61,7 @@ def create(
     """
     short = "".join(choice(ALPHABET.lower()) for _ in range(SHORT_CHARACTERS))
     begin = f"assay_{short}_{token_urlsafe(SECRET_BYTES)}"
-    plain = begin + _crc(begin)
+    plain = begin + _checksum(begin)
     values = {"id": new_id("key"), "tenant": tenant, "name": name, "short": short, "expires_at": expires_at}
     new = insert(api_keys).values(values | {"digest": _digest(plain), "scopes": list(scopes), "created_at": now_ms()})
     row = c.execute(new.returning(api_keys)).mappings().one()
@@ -74,7 +74,7 @@ def verify(c: Connection, plain: str) -> ApiKey | None:
     The use is recorded at most once a minute, even on a connection from `read`, if the database can be written.
     """
     match = FORM.fullmatch(plain)
-    if match is None or not hmac.compare_digest(_crc(match[1]), match[3]):
+    if match is None or not hmac.compare_digest(_checksum(match[1]), match[3]):
         return None
     query = select(api_keys, now_ms().label("now")).where(api_keys.c.short == match[2])
     row = c.execute(query).mappings().one_or_none()
@@ -100,7 +100,7 @@ def page(c: Connection, tenant: str | None, *, before: tuple[int, str] | None = 
     return page_of(c, select(api_keys).where(*equal(api_keys, tenant=tenant)), api_keys, key_of, before, limit)
 
 
-def _crc(begin: str) -> str:
+def _checksum(begin: str) -> str:
     return f"{zlib.crc32(begin.encode('ascii')):08x}"
 
 

@@ -77,12 +77,12 @@ def outside_key(settings: Settings) -> SigningKey | None:
         If a key file cannot be read, or holds no Ed25519 key in PEM.
     """
     if settings.signing_key_file is not None:
-        private = _private_key(settings.signing_key_file)
+        private = _read_private_key(settings.signing_key_file)
         public = private.public_key().public_bytes_raw()
         return SigningKey(thumbprint(public), public, private.sign)
     if settings.signing_command is None or settings.signing_public_key_file is None:
         return None
-    public = _public_key(settings.signing_public_key_file)
+    public = _read_public_key(settings.signing_public_key_file)
     try:
         command = shlex.split(settings.signing_command)
     except ValueError as wrong:
@@ -96,7 +96,7 @@ class SigningProgram:
     def __init__(
         self, command: Sequence[str], public_key: bytes, *, timeout_s: float = TIMEOUT_S, rest_s: float = REST_S
     ) -> None:
-        self._command, self._public_key = list(command), public_key
+        self._command, self._read_public_key = list(command), public_key
         self._timeout_s, self._rest_s, self._rests_until = timeout_s, rest_s, 0.0
         self._slots = threading.BoundedSemaphore(AT_ONCE)
 
@@ -108,14 +108,14 @@ class SigningProgram:
             if time.monotonic() < self._rests_until:
                 raise SigningUnavailable(f"the signing command failed less than {self._rest_s:g} s ago")
             try:
-                return self._signature(self._run(message), message)
+                return self._verified_signature(self._run_command(message), message)
             except SigningUnavailable:
                 self._rests_until = time.monotonic() + self._rest_s
                 raise
         finally:
             self._slots.release()
 
-    def _run(self, message: bytes) -> bytes:
+    def _run_command(self, message: bytes) -> bytes:
         try:
             with tempfile.TemporaryFile() as stdin:
                 stdin.write(message)
@@ -134,7 +134,7 @@ class SigningProgram:
 
         def stop() -> None:
             late.set()
-            _end(process.pid)
+            _kill_group(process.pid)
 
         timer = threading.Timer(self._timeout_s, stop)
         timer.start()
@@ -143,7 +143,7 @@ class SigningProgram:
             with process.stdout:
                 output = process.stdout.read(MOST_OUTPUT + 1)
             if len(output) > MOST_OUTPUT:
-                _end(process.pid)
+                _kill_group(process.pid)
             status = process.wait()
         finally:
             timer.cancel()
@@ -155,13 +155,13 @@ class SigningProgram:
             raise SigningUnavailable(f"the signing command ended with status {status}; its errors are in the log")
         return output
 
-    def _signature(self, output: bytes, message: bytes) -> bytes:
+    def _verified_signature(self, output: bytes, message: bytes) -> bytes:
         try:
             # some programs wrap lines of base64
             signature = base64.b64decode(b"".join(output.split()), validate=True)
         except binascii.Error:
             raise SigningUnavailable("the signing command printed something that is not base64") from None
-        if not is_signature(self._public_key, signature, message):
+        if not is_signature(self._read_public_key, signature, message):
             raise SigningUnavailable(
                 "the signing command printed a signature that does not verify with ASSAY_SIGNING_PUBLIC_KEY_FILE; "
                 "check that both belong to one Ed25519 key"
@@ -169,13 +169,13 @@ class SigningProgram:
         return signature
 
 
-def _end(group: int) -> None:
+def _kill_group(group: int) -> None:
     with suppress(ProcessLookupError):
         os.killpg(group, signal.SIGKILL)
 
 
-def _private_key(path: Path) -> Ed25519PrivateKey:
-    content = _content(path, "ASSAY_SIGNING_KEY_FILE")
+def _read_private_key(path: Path) -> Ed25519PrivateKey:
+    content = _read_setting_file(path, "ASSAY_SIGNING_KEY_FILE")
     try:
         key = load_pem_private_key(content, password=None)
     except (ValueError, TypeError):  # TypeError: the key is encrypted with a password
@@ -188,8 +188,8 @@ def _private_key(path: Path) -> Ed25519PrivateKey:
     return key
 
 
-def _public_key(path: Path) -> bytes:
-    content = _content(path, "ASSAY_SIGNING_PUBLIC_KEY_FILE")
+def _read_public_key(path: Path) -> bytes:
+    content = _read_setting_file(path, "ASSAY_SIGNING_PUBLIC_KEY_FILE")
     try:
         key = load_pem_public_key(content)
     except ValueError:
@@ -199,7 +199,7 @@ def _public_key(path: Path) -> bytes:
     return key.public_bytes_raw()
 
 
-def _content(path: Path, setting: str) -> bytes:
+def _read_setting_file(path: Path, setting: str) -> bytes:
     try:
         return path.read_bytes()
     except OSError as wrong:

@@ -60,23 +60,23 @@ def reseal(c: Connection, vault: Vault, holder: int, after: str | None = None) -
     """
     secret_holder = HOLDERS[holder]
     table = secret_holder.table
-    query = select(table).where(_old(secret_holder, vault)).order_by(table.c.id).limit(BATCH).with_for_update()
+    query = select(table).where(_has_old_key(secret_holder, vault)).order_by(table.c.id).limit(BATCH).with_for_update()
     if after is not None:
         query = query.where(table.c.id > after)
-    rows, lost = c.execute(query).mappings().all(), []
+    rows, lost_ids = c.execute(query).mappings().all(), []
     for row in rows:
         try:
-            fresh = _resealed(vault, secret_holder, row)
+            fresh = _reseal(vault, secret_holder, row)
         except (SecretLost, SecretMoved):
-            lost.append(row["id"])
+            lost_ids.append(row["id"])
             continue
         columns = {f"{secret_holder.prefix}_{name}": getattr(fresh, name) for name in PARTS}  # `last4` is unchanged
         c.execute(update(table).where(table.c.id == row["id"]).values(columns))
-    return RotationResult(len(rows) - len(lost), tuple(lost), rows[-1]["id"] if rows else None)
+    return RotationResult(len(rows) - len(lost_ids), tuple(lost_ids), rows[-1]["id"] if rows else None)
 
 
-def _resealed(vault: Vault, secret_holder: Holder, row: RowMapping) -> SealedSecret:
-    sealed, identity = _sealed(secret_holder, row), {"tenant": row.get("tenant", AGENCY), "target": row["id"]}
+def _reseal(vault: Vault, secret_holder: Holder, row: RowMapping) -> SealedSecret:
+    sealed, identity = _sealed_secret(secret_holder, row), {"tenant": row.get("tenant", AGENCY), "target": row["id"]}
     if secret_holder.table in (targets, jobs):
         described = row["target"] if secret_holder.table is jobs else dict(row)
         return vault.seal_for_target(
@@ -85,7 +85,7 @@ def _resealed(vault: Vault, secret_holder: Holder, row: RowMapping) -> SealedSec
     return vault.seal(vault.open(sealed, **identity, field=FIELD), **identity, field=FIELD)
 
 
-def _old(secret_holder: Holder, vault: Vault) -> ColumnElement[bool]:
+def _has_old_key(secret_holder: Holder, vault: Vault) -> ColumnElement[bool]:
     key_id = secret_holder.column("key_id")
     return and_(
         secret_holder.column("ciphertext").is_not(None),
@@ -94,6 +94,6 @@ def _old(secret_holder: Holder, vault: Vault) -> ColumnElement[bool]:
     )
 
 
-def _sealed(secret_holder: Holder, row: RowMapping) -> SealedSecret:
+def _sealed_secret(secret_holder: Holder, row: RowMapping) -> SealedSecret:
     cipher, nonce, key_id = (row[secret_holder.column(name)] for name in PARTS)
     return SealedSecret(bytes(cipher), bytes(nonce), key_id, "")

@@ -68,8 +68,8 @@ class Vault:
         text = (
             settings.secret_key.get_secret_value() if settings.secret_key else _key_file(settings.data_dir.expanduser())
         )
-        older = [_derive(text_of_older) for text_of_older in settings.older_secret_keys]
-        key = _derive(text)
+        older = [_derive_key(text_of_older) for text_of_older in settings.older_secret_keys]
+        key = _derive_key(text)
         return cls(key, key_id_of(key), {key_id_of(older_key): older_key for older_key in older}, outside_key(settings))
 
     @property
@@ -79,7 +79,7 @@ class Vault:
 
     def mark(self, text: str) -> str:
         """Return the HMAC-SHA256 of a text with the encryption key, in 43 characters."""
-        mark = hmac.digest(self._marking_key, _bytes(text), "sha256")
+        mark = hmac.digest(self._marking_key, _encode(text), "sha256")
         return base64.urlsafe_b64encode(mark).decode().rstrip("=")
 
     def seal(self, plain: str, *, tenant: str, target: str, field: str) -> SealedSecret:
@@ -88,8 +88,8 @@ class Vault:
         For a secret sent with a job, `target` is the job's id.
         """
         nonce = os.urandom(NONCE_BYTES)
-        sealed = self._ciphers[self._key_id].encrypt(nonce, _bytes(plain), _place(tenant, target, field))
-        return SealedSecret(sealed, nonce, self._key_id, _tail(plain))
+        sealed = self._ciphers[self._key_id].encrypt(nonce, _encode(plain), _associated_data(tenant, target, field))
+        return SealedSecret(sealed, nonce, self._key_id, _visible_tail(plain))
 
     def open(self, sealed: SealedSecret, *, tenant: str, target: str, field: str) -> str:
         """Decrypt a secret of one field of one row.
@@ -105,7 +105,7 @@ class Vault:
         if cipher is None:
             raise SecretLost(sealed.key_id)
         try:
-            plain = cipher.decrypt(sealed.nonce, sealed.ciphertext, _place(tenant, target, field))
+            plain = cipher.decrypt(sealed.nonce, sealed.ciphertext, _associated_data(tenant, target, field))
         except InvalidTag:
             raise SecretMoved(target, field) from None
         return plain.decode("utf-8", "surrogatepass")
@@ -154,23 +154,23 @@ def key_id_of(key: bytes) -> str:
     return hashlib.sha256(b"assay key id\x00" + key).hexdigest()[:8]
 
 
-def _tail(plain: str) -> str:
+def _visible_tail(plain: str) -> str:
     count = min(SHOWN_CHARACTERS, len(plain) // 4)  # show at most a quarter of a short secret
     return plain[len(plain) - count :]
 
 
-def _place(tenant: str, target: str, field: str) -> bytes:
+def _associated_data(tenant: str, target: str, field: str) -> bytes:
     # length prefixes make the encoding unambiguous
-    return b"".join(len(part).to_bytes(4, "big") + part for part in map(_bytes, (tenant, target, field)))
+    return b"".join(len(part).to_bytes(4, "big") + part for part in map(_encode, (tenant, target, field)))
 
 
-def _bytes(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _derive(text: str) -> bytes:
+def _derive_key(text: str) -> bytes:
     """Derive a 32-byte key from the operator's text with HKDF (RFC 5869)."""
-    return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=b"assay secrets v1").derive(_bytes(text))
+    return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=b"assay secrets v1").derive(_encode(text))
 
 
 def _key_file(directory: Path) -> str:

@@ -52,10 +52,10 @@ def begin(
     """
     end(c, previous)
     over = or_(sessions.c.expires_at <= now_ms(), sessions.c.seen_at <= now_ms() - IDLE_MS)
-    _delete(c, select(sessions.c.digest).where(over).limit(MOST_DELETED))
+    _delete_sessions(c, select(sessions.c.digest).where(over).limit(MOST_DELETED))
     owner = [sessions.c.key_id == key_id] if key_id else [sessions.c.subject == subject, sessions.c.rule == rule]
     own_digests = select(sessions.c.digest).where(*owner).order_by(sessions.c.expires_at.desc())
-    _delete(c, own_digests.offset(MOST_SESSIONS - 1).limit(MOST_DELETED))
+    _delete_sessions(c, own_digests.offset(MOST_SESSIONS - 1).limit(MOST_DELETED))
     token = token_urlsafe(TOKEN_BYTES)
     whose = {"key_id": key_id, "rule": rule, "subject": subject}
     times = {"seen_at": now_ms(), "expires_at": now_ms() + LONGEST_MS}
@@ -101,7 +101,7 @@ def end(c: Connection, token: str) -> None:
     c.execute(delete(sessions).where(sessions.c.digest == _digest(token)))
 
 
-def _delete(c: Connection, digests: Select[tuple[bytes]]) -> None:
+def _delete_sessions(c: Connection, digests: Select[tuple[bytes]]) -> None:
     c.execute(delete(sessions).where(sessions.c.digest.in_(digests)))
 
 

@@ -74,12 +74,12 @@ def current(c: Connection, vault: Vault) -> SigningKey:
         If the key is outside the database and not configured, or was retired.
     """
     if vault.outside is not None:
-        return _registered(c, vault.outside)
+        return _register_outside(c, vault.outside)
     row = _current_key(c)
     if row is None:
         lock_transaction(c, LOCK)
         row = _current_key(c)  # another process may have created the key during the wait for the lock
-    return _create(c, vault) if row is None else _opened(row, vault)
+    return _create_key(c, vault) if row is None else _open_key(row, vault)
 
 
 def find(c: Connection, vault: Vault) -> SigningKey | None:
@@ -87,7 +87,7 @@ def find(c: Connection, vault: Vault) -> SigningKey | None:
     row = _current_key(c)
     if vault.outside is not None:
         return vault.outside if row is not None and row["id"] == vault.outside.id else None
-    return None if row is None else _opened(row, vault)
+    return None if row is None else _open_key(row, vault)
 
 
 def rotate(c: Connection, vault: Vault) -> SigningKey:
@@ -103,8 +103,8 @@ def rotate(c: Connection, vault: Vault) -> SigningKey:
             "ASSAY_SIGNING_COMMAND with ASSAY_SIGNING_PUBLIC_KEY_FILE, and restart every process"
         )
     lock_transaction(c, LOCK)
-    _retire(c)
-    return _create(c, vault)
+    _retire_current(c)
+    return _create_key(c, vault)
 
 
 def all_keys(c: Connection) -> list[PublicKey]:
@@ -112,7 +112,7 @@ def all_keys(c: Connection) -> list[PublicKey]:
     columns = ("id", "public_key", "created_at", "retired_at")
     query = select(*(signing_keys.c[name] for name in columns))
     query = query.order_by(signing_keys.c.created_at.desc(), signing_keys.c.id.desc())
-    return all_rows(c, query, _public)
+    return all_rows(c, query, _public_part)
 
 
 def _current_key(c: Connection) -> RowMapping | None:
@@ -121,11 +121,11 @@ def _current_key(c: Connection) -> RowMapping | None:
     return c.execute(query).mappings().one_or_none()
 
 
-def _retire(c: Connection) -> None:
+def _retire_current(c: Connection) -> None:
     c.execute(update(signing_keys).where(signing_keys.c.retired_at.is_(None)).values(retired_at=now_ms()))
 
 
-def _registered(c: Connection, key: SigningKey) -> SigningKey:
+def _register_outside(c: Connection, key: SigningKey) -> SigningKey:
     """Return a key outside the database; store its public part at its first use."""
     retired_at = select(signing_keys.c.retired_at).where(signing_keys.c.id == key.id)
     row = c.execute(retired_at).one_or_none()
@@ -133,7 +133,7 @@ def _registered(c: Connection, key: SigningKey) -> SigningKey:
         lock_transaction(c, LOCK)
         row = c.execute(retired_at).one_or_none()
     if row is None:
-        _retire(c)
+        _retire_current(c)
         new = {"id": key.id, "public_key": key.public_key, "created_at": now_ms(), "retired_at": None}
         c.execute(insert(signing_keys).values(new | NO_SECRET))
     elif row.retired_at is not None:
@@ -144,7 +144,7 @@ def _registered(c: Connection, key: SigningKey) -> SigningKey:
     return key
 
 
-def _create(c: Connection, vault: Vault) -> SigningKey:
+def _create_key(c: Connection, vault: Vault) -> SigningKey:
     private = Ed25519PrivateKey.generate()
     public_key = private.public_key().public_bytes_raw()
     key_id = thumbprint(public_key)
@@ -156,7 +156,7 @@ def _create(c: Connection, vault: Vault) -> SigningKey:
     return SigningKey(key_id, public_key, private.sign)
 
 
-def _opened(row: RowMapping, vault: Vault) -> SigningKey:
+def _open_key(row: RowMapping, vault: Vault) -> SigningKey:
     sealed = take_sealed(dict(row))
     if sealed is None or not sealed.key_id:
         raise SigningUnavailable(
@@ -168,5 +168,5 @@ def _opened(row: RowMapping, vault: Vault) -> SigningKey:
     return SigningKey(row["id"], bytes(row["public_key"]), private.sign)
 
 
-def _public(*, public_key: bytes, **row: Any) -> PublicKey:
+def _public_part(*, public_key: bytes, **row: Any) -> PublicKey:
     return PublicKey(public_key=bytes(public_key), **row)

@@ -53,7 +53,7 @@ class Recurrence:
         """
         if self.interval_s is not None:
             return self.interval_s
-        parsed = _parse(str(self.cron), EPOCH)
+        parsed = _parse_cron(str(self.cron), EPOCH)
         times = sorted(hour * 60 + minute for hour in parsed.hours for minute in parsed.minutes)
         gaps = [later - earlier for earlier, later in pairwise(times)]
         return 60 * min([*gaps, times[0] + MINUTES_A_DAY - times[-1]])
@@ -63,7 +63,7 @@ class Recurrence:
         if (self.cron is None) == (self.interval_s is None):
             raise SpecificationError("set exactly one of cron and interval_s", "cron")
         if self.cron is not None:
-            _next(self.cron, EPOCH + timedelta(days=366 * 50))
+            _next_time(self.cron, EPOCH + timedelta(days=366 * 50))
         if self.shortest_s < shortest_s:
             field = "cron" if self.interval_s is None else "interval_s"
             raise OutOfBounds(
@@ -76,7 +76,7 @@ class Recurrence:
         `anchor_ms` is the time of any past or future run, for an interval; it is ignored for a cron expression.
         """
         if self.interval_s is None:
-            next_time = _next(str(self.cron), EPOCH + timedelta(milliseconds=now_ms))
+            next_time = _next_time(str(self.cron), EPOCH + timedelta(milliseconds=now_ms))
             return int((next_time - EPOCH) / timedelta(milliseconds=1))
         step = self.interval_s * 1000
         return anchor_ms + ((now_ms - anchor_ms) // step + 1) * step
@@ -89,14 +89,14 @@ class Recurrence:
         return times
 
 
-def _next(cron: str, after: datetime) -> datetime:
-    time = next(_parse(cron, after), None)
+def _next_time(cron: str, after: datetime) -> datetime:
+    time = next(_parse_cron(cron, after), None)
     if time is None:
         raise SpecificationError(f"no date matches {cron!r}; check its day and month", "cron")
     return time
 
 
-def _parse(cron: str, after: datetime) -> CronSim:
+def _parse_cron(cron: str, after: datetime) -> CronSim:
     if len(cron.split()) != FIELDS:
         raise SpecificationError(
             f"a cron expression has five parts (minute, hour, day, month, weekday); {cron!r} has {len(cron.split())}",
@@ -218,12 +218,12 @@ def job_template(new: NewJob) -> JsonObject:
     return {name: getattr(new, name) for name in TEMPLATE_FIELDS}
 
 
-def _schedule(*, request: Any, cron: str | None, interval_s: int | None, **row: Any) -> StoredSchedule:
+def _read_row(*, request: Any, cron: str | None, interval_s: int | None, **row: Any) -> StoredSchedule:
     del row["removed_at"]
     return StoredSchedule(orders=Orders.from_json(request), recurrence=Recurrence(cron, interval_s), **row)
 
 
-ROWS = TenantRows(schedules, _schedule, blank={"request": {}})
+ROWS = TenantRows(schedules, _read_row, blank={"request": {}})
 find, page = ROWS.find, ROWS.page
 
 remove = ROWS.remove
@@ -235,7 +235,7 @@ def add(c: Connection, new: NewSchedule) -> StoredSchedule:
     now = read_clock(c)
     values = {"id": new.id, "tenant": new.tenant, "key_id": new.key_id, "version": 1}
     values |= {"created_at": now, "updated_at": now, "next_at": new.recurrence.after(now, now)}
-    return ROWS.add(c, values | _written(new.name, new.orders, new.recurrence, paused=new.paused))
+    return ROWS.add(c, values | _schedule_columns(new.name, new.orders, new.recurrence, paused=new.paused))
 
 
 def replace(
@@ -251,10 +251,10 @@ def replace(
     now = read_clock(c)
     restarts = recurrence != old.recurrence or (old.paused and not paused)
     times = {"updated_at": now, "next_at": recurrence.after(now, now) if restarts else old.next_at}
-    return ROWS.change(c, schedule_id, tenant, _written(name, orders, recurrence, paused=paused) | times)
+    return ROWS.change(c, schedule_id, tenant, _schedule_columns(name, orders, recurrence, paused=paused) | times)
 
 
-def _written(name: str, orders: Orders, recurrence: Recurrence, *, paused: bool) -> dict[str, Any]:
+def _schedule_columns(name: str, orders: Orders, recurrence: Recurrence, *, paused: bool) -> dict[str, Any]:
     return {
         "name": name,
         "request": orders.as_json(),
@@ -267,7 +267,7 @@ def _written(name: str, orders: Orders, recurrence: Recurrence, *, paused: bool)
 # ---------------------------------------------------------------------------- runs
 def any_due(c: Connection) -> bool:
     """Whether a schedule is due."""
-    return c.execute(select(schedules.c.id).where(*_due()).limit(1)).first() is not None
+    return c.execute(select(schedules.c.id).where(*_is_due()).limit(1)).first() is not None
 
 
 def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun] | None:
@@ -277,12 +277,12 @@ def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun
     """
     longest_due = (
         select(schedules)
-        .where(*_due())
+        .where(*_is_due())
         .order_by(schedules.c.next_at, schedules.c.id)
         .limit(1)
         .with_for_update(skip_locked=True)  # a schedule locked by another transaction is left for later
     )
-    schedule = one_row(c, longest_due, _schedule)
+    schedule = one_row(c, longest_due, _read_row)
     if schedule is None:
         return None
     now = read_clock(c)
@@ -322,7 +322,7 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
             None, code="cooling-down", failure=f"the target cools down for another {wait_s} s", wait_s=wait_s
         )
     seed = random_seed()  # its tenant cannot know the questions beforehand either
-    new_jobs = [_job(c, schedule, template, target, seed, author) for template in orders.jobs]
+    new_jobs = [_new_job(c, schedule, template, target, seed, author) for template in orders.jobs]
     jobs.add_all(c, [(job, None) for job in new_jobs])
     ids = tuple(job.id for job in new_jobs)
     if orders.cells is None:
@@ -345,7 +345,7 @@ def _author_now(c: Connection, tenant: str, author: Json | None) -> JsonObject |
     return {"id": author["id"], **describe_now(c, tenant, author["id"], author)}
 
 
-def _job(
+def _new_job(
     c: Connection,
     schedule: StoredSchedule,
     template: Json,
@@ -380,8 +380,8 @@ def _record_run(
     if ran.made_id is not None:
         values["last_job_id"] = ran.made_id
     recorded = update(schedules).where(schedules.c.id == schedule.id).values(version=schedules.c.version + 1, **values)
-    return _schedule(**c.execute(recorded.returning(schedules)).mappings().one())
+    return _read_row(**c.execute(recorded.returning(schedules)).mappings().one())
 
 
-def _due() -> list[ColumnElement[bool]]:
+def _is_due() -> list[ColumnElement[bool]]:
     return [schedules.c.state == "active", schedules.c.next_at <= now_ms(), schedules.c.removed_at.is_(None)]

@@ -118,11 +118,11 @@ class ReusableWork:
     twin_callback_url: str | None = None
 
 
-def _suite(**row: Any) -> StoredSuite:
+def _read_suite(**row: Any) -> StoredSuite:
     return StoredSuite(**{name: value for name, value in row.items() if name not in {"target_url", "ended_at"}})
 
 
-ROWS = TenantRows(suites, _suite)
+ROWS = TenantRows(suites, _read_suite)
 find, page = ROWS.find, ROWS.page
 
 
@@ -152,7 +152,7 @@ def cells(c: Connection, suite_id: str) -> list[StoredCell]:
         .where(suite_cells.c.suite_id == suite_id)
         .order_by(suite_cells.c.place)
     )
-    return all_rows(c, query, _cell)
+    return all_rows(c, query, _read_cell)
 
 
 def tallies(c: Connection, suite_ids: Collection[str]) -> dict[str, SuiteProgress]:
@@ -230,5 +230,5 @@ def reusable_work(c: Connection, tenant: str, digests: Collection[str], max_age_
     return {digest: ReusableWork(**facts) for digest, facts in facts_by_digest.items()}
 
 
-def _cell(*, method: str, attribute: str, label: str, **row: Any) -> StoredCell:
+def _read_cell(*, method: str, attribute: str, label: str, **row: Any) -> StoredCell:
     return StoredCell(cell=Cell(method, attribute, label), **row)

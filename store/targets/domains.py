@@ -84,7 +84,7 @@ def host_of(url: str) -> str | None:
         return None
     if not name or parts.scheme not in DEFAULT_PORTS:
         return None
-    host = _normalise(name)
+    host = _normalise_host(name)
     return host if port in {None, DEFAULT_PORTS[parts.scheme]} else f"{host}:{port}"
 
 
@@ -161,16 +161,16 @@ def owners(c: Connection, hosts: Collection[str]) -> dict[str, str]:
     return {row.host: row.tenant for row in rows}  # the newest proof of a host comes last
 
 
-def _normalise(host: str) -> str:
+def _normalise_host(host: str) -> str:
     try:
         address = ip_address(host)
     except ValueError:
         host = host.lower().removesuffix(".")
-        return host if host.isascii() else _in_ascii(host)
+        return host if host.isascii() else _to_ascii(host)
     return f"[{address}]" if address.version == 6 else str(address)
 
 
-def _in_ascii(host: str) -> str:
+def _to_ascii(host: str) -> str:
     """Return an international name in its ``xn--`` form; unchanged if it has none."""
     try:
         return host.encode("idna").decode("ascii")

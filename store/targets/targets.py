@@ -67,7 +67,7 @@ remove = ROWS.remove
 def add(c: Connection, new: NewTarget) -> StoredTarget:
     """Add a target."""
     row = {"id": new.id, "tenant": new.tenant, "version": 1, "created_at": now_ms(), "updated_at": now_ms()}
-    return ROWS.add(c, row | _described(new) | sealed_columns(new.sealed_secret))
+    return ROWS.add(c, row | _described_columns(new) | sealed_columns(new.sealed_secret))
 
 
 def find(c: Connection, target_id: str, tenant: str | None, *, removed: bool = False) -> StoredTarget | None:
@@ -113,7 +113,7 @@ def replace(
     version : int, optional
         Replace only this version (``If-Match``).
     """
-    values = _described(new) | ({} if keep_secret else sealed_columns(new.sealed_secret))
+    values = _described_columns(new) | ({} if keep_secret else sealed_columns(new.sealed_secret))
     return ROWS.change(c, target_id, tenant, values, version=version)
 
 
@@ -122,7 +122,7 @@ def descriptor(target: StoredTarget) -> JsonObject:
     return {name: getattr(target, name) for name in DESCRIBED}
 
 
-def _described(new: NewTarget) -> dict[str, Any]:
+def _described_columns(new: NewTarget) -> dict[str, Any]:
     return {name: getattr(new, name) for name in (*DESCRIBED, "visibility")}
 
 
@@ -171,7 +171,7 @@ def describe_now(c: Connection, tenant: str, target_id: str | None, target: Json
     """
     described = dict(target)
     if target_id is not None:
-        described = _same_kind(find(c, target_id, tenant), target_id, target["kind"])
+        described = _descriptor_of_kind(find(c, target_id, tenant), target_id, target["kind"])
     if described["protocol"] != CHAIN:
         return described
     links = described["settings"]["links"]
@@ -184,12 +184,12 @@ def describe_now(c: Connection, tenant: str, target_id: str | None, target: Json
 def _link(link: Json, saved_targets: Mapping[str, StoredTarget], kind: str | None) -> JsonObject:
     if "id" not in link:
         return dict(link)
-    described = _same_kind(saved_targets.get(link["id"]), link["id"], kind)
+    described = _descriptor_of_kind(saved_targets.get(link["id"]), link["id"], kind)
     path = {"path": link["path"]} if "path" in link else {}
     return {"id": link["id"], **described, **path}
 
 
-def _same_kind(row: StoredTarget | None, target_id: str, kind: str | None) -> JsonObject:
+def _descriptor_of_kind(row: StoredTarget | None, target_id: str, kind: str | None) -> JsonObject:
     if row is None:
         raise TargetRemoved(target_id)
     if kind not in {None, row.kind}:

@@ -61,7 +61,7 @@ def _may_be_sent(c: Connection, claimed: ClaimedDelivery, base_url: str) -> bool
         c.execute(delete(deliveries).where(deliveries.c.id == name))
         challenge = None
     if challenge is None:
-        unanswered = _unanswered(c, claimed)
+        unanswered = _count_unanswered(c, claimed)
         if unanswered["given-up"] >= MOST_UNANSWERED:
             record(c, claimed, Outcome(0, None, TOO_MANY, None), Next(None))
             return False
@@ -72,7 +72,7 @@ def _may_be_sent(c: Connection, claimed: ClaimedDelivery, base_url: str) -> bool
     return False
 
 
-def _unanswered(c: Connection, claimed: ClaimedDelivery) -> Counter[str]:
+def _count_unanswered(c: Connection, claimed: ClaimedDelivery) -> Counter[str]:
     """Count the tenant's challenges of callbacks within `AGAIN_MS` that were not answered, by state."""
     to_callbacks = (deliveries.c.tenant == claimed.tenant, deliveries.c.webhook_id.is_(None))
     late = (deliveries.c.type == CHALLENGE, deliveries.c.created_at > claimed.claimed_at - AGAIN_MS)

@@ -115,11 +115,11 @@ def choose(c: Connection, limit: int) -> list[str]:
         .limit(MOST_RECEIVERS)
     )
     tenants = select(deliveries.c.tenant, func.count()).where(is_leased).group_by(deliveries.c.tenant)
-    counted = Counter({row[0]: row[1] for row in c.execute(tenants)})
+    tenant_counts = Counter({row[0]: row[1] for row in c.execute(tenants)})
     chosen: list[str] = []
     for row in c.execute(fair):
-        if len(chosen) < limit and counted[row.tenant] < AT_ONCE_TENANT:
-            counted[row.tenant] += 1
+        if len(chosen) < limit and tenant_counts[row.tenant] < AT_ONCE_TENANT:
+            tenant_counts[row.tenant] += 1
             chosen.append(row.id)
     return chosen
 
@@ -176,13 +176,13 @@ def record(c: Connection, claimed: ClaimedDelivery, outcome: Outcome, then: Next
     if then is not None and then.rest_s > 0:
         _postpone_others(c, claimed, then.rest_s)
     if webhook is not None and claimed.type == endpoints.CHALLENGE:
-        return _confirm(c, webhook, end)
-    if webhook is not None and _is_disabled(c, webhook, then):
+        return _confirm_or_disable(c, webhook, end)
+    if webhook is not None and _record_outcome(c, webhook, then):
         return "disabled"
     return end or "waiting"
 
 
-def _confirm(c: Connection, webhook: Webhook, end: str | None) -> str:
+def _confirm_or_disable(c: Connection, webhook: Webhook, end: str | None) -> str:
     """Confirm an endpoint that has answered its challenge; disable it if it did not in any attempt."""
     if end == "delivered":
         endpoints.confirm(c, webhook.id, webhook.tenant)
@@ -242,7 +242,7 @@ def _postpone_others(c: Connection, claimed: ClaimedDelivery, rest_s: float) -> 
     c.execute(update(deliveries).where(*of, *early).values(next_attempt_at=until))
 
 
-def _is_disabled(c: Connection, webhook: Webhook, then: Next | None) -> bool:
+def _record_outcome(c: Connection, webhook: Webhook, then: Next | None) -> bool:
     """Record a success or a failure of an endpoint; return whether it is disabled now."""
     if then is None:
         if webhook.failing_since is not None:

@@ -68,7 +68,7 @@ _SHOWN = tuple(deliveries.c[name] for name in Delivery.__dataclass_fields__)
 
 def find(c: Connection, delivery_id: str, receiver: Receiver) -> Delivery | None:
     """Read a delivery to a receiver."""
-    return one_row(c, select(*_SHOWN).where(deliveries.c.id == delivery_id, *_to(receiver)), Delivery)
+    return one_row(c, select(*_SHOWN).where(deliveries.c.id == delivery_id, *_addressed_to(receiver)), Delivery)
 
 
 def attempts(c: Connection, delivery_id: str) -> list[Attempt]:
@@ -82,7 +82,7 @@ def page(
     c: Connection, receiver: Receiver, *, state: str | None = None, before: tuple[int, str] | None = None, limit: int
 ) -> list[Delivery]:
     """List a receiver's deliveries, newest first, starting after the row ``before = (created_at, id)``."""
-    query = select(*_SHOWN).where(*_to(receiver), *equal(deliveries, state=state))
+    query = select(*_SHOWN).where(*_addressed_to(receiver), *equal(deliveries, state=state))
     return page_of(c, query, deliveries, Delivery, before, limit)
 
 
@@ -93,7 +93,7 @@ def redeliver(c: Connection, delivery_id: str, receiver: Receiver, url: str | No
     follows after it.
     """
     waits = deliveries.c.state == "waiting"
-    statement = update(deliveries).where(deliveries.c.id == delivery_id, *_to(receiver))
+    statement = update(deliveries).where(deliveries.c.id == delivery_id, *_addressed_to(receiver))
     statement = statement.values(
         state="waiting",
         url=deliveries.c.url if url is None else url,
@@ -104,7 +104,7 @@ def redeliver(c: Connection, delivery_id: str, receiver: Receiver, url: str | No
     return one_row(c, statement.returning(*_SHOWN), Delivery)
 
 
-def _to(receiver: Receiver) -> list[ColumnElement[bool]]:
+def _addressed_to(receiver: Receiver) -> list[ColumnElement[bool]]:
     of_tenant = deliveries.c.tenant == receiver.tenant
     match receiver:
         case ToWebhook(webhook_id):

@@ -64,7 +64,7 @@ def hand_over(c: Connection, base_url: str = "", limit: int = BATCH) -> HandedOv
     notices = outbox.due(c, limit)
     if not notices:
         return HandedOver()
-    endpoints, now = _endpoints(c, {notice.tenant for notice in notices}), read_clock(c)
+    endpoints, now = _lock_endpoints(c, {notice.tenant for notice in notices}), read_clock(c)
     rows = []
     for notice in notices:
         if notice.data is None:
@@ -82,17 +82,17 @@ def hand_over(c: Connection, base_url: str = "", limit: int = BATCH) -> HandedOv
 
 def ping(c: Connection, webhook: Webhook, base_url: str = "") -> str:
     """Queue a test delivery to an endpoint, regardless of its subscriptions; return the delivery's id."""
-    return _queue(c, webhook, PING, {}, base_url)
+    return _queue_delivery(c, webhook, PING, {}, base_url)
 
 
 def challenge(c: Connection, webhook: Webhook, base_url: str = "") -> str:
     """Queue the challenge of an endpoint, and drop an earlier one; return the delivery's id."""
     waiting = (deliveries.c.webhook_id == webhook.id, deliveries.c.type == CHALLENGE, deliveries.c.state == "waiting")
     c.execute(update(deliveries).where(*waiting).values(state="given-up", ended_at=now_ms()))
-    return _queue(c, webhook, CHALLENGE, {"challenge": token_urlsafe(TOKEN_BYTES)}, base_url)
+    return _queue_delivery(c, webhook, CHALLENGE, {"challenge": token_urlsafe(TOKEN_BYTES)}, base_url)
 
 
-def _queue(c: Connection, webhook: Webhook, kind: str, facts: Json, base_url: str) -> str:
+def _queue_delivery(c: Connection, webhook: Webhook, kind: str, facts: Json, base_url: str) -> str:
     now = read_clock(c)
     message = _Message(kind, now, {"webhook_id": webhook.id, **facts}, f"{base_url}/v1/webhooks/{webhook.id}")
     row = _row(message, webhook.tenant, webhook.url, webhook, now)
@@ -131,7 +131,7 @@ def _receivers(notice: Notice, endpoints: Mapping[str, Sequence[Webhook]]) -> It
         yield notice.callback_url, None
 
 
-def _endpoints(c: Connection, tenants: Collection[str]) -> Mapping[str, Sequence[Webhook]]:
+def _lock_endpoints(c: Connection, tenants: Collection[str]) -> Mapping[str, Sequence[Webhook]]:
     """Read the enabled endpoints by tenant, locked so that none is removed or disabled meanwhile."""
     query = select(webhooks).where(webhooks.c.tenant.in_(tenants), webhooks.c.removed_at.is_(None))
     query = query.where(webhooks.c.state == "enabled").order_by(webhooks.c.id).with_for_update(read=True)
@@ -179,7 +179,7 @@ def wrap(envelope: str, message_id: str, kind: str, at: int, data: Json, *, sour
     webhook-id and the id of a CloudEvent. `at` is the time of the event, in milliseconds since 1970. `source` is
     the URL of the subject, relative if the service's public URL is not set; only CloudEvents have it.
     """
-    facts = _shortened(data)
+    facts = _shorten(data)
     if envelope == "standard":
         return {"type": kind, "timestamp": iso(at), "data": facts}
     return {
@@ -203,7 +203,7 @@ def content_type_of(payload: Json) -> str:
     return CONTENT_TYPES["cloudevents" if "specversion" in payload else "standard"]
 
 
-def _shortened(data: Json) -> JsonObject:
+def _shorten(data: Json) -> JsonObject:
     """Shorten facts that make a body too long; the receiver can read all of them by the remaining ids."""
     facts = dict(data)
     if len(body_of(facts)) <= MOST_BYTES - 1_000:  # 1,000 bytes are reserved for the envelope

@@ -67,32 +67,32 @@ def due(c: Connection, limit: int = 100) -> list[Notice]:
         .limit(limit)
         .with_for_update(of=outbox, skip_locked=True)
     )
-    return [Notice(**{**row, "data": _data(row["data"])}) for row in rows.mappings()]
+    return [Notice(**{**row, "data": _parse_facts(row["data"])}) for row in rows.mappings()]
 
 
 def delivered(c: Connection, notice_id: int) -> None:
     """Close a notice after its deliveries were created."""
-    _change(c, notice_id, state="delivered", delivered_at=now_ms(), attempts=outbox.c.attempts + 1)
+    _change_notice(c, notice_id, state="delivered", delivered_at=now_ms(), attempts=outbox.c.attempts + 1)
 
 
 def give_up(c: Connection, notice_id: int) -> None:
     """Close a notice without a valid payload."""
-    _change(c, notice_id, state="given-up", attempts=outbox.c.attempts + 1)
+    _change_notice(c, notice_id, state="given-up", attempts=outbox.c.attempts + 1)
 
 
-def _data(text: str) -> JsonObject | None:
+def _parse_facts(text: str) -> JsonObject | None:
     """Parse the payload of `announce` and return its facts, or ``None`` if it is invalid."""
     try:
-        payload = json.loads(text, parse_constant=_refuse)
+        payload = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return None
     data = payload.get("data") if isinstance(payload, dict) else None
     return data if isinstance(data, dict) else None
 
 
-def _refuse(constant: str) -> NoReturn:
+def _refuse_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not valid JSON")
 
 
-def _change(c: Connection, notice_id: int, **values: object) -> None:
+def _change_notice(c: Connection, notice_id: int, **values: object) -> None:
     c.execute(update(outbox).where(outbox.c.id == notice_id, outbox.c.state == "waiting").values(**values))

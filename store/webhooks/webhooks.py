@@ -131,15 +131,15 @@ def add(c: Connection, new: NewWebhook, *, confirmed: bool = True) -> Webhook:
     TooManyWebhooks
         If the tenant has `MOST_WEBHOOKS` already, or `MOST_OF_HOST` at this host.
     """
-    _check_number(c, new.tenant, new.url)
+    _check_count(c, new.tenant, new.url)
     values = {"id": new.id, "tenant": new.tenant, "state": "enabled", "version": 1}
     values |= {"confirmed_at": now_ms() if confirmed else None}
     values |= {"created_at": now_ms(), "updated_at": now_ms(), **sealed_columns(new.sealed_secret)}
-    values |= _described(new.url, new.description, new.events, new.envelope)
+    values |= _described_columns(new.url, new.description, new.events, new.envelope)
     return ROWS.add(c, values)
 
 
-def _check_number(c: Connection, tenant: str, url: str, but: str | None = None) -> None:
+def _check_count(c: Connection, tenant: str, url: str, but: str | None = None) -> None:
     """Raise `TooManyWebhooks` if a tenant can have no further endpoint with this URL; `but` is not counted."""
     quota.lock(c, tenant)  # held until the transaction ends, so that concurrent requests are added up
     query = select(webhooks.c.url).where(webhooks.c.tenant == tenant, webhooks.c.removed_at.is_(None))
@@ -153,7 +153,7 @@ def _check_number(c: Connection, tenant: str, url: str, but: str | None = None) 
 
 def confirm(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
     """Record that an endpoint has answered its challenge, so that it gets notices."""
-    return _change(c, webhook_id, tenant, confirmed_at=now_ms())
+    return _change_webhook(c, webhook_id, tenant, confirmed_at=now_ms())
 
 
 def replace(
@@ -163,8 +163,8 @@ def replace(
 
     Raises `TooManyWebhooks` as `add`.
     """
-    _check_number(c, tenant, url, but=webhook_id)
-    described = _described(url, description, events, envelope)
+    _check_count(c, tenant, url, but=webhook_id)
+    described = _described_columns(url, description, events, envelope)
     changed = ROWS.change(c, webhook_id, tenant, described | {"failing_since": None})
     if changed is not None:
         _update_waiting(c, webhook_id, url=url)
@@ -182,7 +182,7 @@ def rotate(c: Connection, webhook_id: str, tenant: str, fresh: SealedSecret) -> 
 
     A secret that was replaced earlier stops signing at once, so that at most two secrets sign.
     """
-    return _change(
+    return _change_webhook(
         c,
         webhook_id,
         tenant,
@@ -196,12 +196,12 @@ def rotate(c: Connection, webhook_id: str, tenant: str, fresh: SealedSecret) -> 
 
 def enable(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
     """Enable an endpoint again. Deliveries that were given up are not resent."""
-    return _change(c, webhook_id, tenant, state="enabled", disabled_why=None, failing_since=None)
+    return _change_webhook(c, webhook_id, tenant, state="enabled", disabled_why=None, failing_since=None)
 
 
 def disable(c: Connection, webhook_id: str, tenant: str, reason: str) -> Webhook | None:
     """Disable an endpoint and give up its waiting deliveries."""
-    changed = _change(c, webhook_id, tenant, state="disabled", disabled_why=reason)
+    changed = _change_webhook(c, webhook_id, tenant, state="disabled", disabled_why=reason)
     if changed is not None:
         _update_waiting(c, webhook_id, state="given-up", ended_at=now_ms())
     return changed
@@ -215,11 +215,11 @@ def remove(c: Connection, webhook_id: str, tenant: str) -> bool:
     return is_removed
 
 
-def _described(url: str, description: str, events: Sequence[str], envelope: str) -> dict[str, Any]:
+def _described_columns(url: str, description: str, events: Sequence[str], envelope: str) -> dict[str, Any]:
     return {"url": url, "description": description, "events": list(dict.fromkeys(events)), "envelope": envelope}
 
 
-def _change(c: Connection, webhook_id: str, tenant: str, **values: object) -> Webhook | None:
+def _change_webhook(c: Connection, webhook_id: str, tenant: str, **values: object) -> Webhook | None:
     return ROWS.change(c, webhook_id, tenant, values)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, func, select
 
-from store.security.rotation import HOLDERS, _old
+from store.security.rotation import HOLDERS, _has_old_key
 from store.security.secrets import Vault
 
 
 def count_old(c: Connection, vault: Vault) -> int:
     """Count needed secrets that are not encrypted with the current key."""
     counts = [
-        select(func.count()).select_from(holder.table).where(_old(holder, vault)).scalar_subquery()
+        select(func.count()).select_from(holder.table).where(_has_old_key(holder, vault)).scalar_subquery()
         for holder in HOLDERS
     ]
     return sum(c.execute(select(*counts)).one())

@@ -162,7 +162,7 @@ class Driver:
             self._writer.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._writer
-            await self._write()
+            await self._write_queued()
         return session.finding
 
     async def _send_missing(self, session: Session) -> None:
@@ -175,16 +175,16 @@ class Driver:
             return
         missing, per_call = self._order.arrange(session.missing, questions_per_call(self.adapter, self.limits))
         self.expected = max(self.expected, session.asked + len(missing))
-        calls = self._calls(missing, per_call)
+        calls = self._group_by_call(missing, per_call)
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(self.limits.concurrency, len(missing))):
-                    group.create_task(self._work(calls, session))
+                    group.create_task(self._send_calls(calls, session))
         except BaseExceptionGroup as several:
             # the callers handle single errors, so only the first error of the group is raised
             raise first_error(several) from None
 
-    def _calls(self, probes: Sequence[Probe], limit: int) -> Iterator[list[Probe]]:
+    def _group_by_call(self, probes: Sequence[Probe], limit: int) -> Iterator[list[Probe]]:
         """Group probes that may share a call, at most `limit` of them, in order."""
         if limit <= 1:
             yield from ([probe] for probe in probes)
@@ -197,7 +197,7 @@ class Driver:
                 yield groups.pop(self.adapter.group_key(probe.ask))
         yield from groups.values()
 
-    async def _work(self, calls: Iterator[list[Probe]], session: Session) -> None:
+    async def _send_calls(self, calls: Iterator[list[Probe]], session: Session) -> None:
         async with self._rated.lane.slot() as rated, self._second.lane.slot() as second:
             for probes in calls:
                 start = time.monotonic()
@@ -254,7 +254,7 @@ class Driver:
                 if failed.code in FINAL:
                     raise TargetRefused(failed) from failed
                 if failed.retriable and attempt < self.patience.attempts:
-                    await self._pause(self.patience.delay_s(failed, attempt, self.rng), slot)
+                    await self._wait_to_retry(self.patience.delay_s(failed, attempt, self.rng), slot)
                     continue
                 if called.breaker.lost():
                     raise TargetUnavailable(failed, called.lane) from failed
@@ -264,7 +264,7 @@ class Driver:
             return replies, attempt
         raise AssertionError("the last try returns or raises")  # pragma: no cover
 
-    async def _pause(self, seconds: float, slot: Slot) -> None:
+    async def _wait_to_retry(self, seconds: float, slot: Slot) -> None:
         if seconds > KEEP_SLOT_S:
             await slot.release()
         await self.sleep(seconds)
@@ -289,10 +289,10 @@ class Driver:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self.flush_s):
                     await self._filled.wait()
-            await self._write()
+            await self._write_queued()
             await asyncio.sleep(BREATH_S)
 
-    async def _write(self) -> None:
+    async def _write_queued(self) -> None:
         """Write the queued answers; a write that has begun is completed even after a cancellation."""
         self._filled.clear()
         answers, self._unwritten = self._unwritten, []

@@ -91,12 +91,12 @@ class HostLimits:
         cooling: set[str] = set()
         for url, must_cool_down in called.items():
             if await _is_exempt(egress, url):
-                await asyncio.to_thread(self._standing, url)
+                await asyncio.to_thread(self._permitted_standing, url)
             elif not await self._owns_host(url) and must_cool_down:
                 cooling.add(host_of(url) or url)
         cooldown_s = self.settings.host_cooldown_s
         if cooling and cooldown_s > 0:
-            wait = await asyncio.to_thread(self._admit, job, cooling, cooldown_s)
+            wait = await asyncio.to_thread(self._admit_to_cooling_hosts, job, cooling, cooldown_s)
             if wait is not None:
                 raise HostCoolingDown(wait, cooldown_s)
 
@@ -137,10 +137,10 @@ class HostLimits:
         async with self._asking:
             proven, until = self._owned.get(file, (False, 0.0))
             if time.monotonic() >= until:
-                standing = await asyncio.to_thread(self._standing, url)
+                standing = await asyncio.to_thread(self._permitted_standing, url)
                 if not standing.proven and not standing.file_read:
-                    await asyncio.to_thread(self._keep, file, await self._refuses(file))
-                    standing = await asyncio.to_thread(self._standing, url)
+                    await asyncio.to_thread(self._store_refusal, file, await self._refuses(file))
+                    standing = await asyncio.to_thread(self._permitted_standing, url)
                 if not standing.proven and not standing.wish_known:
                     self.unread.add(host_of(url) or url)
                 proven = standing.proven
@@ -158,21 +158,21 @@ class HostLimits:
                 return False if failed.status in MISSING else None
         return any(_DISALLOW.fullmatch(line) for line in answer.text.splitlines())
 
-    def _standing(self, url: str) -> Standing:
+    def _permitted_standing(self, url: str) -> Standing:
         with self.database.read() as connection:
             standing = domains.standing(connection, self.tenant, url)
         if standing.refusal is not None:
             raise standing.refusal
         return standing
 
-    def _keep(self, file: str, refuses: bool | None) -> None:
+    def _store_refusal(self, file: str, refuses: bool | None) -> None:
         with self.database.write() as connection:
             if refuses is None:
                 domains.keep_failure(connection, file)
             else:
                 domains.keep(connection, file, refuses)
 
-    def _admit(self, job: Job, hosts: Collection[str], cooldown_s: float) -> HostWait | None:
+    def _admit_to_cooling_hosts(self, job: Job, hosts: Collection[str], cooldown_s: float) -> HostWait | None:
         with self.database.write() as connection:
             return cooldowns.admit(connection, job, hosts, cooldown_s)
 

@@ -132,10 +132,10 @@ class LocalTraffic:
             until.pop(lane, None)
         return max(0.0, remaining_s)
 
-    def _store_slots(self, lane: str, taken: dict[str, float]) -> None:
+    def _store_slots(self, lane: str, expiries: dict[str, float]) -> None:
         """Store the slots of a lane; remove a lane without slots, because there is one lane per target."""
-        if taken:
-            self._slots[lane] = taken
+        if expiries:
+            self._slots[lane] = expiries
         else:
             self._slots.pop(lane, None)
 
@@ -163,7 +163,7 @@ class TrafficOnRedis:
     async def take_slot(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
         """Take a slot, or extend the one that `token` holds; return whether that was possible."""
         keys = [f"{KEY_PREFIX}{lane}:places", f"{KEY_PREFIX}{lane}:waited"]
-        return await self._ask(
+        return await self._ask_redis_or_local(
             lambda _: self._enter(keys, [token, limit, round(keep_s * 1000)]),
             bool,
             lambda: self._local.take_slot(lane, token, limit, keep_s),
@@ -178,18 +178,18 @@ class TrafficOnRedis:
                 pipeline.exists(f"{KEY_PREFIX}{lane}:waited")
                 return (await pipeline.execute())[1]
 
-        return await self._ask(on_redis, bool, lambda: self._local.release_slot(lane, token))
+        return await self._ask_redis_or_local(on_redis, bool, lambda: self._local.release_slot(lane, token))
 
     async def reserve(self, lane: str, per_second: float) -> float:
         """Reserve the start of the next call."""
         keys, args = [f"{KEY_PREFIX}{lane}:next"], [round(1e6 / per_second)]
-        return await self._ask(
+        return await self._ask_redis_or_local(
             lambda _: self._book(keys, args), lambda us: int(us) / 1e6, lambda: self._local.reserve(lane, per_second)
         )
 
     async def start_cooldown(self, lane: str, seconds: float) -> None:
         """Suspend the lane."""
-        await self._ask(
+        await self._ask_redis_or_local(
             lambda redis: redis.set(f"{KEY_PREFIX}{lane}:rests", 1, px=max(1, round(seconds * 1000))),
             lambda _: None,
             lambda: self._local.start_cooldown(lane, seconds),
@@ -197,13 +197,13 @@ class TrafficOnRedis:
 
     async def cooldown_s(self, lane: str) -> float:
         """Return the seconds for which the lane is still suspended."""
-        return await self._ask(
+        return await self._ask_redis_or_local(
             lambda redis: redis.pttl(f"{KEY_PREFIX}{lane}:rests"),
             lambda ms: max(0, int(ms)) / 1000,
             lambda: self._local.cooldown_s(lane),
         )
 
-    async def _ask(
+    async def _ask_redis_or_local(
         self, remote: Callable[[Redis], Awaitable[Any]], read: Callable[[Any], T], local: Callable[[], Awaitable[T]]
     ) -> T:
         from redis.exceptions import RedisError
@@ -317,7 +317,7 @@ class Slot:
         lane = self._lane
         if self._until is not None and lane.clock() < self._until:
             return
-        if self._until is not None and await self._release():
+        if self._until is not None and await self._release_slot():
             await lane.sleep(float(lane.rng.uniform(*YIELD_SLOT_S)))
         limits = lane.limits
         while not await lane.traffic.take_slot(
@@ -329,9 +329,9 @@ class Slot:
     async def release(self) -> None:
         """Release the slot, for example before a long pause."""
         if self._until is not None:
-            await self._release()
+            await self._release_slot()
 
-    async def _release(self) -> bool:
+    async def _release_slot(self) -> bool:
         self._until = None
         return await self._lane.traffic.release_slot(self._lane.name, self._token)
 

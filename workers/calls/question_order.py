@@ -50,17 +50,17 @@ class QuestionOrder:
 
         The versions of an item never share a call if the call may be smaller than the batch.
         """
-        relatives = _relatives(probes)
+        relatives = _other_versions(probes)
         per_call = questions_in_a_call(probes, most_per_call)
         calls = -(-len(probes) // max(1, per_call))
         slots = self._rng.permutation(len(probes))
         for apart, apart_before, in_rounds in self._distances(calls, relatives):
-            earliest = np.array([self._earliest(probe, apart_before) for probe in probes])
+            earliest = np.array([self._earliest_call(probe, apart_before) for probe in probes])
             if in_rounds and relatives:
-                slots = _in_rounds(relatives, slots, earliest)
+                slots = _positions_in_rounds(relatives, slots, earliest)
             elif in_rounds:
                 slots = np.argsort(np.lexsort((slots, earliest)))
-            if _separate(slots, relatives, earliest.tolist(), apart, per_call, self._rng):
+            if _swap_until_separate(slots, relatives, earliest.tolist(), apart, per_call, self._rng):
                 break
         for probe, slot in zip(probes, slots.tolist(), strict=True):
             for name in probe.versions_of:
@@ -69,7 +69,7 @@ class QuestionOrder:
         self._last = {name: call for name, call in self._last.items() if self._calls - call < self._apart}
         return [probes[index] for index in np.argsort(slots)], per_call
 
-    def _earliest(self, probe: Probe, apart: int) -> int:
+    def _earliest_call(self, probe: Probe, apart: int) -> int:
         """Return the first call of this batch that is far enough from the versions in earlier batches."""
         calls = [self._last[name] for name in probe.versions_of if name in self._last]
         return max(0, max(calls) + apart - self._calls) if calls else 0
@@ -90,7 +90,7 @@ class QuestionOrder:
             share *= SHRINKAGE
 
 
-def _relatives(probes: Sequence[Probe]) -> Relatives:
+def _other_versions(probes: Sequence[Probe]) -> Relatives:
     by_name: dict[str, list[int]] = defaultdict(list)
     for index, probe in enumerate(probes):
         for name in probe.versions_of:
@@ -103,7 +103,7 @@ def _relatives(probes: Sequence[Probe]) -> Relatives:
     return {index: tuple(others - {index}) for index, others in relatives.items()}
 
 
-def _in_rounds(relatives: Relatives, slots: Integers, earliest: Integers) -> Integers:
+def _positions_in_rounds(relatives: Relatives, slots: Integers, earliest: Integers) -> Integers:
     """Return positions in rounds: no round has two relatives, and all have the same order of groups of relatives.
 
     The first round begins with the questions that may be asked earliest.
@@ -114,14 +114,14 @@ def _in_rounds(relatives: Relatives, slots: Integers, earliest: Integers) -> Int
         while waiting:  # neighbours are visited one after another, so that they get neighbouring positions
             index = waiting.pop()
             if index not in rounds:
-                taken = {rounds[relative] for relative in relatives.get(index, ()) if relative in rounds}
-                rounds[index] = next(turn for turn in range(len(taken) + 1) if turn not in taken)
+                taken_rounds = {rounds[relative] for relative in relatives.get(index, ()) if relative in rounds}
+                rounds[index] = next(turn for turn in range(len(taken_rounds) + 1) if turn not in taken_rounds)
                 waiting += [relative for relative in relatives.get(index, ()) if relative not in rounds]
     in_order = sorted(rounds, key=lambda index: (rounds[index], earliest[index] if rounds[index] == 0 else 0))
     return np.argsort(np.array(in_order))
 
 
-def _separate(
+def _swap_until_separate(
     slots: Integers,
     relatives: Relatives,
     earliest: Sequence[int],

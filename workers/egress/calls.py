@@ -202,7 +202,7 @@ class Response:
             and numbers beyond the range of floats.
         """
         try:
-            return json.loads(self.body, parse_constant=_refuse_constant, parse_float=_finite)
+            return json.loads(self.body, parse_constant=_refuse_constant, parse_float=_parse_finite)
         except (ValueError, RecursionError):
             page = self.body.lstrip()[:1] == b"<" or "html" in self.headers.get("content-type", "")
         if page:
@@ -337,10 +337,10 @@ class Egress:
             If the host refuses ratings, before anything is sent to it.
         """
         origin = origin_of(url)
-        target, all_headers = _target(url), {**self._standing, **(headers or {})}
+        target, all_headers = _request_target(url), {**self._standing, **(headers or {})}
         if target is None or not "".join([*all_headers, *all_headers.values()]).isascii():
             raise CallFailed("unsupported", f"the request to {origin} holds characters that HTTP cannot carry")
-        async with self._visit(url, timeout_s):
+        async with self._within_host_limits(url, timeout_s):
             start, received = time.perf_counter(), None
             try:
                 async with asyncio.timeout(timeout_s):
@@ -354,7 +354,7 @@ class Egress:
                     self._watch(Exchange(method, url, all_headers, content, received, time.perf_counter() - start))
         response = Response(received.status, received.headers, received.body, str(origin), quote_body)
         if not 200 <= response.status < 300 or response.status == PARTIAL:
-            raise self._failure(response, retriable)
+            raise self._failure_of(response, retriable)
         return response
 
     async def exempt(self, url: str, timeout_s: float) -> bool:
@@ -380,7 +380,7 @@ class Egress:
             ) from None
 
     @asynccontextmanager
-    async def _visit(self, url: str, timeout_s: float) -> AsyncIterator[None]:
+    async def _within_host_limits(self, url: str, timeout_s: float) -> AsyncIterator[None]:
         """Observe the limits of a host; waiting for a turn does not count towards the deadline of the call."""
         if self._hosts is None or await self.exempt(url, timeout_s):
             yield
@@ -388,7 +388,7 @@ class Egress:
             async with self._hosts.slot(url, timeout_s, await self.addresses(url, timeout_s)):
                 yield
 
-    def _failure(self, response: Response, retriable: Container[int]) -> CallFailed:
+    def _failure_of(self, response: Response, retriable: Container[int]) -> CallFailed:
         """Return the failure for an unsuccessful status."""
         status, origin = response.status, response.origin
         if status == PARTIAL:
@@ -417,7 +417,7 @@ class Egress:
 
 
 @lru_cache(maxsize=256)
-def _target(url: str) -> str | None:
+def _request_target(url: str) -> str | None:
     """Return the encoded path and query of a URL, or ``None`` if it is invalid; cached, since calls repeat URLs."""
     try:
         return httpx.URL(url).raw_path.decode("ascii")
@@ -429,7 +429,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _finite(digits: str) -> float:
+def _parse_finite(digits: str) -> float:
     """Parse a number; raise `ValueError` for ``1e999``, which would become infinity."""
     number = float(digits)
     if not math.isfinite(number):

@@ -97,7 +97,7 @@ class Listener(ResponseHandler):
         # true if the body exceeds the cap; the reader stops there by itself
         more = self._body is not None and self._body.total_bytes > self._cap
         if self._heard > WASTE * self._cap + HEADER_CAP and not more:
-            self._refuse(CallFailed("too-large", f"{self._name} sent much more framing than content"))
+            self._abort(CallFailed("too-large", f"{self._name} sent much more framing than content"))
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Process the end of the connection: after an error, a body without a length is incomplete."""
@@ -112,10 +112,10 @@ class Listener(ResponseHandler):
         if 100 <= message.code < 200 and message.code != 101:
             return
         self._body = body
-        if (failure := self._judge(message)) is None:
+        if (failure := self._header_failure(message)) is None:
             super().feed_data(data, size)
         else:
-            self._refuse(failure)
+            self._abort(failure)
 
     def pause_reading(self) -> None:
         """Pause, and close the connection after the response, whose end in the buffered bytes is unknown."""
@@ -126,7 +126,7 @@ class Listener(ResponseHandler):
         """Pass the first failure, as a `CallFailed`, to the readers of the head and the body."""
         if self._exception is not None:
             return
-        meant = exc if isinstance(exc, CallFailed) else self._meant(exc, exc_cause)
+        meant = exc if isinstance(exc, CallFailed) else self._failure_for(exc, exc_cause)
         body, self._payload, self._parser = self._payload, None, None
         super().set_exception(meant)
         if body is not None and not body.is_eof():
@@ -141,16 +141,16 @@ class Listener(ResponseHandler):
         self._head += piece
         # checked here, because the parser would skip blank lines before the status line
         if not self._head.startswith(b"H"):
-            self._refuse(self._garbage())
+            self._abort(self._invalid_http())
             return
         super().data_received(piece)
         if self._body is None and len(self._head) > HEADER_CAP:
-            self._refuse(self._large_head())
+            self._abort(self._too_large_head())
 
-    def _judge(self, message: Any) -> CallFailed | None:
+    def _header_failure(self, message: Any) -> CallFailed | None:
         lengths, codings = message.headers.getall("Content-Length", ()), message.headers.getall("Transfer-Encoding", ())
         if len(message.reason) + sum(len(name) + len(value) + 4 for name, value in message.raw_headers) > HEADER_CAP:
-            return self._large_head()
+            return self._too_large_head()
         if len(set(lengths)) > 1 or (lengths and codings):
             # two parsers could disagree about the end (RFC 9112, section 6.3): response smuggling
             return CallFailed("garbage", f"{self._name} stated two lengths for its answer")
@@ -159,7 +159,7 @@ class Listener(ResponseHandler):
             or _FOLDED.search(self._head)
             or [coding.lower() for coding in codings] not in ([], ["chunked"])
         ):
-            return self._garbage()
+            return self._invalid_http()
         if not self._complete:
             return None
         if any(
@@ -172,22 +172,22 @@ class Listener(ResponseHandler):
             return CallFailed("too-large", f"{self._name} announced more than {self._cap:,} bytes")
         return None
 
-    def _refuse(self, failure: CallFailed) -> None:
+    def _abort(self, failure: CallFailed) -> None:
         self.set_exception(failure)
         if self.transport is not None:
             self.transport.abort()
 
-    def _meant(self, exc: BaseException, cause: BaseException | None) -> Exception:
+    def _failure_for(self, exc: BaseException, cause: BaseException | None) -> Exception:
         if isinstance(exc, (OSError, ClientError)):
             if not self._heard:
                 return ClosedWithoutResponse(reused=self._asked > 1)
             return CallFailed("truncated", f"{self._name} closed the connection in the middle of its answer")
         if isinstance(cause, LineTooLong) or _LARGE.search(str(cause)):
-            return self._large_head()
-        return self._garbage()
+            return self._too_large_head()
+        return self._invalid_http()
 
-    def _garbage(self) -> CallFailed:
+    def _invalid_http(self) -> CallFailed:
         return CallFailed("garbage", f"{self._name} answered something that is not HTTP/1.1")
 
-    def _large_head(self) -> CallFailed:
+    def _too_large_head(self) -> CallFailed:
         return CallFailed("too-large", f"{self._name} sent headers of more than {HEADER_CAP:,} bytes, or a huge length")

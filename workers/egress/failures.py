@@ -63,8 +63,8 @@ class Quoter:
 
     def __init__(self, *secrets: str | None) -> None:
         keys = [secret for secret in secrets if secret is not None]
-        forms = {_bare(form) for secret in keys for form in _forms(secret)}
-        self._shows = all(len(_bare(secret)) >= MIN_KEY_CHARACTERS for secret in keys)
+        forms = {_letters_and_digits(form) for secret in keys for form in _secret_spellings(secret)}
+        self._shows = all(len(_letters_and_digits(secret)) >= MIN_KEY_CHARACTERS for secret in keys)
         self._parts: dict[int, set[str]] = {}
         for form in forms:
             if len(form) >= MIN_KEY_CHARACTERS:
@@ -76,32 +76,32 @@ class Quoter:
         """Return a text on one line, without the key, ANSI sequences and invisible characters, and cut."""
         if not self._shows:
             return ""
-        cleaned = self._masked(_visible(text[:READ]))
+        cleaned = self._mask_keys(_printable_line(text[:READ]))
         return cleaned if len(cleaned) <= MAX_QUOTED_CHARACTERS else cleaned[: MAX_QUOTED_CHARACTERS - 1] + "…"
 
     def masked(self, message: str) -> str:
         """Return a message of ours without the key in its quotations; without them if the key is too short."""
-        return self._masked(message) if self._shows else re.sub(r'"[^"]*"', '"…"', message)
+        return self._mask_keys(message) if self._shows else re.sub(r'"[^"]*"', '"…"', message)
 
     def excerpt(self, text: str, longest: int) -> str:
         """Return the first `longest` characters of a text with its line breaks, cleaned as by `clean`."""
         if not self._shows:
             return ""
-        lines = (_visible(line, keep_spaces=True) for line in text[: longest + LONGEST_KEY].splitlines())
-        cleaned = self._masked("\n".join(lines))
+        lines = (_printable_line(line, keep_spaces=True) for line in text[: longest + LONGEST_KEY].splitlines())
+        cleaned = self._mask_keys("\n".join(lines))
         return cleaned if len(cleaned) <= longest else f"{cleaned[:longest]}…"
 
     def quote(self, body: bytes) -> str:
         """Return the message in an error body as ``; it said: "…"``; empty without a message, and for a web page."""
         return quotation(self.clean(_message_in(body)))
 
-    def _masked(self, text: str) -> str:
+    def _mask_keys(self, text: str) -> str:
         """Mask the key in a text.
 
         Only letters and digits are compared, without case, so that escapes and line ends do not hide a key.
         """
         places = [index for index, char in enumerate(text) if char.isascii() and char.isalnum()]
-        bare, hidden = _bare(text), bytearray(len(places))
+        bare, hidden = _letters_and_digits(text), bytearray(len(places))
         for size, parts in self._parts.items():
             for start in range(len(bare) - size + 1):
                 if bare[start : start + size] in parts:
@@ -111,7 +111,7 @@ class Quoter:
         return text
 
 
-def _forms(secret: str) -> frozenset[str]:
+def _secret_spellings(secret: str) -> frozenset[str]:
     """Return all spellings of a secret; for basic credentials, also those of ``user:password`` and of the password."""
     try:
         decoded = base64.b64decode(secret.rpartition(" ")[2], validate=True).decode()
@@ -121,12 +121,12 @@ def _forms(secret: str) -> frozenset[str]:
     return spellings(secret).union(*(spellings(text) for text in (decoded, password) if colon and text))
 
 
-def _bare(text: str) -> str:
+def _letters_and_digits(text: str) -> str:
     """Return the ASCII letters (in lower case) and digits of a text."""
     return "".join(char for char in text if char.isascii() and char.isalnum()).lower()
 
 
-def _visible(text: str, *, keep_spaces: bool = False) -> str:
+def _printable_line(text: str, *, keep_spaces: bool = False) -> str:
     """Return a text on one line, without control, format, unassigned and undecodable characters."""
     bare = _TERMINAL.sub("", text)
     line = re.sub(r"\s", " ", bare) if keep_spaces else re.sub(r"\s+", " ", bare)
@@ -137,21 +137,21 @@ def _visible(text: str, *, keep_spaces: bool = False) -> str:
 def _message_in(body: bytes) -> str:
     """Return the message of an error body: a member of its JSON, or its text."""
     try:
-        message = _found(json.loads(body))
+        message = _message_member(json.loads(body))
     except (ValueError, RecursionError):
         message = ""
     text = body[: 4 * READ].decode("utf-8-sig", "replace").lstrip()
     return message or ("" if text.startswith("<") else text)
 
 
-def _found(value: object, depth: int = 4) -> str:
+def _message_member(value: object, depth: int = 4) -> str:
     match value:
         case str():
             return value
         case dict() if depth:
-            return next(filter(None, (_found(value[name], depth - 1) for name in NAMES if name in value)), "")
+            return next(filter(None, (_message_member(value[name], depth - 1) for name in NAMES if name in value)), "")
         case list() if depth and value:
-            return _found(value[0], depth - 1)
+            return _message_member(value[0], depth - 1)
         case _:
             return ""
 
@@ -270,12 +270,12 @@ def parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None
     value = headers.get("retry-after", "").strip()
     if _NUMBER.fullmatch(value):
         return float(value)
-    until = _date(value)
+    until = _parse_date(value)
     # the service's own ``Date`` is preferred, because the clock of this machine may be wrong
-    return None if until is None else max(0.0, (until - (_date(headers.get("date", "")) or now)).total_seconds())
+    return None if until is None else max(0.0, (until - (_parse_date(headers.get("date", "")) or now)).total_seconds())
 
 
-def _date(text: str) -> datetime | None:
+def _parse_date(text: str) -> datetime | None:
     try:
         date = parsedate_to_datetime(text)
     except (ValueError, OverflowError, IndexError):  # raised for invalid dates

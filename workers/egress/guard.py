@@ -159,7 +159,7 @@ def read_origin(url: str) -> Origin:
     port = int(authority["port"][:6]) if authority["port"] else DEFAULT_PORTS[scheme]
     if not 1 <= port <= 65535:
         raise AddressRefused("the URL's port must be between 1 and 65535")
-    return _place(scheme, authority["host"], port)
+    return _parse_host(scheme, authority["host"], port)
 
 
 def origin_of(url: str) -> Origin:
@@ -171,7 +171,7 @@ def origin_of(url: str) -> Origin:
     raise CallFailed("refused-address", message)
 
 
-def _place(scheme: str, host: str, port: int) -> Origin:
+def _parse_host(scheme: str, host: str, port: int) -> Origin:
     """Parse a host, which is a bracketed IPv6 address, a dotted IPv4 address or a name."""
     if host.startswith("["):
         try:
@@ -199,7 +199,7 @@ def refuse_url(url: str, allow: Sequence[Network]) -> None:
     """
     origin = read_origin(url)
     fixed = _fixed_addresses(origin)
-    if fixed and not _permitted(fixed, allow):
+    if fixed and not _permitted_addresses(fixed, allow):
         reason = why_denied(fixed[0], allow)
         raise AddressRefused(
             f"{origin.host} is not a public address ({reason}); an operator can allow it with ASSAY_EGRESS_ALLOW"
@@ -213,7 +213,7 @@ def _fixed_addresses(origin: Origin) -> Sequence[Address]:
     return _LOOPBACK if origin.host == "localhost" or origin.host.endswith(".localhost") else ()
 
 
-def _permitted(addresses: Sequence[Address], allow: Sequence[Network]) -> list[Address]:
+def _permitted_addresses(addresses: Sequence[Address], allow: Sequence[Network]) -> list[Address]:
     return [address for address in addresses if why_denied(address, allow) is None]
 
 
@@ -248,7 +248,7 @@ class Guard:
             ``refused-address`` if any address is denied, ``connect`` if there is none.
         """
         if fixed := _fixed_addresses(origin):
-            if permitted := _permitted(fixed, self.allow):
+            if permitted := _permitted_addresses(fixed, self.allow):
                 return permitted
             raise self._refusal(origin, why_denied(fixed[0], self.allow))
         try:

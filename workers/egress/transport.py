@@ -239,13 +239,13 @@ class GuardedTransport:
             "read_bufsize": self._cap if cap is None else cap,
         }
         if self._kept is None:
-            self._kept = self._open()
+            self._kept = self._new_session()
         try:
             return await self._exchange(origin, self._kept, request)
         except ClosedWithoutResponse as closed:
             stale = closed.reused
         if stale:  # the service closed the idle connection: retry once on a new one
-            async with self._open() as fresh:
+            async with self._new_session() as fresh:
                 try:
                     return await self._exchange(origin, fresh, request)
                 except ClosedWithoutResponse:
@@ -258,8 +258,8 @@ class GuardedTransport:
             session, self._kept = self._kept, None
             await session.close()
 
-    def _open(self) -> aiohttp.ClientSession:
-        connector = GuardedConnector(self._guard, self._dial, self._trusted, self._exempt, complete=self._complete)
+    def _new_session(self) -> aiohttp.ClientSession:
+        connector = GuardedConnector(self._guard, self._dial, self._ssl_context, self._exempt, complete=self._complete)
         return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), **PLAIN)
 
     async def _exchange(self, origin: Origin, session: aiohttp.ClientSession, request: JsonObject) -> ReceivedResponse:
@@ -284,7 +284,7 @@ class GuardedTransport:
             failure = ClosedWithoutResponse(reused=True)
         raise failure
 
-    def _trusted(self) -> ssl.SSLContext:
+    def _ssl_context(self) -> ssl.SSLContext:
         if self._context is None:
             self._context = self._trust()
         return self._context

@@ -42,7 +42,7 @@ def end_badly(context: WorkerContext, claim: Claim, error: Exception) -> str:
         ``failed``, ``cancelled``, ``released``, ``resting``, ``lease-lost`` or ``database-unavailable``.
     """
     try:
-        return _end(context, claim, error)
+        return _end_after_error(context, claim, error)
     except LeaseLost:
         context.meter.lease_losses.inc()
         log.warning("lease lost", job=claim.job.id)
@@ -52,12 +52,12 @@ def end_badly(context: WorkerContext, claim: Claim, error: Exception) -> str:
         return "database-unavailable"
 
 
-def _end(context: WorkerContext, claim: Claim, error: Exception) -> str:
+def _end_after_error(context: WorkerContext, claim: Claim, error: Exception) -> str:
     match error:
         case LeaseLost() | StoreUnavailable():
             raise error
         case Stopped():
-            return _leave(context, claim, error)
+            return _end_stopped(context, claim, error)
         case TargetUnavailable():
             return _cool_down_or_fail(context, claim, error, context.settings.breaker_delay_s)
         case TargetCoolingDown(cooldown_s=cooldown_s) | HostCoolingDown(cooldown_s=cooldown_s):
@@ -66,15 +66,15 @@ def _end(context: WorkerContext, claim: Claim, error: Exception) -> str:
             # a service that answered before may recover; if it never answered, the job fails
             return _cool_down_or_fail(context, claim, TargetUnavailable(failure), context.settings.breaker_delay_s)
         case Overdue():
-            return _fail(context, claim, problem(TimeoutError()))
+            return _fail_job(context, claim, problem(TimeoutError()))
         case TargetUnfit() | TargetRefused() | CallFailed() | TimeoutError() | AssayError():
-            return _fail(context, claim, problem(error))
+            return _fail_job(context, claim, problem(error))
         case _:
             log.error("job failed unexpectedly", job=claim.job.id, exc_info=error)
-            return _fail(context, claim, problem(error))
+            return _fail_job(context, claim, problem(error))
 
 
-def _fail(context: WorkerContext, claim: Claim, error: JsonObject) -> str:
+def _fail_job(context: WorkerContext, claim: Claim, error: JsonObject) -> str:
     _end_and_keep(context, claim.job, lambda connection: jobs.fail(connection, claim, error))
     log.info("job failed", job=claim.job.id, code=error["code"])
     return "failed"
@@ -88,16 +88,16 @@ def _cool_down_or_fail(
 ) -> str:
     """Release the job until its target may be called again; fail it if it is a probe, or its deadline is earlier."""
     if claim.job.kind == "probe" or seconds_left(claim) <= cooldown_s:
-        return _fail(context, claim, problem(unavailable))
-    if not _release(context, claim, cooldown_s, waits_why(unavailable)):
-        return _cancel(context, claim)
+        return _fail_job(context, claim, problem(unavailable))
+    if not _requeue(context, claim, cooldown_s, waits_why(unavailable)):
+        return _cancel_job(context, claim)
     # the message may quote the service, and logs hold no text of a service
     reason = unavailable.failure.code if isinstance(unavailable, TargetUnavailable) else "resting"
     log.warning("job rests", job=claim.job.id, why=reason)
     return "resting"
 
 
-def _release(context: WorkerContext, claim: Claim, cooldown_s: float | None = None, reason: str | None = None) -> bool:
+def _requeue(context: WorkerContext, claim: Claim, cooldown_s: float | None = None, reason: str | None = None) -> bool:
     """Release the job (with `cooldown_s`: for later, without transient failures); return false if it was cancelled."""
     with context.database.write() as connection:
         if jobs.hold(connection, claim).cancel_requested:
@@ -108,17 +108,17 @@ def _release(context: WorkerContext, claim: Claim, cooldown_s: float | None = No
     return True
 
 
-def _leave(context: WorkerContext, claim: Claim, stopped: Stopped) -> str:
+def _end_stopped(context: WorkerContext, claim: Claim, stopped: Stopped) -> str:
     """End a stopped job: cancel it, or return it to the queue for another worker."""
     if stopped.why == "lease-lost":
         raise LeaseLost(claim.job.id, claim.fence)
-    if stopped.why == "cancelled" or not _release(context, claim):
-        return _cancel(context, claim)
+    if stopped.why == "cancelled" or not _requeue(context, claim):
+        return _cancel_job(context, claim)
     log.info("job left", job=claim.job.id, why=stopped.why)
     return "released"
 
 
-def _cancel(context: WorkerContext, claim: Claim) -> str:
+def _cancel_job(context: WorkerContext, claim: Claim) -> str:
     _end_and_keep(context, claim.job, lambda connection: jobs.cancel(connection, claim))
     log.info("job left", job=claim.job.id, why="cancelled")
     return "cancelled"
@@ -129,7 +129,7 @@ def _end_and_keep(context: WorkerContext, job: Job, end: Callable[[Connection], 
     """End a job and store its author's items in one transaction; the job ends even if the items cannot be stored."""
     if job.kind == "writing" or job.author is not None:
         try:
-            keep = _made(context.database, job)
+            keep = _writer_of_items(context.database, job)
             with context.database.write() as connection:
                 end(connection)
                 keep(connection)
@@ -143,7 +143,7 @@ def _end_and_keep(context: WorkerContext, job: Job, end: Callable[[Connection], 
         end(connection)
 
 
-def _made(database: Database, job: Job) -> Callable[[Connection], None]:
+def _writer_of_items(database: Database, job: Job) -> Callable[[Connection], None]:
     """Collect the texts or images that a job's author made, and return a function that stores these items."""
     if job.kind == "writing":
         ordered = corpus_sentences.collect_ordered(database, job)
@@ -179,7 +179,7 @@ def problem(error: BaseException) -> JsonObject:
         case CallFailed():  # raised before the first question if the operator does not allow the target's protocol
             return _problem("target_refused", _sentences(str(error)), reason=error.code)
         case TargetUnavailable() | TargetCoolingDown() | HostCoolingDown():
-            return _unavailable(error)
+            return _unavailable_problem(error)
         case RatingsRefused():
             return _problem("ratings_refused", _sentences(str(error)), reason=error.who)
         case TimeoutError():
@@ -193,7 +193,7 @@ def problem(error: BaseException) -> JsonObject:
             return _problem("internal_error", "An unexpected error was logged; the answers so far are kept.")
 
 
-def _unavailable(error: TargetUnavailable | TargetCoolingDown | HostCoolingDown) -> JsonObject:
+def _unavailable_problem(error: TargetUnavailable | TargetCoolingDown | HostCoolingDown) -> JsonObject:
     match error:
         case TargetUnavailable():
             detail = f"Too many calls in a row failed, the last one so: {error}. What was answered is kept."

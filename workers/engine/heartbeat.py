@@ -75,7 +75,7 @@ class Heartbeat:
         self._why: str | None = None
         self._stop: Callable[[], object] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{claim.job.id}", daemon=True)
+        self._thread = threading.Thread(target=self._run_heartbeat, name=f"heartbeat-{claim.job.id}", daemon=True)
 
     def __enter__(self) -> Self:
         self._working_thread = threading.get_ident()
@@ -104,7 +104,7 @@ class Heartbeat:
         if self._why is not None:
             raise Stopped(self._why)
 
-    def _beat(self) -> None:
+    def _run_heartbeat(self) -> None:
         rested = 0.0
         tick_s = min(0.25, self._every_s)
         while not self._done.wait(tick_s):

@@ -36,21 +36,21 @@ def expose(host: str, port: int, folder: str, database_url: str) -> tuple[WSGISe
     """
     registry = CollectorRegistry()
     MultiProcessCollector(registry, path=folder)  # type: ignore[no-untyped-call]
-    app = _Guarded(make_wsgi_app(registry), database_url)
-    server = make_server(host, port, app, _ServerOfIPv6 if ":" in host else ThreadingWSGIServer, _Silent)
+    app = _GuardedMetrics(make_wsgi_app(registry), database_url)
+    server = make_server(host, port, app, _ServerOfIPv6 if ":" in host else ThreadingWSGIServer, _SilentHandler)
     thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
     thread.start()
     return server, thread
 
 
-class _Guarded:
+class _GuardedMetrics:
     """WSGI application that checks its callers."""
 
     def __init__(self, app: Callable[..., Any], database_url: str) -> None:
         self._app, self._database_url, self._one_at_a_time = app, database_url, threading.Lock()
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        refused = self._refused(environ)
+        refused = self._refusal_status(environ)
         if refused is None:
             answer: Iterable[bytes] = self._app(environ, start_response)
             return answer
@@ -58,7 +58,7 @@ class _Guarded:
         start_response(refused, [("Content-Type", "text/plain; charset=utf-8"), *challenge])
         return [f"{REFUSED[refused]}\n".encode()]
 
-    def _refused(self, environ: dict[str, Any]) -> str | None:
+    def _refusal_status(self, environ: dict[str, Any]) -> str | None:
         """Return the HTTP status of a refusal; ``None`` if the caller may read the metrics."""
         sent = environ.get("HTTP_AUTHORIZATION")
         if sent is None:
@@ -81,7 +81,7 @@ class _ServerOfIPv6(ThreadingWSGIServer):
     address_family = socket.AF_INET6
 
 
-class _Silent(WSGIRequestHandler):
+class _SilentHandler(WSGIRequestHandler):
     """Handler that logs no requests."""
 
     def log_message(self, *_: object) -> None:

@@ -53,7 +53,7 @@ class Notifier(Protocol):
 
 def reconcile(database: Database, ring: Notifier, settings: Settings) -> int:
     """Announce every due job once, up to `MOST_MESSAGES` messages at the broker; return the number of jobs."""
-    announced, room = 0, _room(ring)
+    announced, room = 0, _free_messages(ring)
     while True:
         with database.write() as connection:
             if not jobs.reconciler_lock(connection):
@@ -73,7 +73,7 @@ def reconcile(database: Database, ring: Notifier, settings: Settings) -> int:
             return announced
 
 
-def _room(ring: Notifier) -> int:
+def _free_messages(ring: Notifier) -> int:
     """Return the number of messages that may be added; 0 while the broker is unreachable."""
     try:
         return max(0, MOST_MESSAGES - ring.unheard())
@@ -105,7 +105,7 @@ class Reconciler(BackgroundThread):
         next_cleanup_s = 0.0
         while True:
             try:
-                self._register()
+                self._register_slots()
                 run_due(self._database, self._settings)
                 reconcile(self._database, self._ring, self._settings)
                 if time.monotonic() >= next_cleanup_s:
@@ -117,7 +117,7 @@ class Reconciler(BackgroundThread):
             if self._done.wait(self._settings.reconcile_s):
                 return
 
-    def _register(self) -> None:
+    def _register_slots(self) -> None:
         if self._slots:
             worker = f"{socket.gethostname()}:{os.getpid()}"
             with self._database.write() as connection:

@@ -66,7 +66,7 @@ class Watchdog(BackgroundThread):
         """Check once; end the process if two checks in a row find lost messages."""
         received, before = self._messages.received(), self._received
         self._received = received
-        if received != before or not self._messages.idle() or not self._stranded() or not self._broker_answers():
+        if received != before or not self._messages.idle() or not self._stranded_jobs() or not self._broker_answers():
             self._strikes = 0
             return
         self._strikes += 1
@@ -75,7 +75,7 @@ class Watchdog(BackgroundThread):
             log.error("worker receives no messages and ends", exit_code=EXIT_DEAF)
             self._end_process()
 
-    def _stranded(self) -> int:
+    def _stranded_jobs(self) -> int:
         try:
             with self._database.read() as connection:
                 return jobs.count_stranded(connection, self._age_s, self._share)
@@ -93,9 +93,9 @@ class MessageCounter:
 
     def __init__(self) -> None:
         self._count = 0
-        signals.task_received.connect(self._listen)
+        signals.task_received.connect(self._count_message)
 
-    def _listen(self, **_: object) -> None:
+    def _count_message(self, **_: object) -> None:
         self._count += 1
 
     def received(self) -> int:

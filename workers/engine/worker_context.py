@@ -88,7 +88,7 @@ class WorkMeter:
 
     def called(self, target: str, protocol: str, outcome: str, seconds: float) -> None:
         """Count a call; `target` is a host with its port, `outcome` is ``answered`` or a failure's code."""
-        self._calls.labels(self._known(target), outcome).inc()
+        self._calls.labels(self._target_label(target), outcome).inc()
         self._call_s.labels(protocol).observe(seconds)
 
     def claimed(self, delay_s: float) -> None:
@@ -112,7 +112,7 @@ class WorkMeter:
         """Count a delivery attempt: ``delivered``, ``waiting``, ``given-up``, ``disabled`` or ``overtaken``."""
         self._deliveries.labels(outcome).inc()
 
-    def _known(self, target: str) -> str:
+    def _target_label(self, target: str) -> str:
         with self._lock:
             if target not in self._targets and len(self._targets) >= MOST_TARGETS:
                 return OTHER
@@ -195,11 +195,11 @@ def import_first() -> None:
     together then failed, because they saw half-imported modules.
     """
     with _IMPORTING:
-        _import()
+        _import_libraries()
 
 
 @cache
-def _import() -> None:
+def _import_libraries() -> None:
     """Import the libraries and read the occupations (1.6 s of CPU time), so that forked children share both."""
     import scipy.optimize
     import scipy.special  # noqa: F401

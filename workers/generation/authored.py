@@ -51,7 +51,7 @@ def keep(c: Connection, job: Job, authored_groups: Sequence[Authored]) -> None:
     """
     for group in authored_groups:
         corpus = corpora.lock(c, group.corpus_id, job.tenant) if group.corpus_id else None
-        if corpus is None or not _fits(corpus, group.request):
+        if corpus is None or not _may_hold(corpus, group.request):
             corpus = corpora.add(c, _new_corpus(c, job, group.request))
         corpus_items.add(c, corpus.id, job.tenant, group.items[: room_of(c, corpus.id)])
 
@@ -77,7 +77,7 @@ def new_items(material: Iterable[CorpusItem], author: Json, job_id: str) -> tupl
     )
 
 
-def _fits(corpus: StoredCorpus, items: AuthoredItems) -> bool:
+def _may_hold(corpus: StoredCorpus, items: AuthoredItems) -> bool:
     """Whether the corpus may hold the author's items: it is of the same kind, and was not made for other words."""
     if corpus.kind != items.kind:
         return False

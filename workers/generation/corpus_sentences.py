@@ -65,7 +65,7 @@ class Task:
 def task_of(database: Database, job: Job) -> Task:
     """Read the existing sentences and return the author's task; raise `CorpusGone` if the corpus was deleted."""
     experiment = job.experiment or {}
-    words = _words(job)
+    words = _read_words(job)
     writing = Writing(**{name: experiment[name] for name in ("per_term", "family", "tries")})
     with database.read() as c:
         corpus = corpora.find(c, experiment["corpus"], job.tenant)
@@ -84,7 +84,7 @@ def task_of(database: Database, job: Job) -> Task:
 def finish(database: Database, claim: Claim, task: Task, ended: object) -> None:
     """Store the sentences in their corpus and end the job, in one transaction; `ended` is the experiment's result."""
     job, written_corpus = claim.job, cast("WrittenSentences", ended)
-    new = list(_taken_over(task.taken, task.words))
+    new = list(_copies_of(task.taken, task.words))
     by_unit = {item.id: item for item in written_items(authored(database, job), task.words)}
     new += new_items([by_unit[sentence.id] for sentence in written_corpus.items], author_of(job.target), job.id)
     with database.write() as c:
@@ -109,7 +109,7 @@ def finish(database: Database, claim: Claim, task: Task, ended: object) -> None:
 
 def collect_ordered(database: Database, job: Job) -> tuple[NewItem, ...]:
     """Read the valid sentences from the ledger of a job of kind ``writing`` that may have been interrupted."""
-    return new_items(written_items(authored(database, job), _words(job)), author_of(job.target), job.id)
+    return new_items(written_items(authored(database, job), _read_words(job)), author_of(job.target), job.id)
 
 
 def keep_ordered(c: Connection, job: Job, items: Sequence[NewItem]) -> None:
@@ -122,13 +122,13 @@ def keep_ordered(c: Connection, job: Job, items: Sequence[NewItem]) -> None:
         corpus_items.add(c, corpus.id, job.tenant, items[: room_of(c, corpus.id)])
 
 
-def _words(job: Job) -> StereotypeWords:
+def _read_words(job: Job) -> StereotypeWords:
     words = specifications.read_words("stereotype", (job.experiment or {})["words"])
     assert isinstance(words, StereotypeWords)  # noqa: S101  the specification's kind ensures it
     return words
 
 
-def _taken_over(items: Iterable[StoredItem], words: StereotypeWords) -> Iterator[NewItem]:
+def _copies_of(items: Iterable[StoredItem], words: StereotypeWords) -> Iterator[NewItem]:
     """Yield copies of other corpora's sentences, with their origin in the provenance."""
     for item in items:
         how = {**item.provenance, "taken_from": {"corpus": item.corpus_id, "item": item.id}}

@@ -99,14 +99,14 @@ class SigningWorker(BackgroundThread):
             rested_at, rest_s = self._rests.get(url, (0.0, FIRST_REST_S))
             if self._done.is_set() or time.monotonic() < rested_at:
                 continue
-            failure = self._ask(url, witness)
+            failure = self._ask_witness(url, witness)
             if failure is None:
                 self._rests.pop(url, None)
                 continue
             logger.warning("witness did not cosign", witness=witness.name, why=failure, retry_s=rest_s)
             self._rests[url] = time.monotonic() + rest_s, min(2 * rest_s, LONGEST_REST_S)
 
-    def _ask(self, url: str, witness: VerifierKey) -> str | None:
+    def _ask_witness(self, url: str, witness: VerifierKey) -> str | None:
         """Request a cosignature of the log's head from one witness; return the reason of a failure."""
         with self._database.read() as connection:
             old, head = witnessing.newest_size(connection, self._origin, str(witness)), log.head(connection)
@@ -114,18 +114,18 @@ class SigningWorker(BackgroundThread):
             return None
         with self._database.write() as connection:
             key = signing.current(connection, self._vault)
-        answered = self._post(url, old, head, key)
+        answered = self._post_head(url, old, head, key)
         reply = (answered.outcome.response or "").strip()
         # the witness may know a newer head than our database, for example after a restored backup, or a lost answer
         if answered.outcome.status == CONFLICT and reply.isascii() and reply.isdigit() and len(reply) < 19:
             if int(reply) > head.size:
                 return f"it knows {int(reply)} entries of the log, which has {head.size}: was an old database restored?"
-            answered = self._post(url, int(reply), head, key)
+            answered = self._post_head(url, int(reply), head, key)
         if answered.outcome.failure is not None:
             return answered.outcome.failure
-        return self._keep(witness, head, answered.outcome.response or "")
+        return self._store_cosignature(witness, head, answered.outcome.response or "")
 
-    def _post(self, url: str, old: int, head: TreeHead, key: SigningKey) -> AttemptResult:
+    def _post_head(self, url: str, old: int, head: TreeHead, key: SigningKey) -> AttemptResult:
         """Send the head with the proof that it extends the first `old` entries."""
         path: tuple[bytes, ...] = ()
         if 0 < old < head.size:
@@ -143,7 +143,7 @@ class SigningWorker(BackgroundThread):
 
         return asyncio.run(post())
 
-    def _keep(self, witness: VerifierKey, head: TreeHead, response: str) -> str | None:
+    def _store_cosignature(self, witness: VerifierKey, head: TreeHead, response: str) -> str | None:
         text = Checkpoint(self._origin, head.size, head.root).text()
         lines = [line for line in response.split("\n") if line.startswith(DASH)]
         try:

@@ -68,7 +68,7 @@ async def why_unproven(
         try:
             answer = await egress.send("GET", url, timeout_s=TIMEOUT_S)
         except CallFailed as failed:
-            failure = failure or _reason(url, failed)
+            failure = failure or _failure_reason(url, failed)
             if failed.code not in SPEAKS_OTHERWISE:
                 break
         else:
@@ -76,7 +76,7 @@ async def why_unproven(
     return failure
 
 
-def _reason(url: str, failed: CallFailed) -> str:
+def _failure_reason(url: str, failed: CallFailed) -> str:
     """Return the reason of a failed call, without the advice that is meant for rated targets."""
     if failed.status is None:
         return failed.message
@@ -114,7 +114,7 @@ async def probe_service(context: WorkerContext, claim: Claim) -> None:
 # ------------------------------------------------------------------------------- re-ratings
 async def rerate_evidence(context: WorkerContext, claim: Claim) -> None:
     """Rate the evidence in a thread, so that the lease is renewed meanwhile, and store the result."""
-    rating_id, rerating = await asyncio.to_thread(_recompute, context, claim)
+    rating_id, rerating = await asyncio.to_thread(_recompute_rating, context, claim)
     with context.database.write() as connection:
         stored = rerated.keep(connection, rating_id, rerating)
         result = {
@@ -127,7 +127,7 @@ async def rerate_evidence(context: WorkerContext, claim: Claim) -> None:
         runs.finish_with(connection, claim, "rerated", result)
 
 
-def _recompute(context: WorkerContext, claim: Claim) -> tuple[str, RatingDocument]:
+def _recompute_rating(context: WorkerContext, claim: Claim) -> tuple[str, RatingDocument]:
     request = claim.job.experiment or {}
     methodology = context.methodologies.named(str(request.get("version")))
     with context.database.read() as connection:

@@ -156,18 +156,18 @@ def protocols() -> tuple[ProtocolInfo, ...]:
     """Return the facts about all protocols: built-in ones in the order of the list, presets, then plug-ins."""
     # cached, because the settings classes of the presets are slow to build
     built_in: dict[str, type[Adapter] | Preset] = {adapter.protocol: adapter for adapter in PROTOCOLS}
-    return tuple(_facts(name, adapter) for name, adapter in {**built_in, **presets(), **_adapters()}.items())
+    return tuple(_protocol_info(name, adapter) for name, adapter in {**built_in, **presets(), **_adapters()}.items())
 
 
-def _facts(name: str, adapter: type[Adapter] | Preset) -> ProtocolInfo:
+def _protocol_info(name: str, adapter: type[Adapter] | Preset) -> ProtocolInfo:
     settings_type: type = (
         adapter.settings_type(_adapters()[adapter.base].settings_type)
         if isinstance(adapter, Preset)
         else adapter.settings_type
     )
-    own: JsonObject = {"name": name, "settings_type": settings_type, "kinds": kinds_of(adapter)}
-    facts = [field.name for field in fields(ProtocolInfo) if field.name not in own]
-    return ProtocolInfo(**own, **{fact: getattr(adapter, fact) for fact in facts})
+    known_fields: JsonObject = {"name": name, "settings_type": settings_type, "kinds": kinds_of(adapter)}
+    facts = [field.name for field in fields(ProtocolInfo) if field.name not in known_fields]
+    return ProtocolInfo(**known_fields, **{fact: getattr(adapter, fact) for fact in facts})
 
 
 NEUTRAL = "batch_maximum"
@@ -198,7 +198,7 @@ def settings_chosen(target: Json) -> Literal["default", "named", "changed"]:
     return "changed"
 
 
-def _links(target: Target) -> list[Target]:
+def _link_targets(target: Target) -> list[Target]:
     settings: ChainSettings = read_fields(ChainSettings, target.settings, "settings")
     return [link.target(target.link_secrets) for link in settings.links]
 
@@ -206,7 +206,7 @@ def _links(target: Target) -> list[Target]:
 def address_of(target: Target) -> str:
     """Return a target's address; for a chain, its links' addresses; for fixed addresses, the name of the protocol."""
     if target.protocol == Chain.protocol:
-        return " ".join([Chain.protocol, *(link.base_url or link.protocol for link in _links(target))])
+        return " ".join([Chain.protocol, *(link.base_url or link.protocol for link in _link_targets(target))])
     return target.base_url or target.protocol
 
 
@@ -219,7 +219,7 @@ def keep_to_links(target: Target) -> Target:
         _, settings = read_settings(target.protocol, target.kind, target.settings)
         return replace(target, limits=replace(target.limits, requests_per_second=pace / settings.decision.most_calls))
     paths = read_fields(ChainSettings, target.settings, "settings").paths
-    return replace(target, limits=tightened(target, _links(target), paths))
+    return replace(target, limits=tightened(target, _link_targets(target), paths))
 
 
 def connect(target: Target, egress: Egress) -> Adapter:
@@ -239,7 +239,7 @@ def connect(target: Target, egress: Egress) -> Adapter:
         inner = BY_KIND.get((implementation.protocol, Kind.LANGUAGE_MODEL), implementation)(model, settings, egress)
         return Decider(target, settings.decision, inner)
     if implementation is Chain:
-        return Chain(target, settings, [connect(link, egress) for link in _links(target)])
+        return Chain(target, settings, [connect(link, egress) for link in _link_targets(target)])
     adapter: Adapter = BY_KIND.get((implementation.protocol, target.kind), implementation)(target, settings, egress)
     return adapter
 
@@ -293,16 +293,16 @@ def read_target(described: Json, secret: str | None = None) -> Target:
         If a field is invalid; the error names the field. The message never repeats a secret.
     """
     adapter = offered(str(described.get("protocol")))
-    kind = _kind(described.get("kind"), adapter)
+    kind = _read_kind(described.get("kind"), adapter)
     base_url = str(described.get("base_url") or "")
     if adapter.needs_url and not base_url:
-        such = f", such as {adapter.example}" if isinstance(adapter, Preset) else ""
-        raise SpecificationError(f"protocol {adapter.protocol} needs the base_url of the service{such}", "base_url")
+        example = f", such as {adapter.example}" if isinstance(adapter, Preset) else ""
+        raise SpecificationError(f"protocol {adapter.protocol} needs the base_url of the service{example}", "base_url")
     if base_url and not adapter.needs_url:
         raise SpecificationError(
             f"protocol {adapter.protocol} has addresses of its own; leave base_url out", "base_url"
         )
-    settings = _object(described, "settings")
+    settings = _read_object(described, "settings")
     _, read = read_settings(adapter.protocol, kind, settings)
     if isinstance(read, TargetSettings):
         read.check_kind(kind)
@@ -313,7 +313,7 @@ def read_target(described: Json, secret: str | None = None) -> Target:
             read.check_secret(secret)
     if isinstance(auth := getattr(read, "auth", None), AwsSigV4) and base_url:
         auth.region_of(base_url)
-    limits = read_fields(Limits, _object(described, "limits"), "limits")
+    limits = read_fields(Limits, _read_object(described, "limits"), "limits")
     name = str(described.get("name") or adapter.protocol)
     return Target(name, kind, adapter.protocol, base_url, settings, secret, limits)
 
@@ -370,14 +370,14 @@ def _check_link(link: Link, where: str, allow: Sequence[Network]) -> None:
         raise SpecificationError(f"{refused}{hint}", f"{where}.{refused.field}") from None
 
 
-def _object(described: Json, name: str) -> Json:
+def _read_object(described: Json, name: str) -> Json:
     value = described.get(name)
     if value is not None and not isinstance(value, Mapping):
         raise SpecificationError(f"{name} must be an object", name)
     return value or {}
 
 
-def _kind(name: Any, adapter: type[Adapter] | Preset) -> Kind:
+def _read_kind(name: Any, adapter: type[Adapter] | Preset) -> Kind:
     kinds = kinds_of(adapter)
     offered = tuple(str(kind) for kind in sorted(kinds))
     try:

@@ -119,13 +119,13 @@ class PredictorSettings(CalledSettings):
 
 
 @cache
-def _validator(kind: type) -> TypeAdapter[Any]:
+def _type_adapter(kind: type) -> TypeAdapter[Any]:
     return TypeAdapter(kind)  # cached, because an adapter is slow to build
 
 
 def settings_schema(kind: type) -> JsonObject:
     """Return the JSON Schema of a settings class."""
-    return _validator(kind).json_schema()
+    return _type_adapter(kind).json_schema()
 
 
 def read_fields(kind: type[S], values: Mapping[str, Any], where: str) -> S:
@@ -137,7 +137,7 @@ def read_fields(kind: type[S], values: Mapping[str, Any], where: str) -> S:
         If a field is invalid; ``field`` begins with `where`. The message never repeats a value, which might be a key.
     """
     try:
-        settings: S = _validator(cast("Any", kind)).validate_python(dict(values))
+        settings: S = _type_adapter(cast("Any", kind)).validate_python(dict(values))
         return settings
     except ValidationError as invalid:
         first = invalid.errors(include_url=False, include_input=False)[0]

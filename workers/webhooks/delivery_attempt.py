@@ -80,7 +80,7 @@ async def call(
         return AttemptResult(outcome(None, "unsupported: the address cannot be written into a request"))
     response_headers = httpx.Headers(received.headers)
     text = None if "content-encoding" in response_headers else received.body.decode("utf-8", "replace")
-    failure = _failure(received.status)
+    failure = _failure_of_status(received.status)
     return AttemptResult(
         outcome(received.status, failure, text), parse_retry_after(response_headers, datetime.now(UTC))
     )
@@ -105,7 +105,7 @@ def what_follows(
     return Next(max(SCHEDULE_S[number] * float(rng.uniform(1, 1 + JITTER)), rest_s), rest_s)
 
 
-def _failure(status: int) -> str | None:
+def _failure_of_status(status: int) -> str | None:
     """Return the failure that a status means, ``None`` for a success."""
     if 200 <= status < 300:
         return None

@@ -73,26 +73,26 @@ class WebhookWorker(BackgroundThread):
 
     def run(self) -> None:
         """Deliver until closed; attempts that do not end in time are repeated by another process."""
-        asyncio.run(self._run())
+        asyncio.run(self._run_loop())
 
-    async def _run(self) -> None:
+    async def _run_loop(self) -> None:
         transport, tasks = open_transport(self._settings), set[asyncio.Task[None]]()
         async with self._traffic() as traffic:
             try:
                 while not self._done.is_set():
-                    claims = await self._due(MOST_AT_ONCE - len(tasks))
+                    claims = await self._claim_or_rest(MOST_AT_ONCE - len(tasks))
                     tasks |= {
-                        asyncio.create_task(self._attempt(transport, traffic, claimed, key)) for claimed, key in claims
+                        asyncio.create_task(self._deliver(transport, traffic, claimed, key)) for claimed, key in claims
                     }
-                    tasks = await self._pause(tasks, self._settings.webhook_poll_s)
-                await self._pause(tasks, GRACE_S, until=asyncio.ALL_COMPLETED)
+                    tasks = await self._wait_for_end(tasks, self._settings.webhook_poll_s)
+                await self._wait_for_end(tasks, GRACE_S, until=asyncio.ALL_COMPLETED)
             finally:
                 await transport.aclose()
 
-    async def _due(self, room: int) -> list[tuple[ClaimedDelivery, SigningKey]]:
+    async def _claim_or_rest(self, room: int) -> list[tuple[ClaimedDelivery, SigningKey]]:
         """Claim the attempts that are due; after an error, pause and return no attempts."""
         try:
-            return await asyncio.to_thread(self._take, room)
+            return await asyncio.to_thread(self._claim_due, room)
         except (StoreUnavailable, SecretLost, SecretMoved, SigningUnavailable) as unable:
             log.warning("deliverer waits", why=str(unable))
         except Exception:  # an error must not stop all deliveries
@@ -100,7 +100,7 @@ class WebhookWorker(BackgroundThread):
         await asyncio.to_thread(self._done.wait, REST_S)
         return []
 
-    async def _pause(
+    async def _wait_for_end(
         self, tasks: set[asyncio.Task[None]], seconds: float, until: str = asyncio.FIRST_COMPLETED
     ) -> set[asyncio.Task[None]]:
         """Wait at most some seconds for an attempt to end; return the running attempts."""
@@ -113,19 +113,19 @@ class WebhookWorker(BackgroundThread):
                 log.error("delivery not recorded", exc_info=error)
         return running
 
-    def _take(self, room: int) -> list[tuple[ClaimedDelivery, SigningKey]]:
+    def _claim_due(self, room: int) -> list[tuple[ClaimedDelivery, SigningKey]]:
         """Fan notices out and claim the attempts that are due; return each with the signing key."""
         self._delete_ended()
         with self._database.read() as connection:
             if not room or not deliveries.anything_due(connection):
                 return []
         base_url = (self._settings.public_url or "").rstrip("/")
-        closed = fan_out.BATCH
-        while closed == fan_out.BATCH:
+        closed_notices = fan_out.BATCH
+        while closed_notices == fan_out.BATCH:
             with self._database.write() as connection:
-                handed = fan_out.hand_over(connection, base_url)
-            closed = handed.closed
-            for notice in handed.malformed:
+                batch = fan_out.hand_over(connection, base_url)
+            closed_notices = batch.closed
+            for notice in batch.malformed:
                 log.error("notice given up", why="its row has no notice", notice=notice.id, job=notice.job_id)
         with self._database.read() as connection:
             ids = deliveries.choose(connection, room)
@@ -143,7 +143,7 @@ class WebhookWorker(BackgroundThread):
                 deliveries.delete_ended(connection)
             self._next_cleanup_s = time.monotonic() + TIDY_EVERY_S
 
-    async def _attempt(
+    async def _deliver(
         self, transport: GuardedTransport, traffic: Traffic, claimed: ClaimedDelivery, key: SigningKey
     ) -> None:
         body = body_of(claimed.payload)
@@ -152,19 +152,19 @@ class WebhookWorker(BackgroundThread):
             headers = await asyncio.to_thread(self._headers, claimed, body, key)
         except SigningUnavailable as unable:
             log.warning("delivery not signed", delivery=claimed.id, why=str(unable))
-            answered = AttemptResult(Outcome(0, None, "signing-unavailable: the agency's key cannot sign now", None))
+            attempt = AttemptResult(Outcome(0, None, "signing-unavailable: the agency's key cannot sign now", None))
         except (SecretLost, SecretMoved):
             reason = "secret-lost: the endpoint's secret cannot be opened any more; rotate it"
-            answered = AttemptResult(Outcome(0, None, reason, None))
+            attempt = AttemptResult(Outcome(0, None, reason, None))
         else:
             try:
-                answered = await self._call(transport, traffic, claimed, headers, body)
+                attempt = await self._post_within_limits(transport, traffic, claimed, headers, body)
             except TimeoutError:  # other calls and deliveries have used up the pace of the host
                 await asyncio.to_thread(self._postpone, claimed)
                 return
-        await asyncio.to_thread(self._record, claimed, answered)
+        await asyncio.to_thread(self._record_attempt, claimed, attempt)
 
-    async def _call(
+    async def _post_within_limits(
         self,
         transport: GuardedTransport,
         traffic: Traffic,
@@ -181,15 +181,15 @@ class WebhookWorker(BackgroundThread):
                     if not await transport.exempt(origin):
                         addresses = await transport.addresses(origin)
                         await stack.enter_async_context(limits.slot(claimed.url, TIMEOUT_S, addresses))
-                answered = await call(transport, claimed.url, headers, body)
+                attempt = await call(transport, claimed.url, headers, body)
         except CallFailed as failed:
             return AttemptResult(Outcome(0, failed.status, f"{failed.code}: {failed.message}", None))
         except RatingsRefused as refused:
             reason = f"refused: the host {refused.host} wants no calls ({refused.who}); verify it with POST /v1/domains"
             return AttemptResult(Outcome(0, None, reason, None), final=True)
-        outcome = answered.outcome
+        outcome = attempt.outcome
         if claimed.type != CHALLENGE or outcome.failure or fan_out.answers_challenge(claimed.payload, outcome.response):
-            return answered
+            return attempt
         reason = "challenge: answer with the value of `challenge` as the whole body, or as JSON in a field of this name"
         return AttemptResult(Outcome(outcome.elapsed_ms, outcome.status, reason, outcome.response))
 
@@ -212,12 +212,12 @@ class WebhookWorker(BackgroundThread):
         signed = signed_headers(claimed.id, claimed.claimed_at // 1000, body, secrets, key.sign)
         return {"Content-Type": content_type_of(claimed.payload), **signed}
 
-    def _record(self, claimed: ClaimedDelivery, answered: AttemptResult) -> None:
+    def _record_attempt(self, claimed: ClaimedDelivery, attempt: AttemptResult) -> None:
         attempts = CHALLENGE_ATTEMPTS if claimed.type == CHALLENGE else len(SCHEDULE_S)
-        then = what_follows(claimed.number, answered, self._rng, attempts)
+        next_step = what_follows(claimed.number, attempt, self._rng, attempts)
         try:
             with self._database.write() as connection:
-                state = deliveries.record(connection, claimed, answered.outcome, then)
+                state = deliveries.record(connection, claimed, attempt.outcome, next_step)
         except StoreUnavailable as unavailable:  # the delivery is sent again with the same id when its lease expires
             log.warning("delivery not recorded", delivery=claimed.id, why=str(unavailable))
             return
@@ -227,9 +227,9 @@ class WebhookWorker(BackgroundThread):
             delivery=claimed.id,
             webhook=None if claimed.webhook is None else claimed.webhook.id,
             number=claimed.number,
-            status=answered.outcome.status,
+            status=attempt.outcome.status,
             left=state or "overtaken",
-            elapsed_ms=answered.outcome.elapsed_ms,
+            elapsed_ms=attempt.outcome.elapsed_ms,
         )
 
 

@@ -66,7 +66,7 @@ class TokenSource:
         """Return a valid token, fetched if necessary; raise `CallFailed` if there is none."""
         async with self._fetching:
             if not self.token or (self._until is not None and self.clock() >= self._until):
-                self.token, self._until = await self._fetch()
+                self.token, self._until = await self._fetch_token()
             return self.token
 
     def refuse(self, token: str) -> None:
@@ -74,7 +74,7 @@ class TokenSource:
         if token == self.token:
             self.token = ""
 
-    async def _fetch(self) -> tuple[str, float | None]:
+    async def _fetch_token(self) -> tuple[str, float | None]:
         fields, headers = (
             client_credentials(self.scheme, self.secret)
             if isinstance(self.scheme, OAuth2)

@@ -71,7 +71,7 @@ def load_private_key(pem: str) -> PrivateKey:
         key = load_pem_private_key(block, password=None, unsafe_skip_rsa_key_validation=True)
     except _LOADING_ERRORS as wrong:
         raise wrong if isinstance(wrong, UnusableKey) else UnusableKey("the private key cannot be read") from None
-    if isinstance(key, RSAPrivateKey) and _too_large(key):
+    if isinstance(key, RSAPrivateKey) and _is_too_large(key):
         raise UnusableKey(f"an RSA key may have at most {MOST_BITS:,} bits")
     if not isinstance(key, PrivateKey):
         raise UnusableKey("the private key must be of RSA or of an elliptic curve")
@@ -89,7 +89,7 @@ def check_private_key(key: PrivateKey) -> None:
         raise UnusableKey("the numbers of the RSA key do not belong together") from None
 
 
-def _too_large(key: RSAPrivateKey) -> bool:
+def _is_too_large(key: RSAPrivateKey) -> bool:
     private = key.private_numbers()
     public = private.public_numbers
     numbers = (public.n, private.d, private.p, private.q, private.dmp1, private.dmq1, private.iqmp)

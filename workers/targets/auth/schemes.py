@@ -128,7 +128,7 @@ _NAMED, _PLACED = "a name alone", "header, query, body"
 """Tags of two groups of values of ``auth``, as error messages show them."""
 
 
-def _tag(auth: object) -> str | None:
+def _union_tag(auth: object) -> str | None:
     """Return the tag of the union member that a value of ``auth`` means, so that errors mention that member only."""
     kind = auth.get("type") if isinstance(auth, Mapping) else getattr(auth, "type", _NAMED)
     return _PLACED if kind in {"header", "query", "body"} else kind
@@ -140,9 +140,9 @@ Objects = (
     | Annotated[AwsSigV4, Tag("aws-sigv4")]
     | Annotated[GcpServiceAccount, Tag("gcp-service-account")]
 )
-Auth = Annotated[Annotated[Plain, Tag(_NAMED)] | Objects, Discriminator(_tag)]
+Auth = Annotated[Annotated[Plain, Tag(_NAMED)] | Objects, Discriminator(_union_tag)]
 CustomAuth = Annotated[
-    Annotated[Plain | Literal["header", "query", "body"], Tag(_NAMED)] | Objects, Discriminator(_tag)
+    Annotated[Plain | Literal["header", "query", "body"], Tag(_NAMED)] | Objects, Discriminator(_union_tag)
 ]
 
 MULTILINE = ("gcp-service-account", "mtls")
@@ -168,12 +168,12 @@ def check_auth(auth: Plain | Scheme, secret: str | None) -> None:
         case "aws-sigv4":
             aws_keys(secret)
         case "gcp-service-account":
-            _check(service_account(secret).key, name)
+            _check_key(service_account(secret).key, name)
         case "mtls":
-            _check(_certificate_and_key(secret)[1], name)
+            _check_key(_certificate_and_key(secret)[1], name)
 
 
-def _check(key: PrivateKey, auth: str) -> None:
+def _check_key(key: PrivateKey, auth: str) -> None:
     try:
         check_private_key(key)
     except UnusableKey as unusable:

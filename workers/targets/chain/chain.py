@@ -182,10 +182,10 @@ class Chain(Adapter):
         """Send questions through all links; see `Adapter.answer`."""
         if not asks:
             return []
-        mine = questions_for(self._questions, asks)
+        questions = questions_for(self._questions, asks)
         try:
             async with asyncio.timeout(self.target.limits.timeout_s):
-                return await self._pass_on(mine, idempotency_key)
+                return await self._send_through(questions, idempotency_key)
         except TimeoutError:
             seconds = self.target.limits.timeout_s
             raise CallFailed("timeout", f"the chain did not answer within {seconds:g} s (limits.timeout_s)") from None
@@ -201,82 +201,83 @@ class Chain(Adapter):
                 and (hop.source, hop.target) not in allowed
             ):
                 failure = CallFailed("unsupported", f"it does not translate {hop.source} to {hop.target}")
-                raise self._failed(hop.link, failure)
+                raise self._link_failure(hop.link, failure)
         last = listed_pairs[-1]
         if last is None:
             return None
         home, turn = paths[0][0], paths[-1][-1]
         pairs = {(home, target) for source, target in last if source == turn}
         pairs |= {(source, home) for source, target in last if target == turn}
-        return frozenset(pair for pair in pairs if self._leads(pair, listed_pairs))
+        return frozenset(pair for pair in pairs if self._has_route(pair, listed_pairs))
 
-    def _leads(self, pair: tuple[str, str], listed_pairs: Sequence[frozenset[tuple[str, str]] | None]) -> bool:
+    def _has_route(self, pair: tuple[str, str], listed_pairs: Sequence[frozenset[tuple[str, str]] | None]) -> bool:
         """Whether every link on the way between two languages lists its translation, or has no list."""
         try:
-            way = hops(self.settings.paths, *pair)
+            route = hops(self.settings.paths, *pair)
         except NoWay:
             return False
         return all(
             allowed is None or (hop.source, hop.target) in allowed
-            for hop in way
+            for hop in route
             for allowed in [listed_pairs[hop.link]]
         )
 
-    async def _pass_on(self, asks: Sequence[Ask], key: str | None) -> list[Reply]:
+    async def _send_through(self, asks: Sequence[Ask], key: str | None) -> list[Reply]:
         """Send texts from link to link; a text that fails at one link is not sent to the next."""
-        first, way = asks[0], through(self.settings.paths)
+        first, route = asks[0], through(self.settings.paths)
         if isinstance(first, Translate):
             try:
-                way = hops(self.settings.paths, first.source, first.target)
+                route = hops(self.settings.paths, first.source, first.target)
             except NoWay as none:
                 raise CallFailed("unsupported", str(none)) from None
-        replies = [_given(ask) for ask in asks]
-        for index, hop in enumerate(way):
-            await self._hop(hop, replies, key and opaque_key(key, str(index)))
+        replies = [_text_reply(ask) for ask in asks]
+        for index, hop in enumerate(route):
+            await self._translate_hop(hop, replies, key and opaque_key(key, str(index)))
         if not isinstance(first, Translate):
-            await self._ask(len(self._links) - 1, replies, cast("Sequence[Classify | Regress]", asks), key)
+            await self._ask_last_link(len(self._links) - 1, replies, cast("Sequence[Classify | Regress]", asks), key)
         return replies
 
-    async def _hop(self, hop: Hop, replies: list[Reply], key: str | None) -> None:
+    async def _translate_hop(self, hop: Hop, replies: list[Reply], key: str | None) -> None:
         """Translate with one link the texts that have not failed yet."""
         pending = [index for index, reply in enumerate(replies) if reply.ok]
         asks = [Translate(str(replies[index].value), hop.source, hop.target) for index in pending]
-        message = f"{self._name(hop.link)}: it answered a text with nothing, {hop.source} to {hop.target}"
+        message = f"{self._link_name(hop.link)}: it answered a text with nothing, {hop.source} to {hop.target}"
         empty = Reply(failure=Failure("wrong-shape", message))
-        for index, reply in zip(pending, await self._call(hop.link, asks, key), strict=True):
+        for index, reply in zip(pending, await self._call_link(hop.link, asks, key), strict=True):
             replies[index] = reply if not reply.ok or str(reply.value).strip() else empty
 
-    async def _ask(self, link: int, replies: list[Reply], asks: Sequence[Classify | Regress], key: str | None) -> None:
-        """Send the questions to the last link, with the translated texts."""
+    async def _ask_last_link(
+        self, link: int, replies: list[Reply], asks: Sequence[Classify | Regress], key: str | None
+    ) -> None:
         pending = [index for index, reply in enumerate(replies) if reply.ok]
         questions = [replace(asks[index], given=str(replies[index].value)) for index in pending]
-        for index, reply in zip(pending, await self._call(link, questions, key), strict=True):
+        for index, reply in zip(pending, await self._call_link(link, questions, key), strict=True):
             replies[index] = reply
 
-    async def _call(self, link: int, asks: Sequence[Ask], key: str | None) -> list[Reply]:
+    async def _call_link(self, link: int, asks: Sequence[Ask], key: str | None) -> list[Reply]:
         """Call one link; messages of its failures begin with the link's name."""
         if not asks:
             return []
         try:
             replies = await self._links[link].answer(asks, idempotency_key=key)
         except CallFailed as failed:
-            raise self._failed(link, failed) from None
+            raise self._link_failure(link, failed) from None
         return [
             reply
             if reply.failure is None
-            else Reply(failure=Failure(reply.failure.code, f"{self._name(link)}: {reply.failure.message}"))
+            else Reply(failure=Failure(reply.failure.code, f"{self._link_name(link)}: {reply.failure.message}"))
             for reply in replies
         ]
 
-    def _failed(self, link: int, failed: CallFailed) -> CallFailed:
-        return renamed_failure(failed, self._name(link))
+    def _link_failure(self, link: int, failed: CallFailed) -> CallFailed:
+        return renamed_failure(failed, self._link_name(link))
 
-    def _name(self, link: int) -> str:
+    def _link_name(self, link: int) -> str:
         link_settings = self.settings.links[link]
         return f"link {link + 1} of {len(self._links)} ({link_settings.name or link_settings.protocol})"
 
 
-def _given(ask: Ask) -> Reply:
+def _text_reply(ask: Ask) -> Reply:
     """Return the text of a question as a reply."""
     match ask:
         case Translate(text=text) | Classify(given=str(text)) | Regress(given=str(text)):

@@ -70,9 +70,9 @@ def hops(paths: Sequence[Path], source: str, target: str) -> tuple[Hop, ...]:
     """
     home, turn, last = paths[0][0], paths[-1][-1], len(paths)
     if source == home and target not in {home, turn}:
-        return (*_out(_for(paths, target)), Hop(last, turn, target))
+        return (*_hops_out(_fill_language(paths, target)), Hop(last, turn, target))
     if target == home and source not in {home, turn}:
-        return (Hop(last, source, turn), *_back(_for(paths, source)))
+        return (Hop(last, source, turn), *_hops_back(_fill_language(paths, source)))
     raise NoWay(
         f"the chain translates from {home} by way of {turn} into a third language, and back; "
         f"it was asked to translate {source} to {target}"
@@ -81,20 +81,20 @@ def hops(paths: Sequence[Path], source: str, target: str) -> tuple[Hop, ...]:
 
 def through(paths: Sequence[Path]) -> tuple[Hop, ...]:
     """Return the translations on the way out through every link but the last; ``*`` is the requested language."""
-    return tuple(_out(paths))
+    return tuple(_hops_out(paths))
 
 
-def _for(paths: Sequence[Path], language: str) -> list[list[str]]:
+def _fill_language(paths: Sequence[Path], language: str) -> list[list[str]]:
     return [[language if code == ASKED else code for code in path] for path in paths]
 
 
-def _out(paths: Sequence[Path]) -> Iterator[Hop]:
+def _hops_out(paths: Sequence[Path]) -> Iterator[Hop]:
     for link, path in enumerate(paths):
         for source, target in pairwise(path):
             yield Hop(link, source, target)
 
 
-def _back(paths: Sequence[Path]) -> Iterator[Hop]:
+def _hops_back(paths: Sequence[Path]) -> Iterator[Hop]:
     for link, path in reversed(tuple(enumerate(paths))):
         if path[0] != path[-1]:
             for source, target in pairwise(reversed(path)):

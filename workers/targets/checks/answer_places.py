@@ -72,7 +72,7 @@ def answer_paths(body: bytes, kind: Kind) -> Iterator[str]:
     A translation is recognised by the number in the sentence that was sent; otherwise the type and the name decide.
     """
     steps = {path: _STEP.findall(path) for path, _ in values_in(json_in(body))}
-    candidates = [(path, value) for path, value in values_in(json_in(body)) if _fits(value, kind)]
+    candidates = [(path, value) for path, value in values_in(json_in(body)) if _fits_kind(value, kind)]
     candidates = [candidate for candidate in candidates if not {"error", "errors"}.intersection(steps[candidate[0]])]
     if kind is Kind.TRANSLATOR:
         candidates = [candidate for candidate in candidates if numbers_in(candidate[1])] or candidates
@@ -80,11 +80,11 @@ def answer_paths(body: bytes, kind: Kind) -> Iterator[str]:
         candidates = [(_class_path(path, value), value) for path, value in candidates]
     else:
         candidates = [candidate for candidate in candidates if not any(map(_FACT.fullmatch, steps[candidate[0]]))]
-    ranked = sorted(candidates, key=lambda candidate: (isinstance(candidate[1], str), *_rank(candidate[0])))
+    ranked = sorted(candidates, key=lambda candidate: (isinstance(candidate[1], str), *_rank_of_path(candidate[0])))
     yield from list(dict.fromkeys(path for path, _ in ranked))[:MOST_PATHS]
 
 
-def _rank(path: str) -> tuple[bool, bool]:
+def _rank_of_path(path: str) -> tuple[bool, bool]:
     return _FACT.fullmatch(last_name(path)) is not None, _LIKELY.search(last_name(path)) is None
 
 
@@ -93,7 +93,7 @@ def last_name(path: str) -> str:
     return str(["", *_STEP.findall(path)][-1])
 
 
-def _named(value: object, names: tuple[str, ...], form: type) -> str | None:
+def _key_in(value: object, names: tuple[str, ...], form: type) -> str | None:
     """Return the first of `names` that is a key of `value` with a value of type `form`; ``None`` if there is none."""
     return next((name for name in names if isinstance(value, Mapping) and isinstance(value.get(name), form)), None)
 
@@ -102,7 +102,7 @@ def _class_path(path: str, value: object) -> str:
     """Return an expression that converts the classes at a path to a form that Assay can parse."""
     if not isinstance(value, list):
         return path
-    base, label, score = path.removeprefix("@"), _named(value[0], _LABELS, str), _named(value[0], _SCORES, float)
+    base, label, score = path.removeprefix("@"), _key_in(value[0], _LABELS, str), _key_in(value[0], _SCORES, float)
     if len(value) == 1 and value[0][score] < 1:
         return f"{base}[0].{label}"  # only the likeliest class: the probabilities of other classes are unknown
     return path if (label, score) == ("label", "score") else f"{base}[].{{label: {label}, score: {score}}}"
@@ -124,7 +124,7 @@ def values_in(document: object) -> Iterator[tuple[str, Any]]:
             waiting += [(f"{path}[{index}]", item) for index, item in enumerate(value[:2])]
 
 
-def _fits(value: Any, kind: Kind) -> bool:
+def _fits_kind(value: Any, kind: Kind) -> bool:
     item = isinstance(value, (int, float)) and not isinstance(value, bool)
     match kind:
         case Kind.REGRESSOR:
@@ -135,11 +135,11 @@ def _fits(value: Any, kind: Kind) -> bool:
             return isinstance(value, list) and len(value) > 1 and all(isinstance(item, (int, float)) for item in value)
         case Kind.CLASSIFIER | Kind.IMAGE_CLASSIFIER:
             scores = isinstance(value, Mapping) and len(value) > 1
-            classes = isinstance(value, list) and bool(value) and _named(value[0], _LABELS, str) is not None
+            classes = isinstance(value, list) and bool(value) and _key_in(value[0], _LABELS, str) is not None
             return (
                 isinstance(value, str)
                 or (scores and all(isinstance(score, float) for score in value.values()))
-                or (classes and _named(value[0], _SCORES, float) is not None)
+                or (classes and _key_in(value[0], _SCORES, float) is not None)
             )
         case _:
             return isinstance(value, str) and bool(value.strip())

@@ -52,7 +52,7 @@ def difference(value: object, other_value: object) -> float:
         labels and 1 for different ones.
     """
     if isinstance(value, Mapping) and isinstance(other_value, Mapping):
-        return _of_classes(value, other_value)
+        return _class_distance(value, other_value)
     first, second = np.atleast_1d(np.asarray(value, float)), np.atleast_1d(np.asarray(other_value, float))
     if first.shape != second.shape:
         return 1.0
@@ -64,7 +64,7 @@ def difference(value: object, other_value: object) -> float:
     return float(np.linalg.norm(first - second) / max(np.linalg.norm(first), np.linalg.norm(second)))
 
 
-def _of_classes(answer: Json, other_answer: Json) -> float:
+def _class_distance(answer: Json, other_answer: Json) -> float:
     first, second = answer.get("scores"), other_answer.get("scores")
     if first and second:
         labels = first.keys() | second.keys()

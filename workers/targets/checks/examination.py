@@ -92,7 +92,7 @@ class Examination(ABC):
         self._notes: list[str] = []
         self._latency_s: float | None = None
 
-    def _found(self, question: str, returned: str, *, order_kept: bool | None = None, **more: Any) -> Capability:
+    def _capability(self, question: str, returned: str, *, order_kept: bool | None = None, **more: Any) -> Capability:
         """Build the result. Questions are sent one by one unless a call with several questions kept their order."""
         return Capability(
             adapter=self._adapter if order_kept else one_by_one(self._adapter),
@@ -110,7 +110,7 @@ class Examination(ABC):
         """Whether a failed call makes the target unfit, since every other question would fail as well."""
         return failed.code in HOPELESS or (failed.retriable and self._latency_s is None)
 
-    async def _one(self, ask: Ask, tries: int = TRIES) -> Reply:
+    async def _ask_alone(self, ask: Ask, tries: int = TRIES) -> Reply:
         """Ask one question alone; return a failure as a reply unless it is fatal.
 
         The call has an idempotency key like every other call, so that a service cannot tell it from them.
@@ -128,23 +128,23 @@ class Examination(ABC):
             self._latency_s = latency_s
         return replies[0]
 
-    async def _again(self, ask: Ask, before: object) -> bool | None:
+    async def _is_deterministic(self, ask: Ask, before: object) -> bool | None:
         """Repeat a question; return whether the answer is the same, or ``None`` if the repetition failed."""
-        reply = await self._one(ask)
+        reply = await self._ask_alone(ask)
         if reply.failure is not None:
             self._notes.append(f"whether it is deterministic could not be seen ({reply.failure.code})")
             return None
-        apart = self._apart(before, reply.value)
-        if apart > ROUNDING:
+        distance = self._answer_distance(before, reply.value)
+        if distance > ROUNDING:
             self._notes.append("the same question got two different answers: the service is not deterministic")
-        elif apart > 0:
-            self._notes.append(f"the same question got answers that differ by rounding ({apart:.1g} of their size)")
-        return apart <= ROUNDING
+        elif distance > 0:
+            self._notes.append(f"the same question got answers that differ by rounding ({distance:.1g} of their size)")
+        return distance <= ROUNDING
 
-    def _apart(self, first: Any, second: Any) -> float:
+    def _answer_distance(self, first: Any, second: Any) -> float:
         return difference(comparable(first), comparable(second))
 
-    async def _several(self, alone: Mapping[Any, Any], deterministic: bool | None) -> bool | None:
+    async def _keeps_order(self, alone: Mapping[Any, Any], deterministic: bool | None) -> bool | None:
         """Repeat questions in one call; return whether the answers came in order, or ``None`` if that is unknown."""
         if self._adapter.batch_limit == 1:
             return None
@@ -153,12 +153,12 @@ class Examination(ABC):
             self._notes.append("one question is too few to see the order of several; they are sent one by one")
             return None
         single = [comparable(alone[question]) for question in questions]
-        together = await self._together(questions)
+        together = await self._ask_in_one_call(questions)
         if together is None:
             return None
         order = order_of(single, together)
         if order is Order.CROSSED and deterministic:
-            repeated = await self._together(questions)
+            repeated = await self._ask_in_one_call(questions)
             # the repeated call has the same wrong order, so the order is not accidental
             if repeated is not None and max(map(difference, together, repeated)) <= CLOSE:
                 raise TargetUnfit(
@@ -173,7 +173,7 @@ class Examination(ABC):
         self._notes.append(ONE_BY_ONE[order])
         return None
 
-    async def _together(self, questions: Sequence[Ask]) -> list[Any] | None:
+    async def _ask_in_one_call(self, questions: Sequence[Ask]) -> list[Any] | None:
         """Ask all questions in one call; return ``None`` and add a note if that failed."""
         key = str(uuid4())
         try:

@@ -58,20 +58,20 @@ class ImageExamination(Examination):
 
     async def run(self) -> Capability:
         """Examine the target."""
-        replies = {ask: await self._one(ask) for ask in self._looks}
+        replies = {ask: await self._ask_alone(ask) for ask in self._looks}
         self._check_failures(replies)
         answers = {ask: reply.value for ask, reply in replies.items() if reply.failure is None}
         question, returned = next(iter(answers.items()))
-        self._compare([*answers.values()])
-        self._recognise(answers)
-        return self._found(
+        self._note_answer_forms([*answers.values()])
+        self._note_recognised_shapes(answers)
+        return self._capability(
             described(question),
             shown(returned),
-            deterministic=await self._again(question, returned),
+            deterministic=await self._is_deterministic(question, returned),
             labels=question.labels if returned["scores"] is not None else None,
         )
 
-    def _apart(self, first: JsonObject, second: JsonObject) -> float:
+    def _answer_distance(self, first: JsonObject, second: JsonObject) -> float:
         """Return the distance between the probabilities of two answers, or 1 for different words."""
         if first["scores"] is not None and second["scores"] is not None:
             return difference(first, second)
@@ -79,32 +79,32 @@ class ImageExamination(Examination):
 
     def _check_failures(self, replies: dict[Look, Reply]) -> None:
         """Raise `TargetUnfit` for a service that refuses all images or does not know the labels."""
-        lost = [(ask, reply.failure) for ask, reply in replies.items() if reply.failure is not None]
+        failed = [(ask, reply.failure) for ask, reply in replies.items() if reply.failure is not None]
         own_images = [ask for ask in replies if ask.image not in sample_images()]
-        fatal = [failure for _, failure in lost if failure.code == "unknown-label"]
-        if len(lost) == len(replies) or (own_images and {ask for ask, _ in lost} >= set(own_images)):
-            fatal += [failure for _, failure in lost]
+        fatal = [failure for _, failure in failed if failure.code == "unknown-label"]
+        if len(failed) == len(replies) or (own_images and {ask for ask, _ in failed} >= set(own_images)):
+            fatal += [failure for _, failure in failed]
         if fatal:
-            ours = fatal[0].code == "unknown-label" and lost[0][0].labels == SHAPES
-            raise TargetUnfit(fatal[0].code, fatal[0].message, MEND_LABELS if ours else MEND)
-        if lost:
-            self._notes.append(f"{len(lost)} of {len(replies)} images were not taken ({lost[0][1].code})")
+            is_sample = fatal[0].code == "unknown-label" and failed[0][0].labels == SHAPES
+            raise TargetUnfit(fatal[0].code, fatal[0].message, MEND_LABELS if is_sample else MEND)
+        if failed:
+            self._notes.append(f"{len(failed)} of {len(replies)} images were not taken ({failed[0][1].code})")
 
-    def _compare(self, answers: Sequence[Any]) -> None:
+    def _note_answer_forms(self, answers: Sequence[Any]) -> None:
         """Add notes about constant answers, and about answers in different forms."""
-        if len(answers) > 1 and not any(self._apart(answers[0], answer) > ROUNDING for answer in answers[1:]):
+        if len(answers) > 1 and not any(self._answer_distance(answers[0], answer) > ROUNDING for answer in answers[1:]):
             self._notes.append("all images got the same answer: does the image reach the model?")
         scored = sum(answer["scores"] is not None for answer in answers)
         if 0 < scored < len(answers):
             self._notes.append(f"{scored} of {len(answers)} answers came with probabilities, the others in words alone")
 
-    def _recognise(self, answers: dict[Look, Any]) -> None:
+    def _note_recognised_shapes(self, answers: dict[Look, Any]) -> None:
         """Add a note with the number of recognised shapes, if the labels are the names of the shapes."""
         names = dict(zip(sample_images(), SHAPES, strict=True))
-        ours = {ask: value for ask, value in answers.items() if ask.image in names and ask.labels == SHAPES}
-        if ours:
-            right = sum(names[ask.image] in _best(value) for ask, value in ours.items())
-            self._notes.append(f"{right} of {len(ours)} plain shapes were recognised")
+        shape_answers = {ask: value for ask, value in answers.items() if ask.image in names and ask.labels == SHAPES}
+        if shape_answers:
+            recognised = sum(names[ask.image] in _likeliest_label(value) for ask, value in shape_answers.items())
+            self._notes.append(f"{recognised} of {len(shape_answers)} plain shapes were recognised")
 
 
 def described(ask: Look) -> str:
@@ -113,6 +113,6 @@ def described(ask: Look) -> str:
     return shown(f"{image}: {ask.question or 'which label fits?'} ({', '.join(ask.labels)})")
 
 
-def _best(value: JsonObject) -> str:
+def _likeliest_label(value: JsonObject) -> str:
     scores = value["scores"]
     return str(value["text"]).casefold() if scores is None else str(max(scores, key=scores.__getitem__))

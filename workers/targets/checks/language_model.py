@@ -69,56 +69,56 @@ class ModelExamination(Examination):
     async def run(self) -> Capability:
         """Examine the target."""
         if any(self._asked[kind] for kind in AUTHORED) and not any(self._asked[kind] for kind in RUNGS):
-            return await self._of_author()
-        return await self._of_model()
+            return await self._examine_author()
+        return await self._examine_model()
 
-    async def _of_author(self) -> Capability:
+    async def _examine_author(self) -> Capability:
         """Send a few prompts to an author until one is answered."""
-        lost: Failure | None = None
-        for ask in self._prompts():
+        failure: Failure | None = None
+        for ask in self._author_prompts():
             # retried only until a first transient failure, so that a busy service is waited for once
-            reply = await self._one(ask, TRIES if self._passing is None else 1)
+            reply = await self._ask_alone(ask, TRIES if self._passing is None else 1)
             if reply.failure is None:
-                return self._found(shown(text_of(ask)), shown(reply.value), rungs=(ask.asks,))
-            lost = lost or reply.failure
+                return self._capability(shown(text_of(ask)), shown(reply.value), rungs=(ask.asks,))
+            failure = failure or reply.failure
             self._notes.append(f"a question to {ask.asks} failed ({reply.failure.code})")
-        assert lost is not None  # noqa: S101  set, because there is at least one prompt
+        assert failure is not None  # noqa: S101  set, because there is at least one prompt
         hint = "it is the author of the experiment, and has to answer"
         if self._passing is not None:
             raise unfit(self._passing, hint)
-        raise TargetUnfit(lost.code, lost.message, hint)
+        raise TargetUnfit(failure.code, failure.message, hint)
 
-    def _prompts(self) -> list[Ask]:
+    def _author_prompts(self) -> list[Ask]:
         """Return a few questions to an author, with different prompts first."""
         prompts = [ask for kind in AUTHORED for ask in self._asked[kind]]
         # reversed, so that the first question of each prompt remains
         different = {text_of(ask): ask for ask in reversed(prompts)}
         return list(dict.fromkeys([*reversed(different.values()), *prompts]))[:MOST_COMPARED]
 
-    async def _of_model(self) -> Capability:
+    async def _examine_model(self) -> Capability:
         """Try every kind of question, and examine the model with the kind that will be used."""
         works: dict[type[Ask], tuple[Ask, Reply]] = {}
-        lost: dict[type[Ask], Failure] = {}
+        failed: dict[type[Ask], Failure] = {}
         for rung in RUNGS:
-            ask, reply = await self._try(rung)
+            ask, reply = await self._try_kind(rung)
             if reply.failure is None:
                 works[rung] = (ask, reply)
             else:
-                lost[rung] = reply.failure
+                failed[rung] = reply.failure
         if not works and self._passing is not None:
             raise unfit(self._passing)
         if not works:
-            raise await self._no_rung(lost)
+            raise await self._unanswered_error(failed)
         self._notes += [
-            f"it cannot be asked to {kind.asks}: {failure.message} ({failure.code})" for kind, failure in lost.items()
+            f"it cannot be asked to {kind.asks}: {failure.message} ({failure.code})" for kind, failure in failed.items()
         ]
         rung = next((kind for kind in works if self._asked[kind]), next(iter(works)))
         ask, reply = works[rung]
-        alone = await self._alone(rung, ask, reply.value)
-        deterministic = await self._again(ask, reply.value)
-        order_kept = await self._several(alone, deterministic)
-        await self._wrong(rung)
-        return self._found(
+        alone = await self._answers_one_by_one(rung, ask, reply.value)
+        deterministic = await self._is_deterministic(ask, reply.value)
+        order_kept = await self._keeps_order(alone, deterministic)
+        await self._note_empty_text(rung)
+        return self._capability(
             shown(text_of(ask)),
             shown(reply.value),
             deterministic=deterministic,
@@ -134,21 +134,21 @@ class ModelExamination(Examination):
             self._passing = failed
         return False
 
-    async def _try(self, rung: type[Ask]) -> tuple[Ask, Reply]:
+    async def _try_kind(self, rung: type[Ask]) -> tuple[Ask, Reply]:
         """Ask questions of one kind until one is answered or fails for a reason that affects all questions."""
         reply = Reply()
         questions = [*self._asked[rung], *self._ours[rung]]
         for ask in questions[:MOST_COMPARED]:
-            reply = await self._one(ask)
+            reply = await self._ask_alone(ask)
             if reply.failure is None or reply.failure.code not in PARTICULAR:
                 return ask, reply
         return questions[0], reply
 
-    async def _no_rung(self, lost: Mapping[type[Ask], Failure]) -> TargetUnfit:
+    async def _unanswered_error(self, failures: Mapping[type[Ask], Failure]) -> TargetUnfit:
         """Return the error for a model that answers no kind of question, with the reason for each."""
-        telling = next((failure for failure in lost.values() if failure.code != "unsupported"), lost[Choose])
-        messages = "; ".join(f"{kind.asks}: {failure.message}" for kind, failure in lost.items())
-        writes = (await self._one(TASK)).failure is None
+        telling = next((failure for failure in failures.values() if failure.code != "unsupported"), failures[Choose])
+        messages = "; ".join(f"{kind.asks}: {failure.message}" for kind, failure in failures.items())
+        writes = (await self._ask_alone(TASK)).failure is None
         author = " (it does write: it can be the author of an experiment)" if writes else ""
         return TargetUnfit(
             telling.code,
@@ -156,19 +156,19 @@ class ModelExamination(Examination):
             "use a protocol that returns the prompt's tokens, fills masks or chats, with settings that it accepts",
         )
 
-    async def _alone(self, rung: type[Ask], first: Ask, value: object) -> dict[Ask, Any]:
+    async def _answers_one_by_one(self, rung: type[Ask], first: Ask, value: object) -> dict[Ask, Any]:
         """Ask several questions one by one."""
-        answers, lost = {first: value}, 0
+        answers, failed = {first: value}, 0
         for ask in dict.fromkeys([*spread(self._asked[rung], self._adapter, MOST_COMPARED), *self._ours[rung]]):
-            if len(answers) + lost >= MOST_COMPARED:
+            if len(answers) + failed >= MOST_COMPARED:
                 break
             if ask in answers or self._adapter.group_key(ask) != self._adapter.group_key(first):
                 continue
-            reply = await self._one(ask)
+            reply = await self._ask_alone(ask)
             if reply.failure is None:
                 answers[ask] = reply.value
             else:
-                lost += 1
+                failed += 1
                 self._notes.append(f"a question to {ask.asks} failed ({reply.failure.code})")
         self._check_constant(rung, answers)
         return answers
@@ -186,7 +186,7 @@ class ModelExamination(Examination):
             "check the model and the path: the text may not reach the model",
         )
 
-    async def _wrong(self, rung: type[Ask]) -> None:
+    async def _note_empty_text(self, rung: type[Ask]) -> None:
         """Request the score of an empty text; add a note if the service returns a retriable error or a score."""
         if rung is not Score or self._fresh:  # no customer would send an empty text, so none is sent before a rating
             return

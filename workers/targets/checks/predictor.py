@@ -128,14 +128,14 @@ class PredictorExamination(Examination):
 
     async def run(self) -> Capability:
         """Examine the target."""
-        alone = await self._alone()
+        alone = await self._answers_one_by_one()
         question, returned = next(iter(alone.items()), (self._questions[0], None))
         deterministic = order_kept = None
         if alone:
             self._notes += check_answers(list(alone.values()))
-            deterministic = await self._again(question, returned)
-            order_kept = await self._several(alone, deterministic)
-        return self._found(
+            deterministic = await self._is_deterministic(question, returned)
+            order_kept = await self._keeps_order(alone, deterministic)
+        return self._capability(
             shown(given_in(question)),
             "" if returned is None else shown(returned),
             deterministic=deterministic,
@@ -144,22 +144,22 @@ class PredictorExamination(Examination):
             labels=labels_in(list(alone.values())),
         )
 
-    async def _alone(self) -> dict[Prediction, Any]:
+    async def _answers_one_by_one(self) -> dict[Prediction, Any]:
         """Ask questions one by one, until enough answers differ."""
         answers: dict[Prediction, Any] = {}
-        lost: list[Failure] = []
+        failed: list[Failure] = []
         for question in self._questions:
-            reply = await self._one(question)
+            reply = await self._ask_alone(question)
             if reply.failure is None:
                 answers[question] = reply.value
             else:
-                lost.append(reply.failure)
+                failed.append(reply.failure)
             if len(answers) >= MOST_COMPARED and (self._adapter.batch_limit == 1 or told_apart([*answers.values()])):
                 break
-        failure = next((failure for failure in lost if failure.code != NOT_KNOWN), None)
+        failure = next((failure for failure in failed if failure.code != NOT_KNOWN), None)
         if not answers and failure is not None:
             hint = self._hint or "check the kind, the settings and the protocol's notes"
             raise TargetUnfit(failure.code, failure.message, hint)
-        if lost:
-            self._notes.append(f"{len(lost)} of {len(lost) + len(answers)} questions failed ({lost[0].code})")
+        if failed:
+            self._notes.append(f"{len(failed)} of {len(failed) + len(answers)} questions failed ({failed[0].code})")
         return answers

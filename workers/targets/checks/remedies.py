@@ -124,7 +124,7 @@ def doubt_about(answer: object, exchange: Exchange | None, target: Target, ask: 
     """Return a suspected fault of an answer that could be parsed, and the remedy; both are empty if there is none."""
     case = _Case(Failure("doubt", ""), exchange, target, ask)
     if case.status == ACCEPTED and not target.settings.get("poll"):
-        return _later(case)
+        return _polling_remedy(case)
     if not isinstance(ask, Translate):
         return Remedy("", "")
     if not str(answer).strip():
@@ -171,7 +171,7 @@ def _remedy(case: _Case) -> Remedy:
             "Look into the service's own log; send the request above by hand to see it fail without Assay.",
         )
     if failure.code.startswith("http-"):
-        return _rejected(case)
+        return _rejected_request(case)
     notes = " ".join(_notes(case))
     return Remedy(failure.message, notes or "Compare the request above with the service's documentation.")
 
@@ -206,7 +206,7 @@ def _tls(case: _Case) -> Remedy:
     return Remedy(case.failure.message, "Write http:// in base_url, or the port on which the service speaks TLS.")
 
 
-def _compressed(case: _Case) -> Remedy:
+def _compressed_answer(case: _Case) -> Remedy:
     return Remedy(
         f"{case.place} sent a compressed answer, although the request permits none (Accept-Encoding: identity).",
         "Turn compression off in the service, or in the proxy before it.",
@@ -285,7 +285,7 @@ def _method(case: _Case) -> Remedy:
     return Remedy(f"{case.place} does not take {used} at {case.path} (HTTP 405){allowed_methods}", f"Set {change}.")
 
 
-def _rejected(case: _Case) -> Remedy:
+def _rejected_request(case: _Case) -> Remedy:
     where = case.setting("body, settings.query and settings.encoding", "[target.settings] and the languages")
     streamed = not case.custom and "stream" in case.said.lower()
     return Remedy(
@@ -358,7 +358,7 @@ def _wrong_shape(case: _Case) -> Remedy:
         return Remedy(case.failure.message, _PROTOCOL)
     output = str(case.target.settings.get("output", "@"))
     if case.status == ACCEPTED and not case.target.settings.get("poll"):
-        return _later(case)
+        return _polling_remedy(case)
     if re.match(rb'\s*\{\s*"errors?"\s*:\s*[{"\[][^\]]', case.body):
         return Remedy(
             f"{case.place} answered an error with the status 200{case.said}",
@@ -408,7 +408,7 @@ BY_CODE: Mapping[str, Callable[[_Case], Remedy]] = {
     "connect": _unreachable,
     "refused-address": _refused_address,
     "tls": _tls,
-    "encoded-body": _compressed,
+    "encoded-body": _compressed_answer,
     "timeout": _timeout,
     "redirect": _redirect,
     "auth": _auth,
@@ -423,7 +423,7 @@ BY_CODE: Mapping[str, Callable[[_Case], Remedy]] = {
 """Remedies by the code of a failure."""
 
 
-def _later(case: _Case) -> Remedy:
+def _polling_remedy(case: _Case) -> Remedy:
     texts = [path for path, value in values_in(json_in(case.body)) if isinstance(value, str)]
     number, status = (
         next((path for path in texts if last_name(path).lower() in names), names[0])

@@ -82,10 +82,10 @@ def numbered_sentences(count: int, rng: np.random.Generator, source: str = "en")
     """Return numbers of three digits that all differ, each with a sentence in `source` that contains it."""
     numbers = rng.choice(np.arange(201, 990), size=count, replace=False).tolist()
     if source == "en" or source not in source_languages():
-        return [(number, f"{_person(rng)} {_one_of(NUMBERED, rng)} {number}.") for number in numbers]
+        return [(number, f"{_random_person(rng)} {_random_item(NUMBERED, rng)} {number}.") for number in numbers]
     names = [name for gender in read_table(f"sentences/{source}")["names"].values() for name in gender]
     clauses = read_table(f"grammar/{source}")["texts"]["numbered"]
-    return [(number, f"{_one_of(names, rng)} {_one_of(clauses, rng)} {number}.") for number in numbers]
+    return [(number, f"{_random_item(names, rng)} {_random_item(clauses, rng)} {number}.") for number in numbers]
 
 
 def worded_questions(rng: np.random.Generator) -> Mapping[type[Ask], tuple[Ask, ...]]:
@@ -95,22 +95,22 @@ def worded_questions(rng: np.random.Generator) -> Mapping[type[Ask], tuple[Ask, 
     gaps = [GAPS[index] for index in rng.permutation(len(GAPS))[:EACH]]
     return {
         Score: (*(Score(text) for _, text in texts), Score(f"{scrambled}.")),
-        Fill: tuple(Fill(f"{_person(rng)}{before}", word, after) for before, word, after in gaps),
-        Choose: tuple(_choice(rng) for _ in range(EACH)),
+        Fill: tuple(Fill(f"{_random_person(rng)}{before}", word, after) for before, word, after in gaps),
+        Choose: tuple(_random_choice(rng) for _ in range(EACH)),
     }
 
 
-def _choice(rng: np.random.Generator) -> Choose:
+def _random_choice(rng: np.random.Generator) -> Choose:
     kind, second_kind = (list(KINDS)[index] for index in rng.permutation(len(KINDS))[:2])
-    options = (_one_of(KINDS[kind], rng), _one_of(KINDS[second_kind], rng))
+    options = (_random_item(KINDS[kind], rng), _random_item(KINDS[second_kind], rng))
     return Choose(f"Which of these is {kind}?", options if rng.random() < 0.5 else options[::-1])
 
 
-def _person(rng: np.random.Generator) -> str:
-    return f"The {_one_of(occupations(), rng).name}"
+def _random_person(rng: np.random.Generator) -> str:
+    return f"The {_random_item(occupations(), rng).name}"
 
 
-def _one_of(items: Sequence[T], rng: np.random.Generator) -> T:
+def _random_item(items: Sequence[T], rng: np.random.Generator) -> T:
     return items[int(rng.integers(len(items)))]
 
 
@@ -127,11 +127,11 @@ QUESTION = "Which coloured shape is in the picture?"
 @cache
 def sample_images() -> Mapping[str, bytes]:
     """Return the PNG files by their digests, in the order of `SHAPES`."""
-    images = [_drawn(*shape.split()) for shape in SHAPES]
+    images = [_draw_shape(*shape.split()) for shape in SHAPES]
     return {digest_of_image(content): content for content in images}
 
 
-def _drawn(colour: str, shape: str) -> bytes:
+def _draw_shape(colour: str, shape: str) -> bytes:
     image = Image.new("RGB", (SIDE, SIDE), "white")
     pen, near, far = ImageDraw.Draw(image), SIDE // 5, SIDE - SIDE // 5
     match shape:

@@ -59,19 +59,19 @@ class TranslatorExamination(Examination):
         """Examine the target."""
         await self._check_languages()
         text = self._sentences[0][1]
-        returned = await self._first(text)
-        deterministic = await self._again(Translate(text, *self._pairs[0]), returned)
-        await self._back(returned)
-        order_kept = await self._numbered() if self._adapter.batch_limit > 1 else None
-        truncates_at = await self._long(returned)
-        return self._found(
+        returned = await self._translate_first(text)
+        deterministic = await self._is_deterministic(Translate(text, *self._pairs[0]), returned)
+        await self._check_back_translation(returned)
+        order_kept = await self._keeps_order_of_texts() if self._adapter.batch_limit > 1 else None
+        truncates_at = await self._length_limit(returned)
+        return self._capability(
             text, returned, deterministic=deterministic, order_kept=order_kept, truncates_at=truncates_at
         )
 
     def _is_fatal(self, failed: CallFailed) -> bool:
         return self._latency_s is None or super()._is_fatal(failed)
 
-    def _apart(self, first: str, second: str) -> float:
+    def _answer_distance(self, first: str, second: str) -> float:
         return float(first != second)
 
     async def _check_languages(self) -> None:
@@ -92,9 +92,9 @@ class TranslatorExamination(Examination):
                 "leave these languages out, or name the service's own codes in settings.language_codes",
             )
 
-    async def _first(self, text: str) -> str:
+    async def _translate_first(self, text: str) -> str:
         """Translate one text, on which all other checks depend."""
-        reply = await self._one(Translate(text, *self._pairs[0]))
+        reply = await self._ask_alone(Translate(text, *self._pairs[0]))
         if reply.failure is not None:
             raise TargetUnfit(reply.failure.code, reply.failure.message, "see the protocol's notes")
         returned = str(reply.value)
@@ -106,33 +106,33 @@ class TranslatorExamination(Examination):
             self._notes.append("the text came back as it was sent; the service may not translate this pair")
         return returned
 
-    async def _back(self, returned: str) -> None:
+    async def _check_back_translation(self, returned: str) -> None:
         """Translate the first answer back, if the experiment translates back."""
         there, back = self._pairs[0]
         if (back, there) not in self._pairs[1:]:
             return
-        reply = await self._one(Translate(returned, back, there))
+        reply = await self._ask_alone(Translate(returned, back, there))
         if reply.failure is not None:
             self._notes.append(f"the way back could not be seen ({reply.failure.code})")
         elif not str(reply.value).strip():
             raise TargetUnfit("empty", "the translation back is empty", f"check that it translates {back} to {there}")
 
-    async def _numbered(self) -> bool | None:
+    async def _keeps_order_of_texts(self) -> bool | None:
         """Translate several texts in one call; return whether their answers came in order, or ``None`` if unknown."""
         size = min(5, self._adapter.batch_limit)
         numbers, texts = zip(*self._sentences[1 : size + 1], strict=True)
-        together = await self._together([Translate(text, *self._pairs[0]) for text in texts])
+        together = await self._ask_in_one_call([Translate(text, *self._pairs[0]) for text in texts])
         if together is None:
             return None
-        returned_numbers = list(map(numbers_in, together))
-        if all(expected in there for expected, there in zip(numbers, returned_numbers, strict=True)):
+        answers = list(map(numbers_in, together))
+        if all(expected in present for expected, present in zip(numbers, answers, strict=True)):
             return True
-        if any(set(numbers) - {expected} & there for expected, there in zip(numbers, returned_numbers, strict=True)):
+        if any(set(numbers) - {expected} & present for expected, present in zip(numbers, answers, strict=True)):
             raise TargetUnfit("out-of-order", f"{size} texts in one call came back in another order", MEND_ARRAYS)
         self._notes.append("the numbers did not survive, so the order of several texts could not be checked")
         return None
 
-    async def _long(self, first: str) -> int | None:
+    async def _length_limit(self, first: str) -> int | None:
         """Translate a text of many sentences; raise `TargetUnfit` if the end of its translation is missing.
 
         `first` is the answer to the first sentence. The long text begins with another one, so that a service that cuts
@@ -141,9 +141,9 @@ class TranslatorExamination(Examination):
         sentences = [*self._sentences[1:], self._sentences[0]]
         text = " ".join(sentence_text for _, sentence_text in sentences)
         numbers = [sentence_number for sentence_number, _ in sentences]
-        reply = await self._one(Translate(text, *self._pairs[0]))
+        reply = await self._ask_alone(Translate(text, *self._pairs[0]))
         if reply.failure is not None:
-            return self._refused_long(reply.failure, len(text))
+            return self._length_refused(reply.failure, len(text))
         returned_numbers = numbers_in(reply.value)
         places = [index for index, sentence_number in enumerate(numbers) if sentence_number in returned_numbers]
         if not places:
@@ -168,7 +168,7 @@ class TranslatorExamination(Examination):
             self._notes.append(f"{len(numbers) - len(places)} of {len(numbers)} numbered sentences lost their number")
         return None
 
-    def _refused_long(self, failure: Failure, length: int) -> int | None:
+    def _length_refused(self, failure: Failure, length: int) -> int | None:
         if failure.code in {"http-400", "http-413", "http-414", "http-422", "unsupported", "cut-short"}:
             self._notes.append(f"a text of {length:,} characters was refused ({failure.code})")
             return length

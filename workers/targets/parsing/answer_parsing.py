@@ -157,7 +157,7 @@ def classified(answer: object, labels: Sequence[str] = ()) -> Classified:
     """
     label, scores = _class_of(answer, labels)
     if scores is not None and labels:
-        scores = {_declared(name, labels): score for name, score in scores.items()}
+        scores = {_declared_spelling(name, labels): score for name, score in scores.items()}
     if scores is not None and (len(scores), len(labels)) == (1, 2):  # only the top label, or only one of both
         ((name, score),) = scores.items()
         number = probability(score)
@@ -176,7 +176,7 @@ def _class_of(answer: Any, labels: Sequence[str]) -> tuple[str | None, JsonObjec
     answer = unwrapped(answer)
     match answer:
         case {"labels": list(names), "scores": list(scores)} if len(names) == len(scores):
-            return None, _named(list(zip(names, scores, strict=True)))
+            return None, _scores_by_label(list(zip(names, scores, strict=True)))
         case {"label": label, "score": score} if len(answer) == len(labels) == 2 and label is not None:
             return None, {_label_of(label, labels): score}
         case {"label": label, **rest} if rest.keys() <= {"score", "scores"}:
@@ -197,9 +197,9 @@ def _scores_of(answer: object, labels: Sequence[str]) -> JsonObject:
     answer = unwrapped(answer)
     match answer:
         case [dict(), *_]:
-            return _named([_pair_of(pair) for pair in answer])
+            return _scores_by_label([_label_and_score(pair) for pair in answer])
         case list():
-            return _named(list(zip(labels, _completed(answer, labels), strict=True)))
+            return _scores_by_label(list(zip(labels, _complete_row(answer, labels), strict=True)))
         case dict():
             return dict(answer)
         case _:
@@ -209,7 +209,7 @@ def _scores_of(answer: object, labels: Sequence[str]) -> JsonObject:
 def _label_of(answer: object, labels: Sequence[str]) -> str:
     """Parse a label: a text, a number, a truth value, or the index of a label."""
     if isinstance(answer, str):
-        return _declared(answer, labels)
+        return _declared_spelling(answer, labels)
     if not isinstance(answer, bool | int | float):
         raise Misread(f"returned {seen(answer)}; expected a label")
     if not labels:
@@ -244,7 +244,7 @@ def _value_of(label: str) -> bool | float | None:
     return {"true": True, "false": False}[key] if key in {"true", "false"} else plain_number(label)
 
 
-def _declared(label: str, labels: Sequence[str]) -> str:
+def _declared_spelling(label: str, labels: Sequence[str]) -> str:
     """Return the declared spelling of a label; the label itself if it is none of the declared ones, or none are."""
     if label in labels or not labels:
         return label
@@ -259,7 +259,7 @@ def _named_labels(labels: Sequence[str]) -> str:
     return f"({quoted_labels}{' …' if len(labels) > 5 else ''})"
 
 
-def _completed(row: list[Any], labels: Sequence[str]) -> list[Any]:
+def _complete_row(row: list[Any], labels: Sequence[str]) -> list[Any]:
     """Return one probability per label; for two labels, a row may hold only the probability of the second."""
     if not labels:
         raise Misread(f"gave {seen(row)} without names; settings.labels must name them in their order")
@@ -271,13 +271,13 @@ def _completed(row: list[Any], labels: Sequence[str]) -> list[Any]:
     return row
 
 
-def _pair_of(pair: object) -> tuple[Any, Any]:
+def _label_and_score(pair: object) -> tuple[Any, Any]:
     if not isinstance(pair, Mapping) or not {"label", "score"} <= pair.keys():
         raise Misread(f"returned {seen(pair)}; expected a label with its score")
     return pair["label"], pair["score"]
 
 
-def _named(pairs: Sequence[tuple[Any, Any]]) -> JsonObject:
+def _scores_by_label(pairs: Sequence[tuple[Any, Any]]) -> JsonObject:
     scores: JsonObject = {}
     for name, score in pairs:
         label = _label_of(name, ())

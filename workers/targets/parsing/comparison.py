@@ -51,21 +51,21 @@ def comparison_of(
     """
     names = tuple(labels) or COMPARED
     if meaning == "document":
-        reply = reply_of(lambda: _repeated(answer, str(documents[FIRST]), str(documents[SECOND])), origin, answer)
+        reply = reply_of(lambda: _parse_document(answer, str(documents[FIRST]), str(documents[SECOND])), origin, answer)
     elif meaning == "scores":
-        reply = reply_of(lambda: _by_scores(answer, names), origin, answer)
+        reply = reply_of(lambda: _parse_scores(answer, names), origin, answer)
     else:
-        reply = reply_of(lambda: _by_label(answer, names), origin, answer)
+        reply = reply_of(lambda: _parse_label(answer, names), origin, answer)
     if (failure := reply.failure) is None or failure.code == "declined":
         return reply
     return Reply(failure=Failure("no-choice", failure.message))
 
 
-def _label(name: str) -> Classified:
+def _label_without_scores(name: str) -> Classified:
     return {"label": name, "scores": None}
 
 
-def _by_label(answer: Any, labels: Sequence[str]) -> Classified:
+def _parse_label(answer: Any, labels: Sequence[str]) -> Classified:
     """Parse a label or the labels' probabilities; a number is a label only if declared labels are numbers."""
     if isinstance(answer, bool | int | float) and not any(_names_value(label) for label in labels):
         raise Misread(f'returned {seen(answer)}; name the labels in their order, such as labels = ["1", "2"]')
@@ -74,7 +74,7 @@ def _by_label(answer: Any, labels: Sequence[str]) -> Classified:
     parsed = classified(answer, labels)
     name_of = dict(zip(labels, COMPARED, strict=False))
     if parsed["scores"] is None:
-        return _label(name_of[parsed["label"]])
+        return _label_without_scores(name_of[parsed["label"]])
     return {"label": None, "scores": {name_of[label]: score for label, score in parsed["scores"].items()}}
 
 
@@ -82,7 +82,7 @@ def _names_value(label: str) -> bool:
     return plain_number(label) is not None or label_key(label) in {"true", "false"}
 
 
-def _by_scores(answer: Any, labels: Sequence[str]) -> Classified:
+def _parse_scores(answer: Any, labels: Sequence[str]) -> Classified:
     """Parse a score for each document: the higher one is better, and equal ones are a tie."""
     answer = unwrapped(answer)
     if isinstance(answer, Mapping):
@@ -91,10 +91,10 @@ def _by_scores(answer: Any, labels: Sequence[str]) -> Classified:
     if not isinstance(answer, list) or len(answer) != 2:
         raise Misread(f"returned {seen(answer)}; expected a score for each of the two documents")
     first, second = (finite(score, "score") for score in answer)
-    return _label(TIE if first == second else FIRST if first > second else SECOND)
+    return _label_without_scores(TIE if first == second else FIRST if first > second else SECOND)
 
 
-def _repeated(answer: Any, first: str, second: str) -> Classified:
+def _parse_document(answer: Any, first: str, second: str) -> Classified:
     """Parse the better document, repeated whole; spaces, case and marks at its ends may differ."""
     if not isinstance(answer, str):
         raise Misread(f"returned {seen(answer)}; expected the better document")
@@ -103,4 +103,4 @@ def _repeated(answer: Any, first: str, second: str) -> Classified:
     ]
     if len(repeated) != 1:
         raise Misread(f"returned {quoted(answer)}, which is neither of the documents")
-    return _label(repeated[0])
+    return _label_without_scores(repeated[0])

@@ -98,33 +98,33 @@ def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
     Engines write tokens verbatim, without spaces, or with a special character for a space. A character outside
     ASCII may be split over several tokens.
     """
-    for plain in (str, _without_blanks):
-        if (span := _joined(tokens, prompt, plain)) is not None:
+    for normalise in (str, _without_blanks):
+        if (span := _span_of_joined(tokens, prompt, normalise)) is not None:
             only_blank = echo.prompt_only and not _without_blanks("".join(tokens[span[1] :]))
             return (span[0], len(tokens)) if only_blank else span
-    if (end := _by_offsets(echo, prompt)) is not None:
+    if (end := _count_by_offsets(echo, prompt)) is not None:
         return 0, end
     if echo.prompt_only and _tells_by_ascii(prompt):
         for start in range(MARKS + 1):
-            if "".join(map(_ascii, tokens[start:])) == _ascii(prompt):
+            if "".join(map(_ascii_characters, tokens[start:])) == _ascii_characters(prompt):
                 return start, len(tokens)
     raise NotEchoed("returned tokens that do not spell the prompt")
 
 
-def _joined(tokens: Sequence[str], prompt: str, plain: Callable[[str], str]) -> tuple[int, int] | None:
-    expected = plain(prompt)
+def _span_of_joined(tokens: Sequence[str], prompt: str, normalise: Callable[[str], str]) -> tuple[int, int] | None:
+    expected = normalise(prompt)
     for start in range(MARKS + 1):
         length = 0
-        for end, token in enumerate(map(plain, tokens[start:]), start + 1):
+        for end, token in enumerate(map(normalise, tokens[start:]), start + 1):
             length += len(token)
             if length >= len(expected):
-                if "".join(map(plain, tokens[start:end])) == expected:
+                if "".join(map(normalise, tokens[start:end])) == expected:
                     return start, end
                 break
     return None
 
 
-def _by_offsets(echo: Echo, prompt: str) -> int | None:
+def _count_by_offsets(echo: Echo, prompt: str) -> int | None:
     """Count the tokens that begin within the prompt; ``None`` if they differ from the echoed text at their offsets."""
     offsets, text = echo.offsets, echo.text
     if not isinstance(offsets, list) or not isinstance(text, str) or not text.startswith(prompt):
@@ -134,14 +134,14 @@ def _by_offsets(echo: Echo, prompt: str) -> int | None:
     if offsets[0] != 0 or list(accumulate(offsets, max)) != offsets or not _tells_by_ascii(prompt):
         return None
     end = sum(1 for offset in offsets if int(offset) < len(prompt))
-    echoed = [_ascii(text[start:stop]) for start, stop in pairwise([*offsets, len(text)][: end + 1])]
-    tokens = [_ascii(str(token)) for token in echo.tokens[:end]]
+    echoed = [_ascii_characters(text[start:stop]) for start, stop in pairwise([*offsets, len(text)][: end + 1])]
+    tokens = [_ascii_characters(str(token)) for token in echo.tokens[:end]]
     marks = next((count for count in range(MARKS + 1) if count == end or echoed[count]), MARKS)
-    fitting = [expected for expected, token in zip(echoed[marks:], tokens[marks:], strict=True) if expected == token]
+    equal = [expected for expected, token in zip(echoed[marks:], tokens[marks:], strict=True) if expected == token]
     odd = [token for expected, token in zip(echoed[marks:], tokens[marks:], strict=True) if expected not in ("", token)]
     if not all(token.startswith(IN_BYTES) for token in odd):
         return None
-    return end if len("".join(fitting)) >= ENOUGH_ASCII * len(_ascii(prompt)) else None
+    return end if len("".join(equal)) >= ENOUGH_ASCII * len(_ascii_characters(prompt)) else None
 
 
 def _without_blanks(text: str) -> str:
@@ -150,8 +150,8 @@ def _without_blanks(text: str) -> str:
 
 def _tells_by_ascii(prompt: str) -> bool:
     """Whether a prompt has enough ASCII characters to be compared by these alone."""
-    return len(_ascii(prompt)) >= ENOUGH_ASCII * len(_without_blanks(prompt))
+    return len(_ascii_characters(prompt)) >= ENOUGH_ASCII * len(_without_blanks(prompt))
 
 
-def _ascii(text: str) -> str:
+def _ascii_characters(text: str) -> str:
     return "".join(char for char in _without_blanks(text) if char.isascii())

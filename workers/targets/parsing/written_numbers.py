@@ -23,7 +23,7 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 """A text such as "1.234", which is a thousand in some languages."""
 
 
-def _pattern(point: str, separators: str) -> re.Pattern[str]:
+def _number_pattern(point: str, separators: str) -> re.Pattern[str]:
     grouped = "|".join(rf"[1-9]\d{{0,2}}(?:{mark}\d{{2,3}})*{mark}\d{{3}}" for mark in map(re.escape, separators))
     amount = rf"(?:{grouped}|\d+)(?:{re.escape(point)}\d*)?|{re.escape(point)}\d+"
     unit = r"[%‰°€$£¥₹₽₩]|[A-Z]{3}|US\$|R\$"
@@ -34,8 +34,8 @@ def _pattern(point: str, separators: str) -> re.Pattern[str]:
 
 
 _WRITTEN = {
-    "decimal-point": _pattern(".", ",' _"),
-    "decimal-comma": _pattern(",", ".' _"),
+    "decimal-point": _number_pattern(".", ",' _"),
+    "decimal-comma": _number_pattern(",", ".' _"),
 }
 
 
@@ -47,7 +47,7 @@ def plain_number(text: str) -> float | None:
     text = normalise_answer(text).strip()
     if len(text) > MAX_NUMBER_CHARACTERS or not _PLAIN.fullmatch(text) or _THOUSANDS.fullmatch(text):
         return None
-    return _finite(text)
+    return _finite_or_none(text)
 
 
 def written_number(text: str, form: NumberForm) -> float | None:
@@ -61,7 +61,7 @@ def written_number(text: str, form: NumberForm) -> float | None:
         return None
     amount, point = match["amount"], "." if form == "decimal-point" else ","
     digits = "".join("." if char == point else char for char in amount if char.isalnum() or char in f"{point}+-")
-    return _finite(f"{match['sign']}{match['sign_after']}{digits}")
+    return _finite_or_none(f"{match['sign']}{match['sign_after']}{digits}")
 
 
 def forms_that_read(text: str) -> dict[NumberForm, float]:
@@ -70,6 +70,6 @@ def forms_that_read(text: str) -> dict[NumberForm, float]:
     return {form: number for form, number in read.items() if number is not None}
 
 
-def _finite(text: str) -> float | None:
+def _finite_or_none(text: str) -> float | None:
     number = float(text)
     return number if math.isfinite(number) else None

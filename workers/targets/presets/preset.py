@@ -89,20 +89,20 @@ class Preset:
         values = {"instruction": INSTRUCTION, "null": None, **vars(parameters)}
         requested = {name: value for name, value in given_settings.items() if name not in names}
         templates = {**self.settings, **self.by_kind[kind]}
-        preset_settings = {name: _filled(value, values, in_path=name == "path") for name, value in templates.items()}
+        preset_settings = {name: _fill(value, values, in_path=name == "path") for name, value in templates.items()}
         auth, new_auth = preset_settings.get("auth"), requested.get("auth")
         if isinstance(auth, Mapping) and isinstance(new_auth, Mapping) and auth["type"] == new_auth.get("type"):
             requested["auth"] = {**auth, **new_auth}
         return {**preset_settings, **requested}
 
 
-def _filled(template: object, values: Mapping[str, Any], *, in_path: bool) -> Any:
+def _fill(template: object, values: Mapping[str, Any], *, in_path: bool) -> Any:
     """Replace the parameters in a setting; escape braces in values, and percent-encode values in a path."""
     if isinstance(template, Mapping):
-        filled = {name: _filled(value, values, in_path=in_path) for name, value in template.items()}
+        filled = {name: _fill(value, values, in_path=in_path) for name, value in template.items()}
         return {name: value for name, value in filled.items() if value is not None}
     if isinstance(template, list):
-        return [_filled(item, values, in_path=in_path) for item in template]
+        return [_fill(item, values, in_path=in_path) for item in template]
     if not isinstance(template, str):
         return template
     parameter = _PARAMETER.fullmatch(template)
@@ -120,7 +120,7 @@ def _filled(template: object, values: Mapping[str, Any], *, in_path: bool) -> An
     return _PARAMETER.sub(written, template)
 
 
-def _parameters(described: Mapping[str, Json]) -> Any:
+def _parse_parameters(described: Mapping[str, Json]) -> Any:
     members = []
     for name, description in described.items():
         kind = _TYPES[description["type"]] if "default" not in description else _TYPES[description["type"]] | None
@@ -129,13 +129,13 @@ def _parameters(described: Mapping[str, Json]) -> Any:
     return make_dataclass("Parameters", members, kw_only=True, frozen=True, bases=(Strict,))
 
 
-def _read(name: str, document: Json) -> Preset:
+def _parse_preset(name: str, document: Json) -> Preset:
     return Preset(
         protocol=name,
         summary=document["summary"],
         base=document["protocol"],
         example=document["example"],
-        parameters=_parameters(document.get("parameters", {})),
+        parameters=_parse_parameters(document.get("parameters", {})),
         settings=document.get("settings", {}),
         by_kind={kind: document[kind] for kind in Kind if kind in document},
         notes=tuple(document.get("notes", ())),
@@ -147,4 +147,4 @@ def presets() -> Mapping[str, Preset]:
     """Return all presets by name, in alphabetical order."""
     sources = sorted((file.name, file) for file in files(__package__).iterdir() if file.name.endswith(".toml"))
     names = {name.removesuffix(".toml"): file.read_text(encoding="utf-8") for name, file in sources}
-    return {name: _read(name, tomllib.loads(text)) for name, text in names.items()}
+    return {name: _parse_preset(name, tomllib.loads(text)) for name, text in names.items()}

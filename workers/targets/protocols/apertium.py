@@ -53,10 +53,10 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         response = await self._send(Request("GET", "/listPairs"))
         pairs: set[tuple[str, str]] = set()
         for pair in listed(dig(response.json(), "responseData", origin=response.origin), origin=response.origin):
-            sources = self._named(dig(pair, "sourceLanguage", origin=response.origin))
-            targets = self._named(dig(pair, "targetLanguage", origin=response.origin))
+            sources = self._language_names(dig(pair, "sourceLanguage", origin=response.origin))
+            targets = self._language_names(dig(pair, "targetLanguage", origin=response.origin))
             pairs |= {(source, target) for source in sources for target in targets}
-        return frozenset(pair for pair in self._reached(pairs) if self._served(pair, pairs))
+        return frozenset(pair for pair in self._requestable_pairs(pairs) if self._is_served(pair, pairs))
 
     def code(self, language: str) -> str:
         """Return the three-letter code of a language."""
@@ -64,7 +64,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
         marks = "yes" if self.settings.mark_unknown else "no"
-        codes = self._way(source, target)
+        codes = self._route_codes(source, target)
         path, field = ("/translate", "langpair") if len(codes) == 2 else ("/translateChain", "langpairs")
         return post_form(path, {field: "|".join(codes), "q": texts[0], "markUnknown": marks})
 
@@ -77,25 +77,25 @@ class Apertium(HttpTranslator[ApertiumSettings]):
             [dig(body, "responseData", "translatedText", origin=response.origin)], 1, origin=response.origin
         )
 
-    def _refuse(self, ask: Translate) -> Failure | None:
+    def _refusal(self, ask: Translate) -> Failure | None:
         if len(ask.text) > MAX_LENGTH:
             return Failure(
                 "unsupported", f"the text has {len(ask.text):,} characters; Apertium ignores all after {MAX_LENGTH:,}"
             )
         return None
 
-    def _way(self, source: str, target: str) -> list[str]:
+    def _route_codes(self, source: str, target: str) -> list[str]:
         """Return the languages through which a text is translated from `source` to `target`, in Apertium's codes."""
-        out, into = self.code(source), self.code(target)
+        source_code, target_code = self.code(source), self.code(target)
         if not self.settings.chain:
-            return [out, into]
+            return [source_code, target_code]
         try:
-            way = hops([[self.code(language) for language in self.settings.chain]], out, into)
+            route = hops([[self.code(language) for language in self.settings.chain]], source_code, target_code)
         except NoWay as none:
             raise CallFailed("unsupported", str(none)) from None
-        return [way[0].source, *(hop.target for hop in way)]
+        return [route[0].source, *(hop.target for hop in route)]
 
-    def _reached(self, pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    def _requestable_pairs(self, pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
         """Return the language pairs that can be requested; with a chain, the pairs with its first language."""
         if not self.settings.chain:
             return pairs
@@ -103,14 +103,14 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         ends = {language for pair in pairs for language in pair}
         return {pair for first in home for end in ends for pair in ((first, end), (end, first))}
 
-    def _served(self, pair: tuple[str, str], pairs: set[tuple[str, str]]) -> bool:
+    def _is_served(self, pair: tuple[str, str], pairs: set[tuple[str, str]]) -> bool:
         """Whether Apertium translates every step between two languages."""
         try:
-            codes = self._way(*pair)
+            codes = self._route_codes(*pair)
         except CallFailed:
             return False
         served = {(self.code(source), self.code(target)) for source, target in pairs}
         return all(step in served for step in pairwise(codes))
 
-    def _named(self, code: object) -> set[str]:
+    def _language_names(self, code: object) -> set[str]:
         return names_of(str(code), self.settings.language_codes)

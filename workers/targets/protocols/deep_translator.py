@@ -171,7 +171,7 @@ class DeepTranslator(Adapter):
         if len(ask.text) > self._entry.longest:
             longest = self._entry.longest
             return [Reply(failure=Failure("unsupported", f"the text is longer than {longest:,} characters"))]
-        arguments = self._arguments(ask)
+        arguments = self._client_arguments(ask)
         outcome: str | CallFailed
         try:
             async with asyncio.timeout(self.target.limits.timeout_s):
@@ -182,7 +182,7 @@ class DeepTranslator(Adapter):
             raise outcome
         return [Reply(outcome)]
 
-    def _arguments(self, ask: Translate) -> dict[str, Any]:
+    def _client_arguments(self, ask: Translate) -> dict[str, Any]:
         codes = {**self._entry.codes, **self.settings.language_codes}
         languages = {"source": codes.get(ask.source, ask.source), "target": codes.get(ask.target, ask.target)}
         return {**self._entry.options, **languages, **self._secrets}
@@ -192,12 +192,12 @@ class DeepTranslator(Adapter):
         try:
             answer = self._build(**arguments).translate(text, domain=self.settings.domain)
         except Exception as error:  # noqa: BLE001 - errors contain the key, so none may propagate
-            return self._failure(type(error).__name__, error.args[:1])
+            return self._failure_of(type(error).__name__, error.args[:1])
         if not isinstance(answer, str):
             return CallFailed("wrong-shape", f"{self.settings.translator} gave no text")
         return answer
 
-    def _failure(self, kind: str, facts: tuple[Any, ...]) -> CallFailed:
+    def _failure_of(self, kind: str, facts: tuple[Any, ...]) -> CallFailed:
         code, retriable = ERRORS.get(kind, ("connect", True))
         if kind == "ServerException" and facts:
             code, retriable = SERVER_ERRORS.get(facts[0], (code, retriable))

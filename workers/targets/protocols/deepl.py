@@ -45,9 +45,9 @@ class DeepL(HttpTranslator[DeepLSettings]):
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
         """Return all pairs of a source and a target language of ``/v2/languages``."""
-        return all_pairs(await self._listed("source"), await self._listed("target"))
+        return all_pairs(await self._fetch_languages("source"), await self._fetch_languages("target"))
 
-    async def _listed(self, role: str) -> set[str]:
+    async def _fetch_languages(self, role: str) -> set[str]:
         response = await self._send(Request("GET", f"/v2/languages?type={role}"))
         codes = [
             dig(entry, "language", origin=response.origin) for entry in listed(response.json(), origin=response.origin)
@@ -59,12 +59,12 @@ class DeepL(HttpTranslator[DeepLSettings]):
         return Placed(type="header", name="Authorization", value="DeepL-Auth-Key {secret}")
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
-        into = self.settings.language_codes.get(target) or INTO.get(target, target.upper())
+        target_code = self.settings.language_codes.get(target) or INTO.get(target, target.upper())
         body: JsonObject = {
             "text": list(texts),
             # without the region, because DeepL accepts no variants of source languages
             "source_lang": source.split("-", maxsplit=1)[0].upper(),
-            "target_lang": into,
+            "target_lang": target_code,
         }
         if self.settings.formality:
             body["formality"] = self.settings.formality

@@ -86,18 +86,18 @@ class Kserve(HttpPredictor[KserveSettings]):
             return super().group_key(ask)
         return (super().group_key(ask), tuple(type(cell) for _, cell in content))
 
-    def _refuse(self, ask: Prediction) -> Failure | None:
+    def _refusal(self, ask: Prediction) -> Failure | None:
         content = given_in(ask)
         for name, cell in () if isinstance(content, str) else content:
             if cell is None:
                 return Failure("unsupported", f"the cell {name!r} is empty, but a tensor cannot have empty cells")
             if isinstance(cell, str) and self.settings.layout == "matrix":
                 return Failure("unsupported", f"the cell {name!r} is not a number, but a matrix can hold numbers only")
-        return super()._refuse(ask)
+        return super()._refusal(ask)
 
     def _build_request(self, asks: Sequence[Prediction]) -> Request:
         settings = self.settings
-        body: JsonObject = {"inputs": self._inputs(texts_in(asks), rows_in(asks))}
+        body: JsonObject = {"inputs": self._input_tensors(texts_in(asks), rows_in(asks))}
         if settings.content_type:
             body["parameters"] = {"content_type": settings.content_type}
         if settings.outputs:
@@ -105,37 +105,37 @@ class Kserve(HttpPredictor[KserveSettings]):
         version = f"/versions/{settings.version}" if settings.version else ""
         return post_json(f"/v2/models/{settings.model}{version}/infer", body)
 
-    def _inputs(self, texts: Sequence[str], rows: Sequence[dict[str, Field]]) -> list[JsonObject]:
+    def _input_tensors(self, texts: Sequence[str], rows: Sequence[dict[str, Field]]) -> list[JsonObject]:
         if texts:
-            return [self._column(self.settings.input_name, list(texts))]
+            return [self._tensor_of_column(self.settings.input_name, list(texts))]
         if self.settings.layout == "columns":
-            return [self._column(name, [row[name] for row in rows]) for name in rows[0]]
+            return [self._tensor_of_column(name, [row[name] for row in rows]) for name in rows[0]]
         data = [float(cell) for row in rows for cell in row.values() if cell is not None]
         shape = [len(rows), len(rows[0])]
         return [{"name": self.settings.input_name, "shape": shape, "datatype": self.settings.datatype, "data": data}]
 
-    def _column(self, name: str, cells: list[Any]) -> JsonObject:
+    def _tensor_of_column(self, name: str, cells: list[Any]) -> JsonObject:
         shape = [len(cells)] if self.settings.flat else [len(cells), 1]
         return {"name": name, "shape": shape, "datatype": DATATYPES[type(cells[0])], "data": cells}
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
         origin = response.origin
         outputs = listed(dig(json_of(response), "outputs", origin=origin), origin=origin)
-        tensors = [read_tensor(output, len(asks), origin) for output in outputs if self._wanted(output, origin)]
+        tensors = [read_tensor(output, len(asks), origin) for output in outputs if self._is_wanted(output, origin)]
         reals = next((tensor for tensor in tensors if tensor.datatype in _REALS), None)
         integers = next((tensor for tensor in tensors if tensor.datatype in _WHOLE), None)
         words = next((tensor for tensor in tensors if tensor.datatype == "BYTES"), None)
         if self.target.kind is Kind.CLASSIFIER:
-            return self._classes(words or integers, reals, origin)
+            return self._join_classes(words or integers, reals, origin)
         numbers = reals or integers
         if numbers is None:
             raise CallFailed("wrong-shape", f"{origin} gave no output of numbers")
         return numbers.rows
 
-    def _wanted(self, output: object, origin: str) -> bool:
+    def _is_wanted(self, output: object, origin: str) -> bool:
         return not self.settings.outputs or dig(output, "name", origin=origin) in self.settings.outputs
 
-    def _classes(self, labelled: Tensor | None, scored: Tensor | None, origin: str) -> list[Any]:
+    def _join_classes(self, labelled: Tensor | None, scored: Tensor | None, origin: str) -> list[Any]:
         """Combine the output of labels with the output of probabilities."""
         labels = labelled and [row[0] if isinstance(row, list) and len(row) == 1 else row for row in labelled.rows]
         scores = scored and [row if isinstance(row, list) else [row] for row in scored.rows]
@@ -172,7 +172,7 @@ def read_tensor(output: object, expected: int, origin: str) -> Tensor:
     width = math.prod(shape[1:])
     if math.prod(shape[1:-1]) != 1:
         raise CallFailed("wrong-shape", f"{origin} gave an output of {len(shape)} axes; at most two are allowed")
-    return Tensor(str(datatype), [data[at : at + width] for at in range(0, len(data), width)])
+    return Tensor(str(datatype), [data[start : start + width] for start in range(0, len(data), width)])
 
 
 def flattened(data: list[Any], axes: int) -> list[Any]:

@@ -55,7 +55,7 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
         for code, language in zip(codes, languages, strict=True):
             listed_targets = language.get("targets")
             targets = {str(target) for target in listed_targets} if isinstance(listed_targets, list) else set(codes)
-            pairs |= all_pairs(self._named(code), [name for target in targets for name in self._named(target)])
+            pairs |= all_pairs(self._names(code), [name for target in targets for name in self._names(target)])
         return frozenset(pairs)
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
@@ -74,7 +74,7 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
             raise CallFailed("auth", f"{response.origin} answered with an emoji, which means that the key is wrong")
         return texts
 
-    def _named(self, code: str) -> set[str]:
+    def _names(self, code: str) -> set[str]:
         return names_of(code, self.settings.language_codes, ALIASES)
 
 

@@ -67,22 +67,22 @@ class Mlflow(HttpPredictor[MlflowSettings]):
         origin = response.origin
         predictions = dig(json_of(response), "predictions", origin=origin)
         if isinstance(predictions, dict):
-            predictions = self._rows(predictions, origin)
-        pieces = [self._column(prediction, origin) for prediction in listed(predictions, origin=origin)]
-        if len(pieces) != len(asks):
-            raise CallFailed("wrong-count", f"{origin} gave {len(pieces)} predictions for {len(asks)} rows")
-        return pieces
+            predictions = self._rows_of_columns(predictions, origin)
+        outputs = [self._output_of_row(prediction, origin) for prediction in listed(predictions, origin=origin)]
+        if len(outputs) != len(asks):
+            raise CallFailed("wrong-count", f"{origin} gave {len(outputs)} predictions for {len(asks)} rows")
+        return outputs
 
-    def _rows(self, columns: JsonObject, origin: str) -> list[Any]:
+    def _rows_of_columns(self, columns: JsonObject, origin: str) -> list[Any]:
         """Convert predictions by columns to predictions by rows."""
         lengths = {len(listed(column, origin=origin)) for column in columns.values()}
         if len(lengths) != 1:
             raise CallFailed("wrong-shape", f"{origin} gave columns of predictions of different lengths")
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
-    def _column(self, piece: object, origin: str) -> Any:
-        if not isinstance(piece, dict):
-            return piece
+    def _output_of_row(self, row: object, origin: str) -> Any:
+        if not isinstance(row, dict):
+            return row
         if self.settings.output_column:
-            return dig(piece, self.settings.output_column, origin=origin)
-        return next(iter(piece.values())) if len(piece) == 1 else piece
+            return dig(row, self.settings.output_column, origin=origin)
+        return next(iter(row.values())) if len(row) == 1 else row

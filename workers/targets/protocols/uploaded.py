@@ -66,10 +66,10 @@ class Uploaded(Adapter):
         if model := next((ask.model for ask in mine if ask.model), None):
             raise CallFailed("unsupported", f"an upload holds the vectors of one model; it has none of {model[:60]!r}")
         async with self._opening:  # the first call copies the upload from the database; the others wait for it
-            embedding = await asyncio.to_thread(self._open)
+            embedding = await asyncio.to_thread(self._open_embedding)
         return [look_up(ask.text, embedding, self.settings.case) for ask in mine]
 
-    def _open(self) -> Embedding:
+    def _open_embedding(self) -> Embedding:
         try:
             return self._embedding
         except UploadGone as gone:
@@ -85,10 +85,10 @@ class Uploaded(Adapter):
 
 def look_up(text: str, embedding: Embedding, case: Case) -> Reply:
     """Return the vector of a text, or a failure ``missing-word`` that names unknown words."""
-    vector = _vector(text, embedding, case)
+    vector = _vector_of_word(text, embedding, case)
     if vector is not None:
         return Reply(vector.tolist())
-    parts = [(word, _vector(word, embedding, case)) for word in text.split()]
+    parts = [(word, _vector_of_word(word, embedding, case)) for word in text.split()]
     vectors = [vector for _, vector in parts if vector is not None]
     if not parts or len(vectors) < len(parts):
         missing = dict.fromkeys(word for word, vector in parts if vector is None)
@@ -97,7 +97,7 @@ def look_up(text: str, embedding: Embedding, case: Case) -> Reply:
     return Reply(np.array(vectors).mean(axis=0).tolist())
 
 
-def _vector(word: str, embedding: Embedding, case: Case) -> NDArray[np.float64] | None:
+def _vector_of_word(word: str, embedding: Embedding, case: Case) -> NDArray[np.float64] | None:
     for spelling in _SPELLINGS[case](word):
         row = embedding.places.get(spelling)
         if row is not None:

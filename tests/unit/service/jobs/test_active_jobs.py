@@ -19,7 +19,7 @@ def test_concurrent_requests_do_not_exceed_the_maximum_of_unfinished_jobs_togeth
         repeat = Repeatable("acme POST /v1/jobs", None, "", 24)
         try:
             with connections[number].write() as c:
-                submission._place(c, order, repeat, lambda *_: Answer(202, b"", {}), 3, False, permitted=True)
+                submission._place_order(c, order, repeat, lambda *_: Answer(202, b"", {}), 3, False, permitted=True)
         except Problem as refused:
             return refused.kind.code
         return "created"

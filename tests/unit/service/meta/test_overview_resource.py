@@ -109,7 +109,7 @@ async def test_an_overview_of_ten_targets_needs_no_more_queries_than_that_of_one
         counted = []
         with worker.database.read() as c:
             event.listen(c, "before_cursor_execute", lambda *_: counted.append(1))
-            newest = overview_routes._read(c, "default")[0]
+            newest = overview_routes._read_overview(c, "default")[0]
         return len(newest), len(counted)
 
     await rated("t0")

@@ -151,7 +151,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
     def _url(self, path: str) -> str:
         return f"{self.target.base_url.rstrip('/') if path[:1] == '/' else self.target.base_url}{path}"
 
-    def _refuse(self, ask: Ask) -> Failure | None:
+    def _refusal(self, ask: Ask) -> Failure | None:
         if isinstance(ask, Prediction):
             records = self.settings.about_records
             if self.settings.compares and documents_of(given_in(ask)) is None:
@@ -167,7 +167,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         template = settings.body
         if self.sends_system and values.get("system") is None:
             template = without(template, "{system}")
-        body = fill(template, values, _items(values) if settings.repeats else ())
+        body = fill(template, values, _items_of_call(values) if settings.repeats else ())
         in_path = {name: quote(str(values[name]), safe="", errors="replace") for name in placeholders(settings.path)}
         path = fill_text(settings.path, in_path)
         if query:
@@ -184,20 +184,20 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             first = translations[0]
             words = {"source": self.code(first.source), "target": self.code(first.target)}
             return {**words, "text": first.text, "texts": [ask.text for ask in translations]}
-        instruction = "" if self._apart(asks[0]) else self.settings.choice_instruction
+        instruction = "" if self._has_system_message(asks[0]) else self.settings.choice_instruction
         if prompts := [prompt_of(ask, instruction) for ask in asks if isinstance(ask, Worded)]:
-            return {"text": prompts[0], "texts": prompts, **self._writing(asks[0])}
+            return {"text": prompts[0], "texts": prompts, **self._model_parameters(asks[0])}
         predictions = [ask for ask in asks if isinstance(ask, Prediction)]
         texts, rows = texts_in(predictions), rows_in(predictions)
         if self.settings.compares:
             return {**rows[0], "rows": rows}
         return {"text": texts[0], "texts": texts} if texts else {"row": rows[0], "rows": rows}
 
-    def _writing(self, ask: Ask) -> JsonObject:
+    def _model_parameters(self, ask: Ask) -> JsonObject:
         """Return the values of the placeholders of a model's parameters; ``None`` leaves a parameter out."""
         settings = self.settings
         if not isinstance(ask, Write):
-            system = (settings.choice_instruction or None) if self._apart(ask) else None
+            system = (settings.choice_instruction or None) if self._has_system_message(ask) else None
             tokens = settings.choice_tokens
             return {"max_tokens": tokens, "temperature": 0.0, "seed": 0, "stop": None, "system": system}
         return {
@@ -208,7 +208,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             "stop": list(settings.writing_stop) or None,
         }
 
-    def _apart(self, ask: Ask) -> bool:
+    def _has_system_message(self, ask: Ask) -> bool:
         """Return whether the instruction of a question is a system message of its own."""
         return isinstance(ask, Decide) and self.sends_system
 
@@ -230,12 +230,12 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
                     if status in poll.failed:
                         raise CallFailed("declined", f"{origin} gave no answer: {str(status)[:60]}{response.quote()}")
                     await asyncio.sleep(poll.interval_s)
-                    response = await self._fetched(fetch, response)
+                    response = await self._poll_once(fetch, response)
         except TimeoutError:
             raise CallFailed("timeout", f"{origin} did not answer within {limit_s:g} s") from None
         return response
 
-    async def _fetched(self, fetch: Request, before: Response) -> Response:
+    async def _poll_once(self, fetch: Request, before: Response) -> Response:
         """Fetch the state of an answer; after a retriable failure, return `before`, since the call itself succeeded."""
         try:
             return await super()._send(fetch)
@@ -251,12 +251,12 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             answer: Any = [response.text.strip() if translating else bare(response.text.strip(), self._numeric)]
             return texts_of(answer, len(asks), origin=origin) if translating else answer
         bodies = events_of(response) if settings.response == "events" else [json_of(response)]
-        if settings.ended and (reply := self._unfinished(bodies, asks, origin)):
+        if settings.ended and (reply := self._unfinished_failure(bodies, asks, origin)):
             return [reply] * len(asks)
         pieces = [found(self._output, body, origin) for body in bodies]
         answer = joined(pieces) if settings.response == "events" else pieces[0]
         if isinstance(asks[0], Choose) and settings.ended and settings.batch == "none":
-            cut = any(reason in settings.ended_cut for reason in self._reasons(bodies, origin))
+            cut = any(reason in settings.ended_cut for reason in self._end_reasons(bodies, origin))
             answer = ModelOutput(answer or "", (), "length") if cut else answer
         if answer is None:
             raise CallFailed("wrong-shape", f"the output expression finds nothing in the answer of {origin}")
@@ -266,9 +266,9 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         texts = texts_of(answers, len(answers), origin=origin) if translating else answers
         return in_place(texts, found(Expression(settings.index), bodies[0], origin, "index"), len(asks), origin)
 
-    def _unfinished(self, bodies: Sequence[Any], asks: Sequence[Ask], origin: str) -> Reply | None:
+    def _unfinished_failure(self, bodies: Sequence[Any], asks: Sequence[Ask], origin: str) -> Reply | None:
         """Return a failure if a model did not finish its text; a cut choice may still contain the option's letter."""
-        reasons = self._reasons(bodies, origin)
+        reasons = self._end_reasons(bodies, origin)
         if not reasons and self.settings.response == "events":
             raise CallFailed("truncated", f"{origin} ended its stream before its text")
         if any(reason in self.settings.ended_declined for reason in reasons):
@@ -277,8 +277,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             return Reply(failure=Failure("cut-short", f"the model at {origin} stopped at its token limit"))
         return None
 
-    def _reasons(self, bodies: Sequence[Any], origin: str) -> list[Any]:
-        """Return the reasons why a model's text ended."""
+    def _end_reasons(self, bodies: Sequence[Any], origin: str) -> list[Any]:
         ended = Expression(self.settings.ended)
         return [reason for body in bodies if (reason := found(ended, body, origin, "ended")) is not None]
 
@@ -288,10 +287,10 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         if isinstance(ask, Worded):
             return accept_declared(answer, ask, origin)
         if isinstance(ask, Prediction):
-            return self._predicted(answer, ask, origin)
+            return self._parse_prediction(answer, ask, origin)
         raise AssertionError(ask.asks)  # pragma: no cover - refused before
 
-    def _predicted(self, answer: object, ask: Prediction, origin: str) -> Reply:
+    def _parse_prediction(self, answer: object, ask: Prediction, origin: str) -> Reply:
         """Parse a prediction: numbers in texts first, then their scale, then the form of the answer."""
         if self.settings.compares:
             documents = documents_of(given_in(ask)) or {}
@@ -310,7 +309,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return accept_prediction(answer, ask, self.settings.labels, origin, form)
 
 
-def _items(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _items_of_call(values: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the values of the placeholders that differ between the questions of a call."""
     if "texts" in values:
         return [{"text": text, "index": index} for index, text in enumerate(values["texts"])]
@@ -329,10 +328,10 @@ def accept_declared(answer: object, ask: Worded, origin: str) -> Reply:
     """Parse an answer: a text, or a log-probability as one number or as the list of the tokens' numbers."""
     if not isinstance(ask, Score):
         return accept_worded(answer if isinstance(answer, ModelOutput) else ModelOutput(answer), ask, origin)
-    return reply_of(lambda: _total(answer), origin)
+    return reply_of(lambda: _parse_log_probability(answer), origin)
 
 
-def _total(answer: object) -> JsonObject:
+def _parse_log_probability(answer: object) -> JsonObject:
     values = answer if isinstance(answer, list) else [number_of(answer)]
     if values in ([0], []):
         raise NotEchoed("gave no log-probability, or 0, for a whole text")
@@ -348,9 +347,9 @@ class CustomLooker(Custom):
         super().__init__(target, settings, egress)
         self._sent = placeholders(settings.body)
 
-    def _refuse(self, ask: Ask) -> Failure | None:
+    def _refusal(self, ask: Ask) -> Failure | None:
         if not isinstance(ask, Look):
-            return super()._refuse(ask)
+            return super()._refusal(ask)
         if "question" in self._sent and not ask.question.strip():
             return Failure("unsupported", "there is no question about the image, and settings.body sends one")
         return labels_wanted(ask) if "labels" in self._sent else None

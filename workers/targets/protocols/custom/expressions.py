@@ -59,7 +59,7 @@ class Expression:
     def __init__(self, text: str, field: str = "output") -> None:
         try:
             self._tree: Node = jmespath.compile(text).parsed
-            nodes = list(_nodes(self._tree))
+            nodes = list(_nodes_with_parents(self._tree))
         except (JMESPathError, RecursionError) as wrong:
             line = (str(wrong).splitlines() or ["it cannot be read"])[0][:200]
             raise SpecificationError(f"{field} is not a JMESPath expression: {line}", field) from None
@@ -79,10 +79,10 @@ class Expression:
         JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
             If the expression does not fit `value`.
         """
-        return _Counted().visit(dict(self._tree), value)
+        return _StepLimitedInterpreter().visit(dict(self._tree), value)
 
 
-class _Counted(TreeInterpreter):
+class _StepLimitedInterpreter(TreeInterpreter):
     """JMESPath interpreter with a maximum number of steps."""
 
     def __init__(self) -> None:
@@ -96,11 +96,11 @@ class _Counted(TreeInterpreter):
         return super().visit(node, *args, **kwargs)
 
 
-def _nodes(node: Node, parent: Node | None = None) -> Iterator[tuple[Node, Node | None]]:
+def _nodes_with_parents(node: Node, parent: Node | None = None) -> Iterator[tuple[Node, Node | None]]:
     yield node, parent
     for child in node["children"]:
         if isinstance(child, Mapping):
-            yield from _nodes(child, node)
+            yield from _nodes_with_parents(child, node)
 
 
 def _why_not(node: Node, parent: Node | None) -> str | None:
@@ -112,14 +112,14 @@ def _why_not(node: Node, parent: Node | None) -> str | None:
         return "may join() with a literal such as ', ' only"
     if kind in _COLUMNS and len(children) > MAX_COLUMNS:
         return f"has a {_COLUMNS[kind]} of {len(children)} entries; at most {MAX_COLUMNS} are allowed"
-    if kind == "literal" and isinstance(value, str) and len(value) > MAX_LITERAL and not _compared(parent):
+    if kind == "literal" and isinstance(value, str) and len(value) > MAX_LITERAL and not _is_compared(parent):
         return f"holds a text of {len(value)} characters; more than {MAX_LITERAL} may only be compared"
     if kind == "literal" and isinstance(value, (list, dict)):
         return "must not hold a literal list or object"
     return None
 
 
-def _compared(parent: Node | None) -> bool:
+def _is_compared(parent: Node | None) -> bool:
     if parent is None:
         return False
     return parent["type"] == "comparator" or parent.get("value") in _COMPARING

@@ -150,7 +150,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         for name in ("output", "index", "ended"):
             if expression := getattr(self, name):
                 Expression(expression, name)
-        self._check_places()
+        self._check_placeholders()
         if "labels" in placeholders(self.body) and (self.encoding == "form" or not standing_alone(self.body, "labels")):
             raise SpecificationError("{labels} is a list: it must be a text of its own, in a JSON body", "body")
         self._check_headers()
@@ -211,7 +211,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         """Whether questions are sent as records."""
         return self.compares or bool(placeholders(self.body) & {"row", "rows"})
 
-    def _check_places(self) -> None:
+    def _check_placeholders(self) -> None:
         """Validate that the question is sent, and that every placeholder has a value."""
         text, row = ("texts", "rows") if self.batch == "array" and not self.repeats else ("text", "row")
         if self.path and (not self.path.startswith("/") or not schemes.VISIBLE.fullmatch(self.path)):
@@ -225,7 +225,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             item = ("index",) if self.repeats else ()
             used |= check_placeholders(self.body, (text, row, *DOCUMENTS, *item, *WORDS, *WRITING, *PICTURED), "body")
         if used & {*DOCUMENTS}:
-            self._check_compared(used, {text, row})
+            self._check_comparison(used, {text, row})
         elif not used & {text, row, "image_b64"}:
             raise SpecificationError(
                 f"{{{text}}} or {{{row}}} is missing, so that the question would not be sent", "body"
@@ -233,7 +233,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         self._check_size({text, row, "image_b64", *DOCUMENTS})
         self._check_body(text, row)
 
-    def _check_compared(self, used: set[str], alone: set[str]) -> None:
+    def _check_comparison(self, used: set[str], alone: set[str]) -> None:
         """Validate that both documents are sent, and that there are labels for them and for a tie only."""
         if not used >= {*DOCUMENTS} or used & alone:
             raise SpecificationError("two documents to compare are sent as {first} and {second}, both, alone", "body")
@@ -264,7 +264,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             raise SpecificationError(f"a question is a text or a record: use {{{text}}} or {{{row}}}, not both", "body")
         if row in used and not standing_alone(self.body, row):
             raise SpecificationError(f"{{{row}}} must be a text of its own, because its value is not text", "body")
-        if self.encoding == "form" and not _flat(self.body):
+        if self.encoding == "form" and not _is_flat(self.body):
             raise SpecificationError("a form's body must be an object of strings", "body")
         if self.batch == "array" and (self.encoding == "form" or self.response != "json"):
             raise SpecificationError(
@@ -298,5 +298,5 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             raise SpecificationError("auth can be put in a body only if that is an object", "auth")
 
 
-def _flat(body: object) -> bool:
+def _is_flat(body: object) -> bool:
     return body is None or (isinstance(body, dict) and all(isinstance(value, str) for value in body.values()))

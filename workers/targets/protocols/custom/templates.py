@@ -14,12 +14,12 @@ MAX_DEPTH = 20
 
 def placeholders(template: object) -> set[str]:
     """Return the placeholders in a string, or in the strings of a JSON value (not in its keys)."""
-    return set(_places(template))
+    return set(_placeholder_names(template))
 
 
 def times(template: object, names: Collection[str]) -> int:
     """Return the number of occurrences of placeholders with these names in a JSON value."""
-    return sum(name in names for name in _places(template))
+    return sum(name in names for name in _placeholder_names(template))
 
 
 def check_placeholders(template: object, allowed: Sequence[str], field: str) -> set[str]:
@@ -44,7 +44,7 @@ def loose(template: object) -> set[str]:
     """Return the placeholders outside lists of one element; a batch repeats these lists for each of its questions."""
     if isinstance(template, list | tuple) and len(template) == 1:
         return set()
-    inner = _inner(template)
+    inner = _items(template)
     return placeholders(template) if isinstance(template, str) else {name for member in inner for name in loose(member)}
 
 
@@ -95,15 +95,15 @@ def fill_text(template: str, values: Mapping[str, Any]) -> str:
     return _PART.sub(lambda match: str(values[match[1]]) if match[1] else match[0][0], template)
 
 
-def _places(template: object) -> Iterator[str]:
+def _placeholder_names(template: object) -> Iterator[str]:
     return (match[1] for text in _strings(template) for match in _PART.finditer(text) if match[1])
 
 
 def _strings(template: object) -> list[str]:
-    return [template] if isinstance(template, str) else [text for value in _inner(template) for text in _strings(value)]
+    return [template] if isinstance(template, str) else [text for value in _items(template) for text in _strings(value)]
 
 
-def _inner(value: object) -> Iterable[Any]:
+def _items(value: object) -> Iterable[Any]:
     if isinstance(value, Mapping):
         return value.values()
     return value if isinstance(value, list | tuple) else ()
@@ -113,6 +113,6 @@ def _depth(template: object) -> int:
     """Return the nesting depth, computed without recursion: a hostile value could exceed the stack."""
     depth, level = 0, [template]
     while level and depth <= MAX_DEPTH:
-        level = [child for value in level for child in _inner(value)]
+        level = [child for value in level for child in _items(value)]
         depth += 1
     return depth

@@ -129,25 +129,25 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         """Send questions of one form in one call; see `Adapter.answer`."""
         if not asks:
             return []
-        mine = questions_for(self._questions, asks)
-        if len({self.group_key(ask) for ask in mine}) > 1:
+        typed = questions_for(self._questions, asks)
+        if len({self.group_key(ask) for ask in typed}) > 1:
             raise ValueError("questions of several pairs of languages, or of several forms, cannot share a call")
-        refused = {index: Reply(failure=failure) for index, ask in enumerate(mine) if (failure := self._refuse(ask))}
-        valid = [ask for index, ask in enumerate(mine) if index not in refused]
+        refused = {index: Reply(failure=failure) for index, ask in enumerate(typed) if (failure := self._refusal(ask))}
+        valid = [ask for index, ask in enumerate(typed) if index not in refused]
         if not valid:
             return list(refused.values())
         try:
             request = await self._request_for(valid)
         except ImageGone as gone:
-            return [refused.get(index, Reply(failure=Failure(gone.code, str(gone)))) for index in range(len(mine))]
+            return [refused.get(index, Reply(failure=Failure(gone.code, str(gone)))) for index in range(len(typed))]
         response = await self._send(request, {"Idempotency-Key": idempotency_key} if idempotency_key else {})
         answers = await self._answers_in(response, valid)
         if len(answers) != len(valid):
             raise CallFailed("wrong-count", f"{response.origin} gave {len(answers)} answers for {len(valid)} questions")
         remaining = iter(answers)
         replies = [
-            refused[index] if index in refused else self._reply(next(remaining), ask, response.origin)
-            for index, ask in enumerate(mine)
+            refused[index] if index in refused else self._reply_without_keys(next(remaining), ask, response.origin)
+            for index, ask in enumerate(typed)
         ]
         _check_lengths(replies, response.origin)
         return replies
@@ -181,18 +181,18 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
     def _validate_answer(self, answer: Any, ask: A, origin: str) -> Reply:
         """Validate an answer and return it as a reply."""
 
-    def _refuse(self, ask: A) -> Failure | None:  # noqa: ARG002 - used by subclasses
+    def _refusal(self, ask: A) -> Failure | None:  # noqa: ARG002 - used by subclasses
         """Return a failure for a question that must not be sent, else ``None``."""
         return None
 
-    def _reply(self, answer: object, ask: A, origin: str) -> Reply:
+    def _reply_without_keys(self, answer: object, ask: A, origin: str) -> Reply:
         reply = answer if isinstance(answer, Reply) else self._validate_answer(answer, ask, origin)
         if reply.failure is not None and self._credentials is not None:  # messages quote what came
             message = Quoter(*self._credentials.spoken).masked(reply.failure.message)
             reply = Reply(failure=Failure(reply.failure.code, message))
         words = _words_in(reply.value)
         # answers are published as evidence, so they must not contain the secret
-        if self._credentials is not None and any(secret in words for secret in _searched(self._credentials.spoken)):
+        if self._credentials is not None and any(secret in words for secret in _spellings(self._credentials.spoken)):
             return Reply(
                 failure=Failure("wrong-shape", f"{origin} returned the key it was sent; is it an echo service?")
             )
@@ -211,18 +211,18 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
 
     async def _send(self, request: Request, extra: Mapping[str, str] | None = None) -> Response:
         """Send a request with its authentication, and once more with a new access token if its token is refused."""
-        bare = OutgoingRequest(
+        unsigned = OutgoingRequest(
             request.method, self._url(request.path), {**request.headers, **(extra or {})}, request.content
         )
         if self._credentials is None:
-            return await self._call(bare)
-        sent = await self._credentials.authenticate(bare)
+            return await self._call(unsigned)
+        sent = await self._credentials.authenticate(unsigned)
         try:
             return await self._call(sent)
         except CallFailed as failed:
             if not self._credentials.renew(sent, failed):
                 raise
-        return await self._call(await self._credentials.authenticate(bare))
+        return await self._call(await self._credentials.authenticate(unsigned))
 
     async def _call(self, sent: OutgoingRequest) -> Response:
         secrets = () if self._credentials is None else self._credentials.spoken
@@ -255,18 +255,18 @@ def _check_lengths(replies: Sequence[Reply], origin: str) -> None:
 
 
 @lru_cache(maxsize=64)
-def _searched(secrets: Sequence[str]) -> frozenset[str]:
+def _spellings(secrets: Sequence[str]) -> frozenset[str]:
     """Return the spellings of keys that are searched for in answers."""
     return frozenset(form for secret in secrets for form in spellings(secret) if len(form) >= SHORTEST_KEY)
 
 
 def endpoint(base_url: str, path: str) -> str:
     """Join a base URL and a path; a base URL that already ends with (the beginning of) the path is accepted."""
-    base, (bare, mark, query) = base_url.rstrip("/"), path.partition("?")
-    steps = bare.strip("/").split("/")
+    base, (path_alone, mark, query) = base_url.rstrip("/"), path.partition("?")
+    steps = path_alone.strip("/").split("/")
     for shared in range(len(steps), 0, -1):
         overlap = "/" + "/".join(steps[:shared])
         if steps[0] and base.endswith(overlap) and "//" not in base[-len(overlap) - 1 :]:
             base = base[: -len(overlap)]
             break
-    return f"{base}{bare}{mark}{query}"
+    return f"{base}{path_alone}{mark}{query}"

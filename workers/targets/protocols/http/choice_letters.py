@@ -127,46 +127,46 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     if len(text) > LONGEST_CHOICE:
         return None
     text = fenced[1] if (fenced := _FENCE.match(text)) else text
-    if (inner := _in_json(text)) is not None:
+    if (inner := _choice_in_json(text)) is not None:
         return letter_in(inner, options) if inner.strip() != text else None
-    exact = [index for index, option in enumerate(options) if _plain(option) == _plain(text)]
+    exact = [index for index, option in enumerate(options) if _words_without_case(option) == _words_without_case(text)]
     if exact:
         return exact[0] if len(exact) == 1 else None
-    if bare := _BARE.fullmatch(text):
-        return _index(bare[1], len(options))
+    if letter := _BARE.fullmatch(text):
+        return _index_of_letter(letter[1], len(options))
     text = re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)", "", text)
-    if (repeated := _repeated(text, options)) is not None:
+    if (repeated := _repeated_option(text, options)) is not None:
         return repeated
     outside, unknowable = _without_unknowable(_without_options(text, options), options)
     if refuses_in_words(outside):
         return None
-    indices = _on_its_own_line(text, len(options))
+    indices = _letters_on_own_line(text, len(options))
     if indices is None:
-        indices = set() if text.endswith("?") or _denied(outside) else _named(text, options)
+        indices = set() if text.endswith("?") or _is_denial(outside) else _mentioned_options(text, options)
     return indices.pop() if len(indices) == 1 and unknowable <= indices else None
 
 
-def _on_its_own_line(text: str, count: int) -> set[int] | None:
+def _letters_on_own_line(text: str, count: int) -> set[int] | None:
     """Return the index of the letter that is the first or last line of a longer answer; ``None`` if neither is.
 
     All letters that stand so are returned, and none if the answer takes something back.
     """
     lines = [line for line in text.splitlines() if line.strip()]
-    verdicts = [_verdict(line, count) for line in lines]
+    verdicts = [_letter_of_line(line, count) for line in lines]
     if len(lines) < 2 or verdicts[0] is verdicts[-1] is None:
         return None
     return set() if _CORRECTED.search(text) else {index for index in verdicts if index is not None}
 
 
-def _verdict(line: str, count: int) -> int | None:
+def _letter_of_line(line: str, count: int) -> int | None:
     """Return the index of a letter that stands alone on a line, or after "Answer:" and the like."""
-    *before, letter = _spaced(line).split() or [""]
+    *before, letter = _words_of(line).split() or [""]
     if re.search(r"[?\[☐□]", line) or len(before) > MOST_VERDICT_WORDS or letter not in set(LETTERS):
         return None
-    return _index(letter, count) if all(map(_VERDICT_WORDS.fullmatch, before)) else None
+    return _index_of_letter(letter, count) if all(map(_VERDICT_WORDS.fullmatch, before)) else None
 
 
-def _denied(text: str) -> bool:
+def _is_denial(text: str) -> bool:
     """Return whether a text denies what it names; what follows "A." or "B," after more than three words is a reason."""
     if _LESS_THAN_HALF.search(text):
         return True
@@ -175,7 +175,7 @@ def _denied(text: str) -> bool:
     return (led is None or len(verdict.split()) <= SHORTEST_REASON) and _NEITHER.search(verdict) is not None
 
 
-def _repeated(text: str, options: Sequence[str]) -> int | None:
+def _repeated_option(text: str, options: Sequence[str]) -> int | None:
     """Return the index of the option that is all of an answer but for its frame: "It cannot be determined.".
 
     Of the option that nothing is known, other words will do: "I don't know.".
@@ -184,16 +184,16 @@ def _repeated(text: str, options: Sequence[str]) -> int | None:
     for start in (text, _TAIL.sub("", text)):
         lead = _LEAD.match(start)
         frames |= {
-            _with_one_cannot(start),
-            _with_one_cannot(start[lead.end() :] if lead and not negates(lead[0]) else start),
+            _words_to_match(start),
+            _words_to_match(start[lead.end() :] if lead and not negates(lead[0]) else start),
         }
     unknown = any(map(_UNKNOWN.fullmatch, frames))
-    fitting = [
-        at
-        for at, option in enumerate(options)
-        if (words := _with_one_cannot(option)) in frames - {*LETTERS.lower()} or (unknown and _UNKNOWN.fullmatch(words))
+    matching = [
+        index
+        for index, option in enumerate(options)
+        if (words := _words_to_match(option)) in frames - {*LETTERS.lower()} or (unknown and _UNKNOWN.fullmatch(words))
     ]
-    return fitting[0] if len(fitting) == 1 else None
+    return matching[0] if len(matching) == 1 else None
 
 
 def _without_unknowable(text: str, options: Sequence[str]) -> tuple[str, set[int]]:
@@ -206,7 +206,7 @@ def _without_unknowable(text: str, options: Sequence[str]) -> tuple[str, set[int
     for index, option in enumerate(options):
         if not (negates(option) or refuses_in_words(option) or _CANNOT.search(option)):
             continue
-        words = [re.escape(word) for word in _with_one_cannot(option).split()]
+        words = [re.escape(word) for word in _words_to_match(option).split()]
         pattern = r"[\W_]+".join(r"can(?:not|\W?t|\s+not)" if word == "cannot" else word for word in words)
         text, repetitions = re.subn(rf"(?<!\w){pattern}(?!\w)", " … ", text, flags=re.IGNORECASE)
         if repetitions:
@@ -214,12 +214,12 @@ def _without_unknowable(text: str, options: Sequence[str]) -> tuple[str, set[int
     return text, indices
 
 
-def _with_one_cannot(text: str) -> str:
+def _words_to_match(text: str) -> str:
     """Return the words of a text by which options are compared: without case, and with one form of "cannot"."""
-    return _plain(_CANNOT.sub("cannot", normalise_answer(text)))
+    return _words_without_case(_CANNOT.sub("cannot", normalise_answer(text)))
 
 
-def _named(text: str, options: Sequence[str]) -> set[int]:
+def _mentioned_options(text: str, options: Sequence[str]) -> set[int]:
     """Return the indices of all options that a text names by letter, number, position or words."""
     count = len(options)
     outside = _without_options(text, options)
@@ -228,11 +228,11 @@ def _named(text: str, options: Sequence[str]) -> set[int]:
     if letters:  # "A than B": beside another letter, an article may be a letter as well
         letters += [match[0] for match in alone if _NOUN_AFTER.match(outside, match.end()) is None]
     letters += [match[match.lastindex or 0] for match in _LOWER.finditer(outside)]
-    indices = {index for letter in letters if letter != "I" and (index := _index(letter, count)) is not None}
+    indices = {index for letter in letters if letter != "I" and (index := _index_of_letter(letter, count)) is not None}
     indices |= {int(match[1]) - 1 for match in _NUMBERED.finditer(outside) if int(match[1]) <= count}
     if count >= len(_ORDINALS):
         indices |= {at for at, words in enumerate(_ORDINALS) if re.search(rf"(?i:{_EDGE}(?:{words}){_END})", outside)}
-    return indices | set(_quoted(text, options))
+    return indices | set(_quoted_options(text, options))
 
 
 def _is_article(text: str, letter: re.Match[str]) -> bool:
@@ -242,7 +242,7 @@ def _is_article(text: str, letter: re.Match[str]) -> bool:
     return _CUED.search(text[max(0, letter.start() - LONGEST_CUE) : letter.start()]) is None
 
 
-def _quoted(text: str, options: Sequence[str]) -> list[int]:
+def _quoted_options(text: str, options: Sequence[str]) -> list[int]:
     """Return the indices of the options whose words a text contains, beside or without those of a longer option.
 
     The case of letters must agree for the first option; a second one that differs in case makes the choice unclear. A
@@ -250,11 +250,11 @@ def _quoted(text: str, options: Sequence[str]) -> list[int]:
     """
     if not any("'s" in normalise_answer(option) for option in options):
         text = re.sub(r"\w+'s\b", "…", text)  # "the man's wife" is another person
-    words = f" {_spaced(text)} "
+    words = f" {_words_of(text)} "
     indices: list[int] = []
     differing: list[int] = []
     for index, option in sorted(enumerate(options), key=lambda entry: len(entry[1]), reverse=True):
-        spaced = f" {_spaced(option)} "
+        spaced = f" {_words_of(option)} "
         if not spaced.strip():
             continue
         if " " not in spaced.strip() and negates(option):
@@ -272,17 +272,17 @@ def _quoted(text: str, options: Sequence[str]) -> list[int]:
 def _without_options(text: str, options: Sequence[str]) -> str:
     """Return a text without the words of the options, whose articles and negations are no part of the choice."""
     for option in sorted(options, key=len, reverse=True):
-        if words := r"[\W_]+".join(map(re.escape, _spaced(option).split())):
+        if words := r"[\W_]+".join(map(re.escape, _words_of(option).split())):
             text = re.sub(rf"(?<!\w){words}(?!\w)", " … ", text)
     return text
 
 
-def _index(letter: str, count: int) -> int | None:
+def _index_of_letter(letter: str, count: int) -> int | None:
     index = LETTERS.find(letter.upper())
     return index if 0 <= index < count else None
 
 
-def _in_json(text: str) -> str | None:
+def _choice_in_json(text: str) -> str | None:
     """Return the choice in an answer of JSON, ``""`` if it has none, or ``None`` if the answer is no JSON."""
     if text[:1] not in {"{", "[", '"'}:
         return None
@@ -313,16 +313,16 @@ def letter_shares(tokens: Likelihoods, count: int) -> list[float]:
     """Return the probability of each letter, summed over its spellings (" A", "A", "a)"); 0 for a missing letter."""
     shares = [0.0] * count
     for token, log_probability in tokens:
-        bare = re.sub(r"[\W_]+", "", normalise_answer(token.replace("▁", " ").replace("Ġ", " "))).upper()
-        if len(bare) == 1 and bare in LETTERS[:count]:
-            shares[LETTERS.index(bare)] += math.exp(log_probability)
+        letter = re.sub(r"[\W_]+", "", normalise_answer(token.replace("▁", " ").replace("Ġ", " "))).upper()
+        if len(letter) == 1 and letter in LETTERS[:count]:
+            shares[LETTERS.index(letter)] += math.exp(log_probability)
     return shares
 
 
-def _plain(text: str) -> str:
-    return _spaced(text).casefold()
+def _words_without_case(text: str) -> str:
+    return _words_of(text).casefold()
 
 
-def _spaced(text: str) -> str:
+def _words_of(text: str) -> str:
     """Return the words of a text with single blanks; upper and lower case stay, as a quotation keeps them."""
     return re.sub(r"[\W_]+", " ", normalise_answer(text)).strip()

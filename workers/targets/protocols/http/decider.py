@@ -86,18 +86,18 @@ class Decider(Adapter):
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
         """Ask the model about one case, in one or several calls; see `Adapter.answer`."""
         questions: tuple[type[Ask], ...] = (Classify,) if self.target.kind is Kind.CLASSIFIER else (Regress,)
-        return [await self._decide(ask, idempotency_key) for ask in questions_for(questions, asks)]
+        return [await self._decide_case(ask, idempotency_key) for ask in questions_for(questions, asks)]
 
-    async def _decide(self, ask: Any, key: str | None) -> Reply:
+    async def _decide_case(self, ask: Any, key: str | None) -> Reply:
         question = self.decision.question(ask.given)
         if question is None:
             slots = "its slots are the columns of a record, and the case lacks one"
             return Reply(failure=Failure("unsupported", f"the prompt cannot be filled in: {slots}"))
         if self._reading:
-            return await self._by_systems(question, self._reading[0], key)
+            return await self._ask_every_system(question, self._reading[0], key)
         reply = Reply()
         for reading in self.decision.readings:
-            reply = await self._by_systems(question, reading, None if key is None else f"{key}-{reading}")
+            reply = await self._ask_every_system(question, reading, None if key is None else f"{key}-{reading}")
             if reply.failure is None:
                 self._reading[:] = [reading]
                 return reply
@@ -105,39 +105,39 @@ class Decider(Adapter):
                 return reply
         return reply
 
-    async def _by_systems(self, question: str, reading: Reading, key: str | None) -> Reply:
+    async def _ask_every_system(self, question: str, reading: Reading, key: str | None) -> Reply:
         """Ask with every system prompt; the names of the scores tell the prompt."""
         scores: dict[str, float] = {}
         for index, model in enumerate(self._models):
             system = "" if self._apart else self.decision.systems[index]
             text = "\n\n".join(filter(None, (system, question, self.decision.instruction(reading))))
-            reply = await self._ask(model, text, reading, None if key is None else f"{key}-{index}")
+            reply = await self._ask_model(model, text, reading, None if key is None else f"{key}-{index}")
             if reply.failure is not None or self.decision.range is not None:
                 return reply
             names = self.decision.output_names(index)
             scores |= {names[label]: score for label, score in reply.value.items()}
         return Reply({"label": None, "scores": scores})
 
-    async def _ask(self, model: HttpAdapter[Any, Any], text: str, reading: Reading, key: str | None) -> Reply:
+    async def _ask_model(self, model: HttpAdapter[Any, Any], text: str, reading: Reading, key: str | None) -> Reply:
         """Ask one model; return a number, or the score of each label."""
         labels = self.decision.labels
         if self.decision.range is not None:
-            return await self._call(model, Decide(text, (), read=self._number), reading, key)
+            return await self._call_model(model, Decide(text, (), read=self._read_number), reading, key)
         if reading != "letters":
-            read = self._probabilities if reading == "probabilities" else self._label
-            return await self._call(model, Decide(text, (), read=read), reading, key)
+            read = self._read_probabilities if reading == "probabilities" else self._read_label
+            return await self._call_model(model, Decide(text, (), read=read), reading, key)
         totals = dict.fromkeys(labels, 0.0)
         for turn in range(len(labels)):
             options = (*labels[turn:], *labels[:turn])
             turned = key and f"{key}-{turn}"
-            reply = await self._call(model, Decide(text, options, read=_letters(options)), reading, turned)
+            reply = await self._call_model(model, Decide(text, options, read=_letter_reader(options)), reading, turned)
             if reply.failure is not None:
                 return reply
             for label, score in reply.value.items():
                 totals[label] += score / len(labels)
         return Reply(totals)
 
-    async def _call(self, model: HttpAdapter[Any, Any], ask: Decide, reading: Reading, key: str | None) -> Reply:
+    async def _call_model(self, model: HttpAdapter[Any, Any], ask: Decide, reading: Reading, key: str | None) -> Reply:
         """Make one call, and record it if a probe asks for its calls."""
         if self.calls is None:
             (reply,) = await model.answer([ask], idempotency_key=key)
@@ -150,41 +150,41 @@ class Decider(Adapter):
 
         (reply,) = await model.answer([replace(ask, read=read)], idempotency_key=key)
         system = model.settings.choice_instruction if self._apart else ""
-        self.calls.append(_shown_call(system, ask, reading, outputs, reply))
+        self.calls.append(_describe_call(system, ask, reading, outputs, reply))
         return reply
 
     # -------------------------------------------------------------------- reading
-    def _probabilities(self, output: ModelOutput, origin: str) -> Reply:
+    def _read_probabilities(self, output: ModelOutput, origin: str) -> Reply:
         """Read the probabilities of the labels where the text is one of them.
 
         A label without probabilities is lost: as 0 or 1 among probabilities, it would differ from the other answers.
         """
         if label_in(output.text, self.decision.labels) is None:
-            return self._label(output, origin)
+            return self._read_label(output, origin)
         shares = label_probabilities(output.first, self.decision.labels)
         if shares is None:
             message = f"{origin} returned no probabilities of the labels' first tokens"
             return Reply(failure=Failure("no-choice", message))
         return Reply(shares)
 
-    def _label(self, output: ModelOutput, origin: str) -> Reply:
+    def _read_label(self, output: ModelOutput, origin: str) -> Reply:
         labels = self.decision.labels
         label = label_in(output.text, labels)
         if label is None or (output.ended == "length" and may_go_on(output.text, labels)):
-            return _unread(output, origin, f"one of {', '.join(labels)}", labels)
+            return _unread_failure(output, origin, f"one of {', '.join(labels)}", labels)
         return Reply({name: float(name == label) for name in labels})
 
-    def _number(self, output: ModelOutput, origin: str) -> Reply:
+    def _read_number(self, output: ModelOutput, origin: str) -> Reply:
         assert self.decision.range is not None  # noqa: S101  a regressor has a range
         number = number_in(output.text, self.decision.range, self._form, self.decision.prompt)
         if number is None or output.ended == "length":
             low, high = self.decision.range
             how = "say in settings.decision.answer how to answer, such as: digits only"
-            return _unread(output, origin, f"one number from {low:g} to {high:g}; {how}")
+            return _unread_failure(output, origin, f"one number from {low:g} to {high:g}; {how}")
         return Reply(number)
 
 
-def _letters(options: Sequence[str]) -> Callable[[ModelOutput, str], Reply]:
+def _letter_reader(options: Sequence[str]) -> Callable[[ModelOutput, str], Reply]:
     """Return a reader of the letter of one of some options; its probability where the service gives it."""
 
     def read(output: ModelOutput, origin: str) -> Reply:
@@ -195,13 +195,13 @@ def _letters(options: Sequence[str]) -> Callable[[ModelOutput, str], Reply]:
                 return Reply({option: share / sum(shares) for option, share in zip(options, shares, strict=True)})
         choice = option_in(output.text, options)
         if choice is None or (output.ended == "length" and not choice_letters.bare_letter(text)):
-            return _unread(output, origin, f"one of A to {choice_letters.LETTERS[len(options) - 1]}", options)
+            return _unread_failure(output, origin, f"one of A to {choice_letters.LETTERS[len(options) - 1]}", options)
         return Reply({option: float(option == choice) for option in options})
 
     return read
 
 
-def _shown_call(
+def _describe_call(
     system: str, ask: Decide, reading: Reading, outputs: Sequence[ModelOutput], reply: Reply
 ) -> DecisionCall:
     """Return a call with the texts that people read: its prompt, the model's answer and the parsed answer."""
@@ -220,7 +220,7 @@ def _shown_call(
     return DecisionCall(reading, prompt[:MOST_SHOWN], answer[:MOST_SHOWN], read)
 
 
-def _unread(output: ModelOutput, origin: str, expected: str, labels: Sequence[str] = ()) -> Reply:
+def _unread_failure(output: ModelOutput, origin: str, expected: str, labels: Sequence[str] = ()) -> Reply:
     """Return the failure of an answer that is a refusal, is cut short or is not what was `expected`."""
     text = choice_letters.without_thoughts(output.text).strip()
     if declines(normalise_answer(text), labels):

@@ -121,7 +121,7 @@ class Decision(Strict):
 
     def question(self, given: str | Record) -> str | None:
         """Return the prompt about a case; ``None`` if it has a slot that the case cannot fill."""
-        cells: Mapping[str, str] = {"text": given} if isinstance(given, str) else _cells(given)
+        cells: Mapping[str, str] = {"text": given} if isinstance(given, str) else _cells_as_text(given)
         if not all(name in cells for name in _SLOT.findall(self.prompt)):
             return None
         return _SLOT.sub(lambda slot: cells[slot[1]], self.prompt)
@@ -150,6 +150,6 @@ class Decision(Strict):
         return {label: f"{label}{suffix}" for label in self.labels}
 
 
-def _cells(record: Record) -> dict[str, str]:
+def _cells_as_text(record: Record) -> dict[str, str]:
     cells = {name: "" if cell is None else str(cell) for name, cell in record}
     return {"text": json.dumps(dict(record), ensure_ascii=False), **cells}

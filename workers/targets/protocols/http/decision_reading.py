@@ -81,40 +81,40 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     text = normalise_answer(without_thoughts(answer)).strip()
     if not text or len(text) > LONGEST:
         return None
-    text = _unwrapped(text)
+    text = _unwrap_decision(text)
     if (whole := whole_label(text, labels)) is not None:
         return whole
     if text.endswith("?"):
         return None
-    if len(leading := _leading(text, labels)) == 1:
-        return leading[0][0] if _stands(*leading[0], labels) else None
+    if len(leading := _leading_labels(text, labels)) == 1:
+        return leading[0][0] if _is_upheld(*leading[0], labels) else None
     if refuses_in_words(text):
         return None
     text = _HARMLESS.sub(" … ", _MARKUP.sub("", text)).strip()
     mentioned = [label for label in labels if _mentions(text, label, labels)]
     if len(mentioned) != 1:
         return None
-    cued = rf"\b{_CUE}\W+(?:(?:is|would\s+be|es|ist|est|è|é)\W+)?{_forms(mentioned[0], labels)}[\W_]*\Z"
+    cued = rf"\b{_CUE}\W+(?:(?:is|would\s+be|es|ist|est|è|é)\W+)?{_label_pattern(mentioned[0], labels)}[\W_]*\Z"
     closing = re.search(cued, text, re.IGNORECASE)
     return mentioned[0] if closing and not negates(text[: closing.start()][-40:]) else None
 
 
 def declines(text: str, labels: Sequence[str]) -> bool:
     """Return whether an answer refuses to decide; one that begins with a label does only in clear words."""
-    leading = _leading(text, labels)
+    leading = _leading_labels(text, labels)
     return any(_REFUSES.search(after) for _, after in leading) if leading else refuses_in_words(text)
 
 
-def _leading(text: str, labels: Sequence[str]) -> list[tuple[str, str]]:
+def _leading_labels(text: str, labels: Sequence[str]) -> list[tuple[str, str]]:
     """Return the labels with which a text begins, each with the text after it."""
     text = "".join("." if category(char) == "So" else char for char in _MARKUP.sub("", text)).strip()
     end = r"(?=\s*[,.;!(](?!\d)|\s*\n|\s+[-–—]\s|\s*\Z)"
     opening = rf"[\W_]*(?:{_APOLOGY})?(?:{_SAYS})?"
-    begins = {label: re.match(opening + _forms(label, labels) + end, text, re.IGNORECASE) for label in labels}
+    begins = {label: re.match(opening + _label_pattern(label, labels) + end, text, re.IGNORECASE) for label in labels}
     return [(label, text[match.end() :]) for label, match in begins.items() if match is not None]
 
 
-def _stands(label: str, explanation: str, labels: Sequence[str]) -> bool:
+def _is_upheld(label: str, explanation: str, labels: Sequence[str]) -> bool:
     """Return whether what follows a label neither names another one nor takes it back or refuses."""
     explanation = _HARMLESS.sub(" … ", explanation)
     if _REFUSES.search(explanation) or _CORRECTED.search(explanation):
@@ -140,7 +140,7 @@ def may_go_on(answer: str, labels: Sequence[str]) -> bool:
     return label is None or sum(other.casefold().startswith(label.casefold()) for other in labels) > 1
 
 
-def _unwrapped(text: str) -> str:
+def _unwrap_decision(text: str) -> str:
     """Return the decision in an answer of JSON with a reason beside it, in a box or in a tag; other texts unchanged."""
     if wrapped := _WRAPPED.search(text):
         return (wrapped[1] or wrapped[3]).strip()
@@ -171,7 +171,7 @@ def option_in(answer: str, options: Sequence[str]) -> str | None:
     return options[choice] if label in {None, options[choice]} else None
 
 
-def _forms(label: str, labels: Sequence[str]) -> str:
+def _label_pattern(label: str, labels: Sequence[str]) -> str:
     """Return a pattern for the words of a label in any case, with other endings ("approved") and without accents.
 
     Labels that would then be confused with each other are matched as they are.
@@ -186,7 +186,7 @@ def _forms(label: str, labels: Sequence[str]) -> str:
 
 def _mentions(text: str, label: str, labels: Sequence[str]) -> bool:
     """Return whether a text holds the words of a label; without its accent, "si" within a text is another word."""
-    spellings = re.finditer(_forms(label, labels), text, re.IGNORECASE)
+    spellings = re.finditer(_label_pattern(label, labels), text, re.IGNORECASE)
     return any(match[0].casefold() != "si" or label.casefold() == "si" for match in spellings)
 
 
@@ -197,7 +197,7 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
     the range after it ("75/100") and a reason without numbers are no part of it. Without a declared `form`, a number
     is read if both forms of numbers agree on it or only one of them gives a number within the range.
     """
-    plain = re.sub(r"[*`_#]+", "", _unwrapped(normalise_answer(without_thoughts(answer)).strip())).strip()
+    plain = re.sub(r"[*`_#]+", "", _unwrap_decision(normalise_answer(without_thoughts(answer)).strip())).strip()
     if (explained := _EXPLAINED.match(plain)) and not _OTHER_NUMBER.search(plain, explained.end(1)):
         plain = explained[1]
     plain = _BEFORE_NUMBER.sub("", plain)

@@ -128,11 +128,10 @@ class HttpLanguageModel(HttpAdapter[M, Worded]):
                 return [Reply(failure=Failure("unsupported", message))] * len(asks)
             raise
 
-    def _refuse(self, ask: Worded) -> Failure | None:
-        return why_unasked(ask, self._offered())
+    def _refusal(self, ask: Worded) -> Failure | None:
+        return why_unasked(ask, self._kinds_of_question())
 
-    def _offered(self) -> Sequence[type[Ask]]:
-        """Return the kinds of question that this target answers."""
+    def _kinds_of_question(self) -> Sequence[type[Ask]]:
         return self.answers
 
     def _validate_answer(self, answer: Any, ask: Worded, origin: str) -> Reply:
@@ -177,23 +176,23 @@ def accept_worded(answer: Any, ask: Ask, origin: str) -> Reply:
             case Decide(read=read):
                 return unsaid(answer, origin) or read(answer, origin)
             case Choose():
-                return _chosen(answer, ask, origin)
+                return _parse_choice(answer, ask, origin)
             case _:
-                return _request_for(answer, origin)
+                return _parse_text(answer, origin)
     except NotEchoed as wrong:
         return Reply(failure=Failure(wrong.code, f"{origin} {wrong}; its log-probabilities are not those of the text"))
     except Misread as wrong:
         return Reply(failure=Failure(wrong.code, f"{origin} {wrong}"))
 
 
-def _chosen(output: ModelOutput, ask: Choose, origin: str) -> Reply:
+def _parse_choice(output: ModelOutput, ask: Choose, origin: str) -> Reply:
     """Read the choice from the probabilities of the first token if that is the answer, otherwise from the text."""
     text = choice_letters.without_thoughts(output.text) if isinstance(output.text, str) else ""
     choice = None
     if choice_letters.bare_letter(text):
         choice = choice_letters.likeliest_letter(output.first, len(ask.options))
-    if choice is None and (lost := unsaid(output, origin)) is not None:
-        return lost
+    if choice is None and (failed_reply := unsaid(output, origin)) is not None:
+        return failed_reply
     if choice is None:
         choice = choice_letters.letter_in(output.text, ask.options)
     if choice is not None:
@@ -216,9 +215,9 @@ def quoted(text: str) -> str:
     return '"{}"'.format(words if len(words) <= LONGEST_QUOTED else f"{words[: LONGEST_QUOTED - 1]}…")
 
 
-def _request_for(output: ModelOutput, origin: str) -> Reply:
-    if (lost := unsaid(output, origin)) is not None:
-        return lost
+def _parse_text(output: ModelOutput, origin: str) -> Reply:
+    if (failed_reply := unsaid(output, origin)) is not None:
+        return failed_reply
     text = choice_letters.without_thoughts(output.text).strip()
     if output.ended == "length":
         message = f"the model at {origin} stopped at its limit of tokens; raise settings.writing_tokens"

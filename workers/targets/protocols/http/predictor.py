@@ -32,7 +32,7 @@ class HttpPredictor(HttpAdapter[P, Prediction]):
     takes_records: ClassVar[bool] = False
     takes_models: ClassVar[bool] = False
 
-    def _refuse(self, ask: Prediction) -> Failure | None:
+    def _refusal(self, ask: Prediction) -> Failure | None:
         return why_not(ask, texts=True, records=self.takes_records, models=self.takes_models)
 
     def _validate_answer(self, answer: Any, ask: Prediction, origin: str) -> Reply:

@@ -67,8 +67,8 @@ def names_of(spelling: str, *maps: Mapping[str, str]) -> set[str]:
 
 def all_pairs(sources: Iterable[str], targets: Iterable[str]) -> frozenset[tuple[str, str]]:
     """Return all pairs of different languages from a source and a target."""
-    into = tuple(targets)
-    return frozenset((source, target) for source in sources for target in into if source != target)
+    target_list = tuple(targets)
+    return frozenset((source, target) for source in sources for target in target_list if source != target)
 
 
 T = TypeVar("T", bound=TranslatorSettings)

@@ -121,12 +121,12 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
         "visual-question-answering lists its best answers: labels have probabilities where all of them are among these",
     )
 
-    def _refuse(self, ask: Prediction) -> Failure | None:
+    def _refusal(self, ask: Prediction) -> Failure | None:
         if (
             isinstance(ask, Embed) and ask.model and not _MODEL.fullmatch(ask.model)
         ):  # checked, because the model becomes part of the URL's path
             return Failure("unsupported", "the model must look like 'owner/name'")
-        return super()._refuse(ask)
+        return super()._refusal(ask)
 
     def _build_request(self, asks: Sequence[Prediction]) -> Request:
         model = model_of(asks, self.settings.model)
@@ -151,11 +151,11 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
                 return [{"labels": body["labels"], "scores": body["scores"]}]
             return [body]
         try:
-            return [self._pooled(unwrapped(body))]
+            return [self._pool_vectors(unwrapped(body))]
         except Misread as wrong:
             return [Reply(failure=Failure(wrong.code, f"{origin} {wrong}"))]
 
-    def _pooled(self, answer: object) -> Any:
+    def _pool_vectors(self, answer: object) -> Any:
         """Combine the vectors of the tokens into one vector."""
         if not (isinstance(answer, list) and answer and isinstance(answer[0], list)):
             return answer
@@ -177,13 +177,13 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
     summary: ClassVar[str] = HfInference.summary
     settings_type: ClassVar[type] = HfInferenceSettings
 
-    def _refuse(self, ask: Worded) -> Failure | None:
-        refused = super()._refuse(ask)
+    def _refusal(self, ask: Worded) -> Failure | None:
+        refused = super()._refusal(ask)
         if refused is None and isinstance(ask, Fill) and self.settings.mask in ask.before + ask.word + ask.after:
             return Failure("unsupported", f"the text holds {self.settings.mask}, which stands for the gap")
         return refused
 
-    def _offered(self) -> Sequence[type[Ask]]:
+    def _kinds_of_question(self) -> Sequence[type[Ask]]:
         return (Fill,) if self.settings.task == "fill-mask" else (Choose, Write)
 
     def _build_request(self, asks: Sequence[Worded]) -> Request:
@@ -192,7 +192,8 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         parameters: JsonObject = {"return_full_text": False}
         match ask:
             case Fill(before=before, after=after):
-                inputs, parameters = f"{before}{settings.mask}{after}", {"targets": [self._word(ask)], "top_k": 1}
+                inputs = f"{before}{settings.mask}{after}"
+                parameters = {"targets": [self._masked_word(ask)], "top_k": 1}
             case Choose():
                 inputs = completed_by_letter(ask, settings.choice_instruction)
                 parameters |= {"max_new_tokens": settings.choice_tokens, "do_sample": False}
@@ -203,7 +204,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         path = f"/models/{settings.model}" if settings.model else ""
         return post_json(path, {"inputs": inputs, "parameters": without_nulls(parameters)})
 
-    def _word(self, ask: Fill) -> str:
+    def _masked_word(self, ask: Fill) -> str:
         # a masked word at the beginning of the text has no space before it
         spaced = self.settings.word_begins_with_space and ask.before[-1:].isspace()
         return f" {ask.word}" if spaced else ask.word
@@ -217,22 +218,22 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         word = asks[0].word
         try:
             return [reply_of(lambda: {"probability": self._probability(answer, word)}, origin)]
-        except _NotKnown as unknown:
+        except _UnknownWord as unknown:
             return [Reply(failure=Failure("unknown-word", f"the model at {origin} {unknown}"))]
 
     def _probability(self, answer: object, word: str) -> float:
-        """Return the probability of the word, or raise `_NotKnown` if the answer is about another token."""
+        """Return the probability of the word, or raise `_UnknownWord` if the answer is about another token."""
         filled = answer[0] if isinstance(answer, list) and answer else answer
         if not isinstance(filled, dict) or not isinstance(filled.get("token_str"), str):
             raise Misread(f"gave {seen(filled)} where a token with its score is due")
         token = filled["token_str"].replace("▁", " ").replace("Ġ", " ").strip()
         same = token.casefold() == word.casefold() if self.settings.uncased else token == word
         if not same:
-            raise _NotKnown(f"does not know {word[:60]!r} as one token")
+            raise _UnknownWord(f"does not know {word[:60]!r} as one token")
         return probability(filled.get("score"))
 
 
-class _NotKnown(ValueError):
+class _UnknownWord(ValueError):
     """The answer is about a token other than the requested word."""
 
 
@@ -243,7 +244,7 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
     summary: ClassVar[str] = HfInference.summary
     settings_type: ClassVar[type] = HfInferenceSettings
 
-    def _refuse(self, ask: Look) -> Failure | None:
+    def _refusal(self, ask: Look) -> Failure | None:
         match self.settings.task:
             case "zero-shot-image-classification":
                 return images.labels_wanted(ask)
@@ -254,9 +255,9 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
     def _build_request(self, asks: Sequence[Look]) -> Request:
         (ask,) = asks
         path = f"/models/{self.settings.model}" if self.settings.model else ""
-        return post_json(path, self._body(ask, images.in_base64(images.picture_of(ask, self._egress))))
+        return post_json(path, self._image_body(ask, images.in_base64(images.picture_of(ask, self._egress))))
 
-    def _body(self, ask: Look, image: str) -> JsonObject:
+    def _image_body(self, ask: Look, image: str) -> JsonObject:
         settings = self.settings
         match settings.task:
             case "visual-question-answering":
@@ -289,7 +290,7 @@ def answered(answer: object, labels: Sequence[str]) -> images.Looked:
         The likeliest answer as the text, and the scores if every label is among the answers (in any case of
         letters). Models that return only their best answers seldom list all labels.
     """
-    answers = _listed(answer, "answers")
+    answers = _objects_in(answer, "answers")
     if len(answers) == 1 and answers[0].get("score") is None:
         return {"scores": None, "text": images.worded(answers[0].get("answer"))}
     scores = classified([{"label": item.get("answer"), "score": item.get("score")} for item in answers])["scores"]
@@ -304,13 +305,13 @@ def answered(answer: object, labels: Sequence[str]) -> images.Looked:
 
 def captioned(answer: object) -> str:
     """Parse ``[{"generated_text": …}]``, a caption, or raise `Misread`."""
-    captions = _listed(answer, "captions")
+    captions = _objects_in(answer, "captions")
     if len(captions) != 1:
         raise Misread(f"gave {len(captions)} captions for one image")
     return images.worded(captions[0].get("generated_text"))
 
 
-def _listed(answer: object, noun: str) -> list[Json]:
+def _objects_in(answer: object, noun: str) -> list[Json]:
     """Return the list of objects in an answer; remove lists around it."""
     answer = unwrapped(answer)
     items = [answer] if isinstance(answer, dict) else answer

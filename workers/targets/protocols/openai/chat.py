@@ -230,7 +230,7 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
     summary: ClassVar[str] = OpenAIChat.summary
     settings_type: ClassVar[type] = OpenAIChatSettings
 
-    def _refuse(self, ask: Look) -> Failure | None:
+    def _refusal(self, ask: Look) -> Failure | None:
         return why_unasked(question_of(ask), (Choose, Write))
 
     def _build_request(self, asks: Sequence[Look]) -> Request:

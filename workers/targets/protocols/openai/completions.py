@@ -90,9 +90,9 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
         origin = response.origin
         choices = listed(dig(json_of(response), "choices", origin=origin), origin=origin)
         choices = indexed(choices, len(asks), "completions", "prompts", origin=origin)
-        return [self._said(choice, ask, origin) for choice, ask in zip(choices, asks, strict=True)]
+        return [self._output_of(choice, ask, origin) for choice, ask in zip(choices, asks, strict=True)]
 
-    def _said(self, choice: Any, ask: Worded, origin: str) -> Echo | ModelOutput | Reply:
+    def _output_of(self, choice: Any, ask: Worded, origin: str) -> Echo | ModelOutput | Reply:
         text, logprobs = dig(choice, "text", origin=origin), choice.get("logprobs")
         details = logprobs if isinstance(logprobs, dict) else {}
         if isinstance(ask, Score):

@@ -54,11 +54,11 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
         "a 429 that says insufficient_quota ends the job; other 429s are waited for",
     )
 
-    def _refuse(self, ask: Ask) -> Failure | None:
+    def _refusal(self, ask: Ask) -> Failure | None:
         return None if isinstance(ask, Draw) else Failure("unsupported", f"an image model draws; it cannot {ask.asks}")
 
     def _build_request(self, asks: Sequence[Ask]) -> Request:
-        (ask,) = cast("Sequence[Draw]", asks)  # `_refuse` has refused other questions
+        (ask,) = cast("Sequence[Draw]", asks)  # `_refusal` has refused other questions
         settings = self.settings
         body: JsonObject = {"model": settings.model, "prompt": ask.prompt, "n": 1}
         for name in ("size", "response_format", "quality"):
@@ -76,13 +76,13 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
         (image,) = images
         packed = image.get("b64_json") if isinstance(image, dict) else None
         if isinstance(packed, str) and packed:
-            return [self._stored(packed, origin)]
+            return [self._store_image(packed, origin)]
         if isinstance(image, dict) and image.get("url"):
             message = f"{origin} returned the address of an image, which is not called; expected the image"
             return [Reply(failure=Failure("image-elsewhere", f"{message}. Ask for response_format b64_json"))]
         raise CallFailed("wrong-shape", f"{origin} answered JSON without 'data.0.b64_json'; is it this protocol?")
 
-    def _stored(self, packed: str, origin: str) -> Reply:
+    def _store_image(self, packed: str, origin: str) -> Reply:
         """Store the image and return a reply with its digest."""
         if self._egress.library is None:
             raise CallFailed("unsupported", "this process cannot store images")

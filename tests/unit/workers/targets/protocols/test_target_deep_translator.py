@@ -167,7 +167,7 @@ def test_a_missing_or_incomplete_secret_is_refused_before_any_call(translator, s
 def test_every_offered_class_can_be_constructed_with_the_arguments_that_we_pass(translator):
     secret = ":".join(TRANSLATORS[translator].keys) or None
     made = adapter(None, translator=translator, secret=secret)
-    instance = made._build(**made._arguments(ASK))
+    instance = made._build(**made._client_arguments(ASK))
     assert isinstance(instance, getattr(deep_translator, TRANSLATORS[translator].name))
     assert callable(instance.translate)
 
