@@ -13,7 +13,7 @@ from workers.targets.registry import TargetChecker
 
 
 def main(path: str) -> None:
-    """Write the document to `place`."""
+    """Write the document to `path`."""
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data_dir=Path(folder), auth="keys", egress_allow="")
         app = create_app(settings, validator=TargetChecker(settings), doorbell=lambda _: None)
