@@ -227,7 +227,7 @@ class RatingView:
         rating = self.document
         # a call may hold several questions; documents without counts hold the number of questions as `calls`
         counts: Mapping[str, float | None] = {"asked": rating.calls, **rating.counts}
-        counted = {
+        count_facts = {
             f"Questions {key}" if key in {"asked", "failed"} else f"Evidence {key}": counts[key] for key in counts
         }
         values = {
@@ -239,7 +239,7 @@ class RatingView:
             "Engine version": rating.engine_version,
             "Seed": rating.seed,
             "Audit": rating.audit,
-            **counted,
+            **count_facts,
             "Author": _service_label(rating.author),
             "Judge": _service_label(rating.judge),
             "Hosts asked": rating.hosts,

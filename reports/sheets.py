@@ -56,6 +56,6 @@ def sampled(sheet: Sheet, rows: Sequence[Any], maximum: int) -> Table | None:
     return Table(table.title + some_of(sample, rows, EVENLY), table.columns, table.rows)
 
 
-def some_of(chosen: Sequence[Any], rows: Sequence[Any], template: str = " ({} of {:,} shown)") -> str:
+def some_of(sample: Sequence[Any], rows: Sequence[Any], template: str = " ({} of {:,} shown)") -> str:
     """Return the end of a title with the numbers of shown rows and of all rows; empty if all are shown."""
-    return template.format(len(chosen), len(rows)) if len(chosen) < len(rows) else ""
+    return template.format(len(sample), len(rows)) if len(sample) < len(rows) else ""

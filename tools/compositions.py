@@ -164,20 +164,20 @@ def share_right(pairs: Sequence[Pair], how: str) -> float:
 def rows(pairs: Sequence[Pair]) -> Iterator[tuple[str, ...]]:
     """Return a row for each way to rate, under `COLUMNS`."""
     for how in pairs[0].told:
-        results = [(one.told[how], one.truth) for one in pairs]
-        declared = [one.letter is truth for one, truth in results if one.declared]
+        results = [(result.told[how], result.truth) for result in pairs]
+        declared = [result.letter is truth for result, truth in results if result.declared]
         yield (
             how,
             f"{share_right(pairs, how):.3f}",
             *(_count_right(results, letter) for letter in (Letter.BS, Letter.DSBS, Letter.UCS)),
             str(sum(declared)),
             str(len(declared) - sum(declared)),
-            str(sum(one.letter is None for one, _ in results)),
+            str(sum(result.letter is None for result, _ in results)),
         )
 
 
 def _count_right(results: Sequence[tuple[Told, Letter]], letter: Letter) -> str:
-    right = [one.letter is truth for one, truth in results if truth is letter]
+    right = [result.letter is truth for result, truth in results if truth is letter]
     return f"{sum(right)} of {len(right)}"
 
 

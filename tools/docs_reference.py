@@ -103,21 +103,21 @@ def catalog() -> str:
     about = [
         (
             f"`{name}`",
-            ", ".join(one.value_names),
-            ", ".join(template for template in constructions() if construction(template).supports(one)),
-            one.source,
+            ", ".join(entry.value_names),
+            ", ".join(template for template in constructions() if construction(template).supports(entry)),
+            entry.source,
         )
-        for name, one in listed
+        for name, entry in listed
     ]
     words = [
         (
-            f"`{one.name}`",
-            ", ".join(method_name(kind) for kind in every_method() if kind.specification_kind == one.kind),
-            one.words.attribute,
-            one.title,
-            one.citation,
+            f"`{entry.name}`",
+            ", ".join(method_name(kind) for kind in every_method() if kind.specification_kind == entry.kind),
+            entry.words.attribute,
+            entry.title,
+            entry.citation,
         )
-        for one in specifications().values()
+        for entry in specifications().values()
     ]
     return (
         "# Attributes and word lists\n\nFor authors of requests: what ships with Assay. Your own words are "

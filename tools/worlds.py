@@ -289,11 +289,11 @@ def _interval_lines(by_world: Mapping[tuple[str, float], Sequence[Tried]]) -> It
     yield f"| file | {' | '.join(kind.replace('_', ' ') for kind in kinds)} | suspicious | flagged |"
     yield f"|---|{'--:|' * (len(kinds) + 2)}"
     for (world, _), ratings in by_world.items():
-        stated, held = (
+        stated, covered = (
             Counter[str]({kind: sum(getattr(rating, name).get(kind, 0) for rating in ratings) for kind in kinds})
             for name in ("stated", "held")
         )
-        shares = [f"{held[kind] / stated[kind]:.3f}" if stated[kind] else "" for kind in kinds]
+        shares = [f"{covered[kind] / stated[kind]:.3f}" if stated[kind] else "" for kind in kinds]
         audits = [
             f"{sum(rating.audit[name] for rating in ratings) / len(ratings):.1%}" for name in ("suspicious", "flagged")
         ]

@@ -50,7 +50,7 @@ def method_of_audit(options: Audited) -> AnyMethod:
         "strata": _split_names(options.strata),
         "steps": _split_names(options.steps),
         "intersections": [_split_names(columns) for columns in options.intersection or ()],
-        "exclusions": [_exclusion(text) for text in options.exclude or ()],
+        "exclusions": [_parse_exclusion(text) for text in options.exclude or ()],
     }
     return parse_method({**experiment, **dict(pairs(options.others, "--set"))})
 
@@ -161,13 +161,13 @@ def _split_names(names: str) -> list[str]:
     return [name.strip() for name in names.split(",") if name.strip()]
 
 
-def _exclusion(text: str) -> dict[str, str]:
+def _parse_exclusion(text: str) -> dict[str, str]:
     """Read ``race=Other: why`` as an exclusion."""
-    by, separator, group_and_reason = text.partition("=")
+    column, separator, group_and_reason = text.partition("=")
     group, colon, reason = group_and_reason.partition(":")
     if not separator or not colon:
         raise SpecificationError(f"--exclude takes column=group: reason, not {text!r}", "exclude")
-    return {"by": by.strip(), "group": group.strip(), "why": reason.strip()}
+    return {"by": column.strip(), "group": group.strip(), "why": reason.strip()}
 
 
 def _report_progress(rows: int) -> None:

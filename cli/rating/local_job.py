@@ -131,7 +131,7 @@ def run_here(
                 keep_upload(connection, TENANT, request)
             keep_second(connection, context.vault, request)
             job = jobs.add(connection, _new_job(request, method, context.vault))
-        with _progress(request["target"]["name"], job.expected) as (context.on_progress, tick):
+        with _show_progress(request["target"]["name"], job.expected) as (context.on_progress, tick):
             _run_in_thread(lambda: run_job(job.id, context, owner()), context.leaving, tick)
         with context.database.read() as connection:
             ended = jobs.find(connection, job.id, TENANT)
@@ -200,7 +200,7 @@ def _exchange_printer(request: Json) -> Callable[[Exchange], None]:
 
 
 @contextmanager
-def _progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, int], None], Callable[[], None]]]:
+def _show_progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, int], None], Callable[[], None]]]:
     """Show the progress of a rating: a bar on a terminal, else a line every `LINE_S` seconds.
 
     Yields a function that takes the questions asked and expected, and a function that must be called often.

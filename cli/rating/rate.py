@@ -255,8 +255,8 @@ def _github(report: _Judged) -> str:
     lines = []
     for title, verdict in report.verdicts:
         name = _escape_property(f"{report.overall.name}, {title}")
-        at = f",file={_escape_property(codes(report.file.as_posix()))}" if report.file else ""
-        lines.append(f"::{kinds[verdict.exit]} title={name}{at}::{verdict.message.translate(MISFIT)}\n")
+        file_property = f",file={_escape_property(codes(report.file.as_posix()))}" if report.file else ""
+        lines.append(f"::{kinds[verdict.exit]} title={name}{file_property}::{verdict.message.translate(MISFIT)}\n")
     return "".join(lines)
 
 

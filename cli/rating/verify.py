@@ -192,8 +192,8 @@ class RecordedFile:
         method = parse_method(uncounted(rating))
         columns = method.references().decisions
         assert columns is not None  # noqa: S101  the method is without its table
-        counted = read_and_count(self.path, columns, encoding=self.encoding, decimal=self.decimal, sheet=self.sheet)
-        yield from check_recount(rating, method, counted, self.path.name)
+        counts = read_and_count(self.path, columns, encoding=self.encoding, decimal=self.decimal, sheet=self.sheet)
+        yield from check_recount(rating, method, counts, self.path.name)
 
 
 @dataclass(frozen=True)

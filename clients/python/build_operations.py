@@ -152,8 +152,8 @@ class Schemas:
 
     def _union_type(self, types: list[str], name: str | None) -> str:
         constants = [one.removeprefix("Literal[").removesuffix("]") for one in types if one.startswith("Literal[")]
-        others = [one for one in types if not one.startswith("Literal[")]
-        union = " | ".join(dict.fromkeys([*([f"Literal[{', '.join(constants)}]"] if constants else []), *others]))
+        further = [one for one in types if not one.startswith("Literal[")]
+        union = " | ".join(dict.fromkeys([*([f"Literal[{', '.join(constants)}]"] if constants else []), *further]))
         if name is None or "None" in types or not all(one in self._names.values() for one in types):
             return union
         self._unions[name] = union
@@ -316,8 +316,8 @@ def _result_type(operation: Schema, schemas: Schemas) -> tuple[str, Schema]:
     return "None", {}
 
 
-def _operations_module(found: Sequence[Operation], schemas: Schemas) -> str:
-    body = (ASYNC_OPERATIONS + "".join(operation.write() for operation in found)).rstrip() + "\n"
+def _operations_module(methods: Sequence[Operation], schemas: Schemas) -> str:
+    body = (ASYNC_OPERATIONS + "".join(operation.write() for operation in methods)).rstrip() + "\n"
     return (
         f'"""A method for every operation of the API, synchronous and asynchronous.\n\n{GENERATED}\n"""\n\n'
         "from __future__ import annotations\n\n"

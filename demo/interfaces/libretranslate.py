@@ -56,9 +56,9 @@ def refused(message: str, status: int) -> JSONResponse:
 
 def spoken() -> list[JsonObject]:
     """List the languages: English and a made-up one for every other code, each with its targets."""
-    others = [code for code in languages() if code != "en"]
-    english = {"code": "en", "name": "English", "targets": others}
-    return [english, *({"code": code, "name": f"{languages()[code]} (made up)", "targets": ["en"]} for code in others)]
+    made_up = [code for code in languages() if code != "en"]
+    english = {"code": "en", "name": "English", "targets": made_up}
+    return [english, *({"code": code, "name": f"{languages()[code]} (made up)", "targets": ["en"]} for code in made_up)]
 
 
 async def read_order(request: Request) -> Order:

@@ -64,9 +64,9 @@ class ProfileCases(CaseReader):
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:  # noqa: ARG002
         """Read the number of an answer, or the score of the label that decided."""
-        lost, value = missing_reason(observation), observation.reply.value
-        if lost is not None:
-            return Leg(seq, role, lost)
+        reason, value = missing_reason(observation), observation.reply.value
+        if reason is not None:
+            return Leg(seq, role, reason)
         score = self._first_person_share(role, value) if _is_comparison(observation) else self.score(value)
         if score is None:
             return Leg(seq, role, "not-understood")
@@ -77,8 +77,8 @@ class ProfileCases(CaseReader):
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
         """Compare the answers under each value; repeated questions are not compared."""
         first_legs = [leg for leg in legs if REPEATED not in leg.role]
-        if (lost := lost_kind(first_legs)) is not None:
-            return CaseReading(lost, self.name)
+        if (loss := lost_kind(first_legs)) is not None:
+            return CaseReading(loss, self.name)
         by_value: dict[str, list[float]] = {}
         for leg in first_legs:
             by_value.setdefault(

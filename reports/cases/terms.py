@@ -69,7 +69,7 @@ class TermCases(CaseReader):
 
     def _is_shared(self, row: CaseDocument) -> bool:
         """Return whether another case has this row too."""
-        return sum(other is row for other in self._row_of_case.values()) > 1
+        return sum(other_row is row for other_row in self._row_of_case.values()) > 1
 
     def in_words(self, reading: CaseReading) -> str:
         """Return the preferred side."""

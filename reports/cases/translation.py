@@ -57,11 +57,11 @@ class RoundTripCases(CaseReader):
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
         """Compare the values that were sent with those that came back."""
         part, step = self._component_and_step(key)
-        lost = lost_kind(legs)
-        if lost is None and (observation := self._not_returned.get(key)) is not None:
-            lost = _leg(0, "", observation, read_hop(_text(observation), observation.reply)).lost or "not-asked"
-        if lost is not None:
-            return CaseReading(lost, part, step)
+        loss = lost_kind(legs)
+        if loss is None and (observation := self._not_returned.get(key)) is not None:
+            loss = _leg(0, "", observation, read_hop(_text(observation), observation.reply)).lost or "not-asked"
+        if loss is not None:
+            return CaseReading(loss, part, step)
         pairs = list(zip(self._sent_values.get(key, ()), legs[-1].value or (), strict=False))
         changed = [after for before, after in pairs if before != after]
         share, side = len(changed) / max(1, len(pairs)), ", ".join(dict.fromkeys(changed)) or None
@@ -151,9 +151,9 @@ class OneHopCases(RoundTripCases):
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
         """Compare the mark of a text with the side of its occupation; a repeated text is read alone."""
         part, step = self._component_and_step(key)
-        lost = lost_kind(legs[-1:])
-        if lost is not None or legs[-1].value is None:
-            return CaseReading(lost or "not-understood", part, step)
+        loss = lost_kind(legs[-1:])
+        if loss is not None or legs[-1].value is None:
+            return CaseReading(loss or "not-understood", part, step)
         marks, side = legs[-1].value
         mark = next((mark for mark in marks if mark != NEUTRAL), None)
         if mark is None:

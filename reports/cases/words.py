@@ -65,9 +65,9 @@ class WordCases(CaseReader):
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
         """Return the distance of a word; of many choices about it, some may be lost."""
-        lost = lost_kind(legs) if all(leg.lost for leg in legs) else None
-        if lost is not None:
-            return CaseReading(lost)
+        loss = lost_kind(legs) if all(leg.lost for leg in legs) else None
+        if loss is not None:
+            return CaseReading(loss)
         return self._reading_of_word.get(key.rpartition("/")[2], CaseReading("answered"))
 
     def in_words(self, reading: CaseReading) -> str:

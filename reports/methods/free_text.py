@@ -76,10 +76,10 @@ def in_words(document: RatingDocument, part: FreeTextComponent) -> Iterator[str]
     largest = max(part.pairs, key=lambda pair: abs(pair.shift or 0.0), default=DifferenceDocument())
     if largest.effect.estimate is not None and part.name != REFUSALS:
         after, before = (largest.to, largest.from_)[:: 1 if largest.effect.estimate >= 0 else -1]
-        what = ("texts are", "longer") if part.name == LENGTH else ("the judge's scores are", "higher")
+        comparison = ("texts are", "longer") if part.name == LENGTH else ("the judge's scores are", "higher")
         size = unit.of(abs(largest.effect.estimate))
         swap = f"With “{after}” instead of “{before}” and nothing else changed"
-        yield f"{swap}, {what[0]} {size} {what[1]} on average."
+        yield f"{swap}, {comparison[0]} {size} {comparison[1]} on average."
     if noise.values is not None and noise.repeats is not None and part.name != REFUSALS:
         yield (
             f"Texts for one prompt differ by {unit.of(noise.values)} between values; repeated texts alone would make "

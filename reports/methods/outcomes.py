@@ -158,8 +158,8 @@ def _funnel_figure(part: OutcomesComponent) -> Forest | None:
     marks = []
     for step in part.funnel.steps:
         rows = [(row.group, charts.span(row.rate)) for row in step.groups if row.excluded is None]
-        chosen = charts.evenly([Mark(visible(str(group)), (span,)) for group, span in rows if span], MOST_STEP_ROWS)
-        marks += [Mark(f"{visible(str(step.step))}:", (None,)), *chosen]
+        bars = charts.evenly([Mark(visible(str(group)), (span,)) for group, span in rows if span], MOST_STEP_ROWS)
+        marks += [Mark(f"{visible(str(step.step))}:", (None,)), *bars]
     table = _steps_table(part)
     if table is None or not any(mark.spans[0] for mark in marks):  # without numbers, all of them may be masked
         return None

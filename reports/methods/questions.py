@@ -53,8 +53,8 @@ def in_words(document: RatingDocument, part: QuestionsComponent) -> Iterator[str
         )
     if DISAMBIGUATED in contexts and contexts[DISAMBIGUATED].read:
         row = contexts[DISAMBIGUATED]
-        right = f"{row.right or 0:,} are right{_right_answers_by_side(part)}"
-        yield f"Of {row.read:,} answers to questions that a fact settles, {right}."
+        right_answers = f"{row.right or 0:,} are right{_right_answers_by_side(part)}"
+        yield f"Of {row.read:,} answers to questions that a fact settles, {right_answers}."
     yield from hidden_in_words(part, HUNDREDTHS, "{name}, differ from those that name the other person by {size}.")
     number = len(part.templates)
     yield tested(

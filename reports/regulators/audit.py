@@ -105,8 +105,8 @@ def schema(form: str = FORM) -> Mapping[str, Any]:
 
 def outcome_audit(audits: Sequence[Audit]) -> str:
     """Write one audit, or several, as JSON; masked counts are ``null``."""
-    written = [_audit_json(audit) for audit in audits]
-    document = written[0] if len(written) == 1 else {"form": FORM_OF_SEVERAL, "audits": written}
+    entries = [_audit_json(audit) for audit in audits]
+    document = entries[0] if len(entries) == 1 else {"form": FORM_OF_SEVERAL, "audits": entries}
     return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 

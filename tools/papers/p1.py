@@ -155,8 +155,8 @@ def sentiment(shared: Shared, *, positive: bool = True) -> Sentiment:
     answers = np.r_[np.ones(len(good)), np.zeros(len(bad))]
     classifier = fit_surrogate(np.concatenate([good, bad]), answers if positive else 1 - answers, ridge=0.5)
     # the paper has no seed
-    drawn = sample_posterior(classifier, prior, DRAWS, np.random.default_rng(1))
-    return Sentiment(words, prior, classifier, drawn)
+    draws = sample_posterior(classifier, prior, DRAWS, np.random.default_rng(1))
+    return Sentiment(words, prior, classifier, draws)
 
 
 # ---------------------------------------------------------------------------- the page

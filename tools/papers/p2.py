@@ -148,7 +148,7 @@ def nearest(shared: Shared, word: str) -> str:
     Religion, Reddit: each connection's share of the nearest ten is divided by its share of all attributes.
     """
     data = table(shared, REDDIT["religion"]["before"])
-    of_word = np.array([one == word for one in data.protected])
+    of_word = np.array([name == word for name in data.protected])
     connections = np.array(data.connection)[of_word]
     near = connections[np.argsort(data.distance[of_word])[:NEAREST]]
     return max(sorted(set(data.connection)), key=lambda one: float((near == one).mean() / (connections == one).mean()))
@@ -156,10 +156,10 @@ def nearest(shared: Shared, word: str) -> str:
 
 def moved_as_told(group: str, before: Posterior, after: Posterior) -> bool:
     """Return whether debiasing moved the connections as section 5.2 reports."""
-    effect = [float((one.mean("different") - one.mean("associated")).mean()) for one in (before, after)]
+    effect = [float((fit.mean("different") - fit.mean("associated")).mean()) for fit in (before, after)]
     shifts = [float(after.mean(name).mean() - before.mean(name).mean()) for name in before.connections]
     if group == "religion":
-        return all(one > 0 for one in shifts)
+        return all(shift > 0 for shift in shifts)
     if group == "race":
         return abs(effect[1]) < abs(effect[0])
     return abs(shifts[0] - shifts[1]) < 0.02
@@ -196,8 +196,8 @@ def _sample(shared: Shared) -> Exhibit:
     rows = shared.rows("bayes_tables/religion_group_reddit_dataset.csv.gz")
     ours = {(row["protected_word"], row["word_to_compare"]): float(row["cosine_distance"]) for row in rows}
     lines = tuple(
-        Line(f"{word}, {other}", value, ours[word, other], CUT if abs(value - ours[word, other]) > 0.005 else "")
-        for (word, other), value in printed.RELIGION_SAMPLE.items()
+        Line(f"{word}, {term}", value, ours[word, term], CUT if abs(value - ours[word, term]) > 0.005 else "")
+        for (word, term), value in printed.RELIGION_SAMPLE.items()
     )
     return Exhibit("Table 1: sample of the religion distances", "Read from the authors' table, not computed.", lines)
 
@@ -324,11 +324,11 @@ def _overall_lines(means: Posterior, theirs: Mapping[str, Mapping[str, float]]) 
             yield Line(f"{NAMES.get(connection, connection)}: {key}", figure[key], ours, SIMULATION, digits=4)
 
 
-def _connections_forest(found: Posterior, theirs: Mapping[str, Mapping[str, float]], name: str) -> Forest:
-    by_name = {NAMES.get(key, key): Span(one["mean"], one["low"], one["high"]) for key, one in theirs.items()}
+def _connections_forest(means: Posterior, theirs: Mapping[str, Mapping[str, float]], name: str) -> Forest:
+    by_name = {NAMES.get(key, key): Span(row["mean"], row["low"], row["high"]) for key, row in theirs.items()}
     marks = tuple(
-        Mark(each, (_draws_span(found.mean(each)), by_name[each]) if theirs else (_draws_span(found.mean(each)),))
-        for each in found.connections
+        Mark(each, (_draws_span(means.mean(each)), by_name[each]) if theirs else (_draws_span(means.mean(each)),))
+        for each in means.connections
     )
     kinds = ("ours", "printed") if theirs else ()
     title = f"Mean cosine distance by connection, {name}"
@@ -340,7 +340,7 @@ def _draws_span(draws: Floats) -> Span:
     return Span(float(draws.mean()), ends.low, ends.high)
 
 
-def _cells_table(found: Posterior, theirs: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Table:
+def _cells_table(means: Posterior, theirs: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Table:
     """Make the table of means by protected word; printed means follow in brackets."""
     published = {
         (word, NAMES.get(connection, connection)): figure["mean"]
@@ -348,17 +348,17 @@ def _cells_table(found: Posterior, theirs: Mapping[str, Mapping[str, Mapping[str
         for connection, figure in figures.items()
     }
     rows = []
-    for word in found.words("neutral"):
+    for word in means.words("neutral"):
         row = [word]
-        for connection in found.connections:
-            if not found.has(connection, word):
+        for connection in means.connections:
+            if not means.has(connection, word):
                 row.append("–")
                 continue
-            mean = f"{found.cell(connection, word).mean():.3f}"
+            mean = f"{means.cell(connection, word).mean():.3f}"
             row.append(f"{mean} [{published[word, connection]:.3f}]" if (word, connection) in published else mean)
         rows.append(tuple(row))
     title = "Means by protected word" + (", with the printed ones in brackets" if theirs else "")
-    return Table(title, ("Word", *found.connections), tuple(rows))
+    return Table(title, ("Word", *means.connections), tuple(rows))
 
 
 def _debiasing(shared: Shared) -> Exhibit:

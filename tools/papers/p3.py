@@ -67,22 +67,22 @@ class Predicted:
     own: NDArray[np.int64]
     fold: NDArray[np.int64]
 
-    def swapped(self, of: int, to: int) -> tuple[Floats, Floats]:
+    def swapped(self, group: int, value: int) -> tuple[Floats, Floats]:
         """Return the predictions of a group with its own value and with another."""
-        rows = self.own == of
-        return self.table[rows, of], self.table[rows, to]
+        rows = self.own == group
+        return self.table[rows, group], self.table[rows, value]
 
-    def folds(self, of: int, to: int) -> list[Fold]:
+    def folds(self, group: int, value: int) -> list[Fold]:
         """Return the divergences of a group in every fold."""
-        return kl_of_folds(*self.swapped(of, to), self.fold[self.own == of])
+        return kl_of_folds(*self.swapped(group, value), self.fold[self.own == group])
 
-    def mean_kl(self, of: int, to: int) -> float:
+    def mean_kl(self, group: int, value: int) -> float:
         """Return the divergence averaged over the folds, from own to swapped; nan if a fold has none."""
-        return float(np.mean([np.nan if fold.kl_xy is None else fold.kl_xy for fold in self.folds(of, to)]))
+        return float(np.mean([np.nan if fold.kl_xy is None else fold.kl_xy for fold in self.folds(group, value)]))
 
-    def move(self, of: int, to: int) -> str:
+    def move(self, group: int, value: int) -> str:
         """Return whether the mean prediction rises or falls."""
-        as_is, swapped = self.swapped(of, to)
+        as_is, swapped = self.swapped(group, value)
         return "rises" if swapped.mean() > as_is.mean() else "falls"
 
 
@@ -123,20 +123,20 @@ def _polynomial(standardised: Floats, degree: int) -> Floats:
 def predict(shared: Shared, features: tuple[str, ...] = FEATURES, degree: int = 1, attribute: str = "sex") -> Predicted:
     """Train in shuffled folds; ask each fold's model for its held-out records under every value."""
     held_wages = wages(shared)
-    matrix, place = held_wages.matrix(features), features.index(attribute)
+    matrix, column = held_wages.matrix(features), features.index(attribute)
     mean, sd = matrix.mean(axis=0), matrix.std(axis=0)
-    own = matrix[:, place].astype(int)
-    fold = np.random.default_rng(0).permutation(len(own)) % FOLDS
-    table = np.zeros((len(own), own.max() + 1))
+    values = matrix[:, column].astype(int)
+    fold = np.random.default_rng(0).permutation(len(values)) % FOLDS
+    table = np.zeros((len(values), values.max() + 1))
     for number in range(FOLDS):
         held_out = fold == number
         design = _polynomial((matrix[~held_out] - mean) / sd, degree)
         weights = np.linalg.lstsq(design, held_wages.wage[~held_out], rcond=None)[0]
         for value in range(table.shape[1]):
             changed = matrix[held_out].copy()
-            changed[:, place] = value
+            changed[:, column] = value
             table[held_out, value] = _polynomial((changed - mean) / sd, degree) @ weights
-    return Predicted(table, own, fold)
+    return Predicted(table, values, fold)
 
 
 def race_moves(shared: Shared) -> dict[tuple[str, str], str]:
@@ -164,10 +164,10 @@ def _records(shared: Shared) -> Exhibit:
 
 def _sex(shared: Shared, sex: int) -> Exhibit:
     predicted, group = predict(shared), SEXES[sex]
-    own, swapped = predicted.swapped(sex, 1 - sex)
+    as_is, swapped = predicted.swapped(sex, 1 - sex)
     lines = tuple(
         Line(f"{group}, {name}", printed.WAGES[group, name], float(values.mean()), FEATURES_UNKNOWN, digits=0)
-        for name, values in (("own", own), ("swapped", swapped))
+        for name, values in (("own", as_is), ("swapped", swapped))
     )
     folds = predicted.folds(sex, 1 - sex)
     series = (

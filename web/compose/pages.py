@@ -26,8 +26,8 @@ async def compose(visit: Visit) -> Response:
     """Show the chain so far, ratings to put into it, and the saved compositions."""
     query, chain = visit.request.query_params, _ids_of_chain(visit)
     if "act" in query:
-        chain, at = rearranged(chain, query["act"])
-        parameters = [("rating", rating_id) for rating_id in chain] + [("at", at)]
+        chain, position = rearranged(chain, query["act"])
+        parameters = [("rating", rating_id) for rating_id in chain] + [("at", position)]
         return RedirectResponse(f"/compose?{urlencode(parameters)}", 303)
     links = [await visit.api.get(f"/v1/ratings/{segment(rating_id)}") for rating_id in chain]
     attributes = (await visit.api.get("/v1/attributes"))["items"]
@@ -49,8 +49,8 @@ async def compose(visit: Visit) -> Response:
 
 def _ids_of_chain(visit: Visit) -> list[str]:
     """Return the ratings of the chain, from the form or the address."""
-    sent = visit.form.getlist("rating") or visit.request.query_params.getlist("rating")
-    return [*at_most(MOST_LINKS, [rating_id for rating_id in sent if rating_id], "ratings")]
+    rating_ids = visit.form.getlist("rating") or visit.request.query_params.getlist("rating")
+    return [*at_most(MOST_LINKS, [rating_id for rating_id in rating_ids if rating_id], "ratings")]
 
 
 @pages.post("/compose", "jobs:write", form_page=compose)

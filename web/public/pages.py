@@ -78,11 +78,11 @@ def bars(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """
     longest = max((row["targets"] for row in rows), default=0)
     for row in rows:
-        at, segments = 0, []
+        start, segments = 0, []
         for letter in COUNTED:
             if count := row["counts"][letter]:
-                segments.append((letter, count, 100 * at / longest, 100 * count / longest))
-                at += count
+                segments.append((letter, count, 100 * start / longest, 100 * count / longest))
+                start += count
         yield {**row, "segments": segments}
 
 

@@ -103,7 +103,7 @@ async def _suite_request(api: Api, form: Form | QueryParams) -> dict[str, Any]:
         "languages": languages,
     }
     targets_entry = {"target": targets[0]} if len(targets) == 1 else {"targets": targets}
-    return {**targets_entry, **{name: chosen for name, chosen in lists.items() if chosen}}
+    return {**targets_entry, **{name: values for name, values in lists.items() if values}}
 
 
 MAX_LISTED_SERVICES = 50

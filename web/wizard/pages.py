@@ -120,10 +120,10 @@ def _form_texts(visit: Visit) -> dict[str, str]:
     return {name: text for name, text in texts.items() if name != "go"}
 
 
-async def _show_kinds(visit: Visit, chosen: str, draft: str = "") -> Response:
+async def _show_kinds(visit: Visit, kind: str, draft: str = "") -> Response:
     """Show the first step: the kinds of service, and the saved services."""
     saved = await visit.api.get("/v1/targets", limit=12)
-    return visit.page("wizard/kind.html", kinds=KINDS, saved=saved["items"], chosen=chosen, draft=draft)
+    return visit.page("wizard/kind.html", kinds=KINDS, saved=saved["items"], chosen=kind, draft=draft)
 
 
 async def _read_state(visit: Visit, answers: Answers) -> WizardState:

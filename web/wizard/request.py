@@ -106,7 +106,7 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
     target, wrong = target_of(state)
     values, more_wrong = read_all(material.fields, answers.texts)
     sizes = sizes_of(material, values, float(factor_of(answers)) if factor is None else factor)
-    if material.front and _same_cases(values.get("texts"), material.copied.get("texts")):
+    if material.front and _has_same_cases(values.get("texts"), material.copied.get("texts")):
         del values["texts"]
     experiment = {**material.copied, **values, **sizes, "method": material.method["name"]}
     experiment = {
@@ -121,7 +121,7 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
     return body, [*wrong, *more_wrong, *still_wrong]
 
 
-def _same_cases(texts: Any, copied: Any) -> bool:
+def _has_same_cases(texts: Any, copied: Any) -> bool:
     """Return whether the cases of a decision are those of the earlier request, which may have words of its own."""
     if not isinstance(texts, dict) or not isinstance(copied, dict):
         return False
