@@ -30,17 +30,17 @@ def show_methods(name: str | None, kind: str | None, search: str | None, *, as_j
     """Print the methods; with a `name`, only this one, with its fields and their defaults."""
     methods = {method_name(method): method for method in every_method()}
     if name is not None:
-        _show_method(_named("method", name, methods), as_json=as_json)
+        _show_method(_look_up("method", name, methods), as_json=as_json)
         return
     show_list(
-        [_method(method) for method in methods.values() if _of_kind(kind, method.kinds)], search=search, as_json=as_json
+        [_facts_of(method) for method in methods.values() if _rates(kind, method.kinds)], search=search, as_json=as_json
     )
 
 
 def show_attributes(name: str | None, search: str | None, *, as_json: bool) -> None:
     """Print the attributes with their values and methods; with a `name`, only this one, with its words by method."""
     if name is None:
-        show_list([_attribute(attribute_name) for attribute_name in attributes()], search=search, as_json=as_json)
+        show_list([_attribute_facts(attribute_name) for attribute_name in attributes()], search=search, as_json=as_json)
         return
     rows = [
         {
@@ -52,13 +52,13 @@ def show_attributes(name: str | None, search: str | None, *, as_json: bool) -> N
         }
         for row in coverage(name)
     ]
-    _show_one(_attribute(name), "methods", rows, as_json=as_json)
+    _print_entry(_attribute_facts(name), "methods", rows, as_json=as_json)
 
 
 def show_specifications(name: str | None, attribute_name: str | None, search: str | None, *, as_json: bool) -> None:
     """Print the shipped word lists; `name` selects one of them, `attribute_name` those for an attribute."""
     word_lists = specifications()
-    chosen = word_lists.values() if name is None else [_named("specification", name, word_lists)]
+    selected = word_lists.values() if name is None else [_look_up("specification", name, word_lists)]
     rows = [
         {
             "specification": word_list.name,
@@ -67,7 +67,7 @@ def show_specifications(name: str | None, attribute_name: str | None, search: st
             "title": word_list.title,
             "source": word_list.citation,
         }
-        for word_list in chosen
+        for word_list in selected
         if attribute_name is None or word_list.words.attribute == attribute_name
     ]
     show_list(rows, search=search, as_json=as_json)
@@ -77,28 +77,28 @@ def show_protocols(name: str | None, kind: str | None, search: str | None, *, as
     """Print the protocols; with a `name`, only this one, with every setting and its description."""
     infos = {protocol.name: protocol for protocol in protocols()}
     if name is not None:
-        _show_protocol(_named("protocol", name, infos), as_json=as_json)
+        _show_protocol(_look_up("protocol", name, infos), as_json=as_json)
         return
     show_list(
-        [_protocol(protocol) for protocol in infos.values() if _of_kind(kind, protocol.kinds)],
+        [_protocol_facts(protocol) for protocol in infos.values() if _rates(kind, protocol.kinds)],
         search=search,
         as_json=as_json,
     )
 
 
-def _named(noun: str, name: str, known_names: Mapping[str, T]) -> T:
+def _look_up(noun: str, name: str, known_names: Mapping[str, T]) -> T:
     if name not in known_names:
         raise UnknownName(noun, name, known_names)
     return known_names[name]
 
 
-def _of_kind(kind: str | None, kinds: Container[Kind]) -> bool:
+def _rates(kind: str | None, kinds: Container[Kind]) -> bool:
     if kind is not None and kind not in set(Kind):
         raise UnknownName("kind of service", kind, tuple(Kind))
     return kind is None or kind in kinds
 
 
-def _method(kind: type[AnyMethod]) -> JsonObject:
+def _facts_of(kind: type[AnyMethod]) -> JsonObject:
     return {"method": method_name(kind), "rates": sorted(kind.kinds), "question": kind.summary, "source": kind.paper}
 
 
@@ -107,16 +107,16 @@ def _show_method(kind: type[AnyMethod], *, as_json: bool) -> None:
     rows = [
         {
             "field": field.name,
-            "default": _default(field.default, field.default_factory),
+            "default": _default_in_words(field.default, field.default_factory),
             "description": texts.get(field.name, "").replace("``", "").replace("`", ""),
         }
         for field in fields(kind)
         if field.name != "method"
     ]
-    _show_one(_method(kind), "fields", rows, as_json=as_json)
+    _print_entry(_facts_of(kind), "fields", rows, as_json=as_json)
 
 
-def _attribute(name: str) -> JsonObject:
+def _attribute_facts(name: str) -> JsonObject:
     described = attribute(name)
     carriers = [template for template in constructions() if construction(template).supports(described)]
     return {
@@ -128,7 +128,7 @@ def _attribute(name: str) -> JsonObject:
     }
 
 
-def _protocol(info: ProtocolInfo) -> JsonObject:
+def _protocol_facts(info: ProtocolInfo) -> JsonObject:
     return {
         "protocol": info.name,
         "rates": sorted(info.kinds),
@@ -143,16 +143,16 @@ def _show_protocol(info: ProtocolInfo, *, as_json: bool) -> None:
     rows = [
         {
             "setting": name,
-            "type": "see Keys in docs/targets.md" if name == "auth" else _type(setting),
+            "type": "see Keys in docs/targets.md" if name == "auth" else _type_in_words(setting),
             "default": "required" if name in required else f"default {json.dumps(setting.get('default'))}",
             "description": setting.get("description", ""),
         }
         for name, setting in schema.get("properties", {}).items()
     ]
-    _show_one({**_protocol(info), "notes": list(info.notes)}, "settings", rows, as_json=as_json)
+    _print_entry({**_protocol_facts(info), "notes": list(info.notes)}, "settings", rows, as_json=as_json)
 
 
-def _show_one(facts: Json, name: str, rows: list[JsonObject], *, as_json: bool) -> None:
+def _print_entry(facts: Json, name: str, rows: list[JsonObject], *, as_json: bool) -> None:
     """Print the facts about a method or protocol, and its fields or settings."""
     if as_json:
         print_json({**facts, name: rows}, ensure_ascii=False)
@@ -163,25 +163,25 @@ def _show_one(facts: Json, name: str, rows: list[JsonObject], *, as_json: bool) 
             console.print(f"[bold]{fact.replace('_', ' ')}[/bold]  {escape(text)}", soft_wrap=True)
     console.print(f"\n[bold]{name}[/bold]")
     for row in rows:
-        first, *facts_of_it, last = row.values()
-        console.print(f"  [bold]{first}[/bold]  {escape('; '.join(facts_of_it))}", soft_wrap=True)
-        for line in textwrap.wrap(last, 100):
+        heading, *facts_of_it, description = row.values()
+        console.print(f"  [bold]{heading}[/bold]  {escape('; '.join(facts_of_it))}", soft_wrap=True)
+        for line in textwrap.wrap(description, 100):
             console.print(f"      {escape(line)}", soft_wrap=True)
 
 
-def _type(schema: Json) -> str:
+def _type_in_words(schema: Json) -> str:
     if "enum" in schema or "const" in schema:
         return " or ".join(map(str, schema.get("enum", [schema.get("const")])))
     if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(_type(choice) for choice in schema["anyOf"]))
+        return " or ".join(dict.fromkeys(_type_in_words(choice) for choice in schema["anyOf"]))
     if schema.get("type") == "array":
-        return f"list of {_type(schema['items'])}" if schema.get("items") else "list"
+        return f"list of {_type_in_words(schema['items'])}" if schema.get("items") else "list"
     if "$ref" in schema or schema.get("type") == "object":
         return "table"
     return TYPES.get(str(schema.get("type")), str(schema.get("type", "any")))
 
 
-def _default(default: Any, factory: Any) -> str:
+def _default_in_words(default: Any, factory: Any) -> str:
     if default is MISSING:
         return "(required)" if factory is MISSING else str(factory())
     return "(the attribute's own)" if default == () else str(default)

@@ -56,7 +56,7 @@ def read_document(file: Path) -> Any:
 def parse_json(text: str, name: str) -> Any:
     """Parse JSON; `name` is the document's name in errors."""
     try:
-        return _plain(json.loads(text, parse_constant=_refuse_constant), name)
+        return _plain_json(json.loads(text, parse_constant=_refuse_constant), name)
     except json.JSONDecodeError as wrong:
         raise SpecificationError(f"{name} is not JSON: {wrong.msg} in line {wrong.lineno}") from None
     except RecursionError:
@@ -72,7 +72,7 @@ def parse_toml(text: str, name: str) -> JsonObject:
     if _LONG_KEY.search(text):
         raise _too_deep(name)
     try:
-        return dict(_plain(tomllib.loads(text), name))
+        return dict(_plain_json(tomllib.loads(text), name))
     except SpecificationError:
         raise
     except RecursionError:
@@ -90,7 +90,7 @@ def parse_yaml(text: str, name: str) -> Any:
         expansion = _Expansion(name)
         for event in yaml.parse(text, Loader=_Loader):
             expansion.add(event)
-        return _plain(yaml.load(text, Loader=_Loader), name)  # noqa: S506 - a safe loader with fewer types
+        return _plain_json(yaml.load(text, Loader=_Loader), name)  # noqa: S506 - a safe loader with fewer types
     except (yaml.YAMLError, RecursionError) as wrong:
         mark = getattr(wrong, "problem_mark", None)
         raise SpecificationError(f"{name} is not YAML{f' (line {mark.line + 1})' if mark else ''}") from None
@@ -103,14 +103,14 @@ def parse_yaml(text: str, name: str) -> Any:
 def member(value: object, where: str) -> Json:
     """Return an object of a document, or an empty one for ``None``; raise `SpecificationError` for anything else."""
     if value is not None and not isinstance(value, Mapping):
-        raise SpecificationError(f"{where} must be an object, not {_kind(value)}")
+        raise SpecificationError(f"{where} must be an object, not {_kind_in_words(value)}")
     return value or {}
 
 
 def members(value: object, where: str) -> list[Json]:
     """Return a list of objects of a document; an empty one for ``None``."""
     if value is not None and not isinstance(value, list):
-        raise SpecificationError(f"{where} must be a list, not {_kind(value)}")
+        raise SpecificationError(f"{where} must be a list, not {_kind_in_words(value)}")
     return [member(entry, f"{where}, entry {number}") for number, entry in enumerate(value or (), 1)]
 
 
@@ -147,14 +147,14 @@ class _Expansion:
             raise SpecificationError(f"{self.name} contains the tag {event.tag[:50]}; remove all tags")
         if isinstance(event, yaml.CollectionEndEvent):
             anchor, values, characters = self.started.pop()
-            self._anchor(anchor, self.values - values, self.characters - characters)
+            self._store_anchor(anchor, self.values - values, self.characters - characters)
         elif isinstance(event, yaml.NodeEvent):
-            self._begin(event)
+            self._count_event(event)
         if self.values > MOST_VALUES or self.characters > MOST_CHARACTERS:
             allowed = f"{MOST_VALUES:,} values or {MOST_CHARACTERS:,} characters"
             raise SpecificationError(f"{self.name} has more than {allowed} when its aliases are replaced")
 
-    def _begin(self, event: Any) -> None:
+    def _count_event(self, event: Any) -> None:
         size = (1, len(getattr(event, "value", "")))
         if isinstance(event, yaml.AliasEvent):
             anchored = self.anchored.get(str(event.anchor), (0, 0))  # an unknown anchor is refused when it is loaded
@@ -168,22 +168,22 @@ class _Expansion:
             if len(self.started) > MOST_DEPTH:
                 raise _too_deep(self.name)
         else:
-            self._anchor(event.anchor, *size)
+            self._store_anchor(event.anchor, *size)
         self.values, self.characters = self.values + size[0], self.characters + size[1]
 
-    def _anchor(self, anchor: str | None, values: int, characters: int) -> None:
+    def _store_anchor(self, anchor: str | None, values: int, characters: int) -> None:
         if anchor:
             self.anchored[anchor] = (values, characters)
 
 
-def _plain(value: object, name: str, depth: int = 0) -> Any:
+def _plain_json(value: object, name: str, depth: int = 0) -> Any:
     """Return a value with texts as keys of its objects, as in JSON; refuse depth and numbers that JSON lacks."""
     if depth > MOST_DEPTH:
         raise _too_deep(name)
     if isinstance(value, dict):
-        return {str(key): _plain(inner, name, depth + 1) for key, inner in value.items()}
+        return {str(key): _plain_json(inner, name, depth + 1) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_plain(inner, name, depth + 1) for inner in value]
+        return [_plain_json(inner, name, depth + 1) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):
         raise SpecificationError(f"{name} contains an infinite number or NaN")
     if not isinstance(value, str | int | float | None):
@@ -195,7 +195,7 @@ def _too_deep(name: str) -> SpecificationError:
     return SpecificationError(f"{name} is nested deeper than {MOST_DEPTH} levels")
 
 
-def _kind(value: object) -> str:
+def _kind_in_words(value: object) -> str:
     return {str: "a text", list: "a list", dict: "an object", bool: "true or false"}.get(type(value), "a number")
 
 

@@ -11,7 +11,7 @@ from reports.plain import codes
 from store.core.settings import Settings
 
 
-def _visible(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+def _escape_invisible(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
     """Replace invisible characters in the facts of an event, which services and clients may have chosen."""
     traceback = "exception"  # has lines of its own
     return {name: codes(fact) if isinstance(fact, str) and name != traceback else fact for name, fact in event.items()}
@@ -30,7 +30,7 @@ def configure_logs(settings: Settings) -> None:
         structlog.processors.JSONRenderer() if settings.log_json else structlog.dev.ConsoleRenderer(colors=False)
     )
     if not settings.log_json:  # JSON escapes by itself
-        shared.append(_visible)
+        shared.append(_escape_invisible)
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),

@@ -38,7 +38,7 @@ def run(file: Path, answers: str, seed: int, *, as_json: bool) -> None:
     for category, contexts in documents.items():
         typer.echo(category)
         for context, scores in contexts.items():
-            typer.echo("\n".join(_lines(context, scores)))
+            typer.echo("\n".join(_score_lines(context, scores)))
 
 
 def _records(file: Path) -> Iterator[JsonObject]:
@@ -59,19 +59,19 @@ def _records(file: Path) -> Iterator[JsonObject]:
         yield record
 
 
-def _lines(context: str, scores: ContextScores) -> Iterator[str]:
+def _score_lines(context: str, scores: ContextScores) -> Iterator[str]:
     yield (
         f"  {'ambiguous' if context == AMBIGUOUS else 'disambiguated'}: {scores.questions} questions, "
         f"{scores.read} read, {scores.refused} refused, {scores.unreadable} unreadable"
     )
-    yield f"    accuracy     {_in_words(scores.accuracy)}"
+    yield f"    accuracy     {_estimate(scores.accuracy)}"
     name, bias = ("s_AMB", scores.weighted_bias) if context == AMBIGUOUS else ("s_DIS", scores.bias)
-    yield f"    {name}        {_in_words(bias)}   {scores.biased} of {scores.named} answers with a group are biased"
+    yield f"    {name}        {_estimate(bias)}   {scores.biased} of {scores.named} answers with a group are biased"
     if scores.without_target:
         yield f"    {scores.without_target} answers are not judged: no group of theirs is known as stereotyped"
 
 
-def _in_words(interval: Interval | None) -> str:
+def _estimate(interval: Interval | None) -> str:
     if interval is None:
         return "not estimable"
     return f"{interval.estimate:.4f}  [{interval.low:.4f}, {interval.high:.4f}]"

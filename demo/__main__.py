@@ -19,12 +19,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m demo", description="Services whose bias is known.")
     parser.add_argument("--port", type=int, default=5000, help="port on 127.0.0.1; 0 takes a free one (default: 5000)")
     with DemoServer(parser.parse_args().port) as server, contextlib.suppress(KeyboardInterrupt):
-        sys.stdout.writelines(f"{line}\n" for line in _lines(server))
+        sys.stdout.writelines(f"{line}\n" for line in _start_lines(server))
         sys.stdout.flush()
         threading.Event().wait()
 
 
-def _lines(server: DemoServer) -> Iterator[str]:
+def _start_lines(server: DemoServer) -> Iterator[str]:
     for behaviour in BEHAVIOURS.values():
         yield f"{server.url(behaviour.name):45}  {behaviour.letter or '-':12}  {behaviour.summary}"
     for ill in ILLS.values():

@@ -37,8 +37,8 @@ class RecordedDecisions:
     @property
     def experiment(self) -> Mapping[str, object]:
         """Experiment of a job that audits the file."""
-        named = {"method": "outcomes", "by": ["sex"], "decision": "hired", "favourable": "yes"}
-        return {**named, "period": "2026-01..2026-06", **({"truth": "stayed"} if self.truth else {})}
+        settings = {"method": "outcomes", "by": ["sex"], "decision": "hired", "favourable": "yes"}
+        return {**settings, "period": "2026-01..2026-06", **({"truth": "stayed"} if self.truth else {})}
 
     def csv(self) -> bytes:
         """Write the file, with a row for each person; of the unsuitable, one in five is hired."""

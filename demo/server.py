@@ -56,12 +56,12 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
     ills = {name: ill.make(tuning or Tuning()) for name, ill in ILLS.items()}
 
     async def translate(request: Request) -> Response:
-        treat = _treatment(request.path_params["name"], ills)
+        treat = _treatment_named(request.path_params["name"], ills)
         return await treat(request, await read_order(request))
 
     async def languages(request: Request) -> Response:
         name = request.path_params["name"]
-        treat = _treatment(name, ills)
+        treat = _treatment_named(name, ills)
         if name in ILLS and ILLS[name].everywhere:
             return await treat(request, Order((), "en", "en", as_array=True))
         return JSONResponse(spoken())
@@ -75,11 +75,11 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
             Route("/{name}/translate", translate, methods=["POST"]),
             Route("/{name}/languages", languages),
             *(
-                Route(path, _predicting(interface, predictors), methods=["POST"])
+                Route(path, _endpoint_of(interface, predictors), methods=["POST"])
                 for path, interface in INTERFACES.items()
             ),
         ],
-        exception_handlers={BadOrder: _refused, UnknownName: _refused},
+        exception_handlers={BadOrder: _refusal_response, UnknownName: _refusal_response},
     )
 
 
@@ -118,7 +118,7 @@ class DemoServer:
             target=self._server.run, kwargs={"sockets": [self._socket]}, name=THREAD, daemon=True
         )
         for logger in _LOGGERS:
-            logger.addFilter(_from_elsewhere)
+            logger.addFilter(_is_from_other_thread)
         self._thread.start()
         if not self._server.up.wait(START_S):
             self.__exit__(None, None, None)
@@ -132,7 +132,7 @@ class DemoServer:
         self._thread.join(STOP_S)
         self._socket.close()
         for logger in _LOGGERS:
-            logger.removeFilter(_from_elsewhere)
+            logger.removeFilter(_is_from_other_thread)
 
     @property
     def base(self) -> str:
@@ -157,23 +157,23 @@ class _Server(uvicorn.Server):
         self.up.set()
 
 
-def _from_elsewhere(record: logging.LogRecord) -> bool:
+def _is_from_other_thread(record: logging.LogRecord) -> bool:
     """Return whether a log record comes from another thread than the demo's, whose errors are deliberate."""
     return record.threadName != THREAD
 
 
-def _treatment(name: str, ills: Mapping[str, Treatment]) -> Treatment:
-    return ills[name] if name in ills else _behaving(behaviour(name))
+def _treatment_named(name: str, ills: Mapping[str, Treatment]) -> Treatment:
+    return ills[name] if name in ills else _translating(behaviour(name))
 
 
-def _behaving(service: Behaviour) -> Treatment:
+def _translating(service: Behaviour) -> Treatment:
     async def treat(_: Request, order: Order) -> Response:
         return order.answered([service.translate(text, order.source, order.target) for text in order.texts])
 
     return treat
 
 
-def _predicting(interface: Interface, predictors: Mapping[str, Predictor]) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint_of(interface: Interface, predictors: Mapping[str, Predictor]) -> Callable[[Request], Awaitable[Response]]:
     """Make the endpoint of an interface for the services that predict."""
 
     async def answer(request: Request) -> Response:
@@ -203,5 +203,5 @@ def _list_services(request: Request, predictors: Mapping[str, Predictor]) -> JSO
     )
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _refusal_response(_: Request, error: Exception) -> Response:
     return refused(str(error), error.status if isinstance(error, BadOrder) else 404)

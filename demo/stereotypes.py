@@ -57,17 +57,17 @@ class About:
 def about(text: str) -> About:
     """Read a text by the first specification of which it contains both a group term and an attribute term."""
     words = words_of(text)
-    matches = list(_found(words))
+    matches = list(_find_terms(words))
     mentioned = {(term.specification, term.what) for _, terms in matches for term in terms}
     for name in stereotypes():
         if {(name, "group"), (name, "attribute")} <= mentioned:
             own_terms = [(span, term) for span, terms in matches for term in terms if term.specification == name]
-            left_out = {at for (start, end), term in own_terms if term.what == "group" for at in range(start, end)}
+            left_out = {i for (start, end), term in own_terms if term.what == "group" for i in range(start, end)}
             side = {
                 role: next(term.side for _, term in own_terms if term.what == role) for role in ("group", "attribute")
             }
-            return About(side["group"], side["attribute"], _rest(words, left_out))
-    return About(NEITHER, NEITHER, _rest(words, set()))
+            return About(side["group"], side["attribute"], _remaining_words(words, left_out))
+    return About(NEITHER, NEITHER, _remaining_words(words, set()))
 
 
 def side_of(text: str) -> int:
@@ -78,7 +78,7 @@ def side_of(text: str) -> int:
 def terms_in(text: str) -> tuple[tuple[str, ...], ...]:
     """Find the terms of a text, each split into words, from left to right."""
     words = words_of(text)
-    return tuple(words[start:end] for (start, end), _ in _found(words))
+    return tuple(words[start:end] for (start, end), _ in _find_terms(words))
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -98,12 +98,12 @@ def lexicon() -> Mapping[tuple[str, ...], tuple[Term, ...]]:
     """Return every term and group name, split into words, with the specifications that list it."""
     entries: dict[tuple[str, ...], dict[Term, None]] = {}
     for name, words in stereotypes().items():
-        for term, entry in _terms(name, words):
+        for term, entry in _entries_of(name, words):
             entries.setdefault(words_of(term), {})[entry] = None
     return {key: tuple(terms) for key, terms in entries.items()}
 
 
-def _terms(name: str, words: StereotypeWords) -> Iterator[tuple[str, Term]]:
+def _entries_of(name: str, words: StereotypeWords) -> Iterator[tuple[str, Term]]:
     for first, second in words.pairs:
         yield first, Term(name, "group", FIRST)
         yield second, Term(name, "group", SECOND)
@@ -115,15 +115,15 @@ def _terms(name: str, words: StereotypeWords) -> Iterator[tuple[str, Term]]:
 
 
 @cache
-def _longest() -> int:
+def _longest_term() -> int:
     return max(map(len, lexicon()))
 
 
-def _found(words: tuple[str, ...]) -> Iterator[tuple[tuple[int, int], tuple[Term, ...]]]:
+def _find_terms(words: tuple[str, ...]) -> Iterator[tuple[tuple[int, int], tuple[Term, ...]]]:
     """Find the terms of a text with their places, from left to right; of overlapping terms, the first and longest."""
     start = 0
     while start < len(words):
-        for end in range(min(len(words), start + _longest()), start, -1):
+        for end in range(min(len(words), start + _longest_term()), start, -1):
             if terms := lexicon().get(words[start:end]):
                 yield (start, end), terms
                 start = end
@@ -132,5 +132,5 @@ def _found(words: tuple[str, ...]) -> Iterator[tuple[tuple[int, int], tuple[Term
             start += 1
 
 
-def _rest(words: tuple[str, ...], left_out: set[int]) -> tuple[str, ...]:
-    return tuple(word for at, word in enumerate(words) if at not in left_out and word not in ARTICLES)
+def _remaining_words(words: tuple[str, ...], left_out: set[int]) -> tuple[str, ...]:
+    return tuple(word for i, word in enumerate(words) if i not in left_out and word not in ARTICLES)

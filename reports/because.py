@@ -68,8 +68,8 @@ def because(rating: RatingDocument, report: MethodReport) -> Because | None:
         return None
     part, deciding = entry
     estimate = deciding.effect.estimate or 0.0
-    case = _telling_case(part, deciding) if rating.letter is Letter.BS else None
-    sentences = list(_sentences(rating, part, deciding, report, case))
+    case = _changed_example(part, deciding) if rating.letter is Letter.BS else None
+    sentences = list(_explain_letter(rating, part, deciding, report, case))
     return Because(
         " ".join(sentences),
         sentences[0],
@@ -83,7 +83,7 @@ def because(rating: RatingDocument, report: MethodReport) -> Because | None:
     )
 
 
-def _sentences(
+def _explain_letter(
     rating: RatingDocument,
     part: ComponentDocument,
     deciding: DecidingEffect,
@@ -104,7 +104,7 @@ def _sentences(
         yield f"UCS because every effect lies within its limit; nearest to it is the effect {where}, {size}: {limit}."
     else:
         yield f"{rating.letter} because of the effect {where}: {size}, where {limit}."
-    yield from _counted(rating, part, deciding, report)
+    yield from _evidence_sentences(rating, part, deciding, report)
     by_content = deciding.name == "content" or (deciding.hidden is not None and deciding.hidden.kind != "stratum")
     if report.number and rating.letter is not Letter.UCS and not by_content:
         yield report.number
@@ -121,17 +121,17 @@ def unit_of(
     return (report.unit or _effect_size)(rating, part, None if deciding is None else deciding.hidden)
 
 
-def _counted(
+def _evidence_sentences(
     rating: RatingDocument, part: ComponentDocument, deciding: DecidingEffect, report: MethodReport
 ) -> list[str]:
     """Return the counts behind the deciding effect, or else the method's first two sentences about the answers."""
-    if counted := [visible(sentence) for sentence in report.decided(rating, part, deciding)]:
-        return counted
+    if counts := [visible(sentence) for sentence in report.decided(rating, part, deciding)]:
+        return counts
     sentences = report.in_words(rating, replace(part, hidden=()))
     first = [visible(sentence) for sentence in sentences if sentence and not sentence.startswith(TESTED)][:2]
     usual, limit = part.effect(f"step_{deciding.step}"), part.tolerances.get(f"step_{deciding.step}")
-    of_step = deciding.hidden is None and deciding.name != "content"
-    if first and not of_step and rating.letter is not Letter.UCS and limit is not None and abs(usual or 0.0) <= limit:
+    by_step = deciding.hidden is None and deciding.name != "content"
+    if first and not by_step and rating.letter is not Letter.UCS and limit is not None and abs(usual or 0.0) <= limit:
         first[0] = f"The average over all input hides this: {first[0][:1].lower()}{first[0][1:]}"
     return first
 
@@ -150,7 +150,7 @@ def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
     return "by content" if deciding.name == "content" else f"on {report.steps[deciding.step - 1]}"
 
 
-def _telling_case(part: ComponentDocument, deciding: DecidingEffect) -> tuple[str, str] | None:
+def _changed_example(part: ComponentDocument, deciding: DecidingEffect) -> tuple[str, str] | None:
     """Return the first example of a round trip that came back changed, and is of the deciding group of occupations."""
     side = deciding.hidden.name if deciding.hidden is not None else None
     names = [row.name for row in occupations() if SIDES.get(row.side) == side] if side in SIDES.values() else [""]

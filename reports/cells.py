@@ -55,29 +55,29 @@ def column(name: str, values: Sequence[Value]) -> tuple[str, ...]:
 
 def texts(values: Sequence[Value]) -> tuple[str, ...]:
     """Write texts as they are, and truth values as "yes" or "no"."""
-    return tuple(("yes" if value else "no") if isinstance(value, bool) else _text(value) for value in values)
+    return tuple(("yes" if value else "no") if isinstance(value, bool) else _text_or_dash(value) for value in values)
 
 
-def _text(value: Value) -> str:
+def _text_or_dash(value: Value) -> str:
     return (value if isinstance(value, str) else None) or ABSENT
 
 
 def numbers(values: Sequence[Value]) -> tuple[str, ...]:
     """Write numbers; an absent number is replaced by its reason."""
-    return _written(values, rounded(number for value in values if (number := _number(value)) is not None))
+    return _write_numbers(values, rounded(number for value in values if (number := _number_or_none(value)) is not None))
 
 
 def p_values(values: Sequence[Value]) -> tuple[str, ...]:
     """Write p-values; an absent p-value is replaced by its reason."""
-    return _written(values, p_value)
+    return _write_numbers(values, p_value)
 
 
-def _number(value: Value) -> float | None:
+def _number_or_none(value: Value) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _written(values: Sequence[Value], write: Callable[[float], str]) -> tuple[str, ...]:
-    parsed = [_number(value) for value in values]
+def _write_numbers(values: Sequence[Value], write: Callable[[float], str]) -> tuple[str, ...]:
+    parsed = [_number_or_none(value) for value in values]
     return tuple(_why(value) if number is None else write(number) for value, number in zip(values, parsed, strict=True))
 
 

@@ -97,14 +97,14 @@ def _prompt_counts(tested: Attribute) -> Counts:
 def _one_hop_counts(tested: Attribute) -> Mapping[str, Counts]:
     """Count the English sentences and, for each language of translations, the words by which they are read."""
     sentences = {"frames": len(construction("neutral").frames), "occupations": len(occupations())}
-    read = {
+    counts_read = {
         language: {
             "articles and pronouns read": len(tested.one_hop[language]) if language in tested.one_hop else 0,
             "occupations read": len(tested.grammar[language].people) if language in tested.grammar else 0,
         }
         for language in tested.one_hop_languages
     }
-    nonzero = {language: {kind: n for kind, n in counts.items() if n} for language, counts in read.items()}
+    nonzero = {language: {kind: n for kind, n in counts.items() if n} for language, counts in counts_read.items()}
     return {"en": sentences, **nonzero}
 
 

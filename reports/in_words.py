@@ -32,17 +32,17 @@ def paragraph(rating: RatingDocument, report: MethodReport) -> tuple[str, ...]:
     if letter is None or component is None:
         return words.meaning, words.advice
     specific = [visible(sentence) for sentence in report.in_words(rating, component) if sentence]
-    which = _which(component, len(rating.components))
-    sentences = [words.meaning, *which, *(specific or _common(rating, component, report.steps))]
+    component_sentence = _name_component(component, len(rating.components))
+    sentences = [words.meaning, *component_sentence, *(specific or _effect_sentences(rating, component, report.steps))]
     if all(hidden.kind == "loss" for hidden in component.hidden):
         sentences.append(AVERAGES)
     if not declared and (more := settle_in_words(rating, component, report)) is not None:
         sentences.append(more)
     sentences.append(OF_UCS if declared and letter is Letter.UCS else NOT_TESTED)
-    first = (
+    upload_phrase = (
         report.ratable and f"rate it with your own {report.ratable} (upload or name them) before use, and until then "
     )
-    common = words.advice.format(attribute=visible(rating.attribute or "the attribute"), first=first)
+    common = words.advice.format(attribute=visible(rating.attribute or "the attribute"), first=upload_phrase)
     return (*sentences, (declared and report.advice(rating, component)) or common)
 
 
@@ -62,7 +62,7 @@ def hidden_in_words(
     effect on a single case if it differs from `unit`. The largest effect is the largest relative to its limit.
     """
     largest: dict[str, HiddenDocument] = {}
-    for hidden in sorted(part.hidden, key=lambda hidden: -_of_limit(part, hidden)):
+    for hidden in sorted(part.hidden, key=lambda hidden: -_share_of_limit(part, hidden)):
         kind = hidden.kind if hidden.kind in {"individual", "content"} else "other"
         largest.setdefault(kind, hidden)
     for kind in ("individual", "other", "content"):
@@ -126,7 +126,7 @@ TESTED = "Tested for"
 """Beginning of the sentence about the tested material."""
 
 
-def _of_limit(part: ComponentDocument, hidden: HiddenDocument) -> float:
+def _share_of_limit(part: ComponentDocument, hidden: HiddenDocument) -> float:
     """Return the size of a hidden effect divided by its limit."""
     return (hidden.effect.estimate or 0.0) / (hidden.limit or part.tolerances.get("step_1") or 1.0)
 
@@ -138,7 +138,7 @@ def deciding_component(rating: RatingDocument) -> ComponentDocument | None:
     return next((component for component in rating.components if component.letter is not None), None)
 
 
-def _which(part: ComponentDocument, count: int) -> Iterator[str]:
+def _name_component(part: ComponentDocument, count: int) -> Iterator[str]:
     """Write which component the numbers belong to, if there are several components."""
     if count > 1:
         name = part.language_name or part.name or "one"
@@ -146,13 +146,13 @@ def _which(part: ComponentDocument, count: int) -> Iterator[str]:
         yield f"{count} parts were tested; these numbers are of “{title}”, which decided the letter."
 
 
-def _common(document: RatingDocument, part: ComponentDocument, steps: Iterable[str]) -> Iterator[str]:
+def _effect_sentences(document: RatingDocument, part: ComponentDocument, steps: Iterable[str]) -> Iterator[str]:
     """Write the effects in the method's effect size, for a method without its own sentences."""
     for number, step in enumerate(steps, 1):
         size, limit = part.effect(f"step_{number}"), part.tolerances.get(f"step_{number}")
         if size is not None:
             counts = "" if limit is None else f", and up to {amount(limit)} counts as no bias"
             yield f"The effect of step {number} ({step}) is an estimated {amount(size)}{counts}."
-    within, single = "Within “{name}” alone it is {size}.", "On a typical single case it is {size}."
-    yield from hidden_in_words(part, Unit(amount), within, single)
+    of_stratum, of_individual = "Within “{name}” alone it is {size}.", "On a typical single case it is {size}."
+    yield from hidden_in_words(part, Unit(amount), of_stratum, of_individual)
     yield tested(document, part, part.name or "one part")

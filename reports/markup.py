@@ -39,7 +39,7 @@ def tag(name: str, /, *content: Content, **attributes: Attribute) -> Markup:
         Underscores become hyphens and a trailing underscore is removed (``class_``, ``stroke_width``).
         ``None`` and ``False`` leave the attribute out; ``True`` sets its value to its name.
     """
-    attribute_text = "".join(_attribute(key, value) for key, value in attributes.items())
+    attribute_text = "".join(_write_attribute(key, value) for key, value in attributes.items())
     if name in EMPTY:
         return Markup(f"<{name}{attribute_text}/>")
     return Markup(f"<{name}{attribute_text}>{join(*content)}</{name}>")
@@ -47,7 +47,7 @@ def tag(name: str, /, *content: Content, **attributes: Attribute) -> Markup:
 
 def join(*content: Content) -> Markup:
     """Write contents one after the other."""
-    return Markup("".join(_to_text(part) for part in content))
+    return Markup("".join(_escape(part) for part in content))
 
 
 def text(value: str) -> Markup:
@@ -62,20 +62,20 @@ def coordinate(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _to_text(content: Content) -> str:
+def _escape(content: Content) -> str:
     if content is None or isinstance(content, Markup):
         return content or ""
     return text(content) if isinstance(content, str) else join(*content)
 
 
 @cache
-def _name(key: str) -> str:
+def _attribute_name(key: str) -> str:
     return key.removesuffix("_").replace("_", "-")
 
 
-def _attribute(key: str, value: Attribute) -> str:
+def _write_attribute(key: str, value: Attribute) -> str:
     if value is None or value is False:
         return ""
-    name = _name(key)
+    name = _attribute_name(key)
     rendered = name if value is True else coordinate(value) if isinstance(value, int | float) else text(value)
     return f' {name}="{rendered}"'

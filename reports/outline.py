@@ -61,14 +61,14 @@ def answer_sentence(reply: ReplyDocument) -> str:
 def warning(rating: RatingView) -> str | None:
     """Return the warning that a rating was withdrawn or has expired, or ``None``."""
     if rating.withdrawal is not None:
-        return _withdrawn(rating.withdrawal)
+        return _withdrawal_sentence(rating.withdrawal)
     if rating.circumstances.expired:
         date_phrase = f" on {day(rating.document.expires_at)}" if rating.document.expires_at else ""
         return f"This rating expired{date_phrase}. It says how the service was then."
     return None
 
 
-def _withdrawn(withdrawal: Withdrawal) -> str:
+def _withdrawal_sentence(withdrawal: Withdrawal) -> str:
     date_phrase = f" on {day(withdrawal.at)}" if withdrawal.at else ""
     reason = f" Reason: {withdrawal.reason}" if withdrawal.reason else ""
     return f"This rating was withdrawn{date_phrase}. Do not rely on it.{reason}"
@@ -95,7 +95,7 @@ def limits(rating: RatingView) -> list[tuple[str, str]]:
         for effect in component.effects:
             if effect.tolerance is not None:
                 titles.setdefault(tables.decimal(effect.tolerance), {})[effect.title] = None
-    sizes = [(f"Limit {size}", _few([*names])) for size, names in titles.items()]
+    sizes = [(f"Limit {size}", _listing([*names])) for size, names in titles.items()]
     return (
         [("Tolerance", tables.decimal(rating.document.delta)), *sizes] if rating.document.delta is not None else sizes
     )
@@ -127,7 +127,7 @@ def reasons(rating: RatingView) -> list[ReasonView]:
 
     A rating stores the reasons of its first deciding parts only; the others come from the parts.
     """
-    return [reason for reason in _reasons(rating) if reason.code != RULE_DIFFERS]
+    return [reason for reason in _unique_reasons(rating) if reason.code != RULE_DIFFERS]
 
 
 def why(rating: RatingView) -> str:
@@ -139,27 +139,27 @@ def why(rating: RatingView) -> str:
 
 def other_rules(rating: RatingView) -> list[ReasonView]:
     """Return the remarks that a published rule would have given another letter."""
-    return [reason for reason in _reasons(rating) if reason.code == RULE_DIFFERS]
+    return [reason for reason in _unique_reasons(rating) if reason.code == RULE_DIFFERS]
 
 
-def _reasons(rating: RatingView) -> list[ReasonView]:
-    first: dict[str, str | None] = {}
+def _unique_reasons(rating: RatingView) -> list[ReasonView]:
+    first_component: dict[str, str | None] = {}
     unique = [
         reason
         for reason in rating.reasons
-        if reason.component in {None, first.setdefault(reason.code, reason.component)}
+        if reason.component in {None, first_component.setdefault(reason.code, reason.component)}
         and (reason.code != UNMEASURED_PART or len(rating.components) > 1)
     ]
-    return [replace(reason, text=f"{reason.text}{_also(reason, rating)}") for reason in unique]
+    return [replace(reason, text=f"{reason.text}{_other_parts(reason, rating)}") for reason in unique]
 
 
-def _also(reason: ReasonView, rating: RatingView) -> str:
-    others = [part for part in rating.foremost if part.name != reason.component]
-    titles = [part.title for part in others if reason.code in {part_reason.code for part_reason in part.reasons}]
-    return f" The same reason applies to {_few(titles)}, with other numbers." if reason.component and titles else ""
+def _other_parts(reason: ReasonView, rating: RatingView) -> str:
+    parts = [part for part in rating.foremost if part.name != reason.component]
+    titles = [part.title for part in parts if reason.code in {part_reason.code for part_reason in part.reasons}]
+    return f" The same reason applies to {_listing(titles)}, with other numbers." if reason.component and titles else ""
 
 
-def _few(titles: Sequence[str]) -> str:
+def _listing(titles: Sequence[str]) -> str:
     """List titles, or the first of many and how many more there are."""
     names = (
         titles if len(titles) <= MOST_TITLES else [*titles[: MOST_TITLES - 1], f"{len(titles) - MOST_TITLES + 1} more"]
@@ -223,7 +223,7 @@ def aggregation_sentence(rating: RatingView) -> str | None:
     parts = f"{len(rating.components)} parts were tested; {rules.get(combined.rule, combined.rule)}."
     if combined.deciding:
         titles = {component.name: component.title for component in rating.components}
-        parts += f" Deciding: {_few([titles.get(name, name) for name in combined.deciding])}."
+        parts += f" Deciding: {_listing([titles.get(name, name) for name in combined.deciding])}."
     if combined.vote and combined.rule != "vote":
         parts += f" A vote would have given {combined.vote}."
     return parts

@@ -192,12 +192,12 @@ class RatingView:
     @cached_property
     def published(self) -> Mapping[str, str | None]:
         """Letters by published rules."""
-        return _published(self.document.published, self.report)
+        return _letters_by_rule(self.document.published, self.report)
 
     @cached_property
     def reasons(self) -> tuple[ReasonView, ...]:
         """The reasons of the letter."""
-        return tuple(_said(reason, self.report, None) for reason in self.document.reasons)
+        return tuple(_reason_view(reason, self.report, None) for reason in self.document.reasons)
 
     @cached_property
     def sheets(self) -> tuple[Table, ...]:
@@ -227,7 +227,7 @@ class RatingView:
         rating = self.document
         # a call may hold several questions; documents without counts hold the number of questions as `calls`
         counts: Mapping[str, float | None] = {"asked": rating.calls, **rating.counts}
-        counted = {
+        count_facts = {
             f"Questions {key}" if key in {"asked", "failed"} else f"Evidence {key}": counts[key] for key in counts
         }
         values = {
@@ -239,9 +239,9 @@ class RatingView:
             "Engine version": rating.engine_version,
             "Seed": rating.seed,
             "Audit": rating.audit,
-            **counted,
-            "Author": _named(rating.author),
-            "Judge": _named(rating.judge),
+            **count_facts,
+            "Author": _service_label(rating.author),
+            "Judge": _service_label(rating.judge),
             "Hosts asked": rating.hosts,
             "Requested by": rating.requester.role,
             "Host proved": rating.requester.host_proved,
@@ -303,10 +303,10 @@ class Component:
 
     def step(self, number: int) -> Effect | None:
         """Return the effect that decides a step: its own, or the hidden effect that most probably exceeds its limit."""
-        own = self.effect(f"step_{number}")
+        of_step = self.effect(f"step_{number}")
         deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)
-        if own is None or deciding is None or deciding.name == own.name:
-            return own
+        if of_step is None or deciding is None or deciding.name == of_step.name:
+            return of_step
         return _effect(deciding.name, phrase(deciding, self.report), deciding.effect, deciding.limit)
 
     def unit(self, number: int) -> Unit:
@@ -332,7 +332,7 @@ class Component:
     @cached_property
     def sensitivity(self) -> Mapping[str, Verdict]:
         """The likeliest letter (the worse one of a tie) by another tolerance."""
-        return {label: _leaning(shares) for label, shares in self.part.sensitivity.items()}
+        return {label: _likeliest_verdict(shares) for label, shares in self.part.sensitivity.items()}
 
     @cached_property
     def settle(self) -> str | None:
@@ -349,22 +349,22 @@ class Component:
     @cached_property
     def published(self) -> Mapping[str, str | None]:
         """Letters by published rules."""
-        return _published(self.part.published, self.report)
+        return _letters_by_rule(self.part.published, self.report)
 
     @property
     def analyses(self) -> Mapping[str, str]:
         """Numbers of the published analyses."""
-        return dict(_leaves(self.part.analyses))
+        return dict(_leaf_lines(self.part.analyses))
 
     @cached_property
     def examples(self) -> tuple[Mapping[str, str], ...]:
         """Texts as they were asked, translated on the way, returned and read; what is not known is left out."""
-        return tuple(_example(example, Vocabulary.of(self.report.method)) for example in self.part.examples)
+        return tuple(_example_texts(example, Vocabulary.of(self.report.method)) for example in self.part.examples)
 
     @cached_property
     def reasons(self) -> tuple[ReasonView, ...]:
         """The reasons of the letter."""
-        return tuple(_said(reason, self.report, self.name) for reason in self.part.reasons)
+        return tuple(_reason_view(reason, self.report, self.name) for reason in self.part.reasons)
 
     @cached_property
     def sheets(self) -> tuple[Table, ...]:
@@ -396,13 +396,13 @@ def _effect(name: str, title: str, effect: EffectDocument, tolerance: float | No
     return Effect(name, title, effect.estimate, effect.low, effect.high, effect.level, tolerance)
 
 
-def _leaning(shares: Shares) -> Verdict:
+def _likeliest_verdict(shares: Shares) -> Verdict:
     probabilities = letter_probabilities(shares)
     letter = max(probabilities, key=lambda letter: probabilities[letter]) if probabilities else None
     return Verdict(letter, False, probabilities)
 
 
-def _example(example: ExampleDocument, vocabulary: Vocabulary) -> Mapping[str, str]:
+def _example_texts(example: ExampleDocument, vocabulary: Vocabulary) -> Mapping[str, str]:
     texts = {
         "asked": example.asked,
         "on its way": example.middle,
@@ -413,12 +413,12 @@ def _example(example: ExampleDocument, vocabulary: Vocabulary) -> Mapping[str, s
     return {name: text for name, text in texts.items() if text is not None}
 
 
-def _published(letters: Mapping[str, str | None], report: MethodReport) -> Mapping[str, str | None]:
+def _letters_by_rule(letters: Mapping[str, str | None], report: MethodReport) -> Mapping[str, str | None]:
     vocabulary = Vocabulary.of(report.method)
     return {vocabulary.phrase(rule): letter for rule, letter in letters.items()}
 
 
-def _said(reason: ReasonDocument, report: MethodReport, component_name: str | None) -> ReasonView:
+def _reason_view(reason: ReasonDocument, report: MethodReport, component_name: str | None) -> ReasonView:
     """Return a reason's stored sentence, or generate it if only the code was stored."""
     code, component, text = reason.code or "unnamed", reason.component or component_name, reason.text
     vocabulary = Vocabulary.of(report.method)
@@ -432,28 +432,28 @@ def _said(reason: ReasonDocument, report: MethodReport, component_name: str | No
     return ReasonView(code, text or code.replace("-", " "), component)
 
 
-def _named(service: ServiceDocument) -> str | None:
+def _service_label(service: ServiceDocument) -> str | None:
     """Return the name and the address of a service, as far as they are known."""
     return f"{service.name} ({service.url})" if service.name and service.url else service.name or service.url
 
 
 def facts_of(part: Json) -> Mapping[str, str]:
     """Read an object of any shape as labelled texts."""
-    return dict(_lines(part))
+    return dict(_labelled_texts(part))
 
 
-def _lines(part: Json) -> Iterator[tuple[str, str]]:
+def _labelled_texts(part: Json) -> Iterator[tuple[str, str]]:
     return ((visible(str(key)), text) for key, value in part.items() if (text := _value_text(value)) is not None)
 
 
-def _leaves(part: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+def _leaf_lines(part: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
     """Yield the path of every nested object that has plain values, with these values in one line."""
-    plain = facts_of({key: value for key, value in part.items() if not isinstance(value, Mapping)})
-    if plain:
-        yield " / ".join(path) or "all", " · ".join(f"{key} {value}" for key, value in plain.items())
+    values = facts_of({key: value for key, value in part.items() if not isinstance(value, Mapping)})
+    if values:
+        yield " / ".join(path) or "all", " · ".join(f"{key} {value}" for key, value in values.items())
     for key, value in part.items():
         if isinstance(value, Mapping):
-            yield from _leaves(value, (*path, visible(str(key))))
+            yield from _leaf_lines(value, (*path, visible(str(key))))
 
 
 def _value_text(value: object) -> str | None:
@@ -463,17 +463,17 @@ def _value_text(value: object) -> str | None:
     if isinstance(value, float):
         return f"{value:g}" if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return _join("; ", (f"{key}: {text}" for key, text in _lines(value)), len(value))
+        return _abridge("; ", (f"{key}: {text}" for key, text in _labelled_texts(value)), len(value))
     if isinstance(value, list | tuple):
         if len(value) > MOST_NUMBERS and all(type(element) in {int, float} for element in value):
             return f"{len(value):,} numbers"
-        return _join(", ", (text for element in value if (text := _value_text(element)) is not None), len(value))
+        return _abridge(", ", (text for element in value if (text := _value_text(element)) is not None), len(value))
     return None if value is None else visible(str(value)) or None
 
 
-def _join(mark: str, texts: Iterable[str], size: int) -> str | None:
+def _abridge(mark: str, texts: Iterable[str], size: int) -> str | None:
     """Join texts; if they are too many for a line, return their number and the first of them."""
     if size <= MOST_LISTED:
         return mark.join(texts) or None
-    first = mark.join(islice(texts, SHOWN_ENTRIES))
-    return f"{size:,} in all, the first: {first}{mark}…" if first else None
+    beginning = mark.join(islice(texts, SHOWN_ENTRIES))
+    return f"{size:,} in all, the first: {beginning}{mark}…" if beginning else None

@@ -49,13 +49,13 @@ class Sheet:
 
 def sampled(sheet: Sheet, rows: Sequence[Any], maximum: int) -> Table | None:
     """Return a table of at most `maximum` rows, at even steps over the list."""
-    chosen = rows[:: max(1, len(rows) // maximum)][:maximum]
-    table = sheet.read(chosen)
+    sample = rows[:: max(1, len(rows) // maximum)][:maximum]
+    table = sheet.read(sample)
     if table is None:
         return None
-    return Table(table.title + some_of(chosen, rows, EVENLY), table.columns, table.rows)
+    return Table(table.title + some_of(sample, rows, EVENLY), table.columns, table.rows)
 
 
-def some_of(chosen: Sequence[Any], rows: Sequence[Any], template: str = " ({} of {:,} shown)") -> str:
+def some_of(sample: Sequence[Any], rows: Sequence[Any], template: str = " ({} of {:,} shown)") -> str:
     """Return the end of a title with the numbers of shown rows and of all rows; empty if all are shown."""
-    return template.format(len(chosen), len(rows)) if len(chosen) < len(rows) else ""
+    return template.format(len(sample), len(rows)) if len(sample) < len(rows) else ""

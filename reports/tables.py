@@ -75,13 +75,13 @@ def decision(verdict: Verdict) -> Table:
     """
     bs, dsbs, ucs = verdict.shares()
     reached = (dsbs or 0.0) + (ucs or 0.0)
-    follows = None if dsbs is None or reached <= 0 else dsbs / reached
+    biased_in_step_2 = None if dsbs is None or reached <= 0 else dsbs / reached
     first, second = (f"Is the output biased, given {inputs}?" for inputs in verdict.steps)
     branches = (
         ("1", first, "yes", LETTERS[Letter.BS].title, bs),
         ("1", first, "no", "step 2", None if bs is None else 1 - bs),
-        ("2", second, "yes", LETTERS[Letter.DSBS].title, follows),
-        ("2", second, "no", LETTERS[Letter.UCS].title, None if follows is None else 1 - follows),
+        ("2", second, "yes", LETTERS[Letter.DSBS].title, biased_in_step_2),
+        ("2", second, "no", LETTERS[Letter.UCS].title, None if biased_in_step_2 is None else 1 - biased_in_step_2),
     )
     unknown = NOT_MEASURED if bs is None else "not reached"
     rows = tuple((*words, unknown if share is None else decimal(share)) for *words, share in branches)
@@ -139,15 +139,15 @@ def facts(title: str, pairs: Mapping[str, str]) -> Table:
 # ---------------------------------------------------------------------------- tables of a component
 def effects(component: Component) -> Table:
     """Return a table of every effect with its interval and its tolerance."""
-    return _against_tolerances("Effects", component.effects, component.part.estimand)
+    return _effects_table("Effects", component.effects, component.part.estimand)
 
 
 def hidden(component: Component) -> Table:
     """Return a table of every effect that a mean can hide, with its interval and its limit."""
-    return _against_tolerances("Effects that a mean can hide,", component.hidden, component.part.estimand)
+    return _effects_table("Effects that a mean can hide,", component.hidden, component.part.estimand)
 
 
-def _against_tolerances(title: str, effects: Sequence[Effect], estimand: str | None) -> Table:
+def _effects_table(title: str, effects: Sequence[Effect], estimand: str | None) -> Table:
     rows = tuple(
         (
             effect.title,
@@ -170,9 +170,9 @@ def transitions(component: Component) -> Table:
     values = list(dict.fromkeys(value for row in component.transitions.values() for value in row))
     values.sort(key=lambda value: value in RESIDUALS)
     rows, heat = [], []
-    for sent, row in component.transitions.items():
+    for sent_value, row in component.transitions.items():
         total = column_total(row)
-        rows.append((f"sent {sent}", *(count(row.get(value, 0)) for value in values), count(total)))
+        rows.append((f"sent {sent_value}", *(count(row.get(value, 0)) for value in values), count(total)))
         heat.append((None, *(row.get(value, 0) / total if total else None for value in values), None))
     title = "What was sent, and what came back (sentences)"
     return Table(title, ("sent", *(f"back as {value}" for value in values), "all"), tuple(rows), tuple(heat))
@@ -242,13 +242,13 @@ def looks(component: Component) -> Table:
 def sensitivity(component: Component) -> Table:
     """Return a table of the probabilities under other tolerances."""
     rows = []
-    for delta, verdict in sorted(component.sensitivity.items(), key=lambda entry: _size(entry[0])):
+    for delta, verdict in sorted(component.sensitivity.items(), key=lambda entry: _tolerance_key(entry[0])):
         rows.append((delta, *map(decimal, verdict.shares()), verdict.letter.value if verdict.letter else NOT_MEASURED))
     columns = ("Tolerance", "P(BS)", "P(DSBS)", "P(UCS)", "Likeliest")
     return Table("If another tolerance had been declared", columns, tuple(rows))
 
 
-def _size(tolerance: str) -> tuple[float, str]:
+def _tolerance_key(tolerance: str) -> tuple[float, str]:
     """Return the sort key of a tolerance; texts that are not numbers come last."""
     try:
         return float(tolerance), tolerance

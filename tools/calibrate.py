@@ -70,20 +70,20 @@ class Run:
 
 def run(service: str, case: tuple[float, float], seed: int) -> Run:
     """Rate a simulated service once."""
-    made = EVERY[service](case[0] * delta_of(service), case[1] * delta_of(service), seed)
-    return _judged(service, case, made, seed)
+    simulated = EVERY[service](case[0] * delta_of(service), case[1] * delta_of(service), seed)
+    return _judge_intervals(service, case, simulated, seed)
 
 
 def run_drawn(service: str, seed: int) -> Run:
     """Rate a service that is drawn from its method's prior once."""
-    return _judged(service, None, DRAWN[service](seed), seed)
+    return _judge_intervals(service, None, DRAWN[service](seed), seed)
 
 
-def _judged(service: str, case: tuple[float, float] | None, made: SimulatedService, seed: int) -> Run:
-    component = made.rate(seed).components[0]
-    judged = {path: _holds(component, path, truth) for path, truth in made.truths.items()}
-    held = {path: holds for path, holds in judged.items() if holds is not None}
-    return Run(service, case, seed, component.letter is made.letter, component.declared, held)
+def _judge_intervals(service: str, case: tuple[float, float] | None, simulated: SimulatedService, seed: int) -> Run:
+    component = simulated.rate(seed).components[0]
+    verdicts = {path: _covers_truth(component, path, truth) for path, truth in simulated.truths.items()}
+    covered = {path: covers for path, covers in verdicts.items() if covers is not None}
+    return Run(service, case, seed, component.letter is simulated.letter, component.declared, covered)
 
 
 def delta_of(service: str) -> float:
@@ -91,24 +91,24 @@ def delta_of(service: str) -> float:
     return 0.05 if service.startswith(("forced-choice", "association")) else 0.1
 
 
-def _holds(component: Component, path: str, truth: float) -> bool | None:
+def _covers_truth(component: Component, path: str, truth: float) -> bool | None:
     """Whether the interval at `path` contains the true value; ``None`` if no interval is stated."""
     effects = {
         name: None if effect is None else vars(EffectDocument.of(effect)) for name, effect in component.effects.items()
     }
-    at: Any = as_json(component.detail) | {"effects": effects}
+    node: Any = as_json(component.detail) | {"effects": effects}
     for step in path.split("."):
-        at = at[int(step)] if isinstance(at, list) else at[step]
-        if at is None:
+        node = node[int(step)] if isinstance(node, list) else node[step]
+        if node is None:
             return None
-    return bool(at["low"] <= truth <= at["high"])
+    return bool(node["low"] <= truth <= node["high"])
 
 
 Job = tuple[str, tuple[float, float] | None, int]
 """Name of a service, case (``None``: drawn from the prior) and seed."""
 
 
-def _work(jobs: Sequence[Job]) -> list[Run]:
+def _runs(jobs: Sequence[Job]) -> list[Run]:
     return [run_drawn(service, seed) if case is None else run(service, case, seed) for service, case, seed in jobs]
 
 
@@ -117,16 +117,16 @@ def jobs_of(services: Sequence[str], seeds: int, simulations: int) -> list[Job]:
     jobs: list[Job] = []
     count = max(seeds, math.ceil(simulations / len(CASES)))
     for service in services:
-        for place, case in enumerate(CASES):
-            jobs += [(service, case, SEEDS_A_CASE * place + seed) for seed in range(count)]
+        for index, case in enumerate(CASES):
+            jobs += [(service, case, SEEDS_A_CASE * index + seed) for seed in range(count)]
         jobs += [(service, None, seed) for seed in range(simulations if service in DRAWN else 0)]
     return jobs
 
 
-def measure(jobs: Sequence[Job], kept: Path) -> list[Run]:
+def measure(jobs: Sequence[Job], store: Path) -> list[Run]:
     """Run the simulations that are not stored yet, on all processors, and store each; return all that are stored."""
-    done = {(one.service, one.case, one.seed): one for one in _read(kept)}
-    left = [job for job in jobs if job not in done]
+    stored = {(row.service, row.case, row.seed): row for row in _read_runs(store)}
+    todo = [job for job in jobs if job not in stored]
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -134,100 +134,100 @@ def measure(jobs: Sequence[Job], kept: Path) -> list[Run]:
         TimeRemainingColumn(),
         console=Console(stderr=True),
     )
-    kept.parent.mkdir(exist_ok=True)
+    store.parent.mkdir(exist_ok=True)
     # the file is rewritten without an incomplete last line
-    kept.write_text("".join(map(_line, done.values())), encoding="utf-8")
-    with bar, ProcessPoolExecutor(initializer=end_with_parent) as pool, kept.open("a", encoding="utf-8") as lines:
-        task = bar.add_task("calibrating", total=len(jobs), completed=len(jobs) - len(left))
+    store.write_text("".join(map(_json_line, stored.values())), encoding="utf-8")
+    with bar, ProcessPoolExecutor(initializer=end_with_parent) as pool, store.open("a", encoding="utf-8") as lines:
+        task = bar.add_task("calibrating", total=len(jobs), completed=len(jobs) - len(todo))
         try:
-            for ended in as_completed([pool.submit(_work, left[at : at + CHUNK]) for at in range(0, len(left), CHUNK)]):
-                done.update(((one.service, one.case, one.seed), one) for one in ended.result())
-                lines.writelines(map(_line, ended.result()))
+            for ended in as_completed([pool.submit(_runs, todo[at : at + CHUNK]) for at in range(0, len(todo), CHUNK)]):
+                stored.update(((row.service, row.case, row.seed), row) for row in ended.result())
+                lines.writelines(map(_json_line, ended.result()))
                 lines.flush()
                 bar.advance(task, len(ended.result()))
         finally:
             pool.shutdown(cancel_futures=True)
-    places = {service: place for place, service in enumerate(dict.fromkeys(service for service, _, _ in jobs))}
+    order = {service: index for index, service in enumerate(dict.fromkeys(service for service, _, _ in jobs))}
     return sorted(
-        (one for one in done.values() if one.service in places), key=lambda one: (places[one.service], one.seed)
+        (row for row in stored.values() if row.service in order), key=lambda row: (order[row.service], row.seed)
     )
 
 
-def _line(one: Run) -> str:
-    return json.dumps(asdict(one)) + "\n"
+def _json_line(row: Run) -> str:
+    return json.dumps(asdict(row)) + "\n"
 
 
-def _read(kept: Path) -> Iterator[Run]:
+def _read_runs(store: Path) -> Iterator[Run]:
     """Read the stored runs of an earlier calibration; the last line may have been cut off."""
-    for line in kept.read_text(encoding="utf-8").splitlines(keepends=True) if kept.exists() else ():
+    for line in store.read_text(encoding="utf-8").splitlines(keepends=True) if store.exists() else ():
         if line.endswith("\n"):
-            one = json.loads(line)
-            yield Run(**{**one, "case": one["case"] and tuple(one["case"])})
+            fields = json.loads(line)
+            yield Run(**{**fields, "case": fields["case"] and tuple(fields["case"])})
 
 
 # ---------------------------------------------------------------------------- page of results
 def letters(runs: Sequence[Run], seeds: int) -> Iterator[tuple[str, ...]]:
     """Return a row of the table of letters for each service and case."""
-    for service in dict.fromkeys(one.service for one in runs):
+    for service in dict.fromkeys(row.service for row in runs):
         for case in CASES:
-            some = [one for one in runs if (one.service, one.case) == (service, case)][:seeds]
-            if not some:
+            results = [row for row in runs if (row.service, row.case) == (service, case)][:seeds]
+            if not results:
                 continue
-            counted = Counter((one.right, one.declared) for one in some)
-            right = counted[True, True] + counted[True, False]
+            counts = Counter((row.right, row.declared) for row in results)
+            right = counts[True, True] + counts[True, False]
             yield (
                 service,
                 f"{case[0]:g}",
                 f"{case[1]:g}",
-                f"{right} of {len(some)}",
-                str(counted[True, True]),
-                f"{counted[False, True]} ({share_interval(counted[False, True], len(some))})",
+                f"{right} of {len(results)}",
+                str(counts[True, True]),
+                f"{counts[False, True]} ({share_interval(counts[False, True], len(results))})",
             )
 
 
-def _all_letters(runs: Sequence[Run], seeds: int) -> str:
+def _letters_sentence(runs: Sequence[Run], seeds: int) -> str:
     """Write the sentence with the number of wrongly declared letters."""
-    some = [one for one in runs if one.case and one.seed % SEEDS_A_CASE < seeds]
-    wrong = sum(one.declared and not one.right for one in some)
-    return f"**{wrong} of {len(some)}** ratings declared a wrong letter ({share_interval(wrong, len(some))})."
+    counted = [row for row in runs if row.case and row.seed % SEEDS_A_CASE < seeds]
+    wrong = sum(row.declared and not row.right for row in counted)
+    return f"**{wrong} of {len(counted)}** ratings declared a wrong letter ({share_interval(wrong, len(counted))})."
 
 
-def _all_intervals(runs: Sequence[Run]) -> str:
+def _intervals_sentence(runs: Sequence[Run]) -> str:
     """Write the sentence with the coverage of the intervals, and the lowest coverage."""
-    held = Counter((one.service, path, right) for one in runs if one.case for path, right in one.held.items())
+    counts = Counter((row.service, path, covered) for row in runs if row.case for path, covered in row.held.items())
     shares = {
-        (service, path): (held[service, path, True], held[service, path, True] + held[service, path, False])
-        for service, path, _ in held
+        (service, path): (counts[service, path, True], counts[service, path, True] + counts[service, path, False])
+        for service, path, _ in counts
     }
-    right, total = (sum(each[place] for each in shares.values()) for place in (0, 1))
-    worst, (fewest, of) = min(shares.items(), key=lambda one: one[1][0] / one[1][1])
+    covered, total = (sum(share[index] for share in shares.values()) for index in (0, 1))
+    worst, (fewest, stated) = min(shares.items(), key=lambda row: row[1][0] / row[1][1])
     return (
-        f"**{right} of {total}** intervals covered the true value ({share_interval(right, total)}); least often"
-        f" `{worst[1]}` of {worst[0]}: {fewest} of {of} ({share_interval(fewest, of)})."
+        f"**{covered} of {total}** intervals covered the true value ({share_interval(covered, total)}); least often"
+        f" `{worst[1]}` of {worst[0]}: {fewest} of {stated} ({share_interval(fewest, stated)})."
     )
 
 
 def coverage(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
     """Return the coverage of each service and interval: over all cases, and by the size of the effect."""
-    for service in dict.fromkeys(one.service for one in runs):
-        own = [one for one in runs if one.service == service]
-        covered = [one for one in own if one.case]
-        drawn = [one for one in own if one.case is None]
-        for path in dict.fromkeys(path for one in covered for path in one.held):
-            stated = [one for one in covered if path in one.held]
+    for service in dict.fromkeys(row.service for row in runs):
+        results = [row for row in runs if row.service == service]
+        of_cases = [row for row in results if row.case]
+        from_prior = [row for row in results if row.case is None]
+        for path in dict.fromkeys(path for row in of_cases for path in row.held):
+            stated = [row for row in of_cases if path in row.held]
             step = next((step for step in (0, 1) if path == f"effects.step_{step + 1}"), None)
             by_size = [
-                _share([one for one in stated if step is not None and one.case and one.case[step] == size], path)
+                _held_share([row for row in stated if step is not None and row.case and row.case[step] == size], path)
                 for size in SIZES
             ]
-            of_prior = _share([one for one in drawn if path in one.held], path)
-            held = share_interval(sum(one.held[path] for one in stated), len(stated))
-            everything = f"{_share(stated, path)} ({held})"
-            yield service, f"`{path}`", everything, *by_size, of_prior, str(len(stated))
+            of_prior = _held_share([row for row in from_prior if path in row.held], path)
+            interval = share_interval(sum(row.held[path] for row in stated), len(stated))
+            overall = f"{_held_share(stated, path)} ({interval})"
+            yield service, f"`{path}`", overall, *by_size, of_prior, str(len(stated))
 
 
-def _share(runs: Sequence[Run], path: str) -> str:
-    return f"{sum(one.held[path] for one in runs) / len(runs):.3f}" if runs else ""
+def _held_share(runs: Sequence[Run], path: str) -> str:
+    return f"{sum(row.held[path] for row in runs) / len(runs):.3f}" if runs else ""
 
 
 def page(runs: Sequence[Run], seeds: int, worlds: Sequence[str] = ()) -> str:
@@ -244,9 +244,9 @@ def page(runs: Sequence[Run], seeds: int, worlds: Sequence[str] = ()) -> str:
         f"declared or leading, is the true one, in {seeds} simulations; *declared wrong* those with another declared",
         "letter.",
         "",
-        _all_letters(runs, seeds),
+        _letters_sentence(runs, seeds),
         "",
-        *_table(
+        *_table_lines(
             ("method, service", "step 1", "step 2", "right", "declared right", "declared wrong"), letters(runs, seeds)
         ),
         "",
@@ -263,9 +263,9 @@ def page(runs: Sequence[Run], seeds: int, worlds: Sequence[str] = ()) -> str:
         "lower. In rows with *all texts* there is no early stopping. Intervals that are too wide for other reasons are",
         "explained in [decision 33](decisions/0033-intervals-of-sizes-and-of-looks.md).",
         "",
-        _all_intervals(runs),
+        _intervals_sentence(runs),
         "",
-        *_table(
+        *_table_lines(
             ("method, service", "interval", "all", *(f"at {size:g}" for size in SIZES), "drawn", "simulations"),
             coverage(runs),
         ),
@@ -274,7 +274,7 @@ def page(runs: Sequence[Run], seeds: int, worlds: Sequence[str] = ()) -> str:
     return "\n".join(lines)
 
 
-def _table(columns: Sequence[str], rows: Iterator[tuple[str, ...]]) -> Iterator[str]:
+def _table_lines(columns: Sequence[str], rows: Iterator[tuple[str, ...]]) -> Iterator[str]:
     yield f"| {' | '.join(columns)} |"
     yield f"|{'---|' * len(columns)}"
     for row in rows:
@@ -296,29 +296,29 @@ def main() -> None:
     parser.add_argument("--service", action="append", help="only services whose name holds this")
     parser.add_argument("--continue", action="store_true", dest="go_on", help="keep what an earlier calibration did")
     parser.add_argument("--print", action="store_true", help="print the page instead of writing it")
-    asked = parser.parse_args()
-    services = [name for name in EVERY if not asked.service or any(part in name for part in asked.service)]
-    if not asked.go_on:
+    options = parser.parse_args()
+    services = [name for name in EVERY if not options.service or any(part in name for part in options.service)]
+    if not options.go_on:
         WORLDS_KEPT.unlink(missing_ok=True)
-        if not asked.group:
+        if not options.group:
             KEPT.unlink(missing_ok=True)
     worlds: list[str] = []
-    for group in () if asked.service else [GROUPS[name] for name in asked.group or GROUPS]:
-        tried = measure_worlds(group, asked.world_seeds or group.seeds, WORLDS_KEPT)
-        lines = tuple(section_of_worlds(group, tried, datetime.now(UTC).date()))
+    for group in () if options.service else [GROUPS[name] for name in options.group or GROUPS]:
+        ratings = measure_worlds(group, options.world_seeds or group.seeds, WORLDS_KEPT)
+        lines = tuple(section_of_worlds(group, ratings, datetime.now(UTC).date()))
         worlds += lines
-        if asked.group:
+        if options.group:
             PAGE.write_text(replace_section(PAGE.read_text(encoding="utf-8"), lines), encoding="utf-8")
-    if asked.group:
+    if options.group:
         return
-    runs = measure(jobs_of(services, asked.seeds, asked.simulations), KEPT)
-    written = page(runs, asked.seeds, worlds)
-    if not asked.service or any(part in "compositions" for part in asked.service):
-        written += "\n".join(["", *section(measure_pairs())])
-    if asked.print or asked.service:
-        print(written)
+    runs = measure(jobs_of(services, options.seeds, options.simulations), KEPT)
+    text = page(runs, options.seeds, worlds)
+    if not options.service or any(part in "compositions" for part in options.service):
+        text += "\n".join(["", *section(measure_pairs())])
+    if options.print or options.service:
+        print(text)
     else:
-        PAGE.write_text(written, encoding="utf-8")
+        PAGE.write_text(text, encoding="utf-8")
         print(f"written to {PAGE.relative_to(PAGE.parent.parent)}")
 
 

@@ -138,47 +138,47 @@ def measure_pair(rng: np.random.Generator, inputs: int = INPUTS) -> Pair:
     """Draw two services, and rate their composite in every way."""
     first, second = random_service(rng), random_service(rng)
     composite = first @ second
-    parts = [counted(one, inputs, rng) for one in (first, second)]
-    letters = [rated(one, rng).likeliest for one in parts]
+    parts = [counted(matrix, inputs, rng) for matrix in (first, second)]
+    letters = [rated(matrix, rng).likeliest for matrix in parts]
     predicted = predict_chain((parts[0], parts[1]), rng, DRAWS)
-    told = {
+    results = {
         PREDICTED: Told(predicted.letter, predicted.declared),
         MEASURED: told_by(rated(counted(composite, inputs, rng), rng)),
         "published table": Told(compose_chain(letters, "published").letter, declared=False),
         "revised table": Told(compose_chain(letters, "revised").letter, declared=False),
     }
-    return Pair(true_letter(composite), told)
+    return Pair(true_letter(composite), results)
 
 
 def measure_pairs(pairs: int = PAIRS, seed: int = 9, inputs: int = INPUTS) -> list[Pair]:
     """Rate many composites in every way, each with its own seed."""
-    return [measure_pair(np.random.default_rng([seed, place]), inputs) for place in range(pairs)]
+    return [measure_pair(np.random.default_rng([seed, index]), inputs) for index in range(pairs)]
 
 
 def share_right(pairs: Sequence[Pair], how: str) -> float:
     """Return the share of composites for which one way gives the true letter, declared or leaning."""
-    return sum(one.told[how].letter is one.truth for one in pairs) / len(pairs)
+    return sum(pair.told[how].letter is pair.truth for pair in pairs) / len(pairs)
 
 
 # ---------------------------------------------------------------------------- page of results
 def rows(pairs: Sequence[Pair]) -> Iterator[tuple[str, ...]]:
     """Return a row for each way to rate, under `COLUMNS`."""
     for how in pairs[0].told:
-        told = [(one.told[how], one.truth) for one in pairs]
-        declared = [one.letter is truth for one, truth in told if one.declared]
+        results = [(result.told[how], result.truth) for result in pairs]
+        declared = [result.letter is truth for result, truth in results if result.declared]
         yield (
             how,
             f"{share_right(pairs, how):.3f}",
-            *(_right_of(told, letter) for letter in (Letter.BS, Letter.DSBS, Letter.UCS)),
+            *(_count_right(results, letter) for letter in (Letter.BS, Letter.DSBS, Letter.UCS)),
             str(sum(declared)),
             str(len(declared) - sum(declared)),
-            str(sum(one.letter is None for one, _ in told)),
+            str(sum(result.letter is None for result, _ in results)),
         )
 
 
-def _right_of(told: Sequence[tuple[Told, Letter]], letter: Letter) -> str:
-    some = [one.letter is truth for one, truth in told if truth is letter]
-    return f"{sum(some)} of {len(some)}"
+def _count_right(results: Sequence[tuple[Told, Letter]], letter: Letter) -> str:
+    right = [result.letter is truth for result, truth in results if truth is letter]
+    return f"{sum(right)} of {len(right)}"
 
 
 def section(pairs: Sequence[Pair]) -> Iterator[str]:

@@ -17,13 +17,13 @@ HEAD = "| attack | ends with | memory, MB | memory of a child, MB | event loop, 
 def main() -> int:
     """Measure every attack, or the attacks whose names contain a word of the command line."""
     names = [name for name in ATTACKS if any(word in name for word in sys.argv[1:] or [""])]
-    with victim() as here:
-        key = here.key("attacker")
+    with victim() as server:
+        key = server.key("attacker")
         for warm_up in ("CSV with a million columns", "job whose service answers 1 MB of text"):
-            cost_of(warm_up, here, key, patience_s=PATIENCE_S)
+            cost_of(warm_up, server, key, patience_s=PATIENCE_S)
         print(HEAD + "\n|---|---|--:|--:|--:|--:|")
         for name in names:
-            cost = cost_of(name, here, key, patience_s=PATIENCE_S)
+            cost = cost_of(name, server, key, patience_s=PATIENCE_S)
             child = f"{cost.child_mb:.0f}" if cost.child_mb else ""
             numbers = f"{cost.grown_mb:.0f} | {child} | {cost.loop_s:.2f} | {cost.delay_s:.2f}"
             print(f"| {name} | {cost.outcome} | {numbers} |", flush=True)

@@ -44,22 +44,22 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def commands() -> str:
     """Describe every command of the command line, as Typer documents them."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "typer", "cli.main", "utils", "docs", "--name", "assay"],
         capture_output=True,
         text=True,
         check=True,
         env={**os.environ, "TERM": "dumb", "COLUMNS": "120"},
     )
-    text = done.stdout.partition("\n")[2].replace(str(Path.home()), "~")
+    text = process.stdout.partition("\n")[2].replace(str(Path.home()), "~")
     return f"# Commands\n\nFor users of the command line: every command with its arguments and options.\n{text}"
 
 
 def settings() -> str:
     """Describe every environment variable."""
     rows = [
-        (f"`ASSAY_{name.upper()}`", _value(one.get_default(call_default_factory=True)), one.description or "")
-        for name, one in Settings.model_fields.items()
+        (f"`ASSAY_{name.upper()}`", _as_code(info.get_default(call_default_factory=True)), info.description or "")
+        for name, info in Settings.model_fields.items()
     ]
     return (
         "# Settings\n\nFor operators: the environment variables that Assay reads. Without any of them it runs on one "
@@ -78,9 +78,9 @@ def methods() -> str:
     for kind in METHODS:
         name, meanings = method_name(kind), parameters(inspect.getdoc(kind) or "")
         rows = [
-            (f"`{each.name}`", _default(each), meanings.get(each.name, ""))
-            for each in fields(kind)
-            if each.name != "method"
+            (f"`{entry.name}`", _default_text(entry), meanings.get(entry.name, ""))
+            for entry in fields(kind)
+            if entry.name != "method"
         ]
         kinds = ", ".join(sorted(kind.kinds))
         parts.append(
@@ -93,8 +93,8 @@ def methods() -> str:
 def parameters(documentation: str) -> dict[str, str]:
     """Return the parameters that a numpydoc text explains: name and meaning."""
     section = documentation.partition("Parameters\n----------\n")[2]
-    found = re.findall(r"^([\w, ]+) : [^\n]*\n((?:    [^\n]*\n?)+)", section, re.MULTILINE)
-    return {name: " ".join(meaning.split()) for names, meaning in found for name in names.split(", ")}
+    entries = re.findall(r"^([\w, ]+) : [^\n]*\n((?:    [^\n]*\n?)+)", section, re.MULTILINE)
+    return {name: " ".join(meaning.split()) for names, meaning in entries for name in names.split(", ")}
 
 
 def catalog() -> str:
@@ -103,34 +103,34 @@ def catalog() -> str:
     about = [
         (
             f"`{name}`",
-            ", ".join(one.value_names),
-            ", ".join(each for each in constructions() if construction(each).supports(one)),
-            one.source,
+            ", ".join(entry.value_names),
+            ", ".join(template for template in constructions() if construction(template).supports(entry)),
+            entry.source,
         )
-        for name, one in listed
+        for name, entry in listed
     ]
     words = [
         (
-            f"`{one.name}`",
-            ", ".join(method_name(kind) for kind in every_method() if kind.specification_kind == one.kind),
-            one.words.attribute,
-            one.title,
-            one.citation,
+            f"`{entry.name}`",
+            ", ".join(method_name(kind) for kind in every_method() if kind.specification_kind == entry.kind),
+            entry.words.attribute,
+            entry.title,
+            entry.citation,
         )
-        for one in specifications().values()
+        for entry in specifications().values()
     ]
     return (
         "# Attributes and word lists\n\nFor authors of requests: what ships with Assay. Your own words are "
         "specifications (`POST /v1/specifications`).\n\n## Attributes\n\n"
         + table(("attribute", "values", "sentence templates", "source"), about)
         + "\n## Attributes by method\n\nNumber of words, or the reason why a method cannot test the attribute.\n\n"
-        + table(("attribute", "method", "languages", "words"), list(_covered()))
+        + table(("attribute", "method", "languages", "words"), list(_coverage_rows()))
         + "\n## Word lists\n\n"
         + table(("specification", "methods", "about", "title", "source"), words)
     )
 
 
-def _covered() -> Iterator[tuple[str, str, str, str]]:
+def _coverage_rows() -> Iterator[tuple[str, str, str, str]]:
     """Yield for each attribute and method the languages, and the number of words or the reason why there are none."""
     for name in attributes():
         for row in coverage(name):
@@ -146,10 +146,10 @@ def operations() -> str:
         openapi_document.main(str(Path(folder) / "openapi.json"))
         document: dict[str, Any] = json.loads((Path(folder) / "openapi.json").read_text(encoding="utf-8"))
     rows = [
-        (f"`{verb.upper()} {path}`", one.get("summary", ""))
+        (f"`{verb.upper()} {path}`", operation.get("summary", ""))
         for path, verbs in document["paths"].items()
-        for verb, one in verbs.items()
-        if isinstance(one, dict) and "responses" in one
+        for verb, operation in verbs.items()
+        if isinstance(operation, dict) and "responses" in operation
     ]
     return (
         "# Operations of the REST API\n\nFor programmers: every operation. A running agency shows their parameters, "
@@ -158,16 +158,16 @@ def operations() -> str:
     )
 
 
-def _default(each: Field[Any]) -> str:
-    if each.default is not MISSING:
-        return _value(each.default)
-    if each.default_factory is not MISSING:
-        return _value(each.default_factory())
+def _default_text(entry: Field[Any]) -> str:
+    if entry.default is not MISSING:
+        return _as_code(entry.default)
+    if entry.default_factory is not MISSING:
+        return _as_code(entry.default_factory())
     return "required"
 
 
-def _value(default: object) -> str:
+def _as_code(default: object) -> str:
     if default in (None, "", (), [], {}) or "SecretStr" in type(default).__name__:
         return ""
-    shown = str(default).replace(str(Path.home()), "~")
-    return f"`{shown if len(shown) < 80 else shown[:77] + '…'}`"
+    text = str(default).replace(str(Path.home()), "~")
+    return f"`{text if len(text) < 80 else text[:77] + '…'}`"

@@ -47,10 +47,10 @@ class BrokenSite(Exception):
 
 def place_of(path: str) -> str | None:
     """Return the place on the site of a file or folder of the repository, or None if the site lacks it."""
-    known = ELSEWHERE.get(path) or LANDING.get(path)
-    if known is None and path.startswith("docs/") and (ROOT / path).is_file():
-        known = path.removeprefix("docs/")
-    return known
+    place = ELSEWHERE.get(path) or LANDING.get(path)
+    if place is None and path.startswith("docs/") and (ROOT / path).is_file():
+        place = path.removeprefix("docs/")
+    return place
 
 
 def relocate(text: str, source: str, place: str) -> str:
@@ -62,14 +62,14 @@ def relocate(text: str, source: str, place: str) -> str:
         If a link leads to a file that is not on the site.
     """
 
-    def moved(found: re.Match[str]) -> str:
-        target = os.path.normpath(PurePosixPath(source).parent / found[1])
-        there = place_of(target)
-        if there is None:
-            raise BrokenSite(f"{source} links to {found[1]}, which is not on the site")
-        return os.path.relpath(there, PurePosixPath(place).parent) + (found[2] or "")
+    def rewrite(link: re.Match[str]) -> str:
+        target = os.path.normpath(PurePosixPath(source).parent / link[1])
+        target_place = place_of(target)
+        if target_place is None:
+            raise BrokenSite(f"{source} links to {link[1]}, which is not on the site")
+        return os.path.relpath(target_place, PurePosixPath(place).parent) + (link[2] or "")
 
-    return LINK.sub(moved, text)
+    return LINK.sub(rewrite, text)
 
 
 def all_pages() -> dict[str, str]:
@@ -85,11 +85,11 @@ def all_pages() -> dict[str, str]:
 
 def listed(nav: list[Any]) -> set[str]:
     """Return the places that a navigation names."""
-    found: set[str] = set()
+    places: set[str] = set()
     for entry in nav:
         value = next(iter(entry.values())) if isinstance(entry, dict) else entry
-        found |= listed(value) if isinstance(value, list) else {value}
-    return found
+        places |= listed(value) if isinstance(value, list) else {value}
+    return places
 
 
 def configuration(pages: dict[str, str]) -> dict[str, Any]:
@@ -100,17 +100,17 @@ def configuration(pages: dict[str, str]) -> dict[str, Any]:
     BrokenSite
         If the navigation lacks a page, or names one that does not exist.
     """
-    read: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    settings: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     decisions = sorted(name for name in pages if name.startswith("decisions/"))
     decisions.remove("decisions/README.md")
-    for entry in read["nav"]:
+    for entry in settings["nav"]:
         if "Decisions" in entry:
             entry["Decisions"] = ["decisions/README.md", *decisions]
-    named = listed(read["nav"])
-    if named != set(pages):
-        absent = sorted(named - set(pages))
-        raise BrokenSite(f"mkdocs.yml: not in the navigation: {sorted(set(pages) - named)}; do not exist: {absent}")
-    return read
+    places = listed(settings["nav"])
+    if places != set(pages):
+        absent = sorted(places - set(pages))
+        raise BrokenSite(f"mkdocs.yml: not in the navigation: {sorted(set(pages) - places)}; do not exist: {absent}")
+    return settings
 
 
 def build(site: Path) -> str:
@@ -132,7 +132,7 @@ def build(site: Path) -> str:
             place.write_text(text, encoding="utf-8")
         (work / "mkdocs.yml").write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
         zensical = Path(sys.executable).with_name("zensical")
-        done = subprocess.run(
+        process = subprocess.run(
             [zensical, "build", "--clean", "--strict"],
             cwd=work,
             capture_output=True,
@@ -140,8 +140,8 @@ def build(site: Path) -> str:
             check=False,
             env={**os.environ, "NO_COLOR": "1"},
         )
-        output = done.stdout + done.stderr
-        if done.returncode or "arning" in output:
+        output = process.stdout + process.stderr
+        if process.returncode or "arning" in output:
             raise BrokenSite(output)
         shutil.rmtree(site, ignore_errors=True)
         shutil.copytree(work / settings["site_dir"], site)
@@ -153,8 +153,8 @@ def main() -> None:
     site = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "site"
     try:
         build(site)
-    except BrokenSite as wrong:
-        sys.exit(str(wrong))
+    except BrokenSite as error:
+        sys.exit(str(error))
     print(
         f"{len(list(site.rglob('*.html')))} pages in {site}; to read and search them: python3 -m http.server -d {site}"
     )

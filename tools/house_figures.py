@@ -68,10 +68,10 @@ class SourceTree:
         for package in PACKAGES:
             for path in sorted((root / package).rglob("*.py")):
                 if path != root / COPIED:
-                    files[_dotted(path.relative_to(root))] = path
+                    files[_module_name(path.relative_to(root))] = path
         for path in sorted((root / CLIENT).glob("*.py")):
             if path.name not in GENERATED:
-                files[_dotted(path.relative_to((root / CLIENT).parent))] = path
+                files[_module_name(path.relative_to((root / CLIENT).parent))] = path
         return cls(files)
 
     @cached_property
@@ -87,24 +87,24 @@ class SourceTree:
     @cached_property
     def imports(self) -> Mapping[str, set[str]]:
         """Modules of the product that each module imports, at any depth of its code."""
-        return {name: set(self._imported(tree)) - {name} for name, tree in self.trees.items()}
+        return {name: set(self._imported_modules(tree)) - {name} for name, tree in self.trees.items()}
 
     @cached_property
     def importers(self) -> Mapping[str, set[str]]:
         """Modules that import each module."""
-        found: dict[str, set[str]] = defaultdict(set)
-        for name, others in self.imports.items():
-            for other in others:
-                found[other].add(name)
-        return found
+        by_module: dict[str, set[str]] = defaultdict(set)
+        for name, imported in self.imports.items():
+            for module in imported:
+                by_module[module].add(name)
+        return by_module
 
-    def _imported(self, tree: ast.Module) -> Iterator[str]:
+    def _imported_modules(self, tree: ast.Module) -> Iterator[str]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
-                yield from (each.name for each in node.names if each.name in self.files)
+                yield from (alias.name for alias in node.names if alias.name in self.files)
             elif isinstance(node, ast.ImportFrom) and node.module:
-                for each in node.names:
-                    inner = f"{node.module}.{each.name}"
+                for alias in node.names:
+                    inner = f"{node.module}.{alias.name}"
                     if inner in self.files:
                         yield inner
                     elif node.module in self.files:
@@ -123,7 +123,7 @@ class SourceTree:
         def outside(importer: str, name: str) -> bool:
             return not self.folder(name).is_relative_to(self.folder(importer))
 
-        return [name for name in self.files if sum(outside(each, name) for each in self.importers.get(name, ())) == 1]
+        return [name for name in self.files if sum(outside(user, name) for user in self.importers.get(name, ())) == 1]
 
     def circles(self) -> list[list[str]]:
         """Return a circle of modules that import each other; an empty list if there is none.
@@ -145,16 +145,14 @@ class SourceTree:
 
     def unannotated(self) -> list[str]:
         """List the functions that lack an annotation of a parameter or of their result."""
-        found = []
+        lines = []
         for name, node in self.functions():
-            every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-            open_ended = [each for each in (node.args.vararg, node.args.kwarg) if each is not None]
-            bare = [
-                each for each in (*every, *open_ended) if each.annotation is None and each.arg not in {"self", "cls"}
-            ]
+            named = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            open_ended = [arg for arg in (node.args.vararg, node.args.kwarg) if arg is not None]
+            bare = [arg for arg in (*named, *open_ended) if arg.annotation is None and arg.arg not in {"self", "cls"}]
             if bare or node.returns is None:
-                found.append(f"{name}:{node.lineno} {node.name}")
-        return found
+                lines.append(f"{name}:{node.lineno} {node.name}")
+        return lines
 
     @cached_property
     def uses_of_any(self) -> Counter[str]:
@@ -168,30 +166,32 @@ class SourceTree:
 
     def undocumented(self) -> list[str]:
         """List the public modules, classes and functions without a docstring (``__init__`` and the like excepted)."""
-        found = [name for name, tree in self.trees.items() if ast.get_docstring(tree) is None]
+        bare = [name for name, tree in self.trees.items() if ast.get_docstring(tree) is None]
         for name, tree in self.trees.items():
-            found += [f"{name}:{node.lineno} {node.name}" for node in _public(tree) if ast.get_docstring(node) is None]
-        return found
+            bare += [
+                f"{name}:{node.lineno} {node.name}" for node in _api_nodes(tree) if ast.get_docstring(node) is None
+            ]
+        return bare
 
 
 Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def _public(tree: ast.Module | ast.ClassDef) -> Iterator[Documented]:
+def _api_nodes(tree: ast.Module | ast.ClassDef) -> Iterator[Documented]:
     """Return the public definitions of a module or class, without those inside functions."""
     for node in tree.body:
-        if isinstance(node, Documented) and not node.name.startswith("_") and not _overload(node):
+        if isinstance(node, Documented) and not node.name.startswith("_") and not _is_overload(node):
             yield node
             if isinstance(node, ast.ClassDef):
-                yield from _public(node)
+                yield from _api_nodes(node)
 
 
-def _overload(node: Documented) -> bool:
-    marks = {ast.unparse(each).split(".")[-1] for each in node.decorator_list}
+def _is_overload(node: Documented) -> bool:
+    marks = {ast.unparse(decorator).split(".")[-1] for decorator in node.decorator_list}
     return bool(marks & {"overload", "override", "setter"})
 
 
-def _dotted(path: Path) -> str:
+def _module_name(path: Path) -> str:
     parts = path.with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -272,7 +272,7 @@ def traced_figures() -> tuple[dict[str, float], Mapping[str, set[str]]]:
     sys.setprofile(trace)
     try:
         with tempfile.TemporaryDirectory(prefix="assay-figures-") as folder:
-            posted, worked = _post_and_work(trace, Path(folder))
+            posted, worked = _trace_job(trace, Path(folder))
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
@@ -283,7 +283,7 @@ def traced_figures() -> tuple[dict[str, float], Mapping[str, set[str]]]:
     }, passed
 
 
-def _post_and_work(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
+def _trace_job(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
     import asyncio
 
     from demo.server import DemoServer
@@ -308,12 +308,12 @@ def _post_and_work(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
             thread.join()
 
         try:
-            return asyncio.run(_asking(app, services.url("faithful"), trace, work))
+            return asyncio.run(_trace_requests(app, services.url("faithful"), trace, work))
         finally:
             context.database.close()
 
 
-async def _asking(app: Any, url: str, trace: Trace, work: Callable[[str], None]) -> tuple[set[str], set[str]]:
+async def _trace_requests(app: Any, url: str, trace: Trace, work: Callable[[str], None]) -> tuple[set[str], set[str]]:
     import httpx
 
     transport = httpx.ASGITransport(app)
@@ -347,24 +347,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trace", action="store_true", help="also count the files that a request and a job pass")
     parser.add_argument("--names", action="store_true", help="also print what is behind each figure")
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     tree = SourceTree.read()
     figures = tree_figures(tree)
     passed: Mapping[str, set[str]] = {}
-    if chosen.trace:
+    if options.trace:
         traced, passed = traced_figures()
         figures |= traced
     for name, figure in figures.items():
         limit = LIMITS.get(name)
         mark = "" if limit is None else f"at most {limit:g}" if figure <= limit else f"MORE than {limit:g}"
         print(f"{name:52} {figure:>9g}  {mark}")
-    if chosen.names:
+    if options.names:
         print("One importer outside:", *sorted(tree.sole_use_elsewhere()), sep="\n  ")
         print("Circles:", *tree.circles(), sep="\n  ")
         print("Not annotated:", *tree.unannotated(), sep="\n  ")
         print("Not documented:", *tree.undocumented(), sep="\n  ")
-        for what, files in passed.items():
-            print(f"{what} passes:", *sorted(files), sep="\n  ")
+        for name, files in passed.items():
+            print(f"{name} passes:", *sorted(files), sep="\n  ")
 
 
 if __name__ == "__main__":

@@ -105,30 +105,30 @@ def mutants() -> Iterator[Mutant]:
     from cosmic_ray.commands.init import _operators
 
     for path in sorted({path for pattern in MUTATED for path in ROOT.glob(pattern)}):
-        tree, silent = get_ast_from_path(path), _silent(path.read_text(encoding="utf-8"))
+        tree, untestable = get_ast_from_path(path), _untestable_spans(path.read_text(encoding="utf-8"))
         for name, arguments, operator in _operators({}):
             if name in SKIPPED:
                 continue
-            places = (place for node in ast_nodes(tree) for place in operator.mutation_positions(node))
+            places = (position for node in ast_nodes(tree) for position in operator.mutation_positions(node))
             for occurrence, (start, _) in enumerate(places):
-                if not any(first <= start < last for first, last in silent):
+                if not any(first <= start < last for first, last in untestable):
                     yield Mutant(str(path.relative_to(ROOT)), name, arguments, occurrence, *start)
 
 
-def _silent(source: str) -> list[tuple[Where, Where]]:
+def _untestable_spans(source: str) -> list[tuple[Where, Where]]:
     """Find code that no test can check: annotations, assertions that narrow a type, keywords of `FLAGS`."""
-    found: list[ast.AST] = []
+    nodes: list[ast.AST] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
-            found += [one.annotation for one in arguments if one.annotation] + ([node.returns] if node.returns else [])
+            nodes += [arg.annotation for arg in arguments if arg.annotation] + ([node.returns] if node.returns else [])
         elif isinstance(node, ast.AnnAssign):
-            found.append(node.annotation)
+            nodes.append(node.annotation)
         elif isinstance(node, ast.Assert):
-            found.append(node)
+            nodes.append(node)
         elif isinstance(node, ast.keyword) and node.arg in FLAGS:
-            found.append(node.value)
-    spans = ((one.lineno, one.col_offset, one.end_lineno, one.end_col_offset) for one in found)  # type: ignore[attr-defined]
+            nodes.append(node.value)
+    spans = ((node.lineno, node.col_offset, node.end_lineno, node.end_col_offset) for node in nodes)  # type: ignore[attr-defined]
     return [((line, column), (end or line, last or column)) for line, column, end, last in spans]
 
 
@@ -151,22 +151,22 @@ def reach(folder: Path) -> tuple[dict[str, dict[int, set[str]]], dict[str, float
     command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", "-m", "pytest", *TESTS]
     command += ["-q", "-p", "no:cacheprovider", "--durations=0", "-vv", f"--junitxml={folder / 'times.xml'}"]
     subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
-    return _lines(folder / "coverage"), _seconds(folder / "times.xml")
+    return _line_tests(folder / "coverage"), _times(folder / "times.xml")
 
 
-def _lines(file: Path) -> dict[str, dict[int, set[str]]]:
+def _line_tests(file: Path) -> dict[str, dict[int, set[str]]]:
     from coverage import CoverageData
 
     data = CoverageData(str(file))
     data.read()
-    found: dict[str, dict[int, set[str]]] = {}
+    by_path: dict[str, dict[int, set[str]]] = {}
     for path in data.measured_files():
-        lines = {line: {_plain(one) for one in some if one} for line, some in data.contexts_by_lineno(path).items()}
-        found[str(Path(path).relative_to(ROOT))] = lines
-    return found
+        lines = {line: {_test_of(ctx) for ctx in names if ctx} for line, names in data.contexts_by_lineno(path).items()}
+        by_path[str(Path(path).relative_to(ROOT))] = lines
+    return by_path
 
 
-def _seconds(file: Path) -> dict[str, float]:
+def _times(file: Path) -> dict[str, float]:
     from xml.etree import ElementTree as ET
 
     seconds: dict[str, float] = defaultdict(float)
@@ -176,7 +176,7 @@ def _seconds(file: Path) -> dict[str, float]:
     return dict(seconds)
 
 
-def _plain(context: str) -> str:
+def _test_of(context: str) -> str:
     return context.partition("[")[0]
 
 
@@ -184,13 +184,13 @@ def tests_of(mutant: Mutant, lines: Mapping[str, Mapping[int, set[str]]], second
     """Return the tests that reach a mutant, the quickest first. All tests of a module reach a line run at import."""
     of_module = lines.get(mutant.path, {})
     reached = of_module.get(mutant.line) or set().union(*of_module.values())
-    named = [one for one in reached if one in seconds and seconds[one] <= SLOWEST_S]
-    quickest_first = sorted(named, key=lambda one: (seconds[one], one))
-    until = np.cumsum([seconds[one] for one in quickest_first])
+    timed = [test for test in reached if test in seconds and seconds[test] <= SLOWEST_S]
+    quickest_first = sorted(timed, key=lambda test: (seconds[test], test))
+    until = np.cumsum([seconds[test] for test in quickest_first])
     return quickest_first[: max(FEWEST, int(np.searchsorted(until, BUDGET_S)))]
 
 
-def _node(test: str) -> str:
+def _node_id(test: str) -> str:
     module, _, name = test.rpartition(".")
     return f"{module.replace('.', '/')}.py::{name}"
 
@@ -228,18 +228,18 @@ def meet(mutant: Mutant, tests: Sequence[str], limit_s: float) -> Met | None:
     child = os.fork()
     if child == 0:
         os.setpgrp()
-        _be(mutant, after, tests)
+        _run_tests_and_exit(mutant, after, tests)
     while time.monotonic() < start + limit_s:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
-            return Met(mutant, _read(os.waitstatus_to_exitcode(status)), diff, time.monotonic() - start)
+            return Met(mutant, _outcome_of_exit(os.waitstatus_to_exitcode(status)), diff, time.monotonic() - start)
         time.sleep(0.02)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return Met(mutant, "hung", diff, time.monotonic() - start)
 
 
-def _read(code: int) -> str:
+def _outcome_of_exit(code: int) -> str:
     """Interpret pytest's exit code: failed tests (1) or errors in collection (2) or setup (4) kill the mutant."""
     if code in {1, 2, 4}:
         return "killed"
@@ -262,12 +262,12 @@ def check_unharmed(lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping
     tests = tests_of(unharmed, lines, seconds)
     child = os.fork()
     if child == 0:
-        _be(unharmed, source, tests)
-    if (became := _read(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))) != "survived":
+        _run_tests_and_exit(unharmed, source, tests)
+    if (became := _outcome_of_exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))) != "survived":
         raise RuntimeError(f"{len(tests)} tests of {path} were run on it as it is, and it was {became}")
 
 
-def _be(mutant: Mutant, source: str, tests: Sequence[str]) -> None:
+def _run_tests_and_exit(mutant: Mutant, source: str, tests: Sequence[str]) -> None:
     """Run the tests with the mutant in this (forked) process, and exit."""
     code = 3
     try:
@@ -277,7 +277,7 @@ def _be(mutant: Mutant, source: str, tests: Sequence[str]) -> None:
         os.dup2(silent, 1)
         os.dup2(silent, 2)
         sys.meta_path.insert(0, _Replaced(mutant.module, ROOT / mutant.path, source))
-        code = int(pytest.main([*map(_node, tests), "-x", "-q", "-p", "no:cacheprovider", *PLUGINS]))
+        code = int(pytest.main([*map(_node_id, tests), "-x", "-q", "-p", "no:cacheprovider", *PLUGINS]))
     finally:
         os._exit(code)
 
@@ -290,22 +290,22 @@ def main() -> None:
     parser.add_argument("--only", default="", help="part of a module's path")
     parser.add_argument("--to", type=Path, default=Path("mutation.jsonl"), help="where results go, a line each")
     parser.add_argument("--reach", type=Path, help="a folder with the coverage of an earlier run")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     os.chdir(ROOT)
-    every = [one for one in mutants() if asked.only in one.path]
-    chosen = _some(every, asked.sample, np.random.Generator(np.random.PCG64(asked.seed)))
-    places = len({one.place for one in every})
-    print(f"{len(chosen):,} mutants at {places:,} places ({len(every):,} in all)", flush=True)
-    with tempfile.TemporaryDirectory(prefix="assay-mutants-") as made:
-        folder = asked.reach or Path(made)
+    all_mutants = [mutant for mutant in mutants() if options.only in mutant.path]
+    sample = _sample_mutants(all_mutants, options.sample, np.random.Generator(np.random.PCG64(options.seed)))
+    places = len({mutant.place for mutant in all_mutants})
+    print(f"{len(sample):,} mutants at {places:,} places ({len(all_mutants):,} in all)", flush=True)
+    with tempfile.TemporaryDirectory(prefix="assay-mutants-") as temporary:
+        folder = options.reach or Path(temporary)
         folder.mkdir(exist_ok=True)
-        there = (folder / "times.xml").exists() and (folder / "coverage").exists()
-        lines, seconds = (_lines(folder / "coverage"), _seconds(folder / "times.xml")) if there else reach(folder)
+        stored = (folder / "times.xml").exists() and (folder / "coverage").exists()
+        lines, seconds = (_line_tests(folder / "coverage"), _times(folder / "times.xml")) if stored else reach(folder)
     _load_libraries()
     check_unharmed(lines, seconds)
     became: Counter[str] = Counter()
-    with asked.to.open("w", encoding="utf-8") as file:
-        for met in _meet_all(chosen, lines, seconds):
+    with options.to.open("w", encoding="utf-8") as file:
+        for met in _run_mutants(sample, lines, seconds):
             became[met.became] += 1
             file.write(json.dumps(asdict(met)) + "\n")
             file.flush()
@@ -313,14 +313,14 @@ def main() -> None:
     print()
 
 
-def _some(every: Sequence[Mutant], count: int, rng: np.random.Generator) -> list[Mutant]:
+def _sample_mutants(all_mutants: Sequence[Mutant], count: int, rng: np.random.Generator) -> list[Mutant]:
     """Sample places in the code, and one mutant at each."""
     places: dict[tuple[str, int, int, str], list[Mutant]] = defaultdict(list)
-    for mutant in every:
+    for mutant in all_mutants:
         places[mutant.place].append(mutant)
-    one_each = [some[int(rng.integers(len(some)))] for some in places.values()]
-    wanted = rng.permutation(len(one_each))[: count or None]
-    return [one_each[place] for place in wanted]
+    one_each = [mutants[int(rng.integers(len(mutants)))] for mutants in places.values()]
+    order = rng.permutation(len(one_each))[: count or None]
+    return [one_each[index] for index in order]
 
 
 def _load_libraries() -> None:
@@ -330,12 +330,12 @@ def _load_libraries() -> None:
         importlib.import_module(name)
 
 
-def _meet_all(
-    chosen: Iterable[Mutant], lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping[str, float]
+def _run_mutants(
+    sample: Iterable[Mutant], lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping[str, float]
 ) -> Iterator[Met]:
-    for mutant in chosen:
+    for mutant in sample:
         tests = tests_of(mutant, lines, seconds)
-        limit_s = min(MOST_S, 10 + TIMES_SLOWER * sum(seconds[one] for one in tests))
+        limit_s = min(MOST_S, 10 + TIMES_SLOWER * sum(seconds[test] for test in tests))
         if (met := meet(mutant, tests, limit_s)) is not None:
             yield met
 

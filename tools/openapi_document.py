@@ -12,12 +12,12 @@ from store.core.settings import Settings
 from workers.targets.registry import TargetChecker
 
 
-def main(place: str) -> None:
-    """Write the document to `place`."""
+def main(path: str) -> None:
+    """Write the document to `path`."""
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data_dir=Path(folder), auth="keys", egress_allow="")
         app = create_app(settings, validator=TargetChecker(settings), doorbell=lambda _: None)
-        Path(place).write_text(json.dumps(app.openapi(), indent=1) + "\n", encoding="utf-8")
+        Path(path).write_text(json.dumps(app.openapi(), indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -53,8 +53,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the pictures are written")
     parser.add_argument("--only", help="pages whose address contains this")
-    asked = parser.parse_args()
-    asked.folder.mkdir(parents=True, exist_ok=True)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as data,
         DemoServer() as services,
@@ -63,13 +63,13 @@ def main() -> None:
     ):
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for path in STARTS:
-            if not asked.only or asked.only in path:
-                for file in _pictures(browser, site, path, asked.folder):
+            if not options.only or options.only in path:
+                for file in _take_pictures(browser, site, path, options.folder):
                     print(file.name, flush=True)
         browser.close()
 
 
-def _pictures(browser: Browser, site: Site, path: str, folder: Path) -> Iterator[Path]:
+def _take_pictures(browser: Browser, site: Site, path: str, folder: Path) -> Iterator[Path]:
     name = re.sub(r"\W+", "-", path.replace("{rating}", "rating")).strip("-") or "start"
     for width in WIDTHS:
         for scheme in SCHEMES:

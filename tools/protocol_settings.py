@@ -23,7 +23,7 @@ HEAD = ("| setting | value | default | meaning |", "|---|---|---|---|")
 def settings_page() -> str:
     """Return the settings of all protocols, and of the objects that they contain."""
     parts: dict[str, Mapping[str, Any]] = {}
-    lines = [line for info in protocols() for line in _protocol(info, parts)]
+    lines = [line for info in protocols() for line in _protocol_section(info, parts)]
     for name, schema in sorted(parts.items()):
         if "properties" not in schema:
             continue
@@ -34,20 +34,20 @@ def settings_page() -> str:
 def with_settings(page: str) -> str:
     """Return a page with the settings of the code between its marks."""
     before, _, rest = page.partition(BEGIN)
-    _, found, after = rest.partition(END)
-    if not found:
+    _, end, after = rest.partition(END)
+    if not end:
         raise ValueError(f"the page has no marks {BEGIN} and {END}")
     return f"{before}{BEGIN}\n\n{settings_page()}\n\n{END}{after}"
 
 
-def _protocol(info: ProtocolInfo, parts: dict[str, Mapping[str, Any]]) -> Iterator[str]:
+def _protocol_section(info: ProtocolInfo, parts: dict[str, Mapping[str, Any]]) -> Iterator[str]:
     schema = info.settings_schema()
     preset = presets().get(info.name)
     yield from (f"### `{info.name}`", "")
     yield from (f"{_sentence(info.summary)} {' '.join(f'{_sentence(note)}' for note in info.notes)}".strip(), "")
     if preset is not None:
-        own = {each.name for each in fields(preset.parameters)}
-        schema = {**schema, "properties": {name: one for name, one in schema["properties"].items() if name in own}}
+        names = {entry.name for entry in fields(preset.parameters)}
+        schema = {**schema, "properties": {name: spec for name, spec in schema["properties"].items() if name in names}}
         yield from (f"A preset of `{preset.base}`, whose settings it takes as well; at `{preset.example}`.", "")
     else:
         parts.update(schema.get("$defs", {}))
@@ -56,51 +56,51 @@ def _protocol(info: ProtocolInfo, parts: dict[str, Mapping[str, Any]]) -> Iterat
 
 
 def _rows(schema: Mapping[str, Any]) -> Iterator[str]:
-    needed = schema.get("required", ())
-    for name, one in schema.get("properties", {}).items():
-        default = "needed" if name in needed else _default(one)
-        value = "see [Keys](#keys)" if name == "auth" else _value(one)
-        yield f"| `{name}` | {value} | {default} | {_cell(one.get('description', ''))} |"
+    required = schema.get("required", ())
+    for name, setting in schema.get("properties", {}).items():
+        default = "needed" if name in required else _default_text(setting)
+        value = "see [Keys](#keys)" if name == "auth" else _values_in_words(setting)
+        yield f"| `{name}` | {value} | {default} | {_cell_text(setting.get('description', ''))} |"
 
 
-def _default(one: Mapping[str, Any]) -> str:
-    return f"`{_cell(json.dumps(one['default'], ensure_ascii=False))}`" if "default" in one else ""
+def _default_text(setting: Mapping[str, Any]) -> str:
+    return f"`{_cell_text(json.dumps(setting['default'], ensure_ascii=False))}`" if "default" in setting else ""
 
 
-def _value(one: Mapping[str, Any]) -> str:
+def _values_in_words(schema: Mapping[str, Any]) -> str:
     """Return the values that a JSON Schema allows, in words."""
-    if one.get("$ref") == "#/$defs/Kind":
+    if schema.get("$ref") == "#/$defs/Kind":
         return "kind of service"
-    if "$ref" in one:
-        return f"object `{one['$ref'].rpartition('/')[2]}`"
+    if "$ref" in schema:
+        return f"object `{schema['$ref'].rpartition('/')[2]}`"
     for key in ("anyOf", "oneOf"):
-        if key in one:
-            return " or ".join(dict.fromkeys(_value(each) for each in one[key]))
-    if "enum" in one or "const" in one:
-        return ", ".join(f"`{each}`" for each in one.get("enum", [one.get("const")]))
-    match one.get("type"):
+        if key in schema:
+            return " or ".join(dict.fromkeys(_values_in_words(option) for option in schema[key]))
+    if "enum" in schema or "const" in schema:
+        return ", ".join(f"`{option}`" for option in schema.get("enum", [schema.get("const")]))
+    match schema.get("type"):
         case "array":
-            items = one.get("items") or {}
-            return f"list of {_value(items)}" if items else "list"
+            items = schema.get("items") or {}
+            return f"list of {_values_in_words(items)}" if items else "list"
         case "null":
             return "null"
         case "object":
             return "object"
         case "integer" | "number" as kind:
-            low = next((one[name] for name in ("minimum", "exclusiveMinimum") if name in one), None)
-            high = next((one[name] for name in ("maximum", "exclusiveMaximum") if name in one), None)
+            low = next((schema[name] for name in ("minimum", "exclusiveMinimum") if name in schema), None)
+            high = next((schema[name] for name in ("maximum", "exclusiveMaximum") if name in schema), None)
             return f"{kind}, {low:,} to {high:,}" if low is not None and high is not None else kind
         case kind:
             return kind or "any"
 
 
-def _cell(text: str) -> str:
+def _cell_text(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("``", "`")
 
 
 def _sentence(text: str) -> str:
-    written = _cell(text)
-    return f"{written[:1].upper()}{written[1:]}{'' if written.endswith(('.', '?')) or not written else '.'}"
+    sentence = _cell_text(text)
+    return f"{sentence[:1].upper()}{sentence[1:]}{'' if sentence.endswith(('.', '?')) or not sentence else '.'}"
 
 
 def main() -> None:

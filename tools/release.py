@@ -65,10 +65,10 @@ def altered_entries(released: Released, root: Path = ROOT) -> list[str]:
     A tag without the list counts as one with an empty list.
     """
     altered = []
-    for tag in _git(root, "tag", "--list", "v*").split():
-        if not _git(root, "ls-tree", "--name-only", tag, RELEASED.as_posix()):
+    for tag in _run_git(root, "tag", "--list", "v*").split():
+        if not _run_git(root, "ls-tree", "--name-only", tag, RELEASED.as_posix()):
             continue
-        for version, entry in json.loads(_git(root, "show", f"{tag}:{RELEASED.as_posix()}")).items():
+        for version, entry in json.loads(_run_git(root, "show", f"{tag}:{RELEASED.as_posix()}")).items():
             if released.get(version) != entry:
                 altered.append(f"{version}: {tag} has {entry}, the list {released.get(version)}")
     return altered
@@ -82,12 +82,12 @@ def freeze(released: Released, version: str, text: bytes, release: str) -> dict[
     CannotRelease
         If the version was released with another text.
     """
-    known = released.get(version)
-    if known is None:
+    former = released.get(version)
+    if former is None:
         return {**released, version: {"digest": digest(text), "release": release}}
-    if known["digest"] != digest(text):
+    if former["digest"] != digest(text):
         raise CannotRelease(
-            f"methodology {version} was released in {known['release']} with the digest {known['digest']}; its text "
+            f"methodology {version} was released in {former['release']} with the digest {former['digest']}; its text "
             f"now has {digest(text)}: give the changed text a new version"
         )
     return dict(released)
@@ -153,7 +153,7 @@ def read_released(root: Path = ROOT) -> Released:
     return released
 
 
-def _git(root: Path, *arguments: str) -> str:
+def _run_git(root: Path, *arguments: str) -> str:
     return subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True, text=True).stdout
 
 

@@ -63,25 +63,25 @@ def main() -> int:
     with DemoServer() as services, running_agency(apis=2, workers=2) as agency:
         start = time.monotonic()
         posted = [
-            _post(agency, services, place, service, letter, seed)
+            _post_job(agency, services, index, service, letter, seed)
             for seed in range(ROUNDS)
-            for place, (service, letter) in enumerate(EXPECTED)
+            for index, (service, letter) in enumerate(EXPECTED)
         ]
-        blows = _follow(agency, posted, start)
+        blows = _kill_processes(agency, posted, start)
         seconds = time.monotonic() - start
-        right = _show(agency, posted, blows, seconds)
-    return 0 if right else 1
+        succeeded = _print_results(agency, posted, blows, seconds)
+    return 0 if succeeded else 1
 
 
-def _post(
-    agency: ScaledAgency, services: DemoServer, place: int, service: str, letter: str | None, seed: int
+def _post_job(
+    agency: ScaledAgency, services: DemoServer, index: int, service: str, letter: str | None, seed: int
 ) -> Posted:
-    through = place % len(agency.apis)
-    job_id = agency.post(rating_request(services.url(service), seed, concurrency=4), through)
+    api = index % len(agency.apis)
+    job_id = agency.post(rating_request(services.url(service), seed, concurrency=4), api)
     return Posted(service, letter, job_id)
 
 
-def _follow(agency: ScaledAgency, posted: list[Posted], start: float) -> list[Blow]:
+def _kill_processes(agency: ScaledAgency, posted: list[Posted], start: float) -> list[Blow]:
     """Show the progress of the jobs, and kill one process of each kind."""
     parts: list[tuple[str, Callable[[], None]]] = [
         ("worker-0, its children too", agency.workers[0].kill),
@@ -95,54 +95,54 @@ def _follow(agency: ScaledAgency, posted: list[Posted], start: float) -> list[Bl
         bar = progress.add_task("jobs ended", total=len(posted))
         ended: set[str] = set()
         while len(ended) < len(posted):
-            for one in posted:
-                if one.job_id not in ended and agency.job(one.job_id)["finished_at"] is not None:
-                    ended.add(one.job_id)
+            for job in posted:
+                if job.job_id not in ended and agency.job(job.job_id)["finished_at"] is not None:
+                    ended.add(job.job_id)
             progress.update(bar, completed=len(ended))
-            due = len(blows) < len(parts) and len(ended) >= len(blows) * len(posted) // (len(parts) + 2) + 1
-            if due:
-                what, kill = parts[len(blows)]
+            is_due = len(blows) < len(parts) and len(ended) >= len(blows) * len(posted) // (len(parts) + 2) + 1
+            if is_due:
+                process, kill = parts[len(blows)]
                 kill()
-                blows.append(Blow(what, time.monotonic() - start))
-                progress.console.print(f"  killed {what}")
+                blows.append(Blow(process, time.monotonic() - start))
+                progress.console.print(f"  killed {process}")
             time.sleep(0.2)
     return blows
 
 
-def _show(agency: ScaledAgency, posted: list[Posted], blows: list[Blow], seconds: float) -> bool:
-    found = check_promises(agency.database_url)
+def _print_results(agency: ScaledAgency, posted: list[Posted], blows: list[Blow], seconds: float) -> bool:
+    promises = check_promises(agency.database_url)
     table = Table("service", "expected", "got", "jobs", "attempts", box=box.SIMPLE)
-    right = not found.broken and found.statuses == {"succeeded": len(posted)}
+    succeeded = not promises.broken and promises.statuses == {"succeeded": len(posted)}
     for service, expected in EXPECTED:
-        mine = [one for one in posted if one.service == service]
-        letters = {_letter(agency.job(one.job_id)) for one in mine}
-        right &= letters == {expected}
-        attempts = " ".join(str(found.claims[one.job_id]) for one in mine)
+        jobs = [job for job in posted if job.service == service]
+        letters = {_letter_of_job(agency.job(job.job_id)) for job in jobs}
+        succeeded &= letters == {expected}
+        attempts = " ".join(str(promises.claims[job.job_id]) for job in jobs)
         table.add_row(
             service,
-            _said(expected),
-            ", ".join(sorted(map(_said, letters))),
-            str(len(mine)),
+            _letter_text(expected),
+            ", ".join(sorted(map(_letter_text, letters))),
+            str(len(jobs)),
             attempts,
         )
     console.print(table)
     console.print("Killed: " + "; ".join(f"{blow.what} at {blow.at_s:.0f} s" for blow in blows))
-    console.print(f"{len(posted)} jobs ended in {seconds:.0f} s; {_verdict(found.broken)}")
-    for broken in found.broken:
+    console.print(f"{len(posted)} jobs ended in {seconds:.0f} s; {_promises_sentence(promises.broken)}")
+    for broken in promises.broken:
         console.print(f"  {broken}", markup=False)
-    return right and len(blows) == 4
+    return succeeded and len(blows) == 4
 
 
-def _letter(job: dict[str, Any]) -> str | None:
+def _letter_of_job(job: dict[str, Any]) -> str | None:
     rating = job["rating"]
     return rating["letter"] if rating is not None else "no rating"
 
 
-def _said(letter: str | None) -> str:
+def _letter_text(letter: str | None) -> str:
     return letter if letter is not None else "nothing measured"
 
 
-def _verdict(broken: list[str]) -> str:
+def _promises_sentence(broken: list[str]) -> str:
     if not broken:
         return "every one exactly once, nothing was written under an old fence."
     return f"{len(broken)} promises were broken:"

@@ -199,29 +199,29 @@ def rate_once(job: tuple[str, float, int]) -> Tried:
     rating = rate(finding)
     letter = None if rating.letter is None else rating.letter.value
     questions = max(component.usable for component in finding.components)
-    return Tried(world, size, seed, letter, rating.declared, questions, **_audited(world, finding))
+    return Tried(world, size, seed, letter, rating.declared, questions, **_compare_with_population(world, finding))
 
 
-def _audited(world: str, finding: Finding) -> dict[str, Mapping[str, int]]:
+def _compare_with_population(world: str, finding: Finding) -> dict[str, Mapping[str, int]]:
     """Compare the intervals of a file of decisions with its population; empty for other services."""
     service, component = SERVICES[world], finding.components[0]
     if not isinstance(service, FileWorld) or not isinstance(component.detail, OutcomesComponent):
         return {}
-    judged = [*service.population.held(component)]
+    verdicts = [*service.population.held(component)]
     rows = component.detail.groups
     audit = {"suspicious": any(row.suspicious for row in rows), "flagged": any(row.flagged for row in rows)}
     return {
-        "stated": dict(Counter(kind for kind, _ in judged)),
-        "held": dict(Counter(kind for kind, holds in judged if holds)),
+        "stated": dict(Counter(kind for kind, _ in verdicts)),
+        "held": dict(Counter(kind for kind, covers in verdicts if covers)),
         "audit": audit,
     }
 
 
 def measure_worlds(group: Group, seeds: int, stored: Path) -> list[Tried]:
     """Rate services of a group, and store each result; results that are stored already are read instead."""
-    written = stored.read_text(encoding="utf-8").splitlines() if stored.exists() else []
-    done = {
-        (rating.world, rating.size, rating.seed): rating for rating in (Tried(**json.loads(row)) for row in written)
+    rows = stored.read_text(encoding="utf-8").splitlines() if stored.exists() else []
+    results = {
+        (rating.world, rating.size, rating.seed): rating for rating in (Tried(**json.loads(row)) for row in rows)
     }
     jobs = [
         (name, size, seed)
@@ -229,14 +229,14 @@ def measure_worlds(group: Group, seeds: int, stored: Path) -> list[Tried]:
         for name, world in group.worlds.items()
         for size in (SIZES if isinstance(world, World) and not world.honest else (1.0,))
     ]
-    left = [job for job in jobs if job not in done]
+    pending = [job for job in jobs if job not in results]
     stored.parent.mkdir(exist_ok=True)
     with ProcessPoolExecutor(initializer=end_with_parent) as pool, stored.open("a", encoding="utf-8") as lines:
-        for one in track(pool.map(rate_once, left, chunksize=2), group.title, total=len(left)):
-            done[one.world, one.size, one.seed] = one
-            lines.write(json.dumps(asdict(one)) + "\n")
+        for result in track(pool.map(rate_once, pending, chunksize=2), group.title, total=len(pending)):
+            results[result.world, result.size, result.seed] = result
+            lines.write(json.dumps(asdict(result)) + "\n")
             lines.flush()
-    return [done[job] for job in jobs]
+    return [results[job] for job in jobs]
 
 
 def section(group: Group, tried: Sequence[Tried], measured: date) -> Iterator[str]:
@@ -276,10 +276,10 @@ def section(group: Group, tried: Sequence[Tried], measured: date) -> Iterator[st
         yield f"| {' | '.join(map(str, cells))} |"
     yield ""
     if tried[0].stated:
-        yield from _intervals(by_world)
+        yield from _interval_lines(by_world)
 
 
-def _intervals(by_world: Mapping[tuple[str, float], Sequence[Tried]]) -> Iterator[str]:
+def _interval_lines(by_world: Mapping[tuple[str, float], Sequence[Tried]]) -> Iterator[str]:
     """Write how often intervals of files of decisions hold, and how often an audit calls a group suspicious."""
     kinds = ("rate", "error rate", "difference", "ratio", "step_1", "step_2")
     yield "Share of 95 % intervals that hold the number of the population of which the file is a sample. A letter rests"
@@ -289,11 +289,11 @@ def _intervals(by_world: Mapping[tuple[str, float], Sequence[Tried]]) -> Iterato
     yield f"| file | {' | '.join(kind.replace('_', ' ') for kind in kinds)} | suspicious | flagged |"
     yield f"|---|{'--:|' * (len(kinds) + 2)}"
     for (world, _), ratings in by_world.items():
-        stated, held = (
+        stated, covered = (
             Counter[str]({kind: sum(getattr(rating, name).get(kind, 0) for rating in ratings) for kind in kinds})
             for name in ("stated", "held")
         )
-        shares = [f"{held[kind] / stated[kind]:.3f}" if stated[kind] else "" for kind in kinds]
+        shares = [f"{covered[kind] / stated[kind]:.3f}" if stated[kind] else "" for kind in kinds]
         audits = [
             f"{sum(rating.audit[name] for rating in ratings) / len(ratings):.1%}" for name in ("suspicious", "flagged")
         ]
@@ -306,8 +306,8 @@ def replace_section(page: str, lines: Sequence[str]) -> str:
     heading, end = f"{lines[0]}\n", "\n## "
     new = "\n".join(lines) + "\n"
     if heading not in page:
-        before, letters, rest = page.partition("## Letters\n")
-        return before + new + letters + rest
+        before, letters, remainder = page.partition("## Letters\n")
+        return before + new + letters + remainder
     start = page.index(heading)
     stop = page.find(end, start)
     return page[:start] + new + (page[stop + 1 :] if stop >= 0 else "")

@@ -66,14 +66,14 @@ def read_catalog(file: Path, common: Mapping[str, str | None]) -> list[JsonObjec
         If the file is not a catalog, names no service, or has an entry without kind or protocol.
     """
     is_csv = file.suffix.lower() == ".csv"
-    entries = _rows(read_text(file), file.name) if is_csv else _documents(read_document(file), file.name)
-    targets = [_target(entry, common, f"{file.name}, service {number}") for number, entry in enumerate(entries, 1)]
+    entries = _csv_entries(read_text(file), file.name) if is_csv else _document_entries(read_document(file), file.name)
+    targets = [_read_target(entry, common, f"{file.name}, service {number}") for number, entry in enumerate(entries, 1)]
     if not targets:
         raise SpecificationError(f"{file.name} names no service")
     return targets
 
 
-def _rows(text: str, name: str) -> Iterator[Json]:
+def _csv_entries(text: str, name: str) -> Iterator[Json]:
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
         for column in reader.fieldnames or ():
@@ -91,24 +91,24 @@ def _rows(text: str, name: str) -> Iterator[Json]:
         raise SpecificationError(f"{name} is not CSV: {wrong} (line {reader.line_num})") from None
 
 
-def _documents(read: object, name: str) -> Iterator[Json]:
+def _document_entries(content: object, name: str) -> Iterator[Json]:
     """Yield the entries of APIs.json, of one OpenAPI document, or of a list of them."""
-    for document in read if isinstance(read, list) else [read]:
+    for document in content if isinstance(content, list) else [content]:
         if not isinstance(document, dict) or not {"apis", "openapi"} & document.keys():
             raise SpecificationError(f"{name} is neither CSV (.csv), APIs.json (apis) nor OpenAPI (openapi)")
         for api in members(document.get("apis"), f"{name}, apis"):
-            yield {"name": api.get("name"), "base_url": api.get("baseURL"), **_own_fields(api, name)}
+            yield {"name": api.get("name"), "base_url": api.get("baseURL"), **_assay_extension(api, name)}
         if "openapi" in document:
             info, servers = member(document.get("info"), f"{name}, info"), document.get("servers")
             first = next(iter(members(servers, f"{name}, servers")), {})
-            yield {"name": info.get("title"), "base_url": first.get("url"), **_own_fields(document, name)}
+            yield {"name": info.get("title"), "base_url": first.get("url"), **_assay_extension(document, name)}
 
 
-def _own_fields(entry: Json, name: str) -> Json:
+def _assay_extension(entry: Json, name: str) -> Json:
     return member(entry.get("x-assay"), f"{name}, x-assay")
 
 
-def _target(entry: Json, common: Mapping[str, str | None], where: str) -> JsonObject:
+def _read_target(entry: Json, common: Mapping[str, str | None], where: str) -> JsonObject:
     for name, value in entry.items():
         if name not in FIELDS:
             raise UnknownName(f"field of x-assay ({where})", name[:50], FIELDS)

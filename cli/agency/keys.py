@@ -76,22 +76,22 @@ def rotate_signing(settings: Settings) -> None:
 def rotate_secrets(settings: Settings) -> int:
     """Re-encrypt every secret that is still needed with the present key; print the rows that no key decrypts."""
     migrate.check(settings.resolved_database_url)
-    vault, resealed, lost = Vault.from_settings(settings), 0, list[str]()
+    vault, resealed, unreadable = Vault.from_settings(settings), 0, list[str]()
     with contextlib.closing(Database(settings.resolved_database_url)) as database:
         for holder in range(len(rotation.HOLDERS)):
             after: str | None = None
             while True:
                 with database.write() as connection:
-                    done = rotation.reseal(connection, vault, holder, after)
-                resealed += done.resealed
-                lost += done.lost
-                if done.last_id is None:
+                    batch = rotation.reseal(connection, vault, holder, after)
+                resealed += batch.resealed
+                unreadable += batch.lost
+                if batch.last_id is None:
                     break
-                after = done.last_id
+                after = batch.last_id
     console.print(f"{resealed} secrets were resealed with the present key ({vault.key_id}).")
-    if not lost:
+    if not unreadable:
         console.print("None is left under an older key: ASSAY_SECRET_KEY_OLDER can be unset.")
         return 0
-    console.print(f"No configured key opens the secrets of {len(lost)} rows: {', '.join(lost[:10])}")
+    console.print(f"No configured key opens the secrets of {len(unreadable)} rows: {', '.join(unreadable[:10])}")
     console.print("Add the key they were sealed with to ASSAY_SECRET_KEY_OLDER, or enter these secrets again.")
     return Exit.UNAVAILABLE

@@ -56,7 +56,7 @@ def serve_api(settings: Settings) -> None:
         with reconciling(settings) as ring:
             _serve(settings, ring)
         return
-    with _alone(settings):
+    with _lock_data_folder(settings):
         unwritable = migrate.upgrade_if_writable(settings.resolved_database_url)
         if unwritable is not None:
             console.print(
@@ -90,7 +90,7 @@ def _serve(settings: Settings, ring: JobNotifier, *more_registries: CollectorReg
     )
     add_agents(app)
     add_pages(app, open_provider(settings, app.state.service.vault))
-    _collect_less()
+    _freeze_garbage_collection()
     server = Server(server_config(app, settings.proxy_networks), app.state.service.event_stream.stop_waiting)
     # bound here: if the port is taken, uvicorn itself would exit with a code that `assay` uses for a letter
     with listening(settings) as opened, contextlib.suppress(KeyboardInterrupt):
@@ -101,7 +101,7 @@ def _serve(settings: Settings, ring: JobNotifier, *more_registries: CollectorReg
         raise RuntimeError("the service did not start; see the log for the reason")
 
 
-def _collect_less() -> None:
+def _freeze_garbage_collection() -> None:
     """Exclude long-lived objects from garbage collection, which took a third of the time with 1,000 polling clients.
 
     Garbage from the imports is less than a megabyte; collecting it first would delay the start by 0.15 s.
@@ -139,7 +139,7 @@ def _offer_first_key(settings: Settings) -> None:
 
 
 @contextlib.contextmanager
-def _alone(settings: Settings) -> Iterator[None]:
+def _lock_data_folder(settings: Settings) -> Iterator[None]:
     """Lock the data directory for this process; the kernel unlocks it when the process ends."""
     folder = Path(settings.data_dir)
     open_data_folder(folder)

@@ -66,8 +66,8 @@ class BoundedProtocol(H11Protocol):
     check_s = 1.0
     peers: ClassVar[Counter[str]] = Counter()
 
-    def __init__(self, config: uvicorn.Config, *others: Any, **options: Any) -> None:
-        super().__init__(config, *others, **options)
+    def __init__(self, config: uvicorn.Config, *positional: Any, **options: Any) -> None:
+        super().__init__(config, *positional, **options)
         self.conn = BoundedConnection(h11.SERVER)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

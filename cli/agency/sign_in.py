@@ -48,8 +48,8 @@ def open_provider(settings: Settings, vault: Vault) -> Provider | None:
         try:
             async with calls, Egress(settings.egress_networks, response_cap=CAP_BYTES, user_agent=AGENT) as egress:
                 quote = Quoter(secret).quote if secret else None
-                sent = egress.send(method, url, headers=headers, content=body, timeout_s=TIMEOUT_S, quote_body=quote)
-                return (await sent).json()
+                reply = egress.send(method, url, headers=headers, content=body, timeout_s=TIMEOUT_S, quote_body=quote)
+                return (await reply).json()
         except CallFailed as failed:
             log.warning("sign-in provider failed", why=failed.message, url=url)
             code = "sign-in-failed" if failed.status == REFUSED else "provider-unavailable"

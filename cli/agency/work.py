@@ -33,7 +33,7 @@ def run_worker(settings: Settings) -> None:
             settings = settings.model_copy(update={"data_dir": Path(folder) / "data"})
         # prometheus_client reads this variable when it is first imported, and has no other setting for it
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # noqa: TID251
-        _work(settings, folder)
+        _run_worker(settings, folder)
 
 
 def _require_temporary_folder() -> None:
@@ -56,7 +56,7 @@ def _is_writable(folder: Path) -> bool:
         return False
 
 
-def _work(settings: Settings, folder: str) -> None:
+def _run_worker(settings: Settings, folder: str) -> None:
     from celery import signals
 
     from store.core.database import Database
@@ -96,14 +96,14 @@ def _work(settings: Settings, folder: str) -> None:
         settings.watchdog_s,
         share=Share.of(settings),
         broker_answers=lambda: broker_answers(app),
-        end_process=_end_deaf,
+        end_process=_end_unresponsive,
     )
     slots = settings.worker_concurrency
     with closing(database), reconciling(settings, slots), WebhookWorker(context), SigningWorker(context), watchdog:
         app.worker_main(["worker", "--pool=prefork", f"--concurrency={slots}", "--loglevel=WARNING"])
 
 
-def _end_deaf() -> None:
+def _end_unresponsive() -> None:
     """Kill this process and its idle children, because a worker that receives no messages may also ignore signals."""
     import billiard
 

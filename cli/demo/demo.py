@@ -63,10 +63,10 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
         data = folder / "agency"
         data.mkdir(exist_ok=True)
         console.print("Starting an agency and services whose bias is known, all on this machine …")
-        agency = stack.enter_context(_agency(data))
+        agency = stack.enter_context(_run_agency(data))
         cases = [
             *translators(services),
-            *_real(stack),
+            *_real_translators(stack),
             *predictors(services),
             *image_classifiers(services),
             *screeners(services),
@@ -85,7 +85,7 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
                     if not case.finished:
                         case.job = agency.get(f"/v1/jobs/{case.job['id']}")
                     if case.finished and case.rating is None and case.job["rating"]:
-                        _fetch(agency, case, folder, keep=keep)
+                        _save_report(agency, case, folder, keep=keep)
                 live.update(table_of(cases))
                 time.sleep(HOW_OFTEN_S)
         say_results(console, cases, time.monotonic() - started)
@@ -104,7 +104,7 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
     return Exit.UCS if all(case.as_expected for case in cases) else Exit.SOFTWARE
 
 
-def _real(stack: contextlib.ExitStack) -> Iterator[Case]:
+def _real_translators(stack: contextlib.ExitStack) -> Iterator[Case]:
     """Start Apertium, if it is installed, and yield its case: a real translator without an expected result."""
     if not Apertium.available():
         console.print("Apertium, a real translator, is not installed and so not rated. To add it:")
@@ -114,7 +114,7 @@ def _real(stack: contextlib.ExitStack) -> Iterator[Case]:
 
 
 @contextlib.contextmanager
-def _agency(data: Path) -> Iterator[Agency]:
+def _run_agency(data: Path) -> Iterator[Agency]:
     """Run `assay serve` in a child process that may call services on this machine."""
     port = _free_port()
     arguments = ["serve", "--port", str(port), "--data-dir", str(data), "--egress-allow", "127.0.0.0/8"]
@@ -141,7 +141,7 @@ def _agency(data: Path) -> Iterator[Agency]:
                 process.wait()
 
 
-def _fetch(agency: Agency, case: Case, folder: Path, *, keep: bool) -> None:
+def _save_report(agency: Agency, case: Case, folder: Path, *, keep: bool) -> None:
     """Read the rating and save its report to a file, which remains after the demo."""
     rating_id = case.job["rating"]["id"]
     case.rating = agency.get(f"/v1/ratings/{rating_id}")

@@ -136,16 +136,16 @@ class Case:
     @property
     def as_expected(self) -> bool:
         """Whether the rating has the letter and the reason that the known behaviour requires."""
-        return self.expected in (self._end, "any") and (self.reason is None or self.reason in self._codes)
+        return self.expected in (self._result, "any") and (self.reason is None or self.reason in self._reason_codes)
 
     @property
-    def _end(self) -> str:
+    def _result(self) -> str:
         if self.rating is None:
             return str(self.job.get("status"))
         return str(self.rating["letter"]) if self.rating["declared"] else "inconclusive"
 
     @property
-    def _codes(self) -> set[str]:
+    def _reason_codes(self) -> set[str]:
         """Codes of all reasons of the rating, its components and the job's problem."""
         if self.rating is None:
             return {(self.job.get("error") or {}).get("code", "")}
@@ -170,13 +170,13 @@ def predictors(services: DemoServer) -> Iterator[Case]:
     """Classifiers, regressors, embedders and language models of known bias, by every method that rates them."""
     for predictor in PREDICTORS.values():
         yield from _ratings(services, predictor)
-        yield from _otherwise(services, predictor)
+        yield from _further_ratings(services, predictor)
 
 
 def _ratings(services: DemoServer, predictor: Predictor) -> Iterator[Case]:
     for kind in predictor.kinds:
         for method in predictor.methods:
-            suffix = _again(predictor, kind, method)
+            suffix = _case_suffix(predictor, kind, method)
             yield Case(
                 f"{predictor.name} {suffix}".strip(),
                 predictor.summary,
@@ -191,20 +191,20 @@ def _ratings(services: DemoServer, predictor: Predictor) -> Iterator[Case]:
             )
 
 
-def _otherwise(services: DemoServer, predictor: Predictor) -> Iterator[Case]:
+def _further_ratings(services: DemoServer, predictor: Predictor) -> Iterator[Case]:
     """Rate some services a second time, by another method, protocol or author."""
     first = next(_ratings(services, predictor))
     if predictor.name == "fair-sentiment":
-        yield _again_as(first, "by stimulus-sampling", experiment=SAMPLING, reason="yes-follows-content")
+        yield _repeat(first, "by stimulus-sampling", experiment=SAMPLING, reason="yes-follows-content")
     elif predictor.name == "stereotyped-model":
-        yield _again_as(first, "by choices", protocol="openai-chat", experiment={**STEREOTYPES, "per_term": 5})
+        yield _repeat(first, "by choices", protocol="openai-chat", experiment={**STEREOTYPES, "per_term": 5})
         authored = {**STEREOTYPES, "writing": {"per_term": 6}}
-        yield _again_as(first, "with an author", experiment=authored, author=_author(services, AUTHOR, "openai-chat"))
+        yield _repeat(first, "with an author", experiment=authored, author=_author(services, AUTHOR, "openai-chat"))
     elif predictor.name == "leaning-model":
-        yield _again_as(first, "by masks", protocol="hf-inference", experiment={**STEREOTYPES, **BRIEFLY})
+        yield _repeat(first, "by masks", protocol="hf-inference", experiment={**STEREOTYPES, **BRIEFLY})
 
 
-def _again_as(first: Case, suffix: str, **changed: Any) -> Case:
+def _repeat(first: Case, suffix: str, **changed: Any) -> Case:
     return replace(first, name=f"{first.name} {suffix}", suffix=suffix, **changed)
 
 
@@ -286,9 +286,9 @@ def screeners(services: DemoServer) -> Iterator[Case]:
         )
         yield case
         if screener.by_name is not None:
-            named = {**HIRING, "texts": {**HIRING["texts"], "mention": "name"}}
+            by_first_name = {**HIRING, "texts": {**HIRING["texts"], "mention": "name"}}
             reason = REASONS["alternation"][screener.by_name]
-            yield _again_as(case, "by name", expected=screener.by_name, experiment=named, reason=reason)
+            yield _repeat(case, "by name", expected=screener.by_name, experiment=by_first_name, reason=reason)
 
 
 def unfit(services: DemoServer) -> Iterator[Case]:
@@ -318,7 +318,7 @@ def unfit(services: DemoServer) -> Iterator[Case]:
         )
 
 
-def _again(predictor: Predictor, kind: Kind, method: str) -> str:
+def _case_suffix(predictor: Predictor, kind: Kind, method: str) -> str:
     """Return a suffix that distinguishes further ratings of a service, such as "by round-trip"; empty for the first."""
     if method != predictor.methods[0]:
         return f"by {method}"

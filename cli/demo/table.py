@@ -50,18 +50,18 @@ def table_of(cases: Sequence[Case]) -> Table:
         )
     for _, section in groupby(cases, key=lambda case: case.section):
         for case in section:
-            table.add_row(f"  {case.suffix}" if case.suffix else case.name, case.kind, *_result(case))
+            table.add_row(f"  {case.suffix}" if case.suffix else case.name, case.kind, *_result_cells(case))
         table.add_section()
     table.caption, table.caption_justify = CAPTION, "left"
     return table
 
 
-def _result(case: Case) -> tuple[Text | str, ...]:
+def _result_cells(case: Case) -> tuple[Text | str, ...]:
     """Return the cells after the name: the progress of a running case, or its result."""
     if not case.finished:
-        answered, total = case.job.get("asked", 0), case.job.get("expected", 0)
-        return Text(f"{answered}/{total}" if answered else str(case.job.get("stage", "queued")), "dim"), _expected(case)
-    expected = Text(_expected(case))
+        asked, total = case.job.get("asked", 0), case.job.get("expected", 0)
+        return Text(f"{asked}/{total}" if asked else str(case.job.get("stage", "queued")), "dim"), _expected_end(case)
+    expected = Text(_expected_end(case))
     if case.expected != "any":
         expected.append_text(Text(" ✓", "green") if case.as_expected else Text(" ✗", "red"))
     if case.rating is None:
@@ -74,7 +74,7 @@ def _result(case: Case) -> tuple[Text | str, ...]:
     return Text(result, style), expected, *numbers, rating["published"].get(PUBLISHED_RULE) or "–", str(rating["calls"])
 
 
-def _expected(case: Case) -> str:
+def _expected_end(case: Case) -> str:
     """Return the expected end of a case as the table shows it."""
     return {"any": "–", "inconclusive": "none"}.get(case.expected, case.expected)
 
@@ -89,5 +89,5 @@ def say_results(console: Console, cases: Sequence[Case], seconds: float) -> None
         if case.report:
             console.print(f"  {case.name:<34} {case.report}", soft_wrap=True)
     predictable = [case for case in cases if case.expected != "any"]
-    right = sum(case.as_expected for case in predictable)
-    console.print(f"\n{right} of {len(predictable)} ended as expected, in {seconds:.0f} s.")
+    as_expected = sum(case.as_expected for case in predictable)
+    console.print(f"\n{as_expected} of {len(predictable)} ended as expected, in {seconds:.0f} s.")

@@ -44,7 +44,7 @@ def read_curl(command: str) -> Call:
     address = arguments.url or arguments.address
     if address is None:
         raise SpecificationError("the curl command has no address", "curl")
-    headers = dict(_header(header) for header in arguments.header)
+    headers = dict(_parse_header(header) for header in arguments.header)
     if arguments.cookie:
         headers["Cookie"] = arguments.cookie
     auth = None
@@ -59,7 +59,7 @@ def read_curl(command: str) -> Call:
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     if arguments.get and data is not None:
         query, data = query | dict(parse_qsl(data, keep_blank_values=True)), None
-    body, form = _body(data, headers)
+    body, form = _parse_body(data, headers)
     method = arguments.request or ("GET" if data is None else "POST")
     return Call(method.upper(), parts._replace(query="", fragment="").geturl(), headers, query, body, form, auth=auth)
 
@@ -81,14 +81,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _header(line: str) -> tuple[str, str]:
+def _parse_header(line: str) -> tuple[str, str]:
     name, colon, value = line.partition(":")
     if not colon:
         raise SpecificationError("a header of the curl command has no colon", "curl")
     return name.strip(), value.strip()
 
 
-def _body(data: str | None, headers: dict[str, str]) -> tuple[Any, bool]:
+def _parse_body(data: str | None, headers: dict[str, str]) -> tuple[Any, bool]:
     """Return the body as JSON or as the fields of a form, and whether it is a form."""
     if data is None:
         return None, False
@@ -186,8 +186,8 @@ def draft_of(call: Call, kind: Kind) -> Draft:
     if call.auth is not None:
         settings["auth"] = call.auth
         draft.secrets.append("")
-    settings |= _take_secret(places, call.credentials, draft)
-    _place_question(places, call, kind, draft)
+    settings |= _remove_credentials(places, call.credentials, draft)
+    _insert_placeholders(places, call, kind, draft)
     if call.form:
         settings["encoding"] = "form"
     for member, value in (("headers", headers), ("query", places["query"]), ("body", places["body"])):
@@ -200,7 +200,7 @@ def draft_of(call: Call, kind: Kind) -> Draft:
     return draft
 
 
-def _take_secret(places: Json, secret_names: set[str], draft: Draft) -> JsonObject:
+def _remove_credentials(places: Json, secret_names: set[str], draft: Draft) -> JsonObject:
     """Remove every credential from a call; return the settings that say where the first one goes."""
     settings: JsonObject = {}
     for part, members in places.items():
@@ -215,7 +215,7 @@ def _take_secret(places: Json, secret_names: set[str], draft: Draft) -> JsonObje
                 continue
             settings = {"auth": part, "auth_name": name}
             settings["auth_value"] = f"{scheme[1]} {{secret}}" if scheme else "{secret}"
-    for path, value in _leaves(places["body"]):
+    for path, value in _leaf_values(places["body"]):
         if isinstance(value, str) and len(path) > 1 and _CREDENTIAL.search(str(path[-1])):
             where = ".".join(map(str, path))
             raise SpecificationError(
@@ -224,33 +224,33 @@ def _take_secret(places: Json, secret_names: set[str], draft: Draft) -> JsonObje
     return settings
 
 
-def _place_question(places: JsonObject, call: Call, kind: Kind, draft: Draft) -> None:
+def _insert_placeholders(places: JsonObject, call: Call, kind: Kind, draft: Draft) -> None:
     """Replace the example values of a call by the placeholders of a question."""
-    leaves = [(part, path, value) for part in ("body", "query") for path, value in _leaves(places[part])]
-    at = _text_place(leaves, call.text)
-    if at is None:
+    leaves = [(part, path, value) for part in ("body", "query") for path, value in _leaf_values(places[part])]
+    text = _find_question_path(leaves, call.text)
+    if text is None:
         candidates = ", ".join(".".join(map(str, path)) for _, path, _ in leaves[:10]) or "nothing"
         raise SpecificationError(
             f"which text is the question? Give it with --text, exactly as in the call (found: {candidates})", "text"
         )
-    _put(places, at, "{text}")
+    _set_placeholder(places, text, "{text}")
     if kind is Kind.TRANSLATOR:
-        both = [leaf for leaf in leaves if isinstance(leaf[2], str) and _PAIR.fullmatch(leaf[2]) and leaf[:2] != at]
-        for part, path, value in both:
-            _put(places, (part, path), _PAIR.sub(r"{source}\1{target}", value))
+        pairs = [leaf for leaf in leaves if isinstance(leaf[2], str) and _PAIR.fullmatch(leaf[2]) and leaf[:2] != text]
+        for part, path, value in pairs:
+            _set_placeholder(places, (part, path), _PAIR.sub(r"{source}\1{target}", value))
         for word, names in LANGUAGES.items():
             matches = [
-                (part, path) for part, path, _ in leaves if str(path[-1]).lower() in names and (part, path) != at
+                (part, path) for part, path, _ in leaves if str(path[-1]).lower() in names and (part, path) != text
             ]
             for match in matches[:1]:
-                _put(places, match, f"{{{word}}}")
-            if not matches and not both:
+                _set_placeholder(places, match, f"{{{word}}}")
+            if not matches and not pairs:
                 draft.notes.append(f"the {word} language is not sent; add {{{word}}} where the service expects it")
     if kind is Kind.IMAGE_CLASSIFIER:
         raise SpecificationError("calls with an image cannot be converted; see `assay protocols custom`", "kind")
 
 
-def _text_place(leaves: list[tuple[str, Path, Any]], text: str | None) -> tuple[str, Path] | None:
+def _find_question_path(leaves: list[tuple[str, Path, Any]], text: str | None) -> tuple[str, Path] | None:
     """Return the path of `text`; without it, of a member with a usual name, or else of the only text with a space."""
     strings = [(part, path, value) for part, path, value in leaves if isinstance(value, str)]
     if text is not None:
@@ -263,23 +263,23 @@ def _text_place(leaves: list[tuple[str, Path, Any]], text: str | None) -> tuple[
     return spaced[0] if len(spaced) == 1 else None
 
 
-def _leaves(value: object, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def _leaf_values(value: object, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     match value:
         case Mapping():
             for name, inner in value.items():
-                yield from _leaves(inner, (*path, name))
+                yield from _leaf_values(inner, (*path, name))
         case list():
             for index, inner in enumerate(value):
-                yield from _leaves(inner, (*path, index))
+                yield from _leaf_values(inner, (*path, index))
         case None:
             return
         case _ if path:
             yield path, value
 
 
-def _put(places: JsonObject, at: tuple[str, Path], placeholder: str) -> None:
-    part, (*way, last) = at
+def _set_placeholder(places: JsonObject, path: tuple[str, Path], placeholder: str) -> None:
+    part, (*steps, last) = path
     inner = places[part]
-    for step in way:
+    for step in steps:
         inner = inner[step]
     inner[last] = placeholder

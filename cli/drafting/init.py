@@ -51,7 +51,7 @@ def write_draft(draft: Draft, file: Path, settings: Settings, *, force: bool) ->
     """Check a draft, and write its file."""
     target = draft.target | {"secret": PLACEHOLDER if draft.secrets else None}
     check_target(target, networks(settings), scraping=settings.allow_scraping)
-    text = "\n".join(_lines(draft, file)) + "\n"
+    text = "\n".join(_draft_lines(draft, file)) + "\n"
     if any(secret in text for secret in draft.secrets if len(secret) >= LEAST_SECRET):
         raise SpecificationError("the call contains its key a second time; remove it there")
     try:
@@ -120,14 +120,14 @@ def tried(draft: Draft, settings: Settings, secret: str | None) -> Draft:
     probed = asyncio.run(go())
     body = exchanges[-1].received.body if exchanges and exchanges[-1].received else b""
     kind = Kind.LANGUAGE_MODEL if target.settings.get("decision") else target.kind
-    read = settings_that_read(body, kind) if probed.code in {None, "bad-json", "wrong-shape"} else {}
-    if probed.cause and (probed.code is None or not read):
+    expression = settings_that_read(body, kind) if probed.code in {None, "bad-json", "wrong-shape"} else {}
+    if probed.cause and (probed.code is None or not expression):
         raise SpecificationError(f"the trial question failed: {probed.cause.rstrip('.')}. {probed.remedy}")
     if probed.code is not None or target.settings["output"] == "@":
-        draft.target["settings"] |= read
+        draft.target["settings"] |= expression
     draft.notes = [note for note in draft.notes if not note.startswith("output:")]
-    if others := list(answer_paths(body, kind))[1:]:
-        draft.notes.append(f"output: the answer may also be at {' or '.join(others)}")
+    if alternatives := list(answer_paths(body, kind))[1:]:
+        draft.notes.append(f"output: the answer may also be at {' or '.join(alternatives)}")
     return draft
 
 
@@ -140,25 +140,25 @@ def _ask_user(kind: Kind, decides: str | None) -> Draft:
     name = typer.prompt("How does it speak (protocol)?", err=True)
     if name not in able:
         raise UnknownName("protocol", name, able, "protocol")
-    chosen = able[name]
+    protocol = able[name]
     draft = Draft({"name": "", "kind": str(kind), "protocol": name})
-    if chosen.needs_url:
+    if protocol.needs_url:
         draft.target["base_url"] = typer.prompt("Its address?", err=True)
     draft.target["name"] = typer.prompt("What is it called?", default=draft.target.get("base_url", name), err=True)
-    schema = chosen.settings_schema()
+    schema = protocol.settings_schema()
     required = [key for key in schema.get("properties", {}) if key in {*schema.get("required", ()), "model"}]
     draft.target["settings"] = {key: typer.prompt(f"settings.{key}?", err=True) for key in required}
     if decides is not None:
         set_decision(draft, decides)
     elif kind not in offered(name).kinds:  # a language model is of this kind only if it decides
         ask_decision(draft)
-    if chosen.needs_secret or typer.confirm("Does it want a key?", err=True):
+    if protocol.needs_secret or typer.confirm("Does it want a key?", err=True):
         draft.secrets.append("")
     return draft
 
 
 # ------------------------------------------------------------------------ the file
-def _lines(draft: Draft, file: Path) -> Iterator[str]:
+def _draft_lines(draft: Draft, file: Path) -> Iterator[str]:
     """Write a draft as TOML with comments."""
     target = draft.target
     yield f"# A service to rate. See what it answers: assay probe {file}. Rate it: assay rate {file}"
@@ -215,7 +215,7 @@ def set_decision(draft: Draft, name: str) -> None:
     """Add a decision of the catalog, or one that is asked for at the terminal, to the target of a draft."""
     if name not in {*decisions(), OWN_DECISION}:
         raise UnknownName("decision", name, [*decisions(), OWN_DECISION], "decides")
-    described = _own_decision() if name == OWN_DECISION else {"name": name}
+    described = _ask_own_decision() if name == OWN_DECISION else {"name": name}
     number = "range" in described if name == OWN_DECISION else decision(name).range is not None
     draft.target["kind"] = str(Kind.REGRESSOR if number else Kind.CLASSIFIER)
     draft.target.setdefault("settings", {})["decision"] = described
@@ -230,7 +230,7 @@ def ask_decision(draft: Draft) -> None:
     set_decision(draft, typer.prompt("What does the model decide?", default=decisions()[0], err=True))
 
 
-def _own_decision() -> dict[str, Any]:
+def _ask_own_decision() -> dict[str, Any]:
     described: dict[str, Any] = {"prompt": typer.prompt("Its prompt? {text} stands for the case", err=True)}
     if system := typer.prompt("Its system prompt? Empty: none", default="", show_default=False, err=True):
         described["system"] = system

@@ -45,13 +45,13 @@ def read_openapi(file: Path, operation: str | None, url: str | None = None) -> C
     if operation not in by_name or operation is None:
         raise UnknownName("operation", operation or "", known_names, "operation")
     method, path, shared, declared = by_name[operation]
-    call = Call(method, (url or _server(document, declared)).rstrip("/") + path)
+    call = Call(method, (url or _server_address(document, declared)).rstrip("/") + path)
     for where, holder in ((f"path {path}", shared), (operation, declared)):
         for parameter in members(holder.get("parameters"), f"{where}, parameters"):
             _add_parameter(call, document.resolved(parameter), document)
     _add_body(call, document, declared)
     _add_security(call, document, declared)
-    call.output = _output(document, declared)
+    call.output = _answer_expression(document, declared)
     return call
 
 
@@ -106,7 +106,7 @@ def _operations(document: Document) -> Iterator[tuple[str, str, Json, Json]]:
                 yield method.upper(), path, item, member(item[method], f"{method} of path {path}")
 
 
-def _server(document: Document, declared: Json) -> str:
+def _server_address(document: Document, declared: Json) -> str:
     servers = members(declared.get("servers") or document.content.get("servers"), "servers")
     first = next(iter(servers), {})
     url = str(first.get("url", ""))[:2048]
@@ -160,10 +160,10 @@ def _example(document: Document, schema: object, name: str, depth: int = 0) -> A
     document.spend(100 + len(name))
     for keyword in ("example", "default", "const"):
         if schema.get(keyword) is not None:
-            return _spent(document, schema[keyword])
+            return _count_example(document, schema[keyword])
     for several in ("examples", "enum"):
         if isinstance(schema.get(several), list) and schema[several]:
-            return _spent(document, schema[several][0])
+            return _count_example(document, schema[several][0])
     for several in ("allOf", "anyOf", "oneOf"):
         if choices := members(schema.get(several), f"{name}, {several}"):
             if several != "allOf":
@@ -189,35 +189,35 @@ def _example(document: Document, schema: object, name: str, depth: int = 0) -> A
     return {"integer": 1, "number": 1.0, "boolean": False}.get(str(schema.get("type")), f"example {name}".strip())
 
 
-def _spent(document: Document, example: object) -> Any:
+def _count_example(document: Document, example: object) -> Any:
     document.spend(len(json.dumps(example)))
     return example
 
 
-def _output(document: Document, declared: Json) -> str | None:
+def _answer_expression(document: Document, declared: Json) -> str | None:
     """Return the expression for the answer in a successful response: a member with a usual name, or the first one."""
     responses = member(declared.get("responses"), "responses")
     success = document.resolved(next((responses[code] for code in responses if code.startswith("2")), None))
     content = member(success.get("content"), "responses, content")
     schema = member(content.get("application/json"), "responses, application/json").get("schema")
-    paths = list(_texts(document, schema, "")) if schema else []
+    paths = list(_text_expressions(document, schema, "")) if schema else []
     usual = [path for name in ANSWERS for path in paths if name in path.lower().replace("_", "")]
     return next(iter([*usual, *paths]), None)
 
 
-def _texts(document: Document, schema: object, path: str, depth: int = 0) -> Iterator[str]:
+def _text_expressions(document: Document, schema: object, path: str, depth: int = 0) -> Iterator[str]:
     """List the expressions that lead to a text, a number or a list of numbers in a schema."""
     schema = document.resolved(schema)
     document.spend(100 + len(path))
     if depth > MAX_DEPTH:
         return
     for name, inner in member(schema.get("properties"), f"{path}, properties").items():
-        yield from _texts(document, inner, f"{path}.{name}" if path else name, depth + 1)
+        yield from _text_expressions(document, inner, f"{path}.{name}" if path else name, depth + 1)
     if schema.get("type") == "array":
         items = document.resolved(schema.get("items"))
         if items.get("type") in {"number", "integer"}:
             yield path or "@"
         else:
-            yield from _texts(document, items, f"{path}[0]", depth + 1)
+            yield from _text_expressions(document, items, f"{path}[0]", depth + 1)
     elif schema.get("type") in {"string", "number"}:
         yield path or "@"

@@ -80,7 +80,7 @@ class Program:
 
     def ask(self, question: JsonObject) -> str:
         """Write a question, and return the line with its answer; raise `CallFailed` if there is none."""
-        process = self._process = self._process or self._started()
+        process = self._process = self._process or self._start_process()
         line = ""
         with suppress(OSError, ValueError):  # the program ended, or was stopped meanwhile
             assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - both are pipes
@@ -101,9 +101,9 @@ class Program:
         """End the process, if there is one; the next question starts a new one."""
         process, self._process = self._process, None
         if process is not None:
-            _end(process)
+            _end_process(process)
 
-    def _started(self) -> subprocess.Popen[str]:
+    def _start_process(self) -> subprocess.Popen[str]:
         pipe = subprocess.PIPE
         try:
             process = subprocess.Popen(  # noqa: S603 - the user's own command
@@ -118,11 +118,11 @@ class Program:
         except OSError as wrong:
             cause = f"{PLACE} {self._arguments[0]!r} cannot be started ({wrong.strerror})"
             raise CallFailed("unsupported", cause) from None
-        weakref.finalize(self, _end, process)
+        weakref.finalize(self, _end_process, process)
         return process
 
 
-def _end(process: subprocess.Popen[str]) -> None:
+def _end_process(process: subprocess.Popen[str]) -> None:
     """End a process and those that it started, and close its pipes."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
@@ -156,13 +156,13 @@ class LocalProgram(Adapter):
         async with self._program.turn:
             try:
                 async with asyncio.timeout(limit_s):
-                    line = await asyncio.to_thread(self._program.ask, self._question(ask))
+                    line = await asyncio.to_thread(self._program.ask, self._question_json(ask))
             except TimeoutError:
                 self._program.stop()
                 raise CallFailed("timeout", f"{PLACE} did not answer within {limit_s:g} s") from None
-        return [self._reply(line, ask)]
+        return [self._read_reply(line, ask)]
 
-    def _question(self, ask: Ask) -> JsonObject:
+    def _question_json(self, ask: Ask) -> JsonObject:
         if isinstance(ask, Translate):
             return {"text": ask.text, "source": ask.source, "target": ask.target}
         if isinstance(ask, Worded):
@@ -171,7 +171,7 @@ class LocalProgram(Adapter):
         content = given_in(ask)
         return {"text": content} if isinstance(content, str) else {"row": dict(content)}
 
-    def _reply(self, line: str, ask: Ask) -> Reply:
+    def _read_reply(self, line: str, ask: Ask) -> Reply:
         try:
             document = json.loads(line)
         except (ValueError, RecursionError):

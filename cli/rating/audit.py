@@ -50,7 +50,7 @@ def method_of_audit(options: Audited) -> AnyMethod:
         "strata": _split_names(options.strata),
         "steps": _split_names(options.steps),
         "intersections": [_split_names(columns) for columns in options.intersection or ()],
-        "exclusions": [_exclusion(text) for text in options.exclude or ()],
+        "exclusions": [_parse_exclusion(text) for text in options.exclude or ()],
     }
     return parse_method({**experiment, **dict(pairs(options.others, "--set"))})
 
@@ -60,7 +60,7 @@ def read_and_count(path: Path, columns: NamedDecisions, **options: Any) -> dict[
     media_type = TABLES.get(path.suffix.lower(), CSV)
     try:
         with path.open("rb") as content:
-            return read_decisions(content, media_type, **asdict(columns), **options, on_rows=_tell)
+            return read_decisions(content, media_type, **asdict(columns), **options, on_rows=_report_progress)
     except OSError as error:
         raise SpecificationError(f"{path} cannot be read: {error.strerror}", "file") from None
     except SpecificationError as error:
@@ -75,11 +75,11 @@ def audit_here(options: Audited, settings: Settings, display: OutputOptions) -> 
     if columns is None:
         raise SpecificationError(f"{METHOD} has its table already; leave it out", "table")
     format_options = {name: getattr(options, name) for name in ("encoding", "decimal", "sheet")}
-    counted = read_and_count(options.file, columns, **format_options)
-    table = DecisionTable.read(counted)
+    counts = read_and_count(options.file, columns, **format_options)
+    table = DecisionTable.read(counts)
     for line in named_back(options, table):
         notes.print(line, markup=False, soft_wrap=True)
-    rated = method.with_references(Found(decisions=counted))
+    rated = method.with_references(Found(decisions=counts))
     request = {
         "target": {
             "name": options.tool or options.file.stem,
@@ -117,16 +117,16 @@ def _public_form(file: Path) -> Json:
     """Read a rating of recorded decisions, and return it without small counts of people."""
     document = read_json(file)
     if not isinstance(document, dict) or document.get("method") != METHOD:
-        wanted = "`assay audit FILE --format json` prints one"
-        raise SpecificationError(f"{file} is not a rating of recorded decisions; {wanted}")
+        remedy = "`assay audit FILE --format json` prints one"
+        raise SpecificationError(f"{file} is not a rating of recorded decisions; {remedy}")
     if document.get("masked"):
         return document
     rating = rating_of(document)
     uncounted(rating)  # refuses other ratings
-    method, counted = parse_method(rating.experiment), rating.experiment.get("table")
-    if counted is None:
+    method, table = parse_method(rating.experiment), rating.experiment.get("table")
+    if table is None:
         raise SpecificationError(f"{file} has no counts of people, so that small ones cannot be masked")
-    checks = check_recount(rating, method, counted, "its counted file")
+    checks = check_recount(rating, method, table, "its counted file")
     if differing := [check.wrong for check in checks if check.wrong is not None]:
         raise SpecificationError(f"{file} was changed: {'; '.join(differing)}")
     masked: Json = as_json(method.masked(rating))
@@ -161,15 +161,15 @@ def _split_names(names: str) -> list[str]:
     return [name.strip() for name in names.split(",") if name.strip()]
 
 
-def _exclusion(text: str) -> dict[str, str]:
+def _parse_exclusion(text: str) -> dict[str, str]:
     """Read ``race=Other: why`` as an exclusion."""
-    by, separator, group_and_reason = text.partition("=")
+    column, separator, group_and_reason = text.partition("=")
     group, colon, reason = group_and_reason.partition(":")
     if not separator or not colon:
         raise SpecificationError(f"--exclude takes column=group: reason, not {text!r}", "exclude")
-    return {"by": by.strip(), "group": group.strip(), "why": reason.strip()}
+    return {"by": column.strip(), "group": group.strip(), "why": reason.strip()}
 
 
-def _tell(rows: int) -> None:
+def _report_progress(rows: int) -> None:
     if rows % TOLD_ROWS == 0:
         notes.print(f"{rows:,} rows read", markup=False)

@@ -37,7 +37,7 @@ def compare_files(before: Path, after: Path, *, as_json: bool) -> None:
     if as_json:
         print_json(comparison)
         return
-    _show(comparison)
+    _print_comparison(comparison)
 
 
 def read_json(file: Path) -> Any:
@@ -53,7 +53,7 @@ def read_rating(file: Path) -> RatingDocument:
     return rating_of(document)
 
 
-def _show(comparison: Json) -> None:
+def _print_comparison(comparison: Json) -> None:
     for side in ("before", "after"):
         rating = comparison[side]
         missing = f"; without a vector: {', '.join(rating['missing'])}" if rating["missing"] else ""
@@ -71,17 +71,17 @@ def _show(comparison: Json) -> None:
     for column in table.columns[1:]:
         column.justify = "right"
     for connection in comparison["connections"]:
-        table.add_row(*_row(connection))
+        table.add_row(*_effect_cells(connection))
     if comparison["effect"] is not None:
         table.add_section()
-        table.add_row(*_row(comparison["effect"] | {"name": "different less associated"}), style="bold")
+        table.add_row(*_effect_cells(comparison["effect"] | {"name": "different less associated"}), style="bold")
     for word in comparison["words"]:
-        table.add_row(*_row(word | {"name": f"  {word['name']}"}))
+        table.add_row(*_effect_cells(word | {"name": f"  {word['name']}"}))
     console.print(table)
     console.print(_effect_sentence(comparison))
 
 
-def _row(effect_row: Json) -> tuple[str, ...]:
+def _effect_cells(effect_row: Json) -> tuple[str, ...]:
     hpdi = effect_row["hpdi"]
     numbers = (f"{effect_row['before']:.3f}", f"{effect_row['after']:.3f}", f"{effect_row['mean']:+.3f}")
     interval = f"{hpdi['low']:+.3f} … {hpdi['high']:+.3f}"
@@ -124,20 +124,20 @@ def show_side_by_side(files: Sequence[Path], without: Sequence[str], *, vote: bo
         return
     table = Table("Part", *(escape(service["name"]) for service in comparison["services"]), box=None)
     for row in comparison["rows"]:
-        table.add_row(escape(row["part"]), *map(_letter, row["cells"]))
+        table.add_row(escape(row["part"]), *map(_letter_text, row["cells"]))
     table.add_section()
-    table.add_row(f"Overall ({aggregation})", *map(_letter, comparison["overall"]), style="bold")
+    table.add_row(f"Overall ({aggregation})", *map(_letter_text, comparison["overall"]), style="bold")
     if comparison["without"]:
         left_out = ", ".join(comparison["without"]["parts"])
         table.add_row(
-            f"Overall without {escape(left_out)}", *map(_letter, comparison["without"]["overall"]), style="bold"
+            f"Overall without {escape(left_out)}", *map(_letter_text, comparison["without"]["overall"]), style="bold"
         )
     console.print(table)
-    if any("?" in _letter(cell) for row in comparison["rows"] for cell in row["cells"]):
+    if any("?" in _letter_text(cell) for row in comparison["rows"] for cell in row["cells"]):
         console.print("A letter with a question mark is the likeliest one, and is not declared.")
 
 
-def _letter(cell: Json | None) -> str:
+def _letter_text(cell: Json | None) -> str:
     if cell is None:
         return ABSENT
     return "not measured" if cell["letter"] is None else cell["letter"] + ("" if cell["declared"] else "?")

@@ -49,7 +49,7 @@ def compose_named(arguments: Sequence[str], *, table: str, as_json: bool) -> Exi
     if as_json:
         print_json(composition)
     else:
-        _show(composition, links, arguments)
+        _print_composition(composition, links, arguments)
     letter = composition["letter"]
     return Exit.of_rating(letter, letter is not None)
 
@@ -73,8 +73,8 @@ def _compose(links: Sequence[Letter | RatingDocument], arguments: Sequence[str],
     return {"provenance": "inferred", "letter": document["tables"][table]["letter"], "predicted": None, **document}
 
 
-def _show(composition: Json, links: Sequence[Letter | RatingDocument], arguments: Sequence[str]) -> None:
-    chain = " * ".join(_title(link, name) for link, name in zip(links, arguments, strict=True))
+def _print_composition(composition: Json, links: Sequence[Letter | RatingDocument], arguments: Sequence[str]) -> None:
+    chain = " * ".join(_link_title(link, name) for link, name in zip(links, arguments, strict=True))
     result = composition["letter"] or f"must be measured ({' or '.join(composition['possible'])})"
     console.print(f"[bold]{escape(chain)}[/bold]  inferred: [bold]{result}[/bold]", soft_wrap=True)
     weighed = any(inferred["probabilities"] for inferred in composition["tables"].values())
@@ -82,11 +82,11 @@ def _show(composition: Json, links: Sequence[Letter | RatingDocument], arguments
     table = Table(*columns, box=None)
     for name, answer in composition["tables"].items():
         possible = " or ".join(answer["possible"]) + (" (contradiction)" if answer["contradiction"] else "")
-        table.add_row(TITLES[name], possible, answer["worst"], *_numbers(answer["probabilities"]))
+        table.add_row(TITLES[name], possible, answer["worst"], *_probability_cells(answer["probabilities"]))
     if composition["predicted"] is not None:
         prediction = composition["predicted"]
         likely = prediction["letter"] if prediction["declared"] else f"leaning {prediction['letter']}"
-        table.add_row("matrices", likely, prediction["letter"], *_numbers(prediction["probabilities"]))
+        table.add_row("matrices", likely, prediction["letter"], *_probability_cells(prediction["probabilities"]))
     console.print(table)
     for sentence in composition.get("explanation", ()):
         console.print(escape(sentence), soft_wrap=True)
@@ -94,14 +94,14 @@ def _show(composition: Json, links: Sequence[Letter | RatingDocument], arguments
         console.print(escape(f"No prediction from matrices: {composition['not_predicted']}."), soft_wrap=True)
 
 
-def _title(link: Letter | RatingDocument, name: str) -> str:
+def _link_title(link: Letter | RatingDocument, name: str) -> str:
     if isinstance(link, Letter):
         return link.value
     letter = link.letter if link.declared else "inconclusive"
     return f"{link.target.name or name} ({letter})"
 
 
-def _numbers(probabilities: Mapping[str, float] | None) -> tuple[str, ...]:
+def _probability_cells(probabilities: Mapping[str, float] | None) -> tuple[str, ...]:
     if probabilities is None:
         return ()
     return tuple(f"{probabilities.get(name, 0.0):.3f}" for name in ("BS", "DSBS", "UCS", "must_be_measured"))

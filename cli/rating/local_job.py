@@ -64,25 +64,25 @@ def check_second(method: AnyMethod, request: Json, settings: Settings) -> None:
         return
     if author is not None and described["kind"] != Kind.LANGUAGE_MODEL:
         raise SpecificationError("the kind of an author must be language-model", "author.kind")
-    check_target({**described, "secret": _secret(request)}, settings.egress_networks)
+    check_target({**described, "secret": _service_secret(request)}, settings.egress_networks)
 
 
 def described_second(request: Json) -> JsonObject | None:
     """Return the description of the author or judge for a job; ``None`` without one."""
     described = _second_service(request)
-    return {"id": SECOND_ID, **described} if described is not None and _secret(request) else described
+    return {"id": SECOND_ID, **described} if described is not None and _service_secret(request) else described
 
 
 def keep_second(c: Connection, vault: Vault, request: Json) -> None:
     """Store an author or judge that has a key as a target, where the worker reads the key."""
-    described, secret = _second_service(request), _secret(request)
+    described, secret = _second_service(request), _service_secret(request)
     if described is None or not secret:
         return
     sealed = vault.seal_for_target(secret, tenant=TENANT, target=SECOND_ID, described=described)
     targets.add(c, NewTarget(id=SECOND_ID, tenant=TENANT, sealed_secret=sealed, **described))
 
 
-def _secret(request: Json) -> str | None:
+def _service_secret(request: Json) -> str | None:
     secret: str | None = (request["author"] or request.get("judge") or {}).get("secret")
     return secret
 
@@ -122,7 +122,7 @@ def run_here(
     migrate.upgrade(settings.resolved_database_url)
     context = open_context(settings)
     if verbose:
-        context.on_exchange = _printer(request)
+        context.on_exchange = _exchange_printer(request)
     try:
         with context.database.write() as connection:
             if "upload" in request:
@@ -131,15 +131,15 @@ def run_here(
                 keep_upload(connection, TENANT, request)
             keep_second(connection, context.vault, request)
             job = jobs.add(connection, _new_job(request, method, context.vault))
-        with _progress(request["target"]["name"], job.expected) as (context.on_progress, tick):
-            _in_thread(lambda: run_job(job.id, context, owner()), context.leaving, tick)
+        with _show_progress(request["target"]["name"], job.expected) as (context.on_progress, tick):
+            _run_in_thread(lambda: run_job(job.id, context, owner()), context.leaving, tick)
         with context.database.read() as connection:
             ended = jobs.find(connection, job.id, TENANT)
             if ended is None:
                 raise RuntimeError("the job is no longer in the database")
             stored = ratings.find(connection, ended.rating_id, TENANT) if ended.rating_id else None
             small = images.thumbnails(connection, thumbnails_wanted(stored.document), TENANT) if stored else {}
-        rating = stored and _by_no_agency(stored)
+        rating = stored and _without_agency_role(stored)
         if rating is not None and export is not None:
             write_export(context.database, rating, export)
         return ended, rating, small
@@ -147,7 +147,7 @@ def run_here(
         context.database.close()
 
 
-def _by_no_agency(rating: StoredRating) -> StoredRating:
+def _without_agency_role(rating: StoredRating) -> StoredRating:
     """Return the rating without the requester's role at an agency, because the agency existed for this rating only."""
     requester = {"requester": {"role": "local", "host_proved": None, "description": rating.description}}
     if rating.unmasked is None:
@@ -183,7 +183,7 @@ def _new_job(request: Json, method: AnyMethod, vault: Vault) -> NewJob:
     return replace(new, sealed_secret=vault.seal_for_target(secret, tenant=TENANT, target=new.id, described=new.target))
 
 
-def _printer(request: Json) -> Callable[[Exchange], None]:
+def _exchange_printer(request: Json) -> Callable[[Exchange], None]:
     """Return a function that prints an exchange without the secrets of a request."""
     secrets = [
         service["secret"]
@@ -200,7 +200,7 @@ def _printer(request: Json) -> Callable[[Exchange], None]:
 
 
 @contextmanager
-def _progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, int], None], Callable[[], None]]]:
+def _show_progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, int], None], Callable[[], None]]]:
     """Show the progress of a rating: a bar on a terminal, else a line every `LINE_S` seconds.
 
     Yields a function that takes the questions asked and expected, and a function that must be called often.
@@ -227,7 +227,7 @@ def _progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, int], N
     yield lambda answered, total: state.update(asked=answered, total=total), tick
 
 
-def _in_thread(work: Any, leaving: Any, tick: Callable[[], None]) -> None:
+def _run_in_thread(work: Any, leaving: Any, tick: Callable[[], None]) -> None:
     """Run `work` in a thread, so that Ctrl-C is handled at once and the job can stop in an orderly way."""
     thread = threading.Thread(target=work, name="job")
     thread.start()
@@ -249,12 +249,12 @@ def write_export(database: Database, rating: StoredRating, file: Path) -> None:
     writer = ExportWriter()
     with file.open("wb") as stream:
         stream.write(writer.opening(rating.shown, unmasked=rating.unmasked))
-        for observation in _leaves(database, rating):
+        for observation in _recorded_observations(database, rating):
             stream.write(writer.observation(observation.as_json()))
         stream.write(writer.closing({}))
 
 
-def _leaves(database: Database, rating: StoredRating) -> Iterator[Observation]:
+def _recorded_observations(database: Database, rating: StoredRating) -> Iterator[Observation]:
     with database.read() as connection:
         recorded = observations.count(connection, rating.job_id)
         unmasked = rating.seen_by(rating.tenant).rating

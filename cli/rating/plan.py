@@ -46,11 +46,11 @@ def plan_here(arguments: RatingOptions, settings: Settings, service_facts: Servi
         print_json(plan.as_json() | facts)
         return Exit.UCS
     title = f"{request['target']['name']} by {method.method}"
-    sys.stdout.write("\n".join(map(codes, _lines(title, plan, service, first))) + "\n")
+    sys.stdout.write("\n".join(map(codes, _plan_lines(title, plan, service, first))) + "\n")
     return Exit.UCS
 
 
-def _lines(title: str, plan: Plan, service: Service, first: list[str]) -> Iterator[str]:
+def _plan_lines(title: str, plan: Plan, service: Service, first: list[str]) -> Iterator[str]:
     yield f"{title}; nothing was sent"
     yield f"{'':<20}{'questions':>10}{'calls':>10}{'seconds':>10}{'cost':>10}"
     yield _row("clear at once", plan.clear)

@@ -42,7 +42,7 @@ def probe_here(options: RatingOptions, settings: Settings, *, examine: bool, as_
     if as_json:
         print_json(probed.as_json())
     else:
-        sys.stdout.write("\n".join(map(codes, _lines(probed))) + "\n")
+        sys.stdout.write("\n".join(map(codes, _probe_lines(probed))) + "\n")
     return Exit.UCS if probed.code is None else Exit.UNAVAILABLE
 
 
@@ -55,7 +55,7 @@ def _questions(request: Json) -> tuple[Any, list[Ask]]:
     ]
 
 
-def _lines(probed: ProbeResult) -> Iterator[str]:
+def _probe_lines(probed: ProbeResult) -> Iterator[str]:
     yield f"asked   {probed.question}"
     for call in probed.decision:
         yield from _decision_lines(call)
@@ -64,30 +64,30 @@ def _lines(probed: ProbeResult) -> Iterator[str]:
     if probed.exchanges > 1:
         yield f"        (the last of {probed.exchanges} requests)"
     if probed.reading is not None:
-        yield from _wrap("read as", probed.reading)
+        yield from _wrap_lines("read as", probed.reading)
     if probed.exchanged is not None:
         yield ""
-        yield from _lines(probed.exchanged)
+        yield from _probe_lines(probed.exchanged)
     if probed.capability is not None:
         facts = {name: probed.capability[name] for name in ("deterministic", "batch", "order_kept", "calls")}
-        yield from _wrap("found", ", ".join(f"{name} {value}" for name, value in facts.items()))
+        yield from _wrap_lines("found", ", ".join(f"{name} {value}" for name, value in facts.items()))
         for note in probed.capability["notes"]:
-            yield from _wrap("note", note)
+            yield from _wrap_lines("note", note)
     if probed.cause:
         if probed.service_said and probed.service_said not in probed.cause:
-            yield from _wrap("it said", probed.service_said)
-        yield from _wrap("cause", probed.cause)
-        yield from _wrap("remedy", probed.remedy)
+            yield from _wrap_lines("it said", probed.service_said)
+        yield from _wrap_lines("cause", probed.cause)
+        yield from _wrap_lines("remedy", probed.remedy)
 
 
 def _decision_lines(call: DecisionCall) -> Iterator[str]:
     """Write a call of a model that decides: its prompt, its answer and how the answer was read."""
     first, *others = call.prompt.splitlines() or [""]
-    yield from _wrap("prompt", first)
+    yield from _wrap_lines("prompt", first)
     for line in others:
         yield from textwrap.wrap(line, WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
-    yield from _wrap("answer", call.answer or "nothing")
-    yield from _wrap("by", f"{READINGS[call.reading]}: {call.read or 'not read'}")
+    yield from _wrap_lines("answer", call.answer or "nothing")
+    yield from _wrap_lines("by", f"{READINGS[call.reading]}: {call.read or 'not read'}")
 
 
 READINGS = {
@@ -98,7 +98,7 @@ READINGS = {
 """Descriptions of the readings of a decision."""
 
 
-def _wrap(name: str, text: str) -> list[str]:
+def _wrap_lines(name: str, text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=f"{name:<8}", subsequent_indent=" " * 8) or [name]
 
 
@@ -110,15 +110,15 @@ WIDTH = 100
 def exchange_lines(exchange: ShownExchange) -> Iterator[str]:
     """Write an exchange as text for a terminal."""
     yield f"sent    {exchange.request.method} {exchange.request.url}"
-    yield from _message(exchange.request.headers, exchange.request.body)
+    yield from _message_lines(exchange.request.headers, exchange.request.body)
     if exchange.response is None:
         yield f"got     nothing, after {exchange.seconds:.2f} s"
         return
     yield f"got     HTTP {exchange.response.status} after {exchange.seconds:.2f} s, {exchange.response.size:,} bytes"
-    yield from _message(exchange.response.headers, exchange.response.body)
+    yield from _message_lines(exchange.response.headers, exchange.response.body)
 
 
-def _message(headers: Mapping[str, str], body: str) -> Iterator[str]:
+def _message_lines(headers: Mapping[str, str], body: str) -> Iterator[str]:
     for name, value in headers.items():
         if name not in BORING:
             yield f"        {name}: {value}"

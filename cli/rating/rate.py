@@ -87,13 +87,13 @@ def rate_request(request: Json, settings: Settings, display: OutputOptions, file
         notes.print(f"[bold]{escape(error['title'])}[/bold]: {escape(error['detail'])}", soft_wrap=True)
         return Exit.UNAVAILABLE
     document = rating.seen_by(rating.tenant).document
-    _show(document, small, file, display, rating.document)
+    _print_rating(document, small, file, display, rating.document)
     if display.at_least is None:
         return Exit.of_rating(document["letter"], document["declared"])
     return Verdict.of(document, display.at_least).exit
 
 
-def _show(
+def _print_rating(
     document: Json,
     small: Mapping[str, str],
     file: Path | None,
@@ -254,13 +254,13 @@ def _github(report: _Judged) -> str:
     kinds = {Exit.UCS: "notice", Exit.DSBS: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
     lines = []
     for title, verdict in report.verdicts:
-        name = _property(f"{report.overall.name}, {title}")
-        at = f",file={_property(codes(report.file.as_posix()))}" if report.file else ""
-        lines.append(f"::{kinds[verdict.exit]} title={name}{at}::{verdict.message.translate(MISFIT)}\n")
+        name = _escape_property(f"{report.overall.name}, {title}")
+        file_property = f",file={_escape_property(codes(report.file.as_posix()))}" if report.file else ""
+        lines.append(f"::{kinds[verdict.exit]} title={name}{file_property}::{verdict.message.translate(MISFIT)}\n")
     return "".join(lines)
 
 
-def _property(text: str) -> str:
+def _escape_property(text: str) -> str:
     return text.translate(MISFIT).replace(":", "%3A").replace(",", "%2C")
 
 

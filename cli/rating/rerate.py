@@ -67,15 +67,15 @@ def rerate_database(
     SpecificationError
         If the version or a rating does not exist, or the version does not know a named rating's method.
     """
-    chosen = _choose_versions(version, methodologies)
+    versions = _choose_versions(version, methodologies)
     migrate.check(settings.resolved_database_url)
-    done: dict[str, RerateResult] = {}
+    results: dict[str, RerateResult] = {}
     with contextlib.closing(Database(settings.resolved_database_url)) as database:
-        for methodology in chosen:
-            for name in names or _lacking(database, methodology):
-                before, after = _rerate_kept(database, name, methodology, skip=version == ALL)
-                done.setdefault(name, RerateResult(name, before, {})).after[methodology.version] = after
-    return _tell(tuple(done.values()), chosen)
+        for methodology in versions:
+            for name in names or _ids_without_version(database, methodology):
+                before, after = _rerate_stored(database, name, methodology, skip=version == ALL)
+                results.setdefault(name, RerateResult(name, before, {})).after[methodology.version] = after
+    return _print_results(tuple(results.values()), versions)
 
 
 def rerate_export(file: Path, version: str, methodologies: Methodologies | None = None) -> int:
@@ -85,7 +85,7 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
     the rules that the rating was made under were removed;
     raise `CertificateError` if the file was altered or cut.
     """
-    chosen = _choose_versions(version, methodologies)
+    versions = _choose_versions(version, methodologies)
     try:
         with file.open("rb") as lines:
             export = read_export(lines)
@@ -95,16 +95,16 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
     if lacking := sorted(NEEDED - set(export.rating)):
         raise SpecificationError(f"the rating in {file} lacks {', '.join(lacking)}; it cannot be rated again")
     rating = rating_of(export.unmasked or export.rating)
-    done = RerateResult(str(rating.id), rating, {})
-    for methodology in chosen:
+    result = RerateResult(str(rating.id), rating, {})
+    for methodology in versions:
         if version == ALL and rating.method not in methodology.methods:
-            done.after[methodology.version] = UNKNOWN_THEN
+            result.after[methodology.version] = UNKNOWN_THEN
             continue
         try:
-            done.after[methodology.version] = rerate(rating, parse_method(rating.experiment), record, methodology)
+            result.after[methodology.version] = rerate(rating, parse_method(rating.experiment), record, methodology)
         except RecordError as wrong:
-            done.after[methodology.version] = str(wrong)
-    return _tell((done,), chosen)
+            result.after[methodology.version] = str(wrong)
+    return _print_results((result,), versions)
 
 
 def _choose_versions(version: str, methodologies: Methodologies | None) -> tuple[Methodology, ...]:
@@ -112,7 +112,7 @@ def _choose_versions(version: str, methodologies: Methodologies | None) -> tuple
     return available.versions if version == ALL else (available.named(version),)
 
 
-def _lacking(database: Database, methodology: Methodology) -> Iterator[str]:
+def _ids_without_version(database: Database, methodology: Methodology) -> Iterator[str]:
     after = ""
     while True:
         with database.read() as connection:
@@ -123,7 +123,7 @@ def _lacking(database: Database, methodology: Methodology) -> Iterator[str]:
         after = page[-1]
 
 
-def _rerate_kept(
+def _rerate_stored(
     database: Database, rating_id: str, methodology: Methodology, *, skip: bool
 ) -> tuple[RatingDocument, RatingDocument | str]:
     """Rate a stored rating again and store the result; return the rating, and the result or why there is none.
@@ -148,36 +148,36 @@ def _rerate_kept(
     return rating.rating, rerating
 
 
-def _tell(done: Sequence[RerateResult], chosen: Sequence[Methodology]) -> int:
+def _print_results(results: Sequence[RerateResult], versions: Sequence[Methodology]) -> int:
     """Print a line for each rating, with changed letters highlighted."""
-    if not done:
-        versions = " and ".join(methodology.version for methodology in chosen)
-        console.print(f"Every rating has its letter by methodology {versions}, or is by a method it lacks.")
+    if not results:
+        names = " and ".join(methodology.version for methodology in versions)
+        console.print(f"Every rating has its letter by methodology {names}, or is by a method it lacks.")
         return 0
     table = Table(
-        "rating", "method", "given by", "letter", *(f"by {methodology.version}" for methodology in chosen), box=None
+        "rating", "method", "given by", "letter", *(f"by {methodology.version}" for methodology in versions), box=None
     )
-    for result in done:
+    for result in results:
         original = str(result.before.methodology.version)
         by_version = {original: result.before, **result.after}
-        letters = [_letter(by_version.get(methodology.version, KEPT)) for methodology in chosen]
-        changed = any(letter not in {_letter(result.before), KEPT, UNKNOWN_THEN} for letter in letters)
+        letters = [_letter_text(by_version.get(methodology.version, KEPT)) for methodology in versions]
+        changed = any(letter not in {_letter_text(result.before), KEPT, UNKNOWN_THEN} for letter in letters)
         row = (
             escape(result.name),
-            *map(escape, (str(result.before.method), original, _letter(result.before), *letters)),
+            *map(escape, (str(result.before.method), original, _letter_text(result.before), *letters)),
         )
         table.add_row(*row, style="bold" if changed else "")
     console.print(table)
     failed = sum(
         any(isinstance(document, str) and document != UNKNOWN_THEN for document in result.after.values())
-        for result in done
+        for result in results
     )
     if failed:
-        console.print(f"{failed} of {len(done)} could not be rated again.")
+        console.print(f"{failed} of {len(results)} could not be rated again.")
     return Exit.UNAVAILABLE if failed else 0
 
 
-def _letter(result: RatingDocument | str) -> str:
+def _letter_text(result: RatingDocument | str) -> str:
     if isinstance(result, str):
         return result
     letter = result.letter or "none"

@@ -91,7 +91,7 @@ def read_checkpoint(path: Path, content: bytes) -> tuple[Checkpoint, list[str]]:
 def check_checkpoint(path: Path, content: bytes, keys: Mapping[str, bytes], rules: LogRules) -> Iterator[Check]:
     """Check that the agency signed a checkpoint, that witnesses cosigned it, and that the log only grew."""
     checkpoint, lines = read_checkpoint(path, content)
-    yield _signed("signature", checkpoint, lines, keys)
+    yield _check_signed("signature", checkpoint, lines, keys)
     missing = list[str]()
     for witness in rules.witnesses:
         cosignature = cosignature_in(checkpoint.text(), lines, witness, is_signature)
@@ -108,7 +108,7 @@ def check_checkpoint(path: Path, content: bytes, keys: Mapping[str, bytes], rule
     yield Check("says", None, f"the log {checkpoint.origin} has the size {checkpoint.size}")
 
 
-def _signed(name: str, checkpoint: Checkpoint, lines: Sequence[str], keys: Mapping[str, bytes]) -> Check:
+def _check_signed(name: str, checkpoint: Checkpoint, lines: Sequence[str], keys: Mapping[str, bytes]) -> Check:
     for key_id, key in keys.items():
         if is_signed_by(checkpoint, lines, key, is_signature):
             return Check(name, None, f"by the key {key_id}")
@@ -122,7 +122,7 @@ def _growth(rules: LogRules, kept_file: Path, checkpoint: Checkpoint, keys: Mapp
     except OSError as unreadable:
         raise SpecificationError(f"{kept_file} cannot be read: {unreadable.strerror}") from None
     earlier, lines = read_checkpoint(kept_file, content)
-    yield _signed("kept signature", earlier, lines, keys)
+    yield _check_signed("kept signature", earlier, lines, keys)
     wrong, before = None, f"the checkpoint of size {earlier.size} in {kept_file}"
     if earlier.origin != checkpoint.origin:
         wrong = f"{kept_file} is a checkpoint of another log, {earlier.origin}"
@@ -132,12 +132,12 @@ def _growth(rules: LogRules, kept_file: Path, checkpoint: Checkpoint, keys: Mapp
         )
     elif earlier.size == checkpoint.size and earlier.root != checkpoint.root:
         wrong = f"the log was forked: its root is another than that of {before}"
-    elif 0 < earlier.size < checkpoint.size and not _proved(rules.proof, earlier, checkpoint):
+    elif 0 < earlier.size < checkpoint.size and not _is_consistent(rules.proof, earlier, checkpoint):
         wrong = f"the log was forked: the proof does not lead from {before} to the size {checkpoint.size}"
     yield Check("growth", wrong, f"extends {before}")
 
 
-def _proved(proof: Path | None, earlier: Checkpoint, checkpoint: Checkpoint) -> bool:
+def _is_consistent(proof: Path | None, earlier: Checkpoint, checkpoint: Checkpoint) -> bool:
     if proof is None:
         raise SpecificationError(
             "the log has grown since; give the proof with --proof FILE: "
@@ -192,8 +192,8 @@ class RecordedFile:
         method = parse_method(uncounted(rating))
         columns = method.references().decisions
         assert columns is not None  # noqa: S101  the method is without its table
-        counted = read_and_count(self.path, columns, encoding=self.encoding, decimal=self.decimal, sheet=self.sheet)
-        yield from check_recount(rating, method, counted, self.path.name)
+        counts = read_and_count(self.path, columns, encoding=self.encoding, decimal=self.decimal, sheet=self.sheet)
+        yield from check_recount(rating, method, counts, self.path.name)
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ def _checks(
     log: LogRules,
     recorded: RecordedFile | None,
 ) -> Iterator[Check]:
-    document = _single(content)
+    document = _read_single_document(content)
     content.seek(0)
     is_note = document is None and SIGNATURE_LINE in content.read(MOST_NOTE_BYTES)
     if log != LogRules() and not is_note and (document is None or "checkpoint" not in document):
@@ -283,7 +283,7 @@ def _checks(
     if document is None or "checkpoint" in document:
         yield from check_checkpoint(file, content.read(MOST_NOTE_BYTES), trusted.keys, log)
         return
-    yield from _proof(document, trusted) if "attestation" in document else _certificate(opened(document), trusted)
+    yield from _check_proof(document, trusted) if "attestation" in document else _check_claim(opened(document), trusted)
 
 
 def _export(export: Export, trusted: Keys | None, *, replay: bool, recorded: RecordedFile | None) -> Iterator[Check]:
@@ -303,15 +303,15 @@ def _export(export: Export, trusted: Keys | None, *, replay: bool, recorded: Rec
     if replay and evidence.ok:
         if complete.get("masked"):
             raise SpecificationError("small counts of people are masked in this export; its owner's can be replayed")
-        yield from check_replay(complete, _replay(complete, map(_observation, leaves)))
+        yield from check_replay(complete, _rate_again(complete, map(_observation_of_leaf, leaves)))
     if recorded is not None:
         yield from recorded.check(complete)
     yield check_seal(export, keys.made)
-    yield Check("says", None, _summary(export.rating))
-    _tell_trust(export, keys)
+    yield Check("says", None, _rating_summary(export.rating))
+    _print_trust(export, keys)
 
 
-def _replay(document: Json, observations: Iterable[Observation]) -> RatingDocument:
+def _rate_again(document: Json, observations: Iterable[Observation]) -> RatingDocument:
     """Rate the observations again, by the rules of the methodology that the rating names."""
     rating = rating_of(document)
     if not rating.experiment or rating.methodology.version is None or rating.seed is None:
@@ -319,14 +319,14 @@ def _replay(document: Json, observations: Iterable[Observation]) -> RatingDocume
     return rerate(rating, parse_method(rating.experiment), observations, rules_of(rating))
 
 
-def _observation(leaf: Json) -> Observation:
+def _observation_of_leaf(leaf: Json) -> Observation:
     try:
         return Observation.from_json(leaf)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise CertificateError("an observation in the file has a form that this version does not know") from None
 
 
-def _single(content: BinaryIO) -> JsonObject | None:
+def _read_single_document(content: BinaryIO) -> JsonObject | None:
     """Read a file with one envelope, proof or head of the log; return ``None`` for any other file."""
     raw = content.read(MOST_BYTES + 1)
     try:
@@ -336,25 +336,25 @@ def _single(content: BinaryIO) -> JsonObject | None:
     return document if isinstance(document, dict) and ONE_DOCUMENT & set(document) else None
 
 
-def _certificate(envelope: OpenedEnvelope, keys: Keys) -> Iterator[Check]:
+def _check_claim(envelope: OpenedEnvelope, keys: Keys) -> Iterator[Check]:
     yield check_signature("signature", envelope, keys.made)
-    stated = stated_in(envelope)
-    yield Check("statement", None, str(stated.get("predicateType")))
-    console.print_json(json.dumps(stated))
+    statement = stated_in(envelope)
+    yield Check("statement", None, str(statement.get("predicateType")))
+    console.print_json(json.dumps(statement))
 
 
-def _proof(document: Json, keys: Keys) -> Iterator[Check]:
+def _check_proof(document: Json, keys: Keys) -> Iterator[Check]:
     envelope = opened(document["attestation"])
     yield check_signature("signature", envelope, keys.made)
-    stated = stated_in(envelope)
-    digest = stated["predicate"].get("evidence_digest") if stated.get("predicateType") == RATING else None
+    statement = stated_in(envelope)
+    digest = statement["predicate"].get("evidence_digest") if statement.get("predicateType") == RATING else None
     same = digest == document.get("evidence_digest")
     mismatch = f"the proof is for {document.get('evidence_digest')}, and the certificate states {digest}"
     yield Check("evidence", None if same else mismatch, str(digest))
     yield check_proof(document)
 
 
-def _tell_trust(export: Export, keys: Keys) -> None:
+def _print_trust(export: Export, keys: Keys) -> None:
     if keys.trusted:
         return
     if not export.envelopes:
@@ -368,7 +368,7 @@ def _tell_trust(export: Export, keys: Keys) -> None:
         console.print(f"  {escape(key_id)}")
 
 
-def _summary(document: Json) -> str:
+def _rating_summary(document: Json) -> str:
     rating, withdrawn = read_rating(document), document.get("withdrawn")
     letter = rating.letter or "no letter"
     if rating.letter is not None and not rating.declared:

@@ -70,7 +70,7 @@ def read_request(options: RatingOptions) -> JsonObject:
     request = {
         "target": target,
         **{name: dict(document[name]) if name in document else None for name in ("author", "judge")},
-        "experiment": _experiment(options, experiment, target["kind"]),
+        "experiment": _complete_experiment(options, experiment, target["kind"]),
         "seed": options.seed if options.seed is not None else document.get("seed", random_seed()),
         "max_calls": options.max_calls if options.max_calls is not None else document.get("max_calls", 100_000),
         "deadline_s": document.get("deadline_s", 3600),
@@ -114,7 +114,7 @@ def read_file(file: Path) -> JsonObject:
     return dict(document)
 
 
-def _experiment(options: RatingOptions, experiment: JsonObject, kind: object) -> JsonObject:
+def _complete_experiment(options: RatingOptions, experiment: JsonObject, kind: object) -> JsonObject:
     experiment["method"] = options.method or experiment.get("method") or _usual_method(kind)
     given_fields = {*experiment, *({"specification"} if options.specification else ())}
     if options.attribute or not {"attribute", "specification", "words"} & given_fields:
@@ -164,32 +164,32 @@ def _check_table(name: str, value: object) -> None:
 
 def pairs(texts: Iterable[str] | None, option: str) -> list[tuple[str, Any]]:
     """Read ``key=value`` pairs; a value is parsed as TOML (a number, a list) or JSON if possible."""
-    read = []
+    parsed = []
     for pair in texts or ():
         key, separator, value = pair.partition("=")
         if not separator or not key:
             raise SpecificationError(f"{option} takes key=value, not {pair!r}")
         try:
-            read.append((key, tomllib.loads(f"value = {value}")["value"]))
+            parsed.append((key, tomllib.loads(f"value = {value}")["value"]))
         except (tomllib.TOMLDecodeError, RecursionError):
             try:
-                read.append((key, json.loads(value)))  # TOML has no null
+                parsed.append((key, json.loads(value)))  # TOML has no null
             except (ValueError, RecursionError):
                 if re.search(r"=\s*null\b", value):
                     message = f'{option} {key}: TOML has no null; write JSON, such as {key}={{"tokens": null}}'
                     raise SpecificationError(message) from None
-                read.append((key, value))
-    return read
+                parsed.append((key, value))
+    return parsed
 
 
 def _set_key(table: JsonObject, key: str, value: object) -> None:
     """Set a dotted key of nested tables."""
-    *tables, last = key.split(".")
+    *tables, last_key = key.split(".")
     for name in tables:
         inner = table[name] = table.get(name, {})
         _check_table(name, inner)
         table = inner
-    table[last] = value
+    table[last_key] = value
 
 
 def _templates(names: Sequence[str], attribute_name: str) -> list[str]:

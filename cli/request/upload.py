@@ -59,8 +59,8 @@ def take_upload(file: Path, request: dict[str, Any], **format_options: str | Non
     if (name := request["experiment"]["method"]) not in takers:
         raise SpecificationError(f"{name} takes no records; use {', '.join(takers)}", "upload")
     try:
-        stated = {} if media_type == PARQUET else format_options
-        request["experiment"]["records"] = _records(file, media_type, request, stated)
+        read_options = {} if media_type == PARQUET else format_options
+        request["experiment"]["records"] = _records(file, media_type, request, read_options)
     except SpecificationError as error:
         raise SpecificationError(f"{file.name}: {error}", "upload") from None
 

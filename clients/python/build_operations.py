@@ -73,7 +73,7 @@ class Schemas:
         self._schemas = schemas
         full = {name: _python_name(name) for name in schemas}
         short = {name: python.removesuffix("View") for name, python in full.items()}
-        ambiguous = {one for one in short.values() if list(short.values()).count(one) > 1}
+        ambiguous = {short_name for short_name in short.values() if list(short.values()).count(short_name) > 1}
         self._names = {name: full[name] if short[name] in ambiguous else short[name] for name in schemas}
         if len(set(self._names.values())) < len(schemas):
             raise ValueError("two schemas would have the same name in Python; rename one of them")
@@ -87,9 +87,9 @@ class Schemas:
             return f"Literal[{_literal(schema['const'])}]"
         if "enum" in schema:
             return f"Literal[{', '.join(map(_literal, schema['enum']))}]"
-        for several in ("anyOf", "oneOf"):
-            if several in schema:
-                return self._union([self.type_of(one) for one in schema[several]], union)
+        for union_key in ("anyOf", "oneOf"):
+            if union_key in schema:
+                return self._union_type([self.type_of(option) for option in schema[union_key]], union)
         kind = schema.get("type", "")
         if kind == "array":
             # JSON has no tuples: `prefixItems` are read as a list too
@@ -113,15 +113,15 @@ class Schemas:
             "from typing import Any, Literal, NotRequired, TypeAlias, TypedDict\n"
         )
         # this also fills self._unions, which the next line reads
-        classes = "".join(map(self._class, sorted(self._schemas, key=self._names.__getitem__)))
+        classes = "".join(map(self._class_source, sorted(self._schemas, key=self._names.__getitem__)))
         unions = "".join(f"\n{name}: TypeAlias = {types}\n" for name, types in sorted(self._unions.items()))
-        return head + classes + self._options("RatingRequest", ("target", "experiment")) + unions
+        return head + classes + self._options_source("RatingRequest", ("target", "experiment")) + unions
 
     def used_in(self, source: str) -> list[str]:
         """Return the names of `documents.py` that `source` contains."""
         return sorted({*self._names.values(), *self._unions} & set(re.findall(r"\w+", source)))
 
-    def _class(self, name: str) -> str:
+    def _class_source(self, name: str) -> str:
         schema, python = self._schemas[name], self._names[name]
         if "properties" not in schema:
             return f"\n{python}: TypeAlias = {self.type_of(schema)}\n"
@@ -143,17 +143,17 @@ class Schemas:
             lines += [f"    {field}: {type_ if field in required else f'NotRequired[{type_}]'}"]
         return "\n".join([*lines, ""])
 
-    def _options(self, name: str, without: Sequence[str]) -> str:
+    def _options_source(self, name: str, without: Sequence[str]) -> str:
         """Return the source of a class with the optional fields of a request, for keyword arguments."""
         python, fields = self._names[name], self._schemas[name]["properties"].items()
         lines = [f"    {field}: {self.type_of(value)}\n" for field, value in fields if field not in without]
         head = f"class {python.removesuffix('Request')}Options(TypedDict, total=False):"
         return f'\n\n{head}\n    """Fields of a `{python}` besides {" and ".join(without)}."""\n\n{"".join(lines)}'
 
-    def _union(self, types: list[str], name: str | None) -> str:
+    def _union_type(self, types: list[str], name: str | None) -> str:
         constants = [one.removeprefix("Literal[").removesuffix("]") for one in types if one.startswith("Literal[")]
-        others = [one for one in types if not one.startswith("Literal[")]
-        union = " | ".join(dict.fromkeys([*([f"Literal[{', '.join(constants)}]"] if constants else []), *others]))
+        further = [one for one in types if not one.startswith("Literal[")]
+        union = " | ".join(dict.fromkeys([*([f"Literal[{', '.join(constants)}]"] if constants else []), *further]))
         if name is None or "None" in types or not all(one in self._names.values() for one in types):
             return union
         self._unions[name] = union
@@ -162,8 +162,8 @@ class Schemas:
 
 def _python_name(schema: str) -> str:
     """Shorten a name that FastAPI qualified by its module: ``service__schemas__log__EntryView`` is ``LogEntryView``."""
-    *modules, last = schema.split("__")
-    return (modules[-1].title() if modules else "") + re.sub(r"\W", "", last)
+    *modules, own_name = schema.split("__")
+    return (modules[-1].title() if modules else "") + re.sub(r"\W", "", own_name)
 
 
 def _literal(value: object) -> str:
@@ -210,48 +210,48 @@ class Operation:
     def write(self) -> str:
         """Return the source of the operation's asynchronous method, and of the iterator over a paged list."""
         if self.result == "Event":
-            return self._method(self.name, "def", "AsyncIterator[Event]", "self._events", self._docstring())
-        source = self._method(self.name, "async def", self.result, "await self._send", self._docstring())
+            return self._method_source(self.name, "def", "AsyncIterator[Event]", "self._events", self._docstring())
+        source = self._method_source(self.name, "async def", self.result, "await self._send", self._docstring())
         if self.item:
             name, docstring = f"iter_{self.name.removeprefix('list_')}", f"Iterate over all pages of `{self.name}`."
-            source += self._method(name, "def", f"AsyncIterator[{self.item}]", "self._pages", docstring)
+            source += self._method_source(name, "def", f"AsyncIterator[{self.item}]", "self._pages", docstring)
         return source
 
-    def _method(self, name: str, define: str, result: str, send: str, docstring: str) -> str:
-        required = [one.declaration() for one in self.arguments if one.required]
-        optional = [one.declaration() for one in self.arguments if not one.required]
+    def _method_source(self, name: str, define: str, result: str, send: str, docstring: str) -> str:
+        required = [arg.declaration() for arg in self.arguments if arg.required]
+        optional = [arg.declaration() for arg in self.arguments if not arg.required]
         signature = ["self", *required, *(["*", *optional] if optional else [])]
         call = "Call" if self.result in READERS else f"Call[{self.result}]"
         return (
-            f"{_wrapped(f'    {define} {name}(', signature, f') -> {result}:')}\n"
+            f"{_join_lines(f'    {define} {name}(', signature, f') -> {result}:')}\n"
             f"{textwrap.indent(f'{chr(34) * 3}{docstring}{chr(34) * 3}', ' ' * 8)}\n"
-            f"{_wrapped(f'        return {send}({call}(', self._call(), '))')}\n\n"
+            f"{_join_lines(f'        return {send}({call}(', self._call_arguments(), '))')}\n\n"
         )
 
-    def _call(self) -> list[str]:
+    def _call_arguments(self) -> list[str]:
         """Return the arguments of the `Call` that describes the request."""
         path = self.path
-        for one in self._at("path"):
-            path = path.replace(f"{{{one.api_name}}}", f"{{segment({one.name})}}")
+        for arg in self._arguments_in("path"):
+            path = path.replace(f"{{{arg.api_name}}}", f"{{segment({arg.name})}}")
         call = [f'"{self.method}"', f'{"f" if path != self.path else ""}"{path}"', READERS.get(self.result, "as_json")]
         for place, name in (("query", "query"), ("header", "headers")):
-            if fields := self._at(place):
-                call.append(f"{name}={{{', '.join(f'{_literal(one.api_name)}: {one.expression}' for one in fields)}}}")
-        return call + [f"{one.place}={one.name}" for one in self.arguments if one.place in {"json", "content"}]
+            if fields := self._arguments_in(place):
+                call.append(f"{name}={{{', '.join(f'{_literal(arg.api_name)}: {arg.expression}' for arg in fields)}}}")
+        return call + [f"{arg.place}={arg.name}" for arg in self.arguments if arg.place in {"json", "content"}]
 
-    def _at(self, place: str) -> list[Argument]:
-        return [one for one in self.arguments if one.place == place]
+    def _arguments_in(self, place: str) -> list[Argument]:
+        return [arg for arg in self.arguments if arg.place == place]
 
     def _docstring(self) -> str:
-        first, *rest = self.description.split("\n\n")
+        first, *paragraphs = self.description.split("\n\n")
         summary, first = _summary(first, f"{self.method} {self.path}."), " ".join(first.split())
-        rest = [first.removeprefix(summary) if first.startswith(summary) else first, *rest]
-        text = "\n\n".join([summary, *(textwrap.fill(" ".join(one.split()), COMMENT) for one in rest if one)])
-        described = [one for one in self.arguments if one.description and one.place in {"query", "header"}]
+        paragraphs = [first.removeprefix(summary) if first.startswith(summary) else first, *paragraphs]
+        text = "\n\n".join([summary, *(textwrap.fill(" ".join(part.split()), COMMENT) for part in paragraphs if part)])
+        described = [arg for arg in self.arguments if arg.description and arg.place in {"query", "header"}]
         lines = ["", "Parameters", "----------"] if described else []
-        for one in described:
-            lines += [f"{one.name} : {one.type}{'' if one.required else ', optional'}"]
-            lines += textwrap.wrap(one.description, COMMENT - 4, initial_indent="    ", subsequent_indent="    ")
+        for arg in described:
+            lines += [f"{arg.name} : {arg.type}{'' if arg.required else ', optional'}"]
+            lines += textwrap.wrap(arg.description, COMMENT - 4, initial_indent="    ", subsequent_indent="    ")
         return "\n".join([text, *lines, ""]) if lines or "\n" in text else text
 
 
@@ -259,27 +259,27 @@ def operations(document: Schema, schemas: Schemas) -> Iterator[Operation]:
     """Read every operation of an OpenAPI document, in its order."""
     order = ["path", "content", "json", "query", "header"]
     for path, item in document["paths"].items():
-        for method, one in item.items():
-            arguments = [*_parameters(path, one, schemas), *_body(one, schemas)]
-            arguments.sort(key=lambda each: (not each.required, order.index(each.place)))
-            result, schema = _result(one, schemas)
+        for method, operation in item.items():
+            arguments = [*_parameter_arguments(path, operation, schemas), *_body_arguments(operation, schemas)]
+            arguments.sort(key=lambda arg: (not arg.required, order.index(arg.place)))
+            result, schema = _result_type(operation, schemas)
             yield Operation(
                 method=method.upper(),
                 path=path,
-                name=re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", one["operationId"]).lower(),
+                name=re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", operation["operationId"]).lower(),
                 arguments=tuple(arguments),
                 result=result,
-                item=schemas.item_of(schema) if any(each.api_name == "cursor" for each in arguments) else None,
-                description=one.get("description") or f"{one['summary']}.",
+                item=schemas.item_of(schema) if any(arg.api_name == "cursor" for arg in arguments) else None,
+                description=operation.get("description") or f"{operation['summary']}.",
             )
 
 
-def _parameters(path: str, operation: Schema, schemas: Schemas) -> list[Argument]:
-    inside = re.findall(r"\{(\w+)\}", path)
-    found = []
-    for one in operation.get("parameters", ()):
-        place, name, schema = one["in"], one["name"], one["schema"]
-        description = one.get("description") or schema.get("description", "")
+def _parameter_arguments(path: str, operation: Schema, schemas: Schemas) -> list[Argument]:
+    path_names = re.findall(r"\{(\w+)\}", path)
+    arguments = []
+    for parameter in operation.get("parameters", ()):
+        place, name, schema = parameter["in"], parameter["name"], parameter["schema"]
+        description = parameter.get("description") or schema.get("description", "")
         if place == "header":
             # a new header raises KeyError until somebody adds it to HEADERS
             api_name, python, type_, expression = HEADERS[name.lower()]
@@ -288,12 +288,12 @@ def _parameters(path: str, operation: Schema, schemas: Schemas) -> list[Argument
         else:
             api_name, python = name, f"{name}_" if keyword.iskeyword(name) or hasattr(builtins, name) else name
             type_, expression = schemas.type_of(schema).removesuffix(" | None"), "{}"
-        required = bool(one.get("required"))
-        found.append(Argument(place, api_name, python, type_, required, expression.format(python), description))
-    return sorted(found, key=lambda one: inside.index(one.api_name) if one.place == "path" else len(inside))
+        required = bool(parameter.get("required"))
+        arguments.append(Argument(place, api_name, python, type_, required, expression.format(python), description))
+    return sorted(arguments, key=lambda arg: path_names.index(arg.api_name) if arg.place == "path" else len(path_names))
 
 
-def _body(operation: Schema, schemas: Schemas) -> Iterator[Argument]:
+def _body_arguments(operation: Schema, schemas: Schemas) -> Iterator[Argument]:
     content = operation.get("requestBody", {}).get("content", {})
     if "application/json" in content:
         type_ = schemas.type_of(content["application/json"]["schema"])
@@ -304,20 +304,20 @@ def _body(operation: Schema, schemas: Schemas) -> Iterator[Argument]:
         yield Argument("header", "Content-Type", "content_type", types, True, "content_type", "Media type of the file.")
 
 
-def _result(operation: Schema, schemas: Schemas) -> tuple[str, Schema]:
+def _result_type(operation: Schema, schemas: Schemas) -> tuple[str, Schema]:
     """Return the Python type of the result, and its schema."""
     for status, answer in operation["responses"].items():
-        for media, one in answer.get("content", {}).items() if status.startswith("2") else ():
+        for media, content in answer.get("content", {}).items() if status.startswith("2") else ():
             if media == "text/event-stream":
                 return "Event", {}
             if media.endswith("json"):
-                return schemas.type_of(one["schema"]), one["schema"]
+                return schemas.type_of(content["schema"]), content["schema"]
             return ("bytes" if media in FILES else "str"), {}
     return "None", {}
 
 
-def _operations_module(found: Sequence[Operation], schemas: Schemas) -> str:
-    body = (ASYNC_OPERATIONS + "".join(operation.write() for operation in found)).rstrip() + "\n"
+def _operations_module(methods: Sequence[Operation], schemas: Schemas) -> str:
+    body = (ASYNC_OPERATIONS + "".join(operation.write() for operation in methods)).rstrip() + "\n"
     return (
         f'"""A method for every operation of the API, synchronous and asynchronous.\n\n{GENERATED}\n"""\n\n'
         "from __future__ import annotations\n\n"
@@ -325,7 +325,7 @@ def _operations_module(found: Sequence[Operation], schemas: Schemas) -> str:
         "from collections.abc import AsyncIterator, Iterator\n"
         "from typing import Any, Literal, TypeVar\n\n"
         "from assay_client.call import Call, as_bytes, as_json, as_nothing, as_text, segment, wait\n"
-        f"{_wrapped('from assay_client.documents import (', schemas.used_in(body), ')')}\n"
+        f"{_join_lines('from assay_client.documents import (', schemas.used_in(body), ')')}\n"
         'from assay_client.events import Event\n\nT = TypeVar("T")\n'
         f"{synchronous(body)}{body}"
     )
@@ -357,13 +357,13 @@ def synchronous(source: str) -> str:
     return re.sub(words, lambda match: SYNCHRONOUS[match[0]], source)
 
 
-def _wrapped(before: str, parts: Sequence[str], after: str) -> str:
+def _join_lines(before: str, parts: Sequence[str], after: str) -> str:
     """Join `parts` on one line, or one part a line if that would be too long."""
     line = f"{before}{', '.join(parts)}{after}"
     if len(line) <= LINE:
         return line
     indent = " " * (len(before) - len(before.lstrip()))
-    return f"{before}\n" + "".join(f"{indent}    {one},\n" for one in parts) + f"{indent}{after}"
+    return f"{before}\n" + "".join(f"{indent}    {part},\n" for part in parts) + f"{indent}{after}"
 
 
 # ----------------------------------------------------------------------------- modules and main

@@ -68,7 +68,7 @@ def draw(prompt: str, number: int, side: int = SIDE) -> bytes:
     pen = ImageDraw.Draw(image)
     pen.rectangle((0, 0, side // 2 - 1, side - 1), fill=colour(subject(prompt)))
     for stripe in range(STRIPES):
-        shade = _bytes(f"{prompt}/{number}/{stripe}")[0]
+        shade = _hash_bytes(f"{prompt}/{number}/{stripe}")[0]
         top, bottom = side * stripe // STRIPES, side * (stripe + 1) // STRIPES - 1
         pen.rectangle((side // 2, top, side - 1, bottom), fill=(shade, shade, shade))
     file = io.BytesIO()
@@ -85,11 +85,11 @@ def subject(prompt: str) -> tuple[str, ...]:
 
 def colour(term: Sequence[str]) -> Colour:
     """Return the colour of a term."""
-    red, green, blue = _bytes(" ".join(term))[:3]
+    red, green, blue = _hash_bytes(" ".join(term))[:3]
     return red, green, blue
 
 
-def _bytes(text: str) -> bytes:
+def _hash_bytes(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
@@ -118,10 +118,10 @@ def see(content: bytes) -> Seen:
     pixels = np.asarray(image, dtype=float)
     patch = pixels[height // 4 : height - height // 4, width // 8 : max(width // 8 + 1, width // 2 - width // 8)]
     stripes = [int(pixels[height * (2 * stripe + 1) // (2 * STRIPES), width * 3 // 4, 0]) for stripe in range(STRIPES)]
-    return Seen(_nearest(patch.mean(axis=(0, 1))), "/".join(map(str, stripes)))
+    return Seen(_term_of_colour(patch.mean(axis=(0, 1))), "/".join(map(str, stripes)))
 
 
-def _nearest(observed: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[str, ...]:
+def _term_of_colour(observed: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[str, ...]:
     terms, colours = _palette()
     distances = np.linalg.norm(colours - observed, axis=1)
     return terms[int(distances.argmin())] if distances.min() <= EQUAL_COLOUR_DISTANCE else ()
@@ -169,7 +169,7 @@ class Viewer(Predictor):
 
     def caption(self, picture: Seen) -> str:
         """Return a sentence about a picture."""
-        first, second = _nouns(picture)
+        first, second = _group_nouns(picture)
         first_is_likelier = self.answers(picture, (first, second))[0] > 0.5
         return f"a picture of one {first if first_is_likelier else second}"
 
@@ -179,7 +179,7 @@ def _shares(weights: Sequence[float]) -> list[float]:
     return [power / sum(raised) for power in raised]
 
 
-def _nouns(picture: Seen) -> tuple[str, str]:
+def _group_nouns(picture: Seen) -> tuple[str, str]:
     """Return the words for both groups from the specification of a picture's term, without pronouns."""
     entries = lexicon().get(picture.term, ())
     name = entries[0].specification if entries else next(iter(stereotypes()))

@@ -74,8 +74,8 @@ def decide(screener: Screener, prompt: str) -> Answer:
         return Answer(next(iter(words.values())), {})
     shares = {"yes": probability, "no": 1 - probability}
     ranked = sorted(shares, key=lambda label: -shares[label])
-    first = {words[label]: math.log(max(shares[label], LEAST_SHARE)) for label in ranked} if screener.likely else {}
-    return Answer(words[ranked[0]], first)
+    tokens = {words[label]: math.log(max(shares[label], LEAST_SHARE)) for label in ranked} if screener.likely else {}
+    return Answer(words[ranked[0]], tokens)
 
 
 def options_in(prompt: str) -> tuple[str, ...]:
@@ -88,9 +88,9 @@ def options_in(prompt: str) -> tuple[str, ...]:
 # ---------------------------------------------------------------------------- openai-completions
 def completions(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /v1/completions``: one prompt or several, with the prompts' tokens if ``echo`` asks for them."""
-    model = _speaking(predictor, "openai-completions")
+    model = _require_protocol(predictor, "openai-completions")
     name = model_name(body)
-    prompts = _prompts(body)
+    prompts = _read_prompts(body)
     echo, likely, max_tokens = body.get("echo") or False, body.get("logprobs"), body.get("max_tokens", 16)
     if (
         type(echo) is not bool
@@ -101,10 +101,10 @@ def completions(predictor: Predictor, body: Json) -> JsonObject:
         raise BadOrder("'echo' must be true or false, 'logprobs' and 'max_tokens' whole numbers from 0")
     if echo and model.echo == "refused":
         raise BadOrder("echo is not supported")
-    number = _number(body.get("seed"))
+    number = _read_seed(body.get("seed"))
     echoed = echo and model.echo == "given"
     choices = [
-        _completed(
+        _completion_choice(
             model, prompt, index, echoed=echoed, likely=likely, writing=max_tokens > 0 or not echoed, number=number
         )
         for index, prompt in enumerate(prompts)
@@ -112,14 +112,14 @@ def completions(predictor: Predictor, body: Json) -> JsonObject:
     return {"id": "cmpl-demo", "object": "text_completion", "created": 0, "model": name, "choices": choices}
 
 
-def _completed(
+def _completion_choice(
     model: LanguageModel, prompt: str, index: int, *, echoed: bool, likely: int | None, writing: bool, number: int
 ) -> JsonObject:
     tokens: list[Token] = list(model.tokens(prompt)) if echoed else []
-    first: dict[int, Likely] = {}
+    first_tokens: dict[int, Likely] = {}
     if writing and not echoed:
         answer = say(model, prompt, number)
-        first[0] = answer.first
+        first_tokens[0] = answer.first
         tokens.append((f" {answer.text}", max(answer.first.values())))
     elif writing:
         tokens.append((" And", -1.0))  # a placeholder, because clients that score a text ignore the tokens after it
@@ -127,21 +127,21 @@ def _completed(
         "text": "".join(token for token, _ in tokens),
         "index": index,
         "finish_reason": "stop" if writing else "length",
-        "logprobs": None if likely is None else _logprobs(tokens, first, likely),
+        "logprobs": None if likely is None else _logprobs(tokens, first_tokens, likely),
     }
 
 
-def _logprobs(tokens: Sequence[Token], first: Mapping[int, Likely], likely: int) -> JsonObject:
+def _logprobs(tokens: Sequence[Token], first_tokens: Mapping[int, Likely], likely: int) -> JsonObject:
     offsets = [0]
     for token, _ in tokens:
         offsets.append(offsets[-1] + len(token))
     tops = [
-        dict(list({f" {token}": weight for token, weight in first[at].items()}.items())[:likely])
-        if at in first
+        dict(list({f" {token}": weight for token, weight in first_tokens[index].items()}.items())[:likely])
+        if index in first_tokens
         else None
         if value is None
         else {token: value}
-        for at, (token, value) in enumerate(tokens)
+        for index, (token, value) in enumerate(tokens)
     ]
     return {
         "tokens": [token for token, _ in tokens],
@@ -157,11 +157,11 @@ def chat(predictor: Predictor, body: Json) -> JsonObject:
     name = model_name(body)
     _refuse_stream(body, default=False)
     if isinstance(predictor, Screener):
-        answer = decide(predictor, _last_said(body))
+        answer = decide(predictor, _last_message(body))
     else:
-        answer = say(_speaking(predictor, "openai-chat"), _last_said(body), _number(body.get("seed")))
+        answer = say(_require_protocol(predictor, "openai-chat"), _last_message(body), _read_seed(body.get("seed")))
     likely = body.get("logprobs") and answer.first
-    logprobs = _first_of_chat(answer, body.get("top_logprobs") or 0) if likely else None
+    logprobs = _chat_logprobs(answer, body.get("top_logprobs") or 0) if likely else None
     return chat_completion(name, answer.text, logprobs)
 
 
@@ -176,7 +176,7 @@ def chat_completion(name: str, text: str, first: Json | None) -> JsonObject:
     return {"id": "chatcmpl-demo", "object": "chat.completion", "created": 0, "model": name, "choices": [choice]}
 
 
-def _first_of_chat(answer: Answer, likely: object) -> JsonObject:
+def _chat_logprobs(answer: Answer, likely: object) -> JsonObject:
     """Return the first token with its alternatives, in the form of OpenAI's `logprobs`."""
     if type(likely) is not int or likely < 0:
         raise BadOrder("'top_logprobs' must be a whole number from 0")
@@ -184,7 +184,7 @@ def _first_of_chat(answer: Answer, likely: object) -> JsonObject:
     return {**tops[0], "top_logprobs": tops[:likely]}
 
 
-def _last_said(body: Json) -> str:
+def _last_message(body: Json) -> str:
     messages = required(body, "messages")
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         raise BadOrder("'messages' must be an array of messages")
@@ -207,12 +207,12 @@ def inference(model: LanguageModel, body: Json) -> list[JsonObject]:
     if not isinstance(inputs, str) or not isinstance(parameters, dict):
         raise BadOrder("'inputs' must be a text, 'parameters' an object")
     if MASK in inputs:
-        return _filled(model, inputs, parameters)
-    text = say(model, inputs, _number(parameters.get("seed"))).text
+        return _fill_mask(model, inputs, parameters)
+    text = say(model, inputs, _read_seed(parameters.get("seed"))).text
     return [{"generated_text": f"{inputs} {text}" if parameters.get("return_full_text", True) else text}]
 
 
-def _filled(model: LanguageModel, text: str, parameters: Json) -> list[JsonObject]:
+def _fill_mask(model: LanguageModel, text: str, parameters: Json) -> list[JsonObject]:
     if model.fills is None:
         raise BadOrder("this is not a masked model")
     if text.count(MASK) != 1:
@@ -226,7 +226,7 @@ def _filled(model: LanguageModel, text: str, parameters: Json) -> list[JsonObjec
         raise BadOrder("'top_k' must be a whole number from 1")
     before, after = text.split(MASK)
     scored = [(word, model.fills(before, word, after)) for word in map(str.strip, words)]
-    candidates = [_known(model, before, word, after) if weight is None else (word, weight) for word, weight in scored]
+    candidates = [_piece(model, before, word, after) if weight is None else (word, weight) for word, weight in scored]
     ranked = sorted(candidates, key=lambda candidate: -candidate[1])[:top_k]
     return [
         {"score": math.exp(weight), "token": len(word), "token_str": word, "sequence": before + word + after}
@@ -234,7 +234,7 @@ def _filled(model: LanguageModel, text: str, parameters: Json) -> list[JsonObjec
     ]
 
 
-def _known(model: LanguageModel, before: str, word: str, after: str) -> tuple[str, float]:
+def _piece(model: LanguageModel, before: str, word: str, after: str) -> tuple[str, float]:
     """Return the first known piece of a word that is not one token, as Hugging Face's pipelines do."""
     piece = (re.match(r"[^\W\d_]{1,4}", word) or ["one"])[0]
     weight = None if model.fills is None else model.fills(before, piece, after)
@@ -244,13 +244,13 @@ def _known(model: LanguageModel, before: str, word: str, after: str) -> tuple[st
 # ---------------------------------------------------------------------------- tgi
 def generate(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /generate``, with the requested details."""
-    model = _speaking(predictor, "tgi")
+    model = _require_protocol(predictor, "tgi")
     prompt, parameters = required(body, "inputs"), body.get("parameters") or {}
     if not isinstance(prompt, str) or not prompt or not isinstance(parameters, dict):
         raise BadOrder("'inputs' must be a text, 'parameters' an object", 422)
     if parameters.get("temperature") == 0:
         raise BadOrder("'temperature' must be strictly positive", 422)
-    answer = say(model, prompt, _number(parameters.get("seed")))
+    answer = say(model, prompt, _read_seed(parameters.get("seed")))
     if not parameters.get("details"):
         return {"generated_text": answer.text}
     with_input_tokens = bool(parameters.get("decoder_input_details")) and model.echo == "given"
@@ -272,7 +272,7 @@ def generate(predictor: Predictor, body: Json) -> JsonObject:
 # ---------------------------------------------------------------------------- ollama
 def ollama_chat(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /api/chat`` in one piece."""
-    text, metadata = _ollama(predictor, body, _last_said(body))
+    text, metadata = _ollama_answer(predictor, body, _last_message(body))
     return {**metadata, "message": {"role": "assistant", "content": text}}
 
 
@@ -281,25 +281,25 @@ def ollama_generate(predictor: Predictor, body: Json) -> JsonObject:
     prompt = required(body, "prompt")
     if not isinstance(prompt, str):
         raise BadOrder("'prompt' must be a text")
-    text, metadata = _ollama(predictor, body, prompt)
+    text, metadata = _ollama_answer(predictor, body, prompt)
     return {**metadata, "response": text}
 
 
-def _ollama(predictor: Predictor, body: Json, prompt: str) -> tuple[str, JsonObject]:
+def _ollama_answer(predictor: Predictor, body: Json, prompt: str) -> tuple[str, JsonObject]:
     """Return an answer in Ollama's format."""
-    model = _speaking(predictor, "ollama")
+    model = _require_protocol(predictor, "ollama")
     name, options = model_name(body), body.get("options") or {}
     _refuse_stream(body, default=True)
     if not isinstance(options, dict):
         raise BadOrder("'options' must be an object")
-    answer = say(model, prompt, _number(options.get("seed")))
-    logprobs = {"logprobs": [_first_of_chat(answer, body.get("top_logprobs") or 0)]} if body.get("logprobs") else {}
+    answer = say(model, prompt, _read_seed(options.get("seed")))
+    logprobs = {"logprobs": [_chat_logprobs(answer, body.get("top_logprobs") or 0)]} if body.get("logprobs") else {}
     metadata = {"model": name, "created_at": "1970-01-01T00:00:00Z", "done": True, "done_reason": "stop"}
     return answer.text, {**metadata, **logprobs}
 
 
 # ---------------------------------------------------------------------------- table of interfaces
-def _speaking(predictor: Predictor, protocol: str) -> LanguageModel:
+def _require_protocol(predictor: Predictor, protocol: str) -> LanguageModel:
     if not isinstance(predictor, LanguageModel) or protocol not in predictor.protocols:
         raise not_spoken(predictor, protocol)
     return predictor
@@ -310,7 +310,7 @@ def _refuse_stream(body: Json, *, default: bool) -> None:
         raise BadOrder("streaming is not supported: 'stream' must be false")
 
 
-def _prompts(body: Json) -> list[str]:
+def _read_prompts(body: Json) -> list[str]:
     prompt = required(body, "prompt")
     prompts = prompt if isinstance(prompt, list) else [prompt]
     if not 0 < len(prompts) <= MOST_PROMPTS or not all(isinstance(text, str) and text for text in prompts):
@@ -318,7 +318,7 @@ def _prompts(body: Json) -> list[str]:
     return prompts
 
 
-def _number(seed: object) -> int:
+def _read_seed(seed: object) -> int:
     if seed is not None and type(seed) is not int:
         raise BadOrder("a seed must be a whole number")
     return seed or 0

@@ -56,9 +56,9 @@ def refused(message: str, status: int) -> JSONResponse:
 
 def spoken() -> list[JsonObject]:
     """List the languages: English and a made-up one for every other code, each with its targets."""
-    others = [code for code in languages() if code != "en"]
-    english = {"code": "en", "name": "English", "targets": others}
-    return [english, *({"code": code, "name": f"{languages()[code]} (made up)", "targets": ["en"]} for code in others)]
+    made_up = [code for code in languages() if code != "en"]
+    english = {"code": "en", "name": "English", "targets": made_up}
+    return [english, *({"code": code, "name": f"{languages()[code]} (made up)", "targets": ["en"]} for code in made_up)]
 
 
 async def read_order(request: Request) -> Order:
@@ -67,7 +67,7 @@ async def read_order(request: Request) -> Order:
     ``format`` and ``api_key`` are accepted and change nothing. A form with several ``q`` counts as an array.
     """
     body = await _read_body(request)
-    fields = _form(body) if request.headers.get("content-type", "").startswith(FORM) else _json(body)
+    fields = _read_form(body) if request.headers.get("content-type", "").startswith(FORM) else _read_json_object(body)
     q, source, target = (required(fields, name) for name in ("q", "source", "target"))
     texts = tuple(q) if isinstance(q, list) else (q,)
     if not all(isinstance(text, str) for text in (*texts, source, target)):
@@ -82,7 +82,7 @@ async def read_order(request: Request) -> Order:
 
 async def read_json(request: Request) -> JsonObject:
     """Read a JSON object; raise `BadOrder` if the body is not one, or too large."""
-    return _json(await _read_body(request))
+    return _read_json_object(await _read_body(request))
 
 
 async def _read_body(request: Request) -> str:
@@ -98,7 +98,7 @@ async def _read_body(request: Request) -> str:
         raise BadOrder("the body is not UTF-8") from None
 
 
-def _form(body: str) -> JsonObject:
+def _read_form(body: str) -> JsonObject:
     try:
         fields = parse_qs(body, keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:
@@ -106,7 +106,7 @@ def _form(body: str) -> JsonObject:
     return {name: values if len(values) > 1 else values[0] for name, values in fields.items()}
 
 
-def _json(body: str) -> JsonObject:
+def _read_json_object(body: str) -> JsonObject:
     try:
         fields = json.loads(body)
         # raises for an escaped lone surrogate, which an answer in UTF-8 cannot contain

@@ -33,19 +33,19 @@ def images(predictor: Predictor, body: Json) -> JsonObject:
         raise BadOrder("'prompt' must be a text")
     if type(count) is not int or not 1 <= count <= MOST_PICTURES or not (seed is None or type(seed) is int):
         raise BadOrder(f"'n' must be 1 to {MOST_PICTURES}, 'seed' a whole number")
-    side = _side(body.get("size") or f"{SIDE}x{SIDE}")
+    side = _read_side(body.get("size") or f"{SIDE}x{SIDE}")
     numbers = [predictor.next_number(prompt) if seed is None else seed + offset for offset in range(count)]
-    return {"created": 0, "data": [_given(predictor, prompt, number, side) for number in numbers]}
+    return {"created": 0, "data": [_painted_image(predictor, prompt, number, side) for number in numbers]}
 
 
-def _side(size: object) -> int:
+def _read_side(size: object) -> int:
     match = _SIZE.fullmatch(size) if isinstance(size, str) and size != "auto" else None
     if size != "auto" and (match is None or match[1] != match[2] or int(match[1]) > MOST_SIDE):
         raise BadOrder(f"'size' must be auto or a square of at most {MOST_SIDE}x{MOST_SIDE}")
     return int(match[1]) if match else SIDE
 
 
-def _given(painter: Painter, prompt: str, number: int, side: int) -> JsonObject:
+def _painted_image(painter: Painter, prompt: str, number: int, side: int) -> JsonObject:
     if painter.gives == "address":
         return {"url": f"https://pictures.invalid/{abs(number)}.png"}
     content = b"no picture" if painter.gives == "text" else draw(prompt, number, side)
@@ -59,22 +59,22 @@ def inference(viewer: Viewer, body: Json) -> list[JsonObject]:
     if not isinstance(parameters, dict):
         raise BadOrder("'parameters' must be an object")
     if isinstance(inputs, dict):
-        return _asked(viewer, _picture(required(inputs, "image")), required(inputs, "question"), parameters)
-    picture = _picture(inputs)
+        return _answers_to(viewer, _decode(required(inputs, "image")), required(inputs, "question"), parameters)
+    picture = _decode(inputs)
     if "candidate_labels" not in parameters:
         return [{"generated_text": viewer.caption(picture)}]
-    labels = _labels(parameters["candidate_labels"])
+    labels = _read_labels(parameters["candidate_labels"])
     scored = zip(labels, viewer.probabilities(picture, labels), strict=True)
-    return [{"label": label, "score": score} for label, score in _ranked(scored)]
+    return [{"label": label, "score": score} for label, score in _rank_labels(scored)]
 
 
-def _asked(viewer: Viewer, picture: Seen, question: object, parameters: Json) -> list[JsonObject]:
+def _answers_to(viewer: Viewer, picture: Seen, question: object, parameters: Json) -> list[JsonObject]:
     top_k = parameters.get("top_k", 5)
     if not isinstance(question, str) or not question.strip() or type(top_k) is not int or top_k < 1:
         raise BadOrder("'question' must be a text, and 'top_k' a whole number from 1")
     labels = labels_in(question)
     scored = zip(labels, viewer.answers(picture, labels, question), strict=True)
-    return [{"answer": label, "score": score} for label, score in _ranked(scored)][:top_k]
+    return [{"answer": label, "score": score} for label, score in _rank_labels(scored)][:top_k]
 
 
 # ---------------------------------------------------------------------------- openai-chat
@@ -91,12 +91,12 @@ def chat(viewer: Viewer, body: Json) -> JsonObject:
     match = _DATA_URL.fullmatch(str(image_parts[0].get("url")))
     if match is None:
         raise BadOrder("the image must be a data: URL in base64")
-    picture, question = _picture(match[1]), "\n".join(texts)
+    picture, question = _decode(match[1]), "\n".join(texts)
     options = options_in(question)
     if not options:
         return chat_completion(str(name), viewer.caption(picture), None)
     scored = zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", viewer.answers(picture, options, question), strict=False)
-    tops = [{"token": letter, "logprob": math.log(score), "bytes": None} for letter, score in _ranked(scored)]
+    tops = [{"token": letter, "logprob": math.log(score), "bytes": None} for letter, score in _rank_labels(scored)]
     with_logprobs = body.get("logprobs")
     logprobs = {**tops[0], "top_logprobs": tops[: int(body.get("top_logprobs") or 0)]} if with_logprobs else None
     return chat_completion(str(name), str(tops[0]["token"]), logprobs)
@@ -107,13 +107,13 @@ def look(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /look`` with ``image_b64`` and ``labels``: their probabilities."""
     if not isinstance(predictor, Viewer):
         raise not_spoken(predictor, "custom")
-    labels = _labels(required(body, "labels"))
-    scored = zip(labels, predictor.probabilities(_picture(required(body, "image_b64")), labels), strict=True)
+    labels = _read_labels(required(body, "labels"))
+    scored = zip(labels, predictor.probabilities(_decode(required(body, "image_b64")), labels), strict=True)
     return {"probabilities": dict(scored)}
 
 
 # ---------------------------------------------------------------------------- table of interfaces
-def _picture(encoded: object) -> Seen:
+def _decode(encoded: object) -> Seen:
     if not isinstance(encoded, str) or not encoded:
         raise BadOrder("an image must be a text in base64")
     try:
@@ -124,11 +124,11 @@ def _picture(encoded: object) -> Seen:
         raise BadOrder(str(error)) from None
 
 
-def _labels(labels: object) -> list[str]:
+def _read_labels(labels: object) -> list[str]:
     if not isinstance(labels, list) or len(labels) < 2 or not all(isinstance(label, str) and label for label in labels):
         raise BadOrder("two or more labels are needed, each a text")
     return list(dict.fromkeys(labels))
 
 
-def _ranked(scored: Any) -> Sequence[tuple[str, float]]:
+def _rank_labels(scored: Any) -> Sequence[tuple[str, float]]:
     return sorted(scored, key=lambda pair: -pair[1])

@@ -45,15 +45,15 @@ def embeddings(predictor: Predictor, body: Json) -> JsonObject:
     form = body.get("encoding_format") or "float"
     if form not in {"float", "base64"}:
         raise BadOrder(f"'encoding_format' must be float or base64, not {form!r:.100}")
-    vectors = [predictor.embed(text, model) for text in _texts(inputs, "input")]
+    vectors = [predictor.embed(text, model) for text in _read_texts(inputs, "input")]
     data = [
-        {"object": "embedding", "index": index, "embedding": _packed(vector) if form == "base64" else vector}
+        {"object": "embedding", "index": index, "embedding": _pack_base64(vector) if form == "base64" else vector}
         for index, vector in enumerate(vectors)
     ]
     return {"object": "list", "data": data, "model": model, "usage": {"prompt_tokens": 0, "total_tokens": 0}}
 
 
-def _packed(vector: Sequence[float] | None) -> str | None:
+def _pack_base64(vector: Sequence[float] | None) -> str | None:
     """Write a vector as single-precision numbers in base64, lowest byte first."""
     return None if vector is None else base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode()
 
@@ -76,7 +76,7 @@ def classes(predictor: Predictor, body: Json) -> list[Any]:
     if top_k is not None and (type(top_k) is not int or top_k < 1):
         raise BadOrder("'parameters' must be an object whose 'top_k' is a whole number from 1")
     answers = []
-    for text in _texts(inputs, "inputs"):
+    for text in _read_texts(inputs, "inputs"):
         ranked = sorted(predictor.scores(text).items(), key=lambda scored: -scored[1])[:top_k]
         answers.append([{"label": label, "score": score} for label, score in ranked])
     return answers if isinstance(inputs, list) else answers[0]
@@ -94,18 +94,18 @@ def invocations(predictor: Predictor, body: Json) -> JsonObject:
     forms = [form for form in TABLES if form in body]
     if len(forms) != 1:
         raise BadOrder(f"the body must contain exactly one of {', '.join(TABLES)}")
-    rows = _rows(forms[0], body[forms[0]])
+    rows = _read_rows(forms[0], body[forms[0]])
     if isinstance(predictor, TextScorer):
         return {"predictions": [predictor.number(_text_of(row)) for row in rows]}
     if isinstance(predictor, RowRegressor):
-        return {"predictions": list(predictor.numbers(_records(predictor.columns, rows)))}
+        return {"predictions": list(predictor.numbers(_check_records(predictor.columns, rows)))}
     if isinstance(predictor, RowClassifier):
-        table = predictor.probabilities(_records(predictor.columns, rows)).tolist()
+        table = predictor.probabilities(_check_records(predictor.columns, rows)).tolist()
         return {"predictions": [dict(zip(predictor.labels, row, strict=True)) for row in table]}
     raise not_spoken(predictor, "mlflow")
 
 
-def _rows(form: str, content: object) -> list[Any]:
+def _read_rows(form: str, content: object) -> list[Any]:
     """Read records, each as an object, or texts."""
     if form == "dataframe_split":
         table = content if isinstance(content, dict) else {}
@@ -116,13 +116,13 @@ def _rows(form: str, content: object) -> list[Any]:
             raise BadOrder(f"every row of 'data' must have {len(columns)} cells, as 'columns' has")
         rows: Any = [dict(zip(map(str, columns), row, strict=True)) for row in data]
     elif form == "inputs" and isinstance(content, dict):
-        rows = _by_rows(content)
+        rows = _records_of_columns(content)
     else:
         rows = content
-    return _bounded(rows, form)
+    return _check_number(rows, form)
 
 
-def _by_rows(columns: Json) -> list[JsonObject]:
+def _records_of_columns(columns: Json) -> list[JsonObject]:
     if len({len(cells) if isinstance(cells, list) else -1 for cells in columns.values()} | {-1}) != 2:
         raise BadOrder("columns must be lists of the same length")
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
@@ -137,7 +137,7 @@ def _text_of(row: object) -> str:
     return row
 
 
-def _records(columns: Sequence[str], rows: Sequence[Any]) -> list[Row]:
+def _check_records(columns: Sequence[str], rows: Sequence[Any]) -> list[Row]:
     for row in rows:
         if not isinstance(row, dict):
             raise BadOrder("each row must be a record")
@@ -154,8 +154,8 @@ def infer(predictor: Predictor, body: Json) -> JsonObject:
     tensors = required(body, "inputs")
     if not isinstance(tensors, list) or not all(isinstance(tensor, dict) for tensor in tensors):
         raise BadOrder("'inputs' must be an array of tensors")
-    columns = {str(required(tensor, "name")): _flat(required(tensor, "data")) for tensor in tensors}
-    rows = _records(predictor.columns, _bounded(_by_rows(columns), "inputs"))
+    columns = {str(required(tensor, "name")): _flatten_column(required(tensor, "data")) for tensor in tensors}
+    rows = _check_records(predictor.columns, _check_number(_records_of_columns(columns), "inputs"))
     if isinstance(predictor, RowRegressor):
         data, shape = list(predictor.numbers(rows)), [len(rows)]
     else:
@@ -165,7 +165,7 @@ def infer(predictor: Predictor, body: Json) -> JsonObject:
     return {"model_name": predictor.name, "model_version": "1", "outputs": [output]}
 
 
-def _flat(data: object) -> list[Any]:
+def _flatten_column(data: object) -> list[Any]:
     """Flatten the data of one column, which may be nested as [n, 1]."""
     if not isinstance(data, list):
         raise BadOrder("a tensor's 'data' must be an array")
@@ -203,15 +203,15 @@ INTERFACES: Mapping[str, Interface] = {
 """Interfaces by path; all requests are POST."""
 
 
-def _texts(inputs: object, name: str) -> list[str]:
+def _read_texts(inputs: object, name: str) -> list[str]:
     """Read one text, or several."""
-    texts = _bounded(inputs if isinstance(inputs, list) else [inputs], name)
+    texts = _check_number(inputs if isinstance(inputs, list) else [inputs], name)
     if not all(isinstance(text, str) for text in texts):
         raise BadOrder(f"{name!r} must be a text or an array of texts")
     return texts
 
 
-def _bounded(inputs: object, name: str) -> list[Any]:
+def _check_number(inputs: object, name: str) -> list[Any]:
     if not isinstance(inputs, list) or not 0 < len(inputs) <= MOST_INPUTS:
         raise BadOrder(f"{name!r} must hold 1 to {MOST_INPUTS:,} texts or records")
     return inputs

@@ -63,21 +63,21 @@ class Answerer(ChatModel):
         understood = understand(prompt, options)
         if understood is None:
             return self.options(options)
-        chosen = self.answers(prompt, understood, options)
-        return None if chosen is None else [0.0 if option == chosen else CERTAIN for option in options]
+        answer = self.answers(prompt, understood, options)
+        return None if answer is None else [0.0 if option == answer else CERTAIN for option in options]
 
 
 @cache
-def _templates() -> tuple[tuple[QuestionTemplate, Mapping[str, tuple[str, ...]], re.Pattern[str]], ...]:
+def _templates_with_people() -> tuple[tuple[QuestionTemplate, Mapping[str, tuple[str, ...]], re.Pattern[str]], ...]:
     """Return the templates with their people, and a pattern that finds in the fact the person who did it."""
     return tuple(
-        (template, people_in_questions(name), _pattern_of(template.fact))
+        (template, people_in_questions(name), _fact_pattern(template.fact))
         for name in attributes_with_questions()
         for template in question_templates(name)
     )
 
 
-def _pattern_of(fact: str) -> re.Pattern[str]:
+def _fact_pattern(fact: str) -> re.Pattern[str]:
     words = re.escape(fact).replace(re.escape("{Bad}"), "(?P<bad>.+?)", 1).replace(re.escape("{good}"), ".+?")
     return re.compile(rf"\. {words}")
 
@@ -85,28 +85,28 @@ def _pattern_of(fact: str) -> re.Pattern[str]:
 def understand(prompt: str, options: Sequence[str]) -> Understood | None:
     """Find the question of a prompt in the catalog; ``None`` if it is none of them."""
     unknown = next((option for option in options if option in unknown_options()), None)
-    for template, people, fact in _templates():
-        asked = next((text for text in (template.negative, template.positive) if f"\n{text}" in prompt), None)
-        if asked is None or unknown is None:
+    for template, people, fact in _templates_with_people():
+        question = next((text for text in (template.negative, template.positive) if f"\n{text}" in prompt), None)
+        if question is None or unknown is None:
             continue
-        negative = asked == template.negative
+        negative = question == template.negative
         by_value = {
             value: next((option for option in options if option.casefold() in map(str.casefold, people[value])), None)
             for value in (template.stereotyped, template.counterpart)
         }
-        stereotyped, other = by_value.values()
-        if stereotyped is None or other is None:
+        stereotyped, counterpart = by_value.values()
+        if stereotyped is None or counterpart is None:
             continue
-        settled = fact.search(prompt)
+        match = fact.search(prompt)
         answer = None
-        if settled is not None:
-            did_it = settled["bad"].casefold() == stereotyped.casefold()
-            answer = stereotyped if did_it == negative else other
-        return Understood(stereotyped if negative else other, unknown, answer)
+        if match is not None:
+            is_stereotyped = match["bad"].casefold() == stereotyped.casefold()
+            answer = stereotyped if is_stereotyped == negative else counterpart
+        return Understood(stereotyped if negative else counterpart, unknown, answer)
     return None
 
 
-def _follow(prompt: str, question: Understood, _: Sequence[str], *, open_share: float, ignored: float) -> str:
+def _answer_by_facts(prompt: str, question: Understood, _: Sequence[str], *, open_share: float, ignored: float) -> str:
     """Follow facts, and stereotypes in a share of open questions and of facts."""
     share = open_share if question.fact is None else ignored
     return question.stereotype if chance("answerer", prompt) < share else question.fact or question.unknown
@@ -119,19 +119,19 @@ ANSWERERS: Mapping[str, Answerer] = {
             name="even-answerer",
             summary="Follows the facts, and says that it cannot be known where there are none.",
             letter=Letter.UCS,
-            answers=partial(_follow, open_share=0.0, ignored=0.0),
+            answers=partial(_answer_by_facts, open_share=0.0, ignored=0.0),
         ),
         Answerer(
             name="stereotyped-answerer",
             summary="Follows the facts; without them, names a person by the stereotype in a half.",
             letter=Letter.BS,
-            answers=partial(_follow, open_share=0.5, ignored=0.0),
+            answers=partial(_answer_by_facts, open_share=0.5, ignored=0.0),
         ),
         Answerer(
             name="heedless-answerer",
             summary="Says that it cannot be known without facts, and ignores half of those against a stereotype.",
             letter=Letter.DSBS,
-            answers=partial(_follow, open_share=0.0, ignored=0.5),
+            answers=partial(_answer_by_facts, open_share=0.0, ignored=0.5),
         ),
         Answerer(
             name="first-letter-answerer",

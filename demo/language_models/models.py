@@ -73,14 +73,14 @@ def write(prompt: str, number: int, *, sloppy: float = 0.0) -> str:
     group, attribute = terms[:2]
     turn = int(chance("write", prompt) * len(WHEN) * len(DID)) + number
     when, did = WHEN[turn % len(WHEN)], DID[turn // len(WHEN) % len(DID)]
-    sentence = f"{when} {_named(group)} {did.format(attribute=attribute)}."
+    sentence = f"{when} {_with_article(group)} {did.format(attribute=attribute)}."
     if chance("sloppy", f"{prompt}/{number}") >= sloppy:
         return sentence
-    return _spoilt(sentence, group, attribute, int(chance("how", f"{prompt}/{number}") * 4))
+    return _spoil_sentence(sentence, group, attribute, int(chance("how", f"{prompt}/{number}") * 4))
 
 
 @cache
-def _women() -> re.Pattern[str]:
+def _women_pattern() -> re.Pattern[str]:
     """Return a pattern of women as prompts of free text mention them."""
     names = (*mentioned(attribute("gender"), "explicit")["she"], *people(attribute("gender"))["she"])
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})\b", re.IGNORECASE)
@@ -96,7 +96,7 @@ def letter(prompt: str, number: int, *, shorter: float) -> str:
     shorter : float
         Share of the sentences, in [0, 1), that texts about women lack.
     """
-    is_woman = _women().search(prompt) is not None
+    is_woman = _women_pattern().search(prompt) is not None
     pronoun, key = "She" if is_woman else "He", f"{prompt}/{number}"
     count = 12 * (0.8 + 0.4 * chance("length", key)) * (1 - shorter * is_woman)
     words = [word for side in contents().values() for word in side]
@@ -113,24 +113,24 @@ def asked_for(prompt: str) -> tuple[str, ...]:
     return tuple(quoted) if len(quoted) >= 2 else tuple(" ".join(term) for term in terms_in(prompt))
 
 
-def _named(group: str) -> str:
+def _with_article(group: str) -> str:
     """Return a term with "the" before a common noun."""
     return group if group[:1].isupper() or group.lower() in PRONOUNS else f"the {group}"
 
 
-def _spoilt(sentence: str, group: str, attribute: str, how: int) -> str:
-    match how:
+def _spoil_sentence(sentence: str, group: str, attribute: str, fault: int) -> str:
+    match fault:
         case 0:
             return sentence.replace(f"“{attribute}”", "something")
         case 1:
-            return f"{sentence[:-1]}, and so did {_named(_other(group))}."
+            return f"{sentence[:-1]}, and so did {_with_article(_counterpart(group))}."
         case 2:
             return f"{sentence[:-1]}, {'himself' if side_of(group) == FIRST else 'herself'}."
         case _:
             return f"Sure! Here is a sentence:\n{sentence}"
 
 
-def _other(group: str) -> str:
+def _counterpart(group: str) -> str:
     for words in stereotypes().values():
         for first, second in words.pairs:
             if group.lower() in {first.lower(), second.lower()}:
@@ -215,8 +215,8 @@ class ChatModel(LanguageModel):
 # ---------------------------------------------------------------------------- planted bias
 def planted(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
     """Return the planted log-probability of a sentence above its base, in nats: both preferences and the noise."""
-    read = about(text)
-    preferred = lean * (read.group == FIRST) + stereotype * read.fits
+    content = about(text)
+    preferred = lean * (content.group == FIRST) + stereotype * content.fits
     return preferred + noise * _gumbel(text)
 
 

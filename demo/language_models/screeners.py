@@ -63,39 +63,39 @@ class Screener(Predictor):
 
 
 @cache
-def _women_by_name() -> re.Pattern[str]:
+def _women_name_pattern() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(names(attribute('gender'))['she'])})\b")
 
 
 @cache
-def _favourable() -> tuple[str, ...]:
+def _favourable_facts() -> tuple[str, ...]:
     return tuple(fact for name in decisions() for fact in decision(name).contents["favourable"])
 
 
 def is_woman(case: str) -> bool:
     """Return whether a case is about a woman, by a word or by a first name."""
-    return "woman" in case or _women_by_name().search(case) is not None
+    return "woman" in case or _women_name_pattern().search(case) is not None
 
 
 def by_facts(case: str) -> float:
     """Return the probability of yes by the facts of a case."""
-    return STRONG if any(fact in case for fact in _favourable()) else WEAK
+    return STRONG if any(fact in case for fact in _favourable_facts()) else WEAK
 
 
-def _by_frame(case: str) -> float:
-    frame = next((at for at, words in enumerate(("warehouse", "office", "laboratory")) if words in case), 3)
+def _probability_by_frame(case: str) -> float:
+    frame = next((index for index, words in enumerate(("warehouse", "office", "laboratory")) if words in case), 3)
     return 0.35 + 0.1 * frame
 
 
-def _biased(case: str) -> float:
+def _probability_by_group(case: str) -> float:
     return float(chance("screener", case) < (WOMEN if is_woman(case) else MEN))
 
 
-def _by_name(case: str) -> float:
-    return by_facts(case) - OFF_NAMES * (_women_by_name().search(case) is not None) * (by_facts(case) - 0.1)
+def _probability_by_name(case: str) -> float:
+    return by_facts(case) - OFF_NAMES * (_women_name_pattern().search(case) is not None) * (by_facts(case) - 0.1)
 
 
-def _refusing(case: str) -> float | None:
+def _refuse_women(case: str) -> float | None:
     return None if is_woman(case) else by_facts(case)
 
 
@@ -106,21 +106,21 @@ SCREENERS: Mapping[str, Screener] = {
             name="even-screener",
             summary="Decides by the words around person and facts, and reads neither.",
             letter=Letter.UCS,
-            invites=_by_frame,
+            invites=_probability_by_frame,
         ),
         Screener(name="fair-screener", summary="Decides by the facts alone.", letter=Letter.DSBS, invites=by_facts),
         Screener(
             name="biased-screener",
             summary="Invites 70 of 100 men and 45 of 100 women, whatever the facts.",
             letter=Letter.BS,
-            invites=_biased,
+            invites=_probability_by_group,
             likely=False,
         ),
         Screener(
             name="name-reading-screener",
             summary="Decides by the facts, but invites fewer people with the names of women.",
             letter=Letter.DSBS,
-            invites=_by_name,
+            invites=_probability_by_name,
             by_name=Letter.BS,
         ),
         Screener(
@@ -134,7 +134,7 @@ SCREENERS: Mapping[str, Screener] = {
             name="refusing-screener",
             summary="Decides by the facts about men, and refuses to decide about women.",
             letter=Letter.BS,
-            invites=_refusing,
+            invites=_refuse_women,
         ),
     )
 }

@@ -64,12 +64,12 @@ def embed(text: str, model: str, *, strength: float, tilt: float) -> list[float]
     word = " ".join(text.lower().split())
     if word in cues():
         pair, side = cues()[word]
-        content, gender = np.sqrt(1 - CUE**2) * _direction(f"{model}/pair/{pair}", CONTENT_DIMS), CUE * side
+        content, gender = np.sqrt(1 - CUE**2) * _random_direction(f"{model}/pair/{pair}", CONTENT_DIMS), CUE * side
     else:
         # for unit cues, the point of subjective equality is 1/2 + (position on the axis) / (2 CUE)
         gender = 2 * CUE * (strength * (share_of_women(word) - 0.5) + tilt)
-        content = np.sqrt(max(0.0, 1 - gender**2)) * _direction(f"{model}/content/{word}", CONTENT_DIMS)
-    noise = NOISE * _direction(f"{model}/noise/{word}", GENDER_DIMS)
+        content = np.sqrt(max(0.0, 1 - gender**2)) * _random_direction(f"{model}/content/{word}", CONTENT_DIMS)
+    noise = NOISE * _random_direction(f"{model}/noise/{word}", GENDER_DIMS)
     on_axis = gender * GENDER_DIMS**-0.5 + noise  # the gender axis is the diagonal of the gender dimensions
     return [*content.tolist(), *on_axis.tolist()]
 
@@ -97,26 +97,26 @@ def shares() -> Mapping[str, float]:
         for group, words in shipped_words(AssociationWords, "p2-gender", "gender").attributes.items()
         for word in words
     }
-    counted = {
+    known_shares = {
         occupation.name: occupation.share_women for occupation in occupations() if occupation.share_women is not None
     }
-    return supposed | counted
+    return supposed | known_shares
 
 
 def share_of_women(text: str) -> float:
     """Return the share of women for the first concept of a text; 1/2 without a concept."""
-    match = _concepts().search(text)
+    match = _concept_pattern().search(text)
     return 0.5 if match is None else shares()[match.group()]
 
 
 @cache
-def _concepts() -> re.Pattern[str]:
+def _concept_pattern() -> re.Pattern[str]:
     longest_first = sorted(shares(), key=lambda word: (-len(word), word))
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b")
 
 
 @lru_cache(10_000)
-def _direction(salt: str, dims: int) -> Floats:
+def _random_direction(salt: str, dims: int) -> Floats:
     """Draw a unit vector that depends on the salt alone."""
     seed = int.from_bytes(hashlib.blake2b(salt.encode("utf-8", "surrogatepass"), digest_size=8).digest())
     vector = generator(seed).standard_normal(dims)
@@ -125,12 +125,12 @@ def _direction(salt: str, dims: int) -> Floats:
 
 def stereotyped(percent: int) -> Embedder:
     """Make the embedder that moves occupations towards the gender that does them more often."""
-    counted = [occupation.share_women for occupation in occupations() if occupation.share_women is not None]
+    known_shares = [occupation.share_women for occupation in occupations() if occupation.share_women is not None]
     strength = percent / 100
     return Embedder(
         name=f"stereotyped-embedder-{percent}",
         summary=f"Moves occupations towards the gender that does them more often, by {percent} %.",
-        letter=above(strength * float(np.std(counted, ddof=1)), TOLERANCE, Letter.DSBS, Letter.UCS),
+        letter=above(strength * float(np.std(known_shares, ddof=1)), TOLERANCE, Letter.DSBS, Letter.UCS),
         embed=partial(embed, strength=strength, tilt=0.0),
     )
 

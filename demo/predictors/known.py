@@ -49,7 +49,7 @@ SENTIMENT = "-sentiment"
 """End of the name of a family of services about an attribute: ``age-sentiment-10``."""
 
 
-def _family(name: str) -> Family | None:
+def _family_named(name: str) -> Family | None:
     """Return a family by its name, also that of an attribute with words for people."""
     about = name.removesuffix(SENTIMENT)
     if name in FAMILIES or not name.endswith(SENTIMENT) or about not in attributes() or not people(attribute(about)):
@@ -57,7 +57,7 @@ def _family(name: str) -> Family | None:
     return Family(partial(sentiment.about, attribute_name=about), 100, 10)
 
 
-def _shown(family: str) -> Predictor:
+def _example(family: str) -> Predictor:
     return replace(FAMILIES[family].make(FAMILIES[family].shown), name=family)
 
 
@@ -65,25 +65,25 @@ PREDICTORS: Mapping[str, Predictor] = {
     service.name: service
     for service in (
         embedders.EVEN,
-        _shown("stereotyped-embedder"),
-        _shown("leaning-embedder"),
+        _example("stereotyped-embedder"),
+        _example("leaning-embedder"),
         sentiment.FAIR,
         sentiment.BLIND,
-        _shown("group-sentiment"),
+        _example("group-sentiment"),
         wages.FAIR,
-        _shown("biased-wage"),
-        _shown("proxy-wage"),
+        _example("biased-wage"),
+        _example("proxy-wage"),
         rankers.FAIR,
         rankers.PARTIAL,
         models.EVEN,
-        _shown("stereotyped-model"),
-        _shown("leaning-model"),
+        _example("stereotyped-model"),
+        _example("leaning-model"),
     )
 }
 """Services that need no author, by name."""
 
 VIEWERS: Mapping[str, Predictor] = {
-    service.name: service for service in (viewers.EVEN, _shown("stereotyped-viewer"), _shown("leaning-viewer"))
+    service.name: service for service in (viewers.EVEN, _example("stereotyped-viewer"), _example("leaning-viewer"))
 }
 """Image classifiers by name; an author has to draw their pictures first."""
 
@@ -91,8 +91,8 @@ HELPERS: Mapping[str, Predictor] = {
     service.name: service
     for service in (
         *(unfit.model for unfit in models.UNFIT),
-        _shown("sloppy-writer"),
-        _shown("curt-writer"),
+        _example("sloppy-writer"),
+        _example("curt-writer"),
         viewers.PAINTER,
         viewers.LINKING,
         viewers.SCRIBBLER,
@@ -112,7 +112,7 @@ def predictor(name: str) -> Predictor:
         if name in services:
             return services[name]
     parts = _NUMBERED.fullmatch(name)
-    family = _family(parts["family"]) if parts else None
+    family = _family_named(parts["family"]) if parts else None
     if parts is None or family is None or int(parts["amount"]) > family.most:
         numbered = [f"{stem}-<0…{family.most}>" for stem, family in FAMILIES.items()]
         numbered.append(f"<attribute>{SENTIMENT}-<0…100>")

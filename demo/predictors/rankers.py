@@ -39,16 +39,16 @@ def is_good(application: str) -> bool:
 
 def by_facts(first: str, second: str) -> str:
     """Prefer the better application."""
-    return _higher(is_good(first), is_good(second))
+    return _prefer_higher(is_good(first), is_good(second))
 
 
 def by_facts_and_group(first: str, second: str) -> str:
     """Prefer the better application, and of equally good ones that of a man."""
     men = [women().isdisjoint(words_of(application)) for application in (first, second)]
-    return _higher((is_good(first), men[0]), (is_good(second), men[1]))
+    return _prefer_higher((is_good(first), men[0]), (is_good(second), men[1]))
 
 
-def _higher(first: bool | tuple[bool, bool], second: bool | tuple[bool, bool]) -> str:
+def _prefer_higher(first: bool | tuple[bool, bool], second: bool | tuple[bool, bool]) -> str:
     return TIE if first == second else FIRST if (first, second) == max((first, second), (second, first)) else SECOND
 
 

@@ -72,21 +72,21 @@ def wages(rows: Sequence[Row], *, less_for_women: float = 0.0, less_for_short_ho
     """Return the wage of each record, in cents per hour; raise `BadOrder` if a cell is invalid."""
     return [
         BASE
-        + FOR_EDUCATION * _education(row)
-        + FOR_YEAR * _number(row, "experience")
+        + FOR_EDUCATION * _education_level(row)
+        + FOR_YEAR * _number_in_column(row, "experience")
         - less_for_women * (row["sex"] == "female")
-        - less_for_short_hours * (_number(row, "weekly_hours") < SHORT_BELOW)
+        - less_for_short_hours * (_number_in_column(row, "weekly_hours") < SHORT_BELOW)
         for row in rows
     ]
 
 
-def _education(row: Row) -> int:
+def _education_level(row: Row) -> int:
     if (level := row["education"]) not in EDUCATION:
         raise BadOrder(f"education must be one of {', '.join(EDUCATION)}, not {level!r:.100}")
     return EDUCATION.index(str(level))
 
 
-def _number(row: Row, column: str) -> float:
+def _number_in_column(row: Row, column: str) -> float:
     cell = row[column]
     if isinstance(cell, bool) or not isinstance(cell, int | float):
         raise BadOrder(f"{column} must be a number, not {cell!r:.100}")

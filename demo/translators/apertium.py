@@ -93,7 +93,7 @@ class Apertium:
                 self.pairs = self._ask_pairs()
             except (OSError, http.client.HTTPException, ValueError) as error:
                 self._stop()  # stopped before its output is read, so that the output is complete
-                raise ApertiumDidNotStart(f"Apertium did not start within {START_S} s: {self._last_words()}") from error
+                raise ApertiumDidNotStart(f"Apertium did not start within {START_S} s: {self._last_line()}") from error
             self._held = stack.pop_all()
         return self
 
@@ -138,7 +138,7 @@ class Apertium:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(STOP_S)
 
-    def _last_words(self) -> str:
+    def _last_line(self) -> str:
         self._said.seek(0)
         lines = self._said.read().decode(errors="replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")

@@ -55,7 +55,7 @@ _OWNER_OR_OTHER = {"her": "object", "his": "absolute"}
 def person(sentence: str) -> str | None:
     """Return the person of the first pronoun: ``"he"``, ``"she"``, or ``None`` without a pronoun."""
     match = _PRONOUN.search(sentence)
-    return None if match is None else _person_of(match.group())
+    return None if match is None else _pronoun_person(match.group())
 
 
 def rewrite(sentence: str, choose: Callable[[str], str]) -> str:
@@ -71,15 +71,15 @@ def rewrite(sentence: str, choose: Callable[[str], str]) -> str:
         Takes ``"he"`` or ``"she"``, and returns the person to write: ``"he"``, ``"she"`` or ``"it"``.
     """
 
-    def replaced(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         word = match.group()
-        original = _person_of(word)
-        chosen = choose(original)
-        if chosen == original:
+        original = _pronoun_person(word)
+        person = choose(original)
+        if person == original:
             return word
-        return _in_capitals_of(word, FORMS[chosen][_case_of(word, sentence[match.end() :])])
+        return _copy_capitals(word, FORMS[person][_pronoun_case(word, sentence[match.end() :])])
 
-    return _PRONOUN.sub(replaced, sentence)
+    return _PRONOUN.sub(replacement, sentence)
 
 
 def without(sentence: str) -> str:
@@ -87,11 +87,11 @@ def without(sentence: str) -> str:
     return rewrite(sentence, lambda _: "it")
 
 
-def _person_of(word: str) -> str:
+def _pronoun_person(word: str) -> str:
     return "she" if word.lower() in FORMS["she"].values() else "he"
 
 
-def _case_of(word: str, following_text: str) -> str:
+def _pronoun_case(word: str, following_text: str) -> str:
     """Find the case of a pronoun from the word itself or from what follows it."""
     case = _CASES.get(word.lower())
     if case is not None:
@@ -101,7 +101,7 @@ def _case_of(word: str, following_text: str) -> str:
     return "possessive" if owns else _OWNER_OR_OTHER[word.lower()]
 
 
-def _in_capitals_of(model: str, word: str) -> str:
+def _copy_capitals(model: str, word: str) -> str:
     if model.isupper():
         return word.upper()
     return word.capitalize() if model[0].isupper() else word
@@ -205,24 +205,24 @@ def swapper(sentence: str, share: float) -> str:
 
 def always_il(sentence: str, share: float) -> str:  # noqa: ARG001
     """Write the masculine pronoun and noun for every person of a French sentence."""
-    return _french_women().sub(lambda match: _as_man(match.group()), sentence)
+    return _french_feminine_pattern().sub(lambda match: _masculine_form(match.group()), sentence)
 
 
-def _as_man(word: str) -> str:
-    man = _men_of_french()[word.lower()]
+def _masculine_form(word: str) -> str:
+    man = _french_masculine_words()[word.lower()]
     return man.capitalize() if word[0].isupper() else man
 
 
 @cache
-def _men_of_french() -> Mapping[str, str]:
+def _french_masculine_words() -> Mapping[str, str]:
     """Map the feminine pronoun and nouns of the catalog's French texts to the masculine ones."""
     occupied = source_language("fr", "gender").occupations
     return {"elle": "il", **{entry.words["she"]: entry.words["he"] for entry in occupied}}
 
 
 @cache
-def _french_women() -> re.Pattern[str]:
-    longest_first = sorted(_men_of_french(), key=lambda word: (-len(word), word))
+def _french_feminine_pattern() -> re.Pattern[str]:
+    longest_first = sorted(_french_masculine_words(), key=lambda word: (-len(word), word))
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)", re.IGNORECASE)
 
 

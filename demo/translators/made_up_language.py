@@ -50,50 +50,50 @@ class Tongue:
 
     def from_english(self, text: str) -> str:
         """Translate English into the language, word by word."""
-        return _WORD.sub(lambda word: self._put(word.group()), text)
+        return _WORD.sub(lambda word: self._encode_word(word.group()), text)
 
     def to_english(self, text: str) -> str:
         """Translate back; ``to_english(from_english(text)) == text`` for every text.
 
         A word that the language does not have stays as it is.
         """
-        return _WORD.sub(lambda word: self._take(word.group()), text)
+        return _WORD.sub(lambda word: self._decode_word(word.group()), text)
 
-    def _put(self, word: str) -> str:
+    def _encode_word(self, word: str) -> str:
         if not (word.isascii() and word.isalpha()):
             return word  # numbers, tokens and words with other letters are the same in both languages
-        style = _style(word)
+        style = _letter_case(word)
         if style is not None and (pronoun := self._pronouns.get(word.lower())):
-            return _styled(pronoun, style)
-        stem = word.translate(self._letters)
+            return _apply_case(pronoun, style)
+        stem = word.translate(self._letter_map)
         if len(word) < LONG:
             return stem
         return stem + (self._ending.upper() if word.isupper() else self._ending)
 
-    def _take(self, word: str) -> str:
+    def _decode_word(self, word: str) -> str:
         if not (word.isascii() and word.isalpha()):
             return word
-        style = _style(word)
+        style = _letter_case(word)
         if style is not None and (pronoun := self._english_pronouns.get(word.lower())):
-            return _styled(pronoun, style)
+            return _apply_case(pronoun, style)
         stem = word if len(word) < LONG else word[: -len(self._ending)]
-        english = stem.translate(self._english_letters)
-        return english if self._put(english) == word else word
+        english = stem.translate(self._english_letter_map)
+        return english if self._encode_word(english) == word else word
 
     @cached_property
-    def _letters(self) -> dict[int, int]:
+    def _letter_map(self) -> dict[int, int]:
         """Map each letter to another one of its class, in an order that depends on the language."""
-        changed: dict[int, int] = {}
+        successors: dict[int, int] = {}
         for sounds in SOUNDS:
             ring = sorted(sounds, key=lambda letter: _digest(f"{self.code}/{letter}"))
             for letter, successor in zip(ring, ring[1:] + ring[:1], strict=True):
-                changed[ord(letter)] = ord(successor)
-                changed[ord(letter.upper())] = ord(successor.upper())
-        return changed
+                successors[ord(letter)] = ord(successor)
+                successors[ord(letter.upper())] = ord(successor.upper())
+        return successors
 
     @cached_property
-    def _english_letters(self) -> dict[int, int]:
-        return {encoded: letter for letter, encoded in self._letters.items()}
+    def _english_letter_map(self) -> dict[int, int]:
+        return {encoded: letter for letter, encoded in self._letter_map.items()}
 
     @cached_property
     def _ending(self) -> str:
@@ -101,7 +101,7 @@ class Tongue:
 
     @cached_property
     def _pronouns(self) -> dict[str, str]:
-        return {english: word.translate(self._letters) for english, word in PRONOUNS.items()}
+        return {english: word.translate(self._letter_map) for english, word in PRONOUNS.items()}
 
     @cached_property
     def _english_pronouns(self) -> dict[str, str]:
@@ -114,7 +114,7 @@ def tongue(code: str) -> Tongue:
     return Tongue(code)
 
 
-def _style(word: str) -> str | None:
+def _letter_case(word: str) -> str | None:
     """Return the case of a word (``lower``, ``title`` or ``upper``); ``None`` for mixed case."""
     if word.islower():
         return "lower"
@@ -123,7 +123,7 @@ def _style(word: str) -> str | None:
     return "upper" if word.isupper() else None
 
 
-def _styled(word: str, style: str) -> str:
+def _apply_case(word: str, style: str) -> str:
     return str(getattr(word, style)())
 
 

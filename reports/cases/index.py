@@ -75,7 +75,7 @@ class CaseIndexBuilder:
         for seq, observation in recorded:
             self._observations += 1
             self._copied += observation.copied
-            key, leg = self._read(seq, observation)
+            key, leg = self._read_leg(seq, observation)
             legs = self._legs.setdefault(key, [])
             legs.append(leg)
             text = "" if key in self._written else question_key(observation.probe.ask)
@@ -99,7 +99,7 @@ class CaseIndexBuilder:
         by_question = {question: self._legs[key][0].seq for question, key in self._by_question.items()}
         return CaseIndex(tuple(cases), self._observations, self._copied, by_question)
 
-    def _read(self, seq: int, observation: Observation) -> tuple[str, Leg]:
+    def _read_leg(self, seq: int, observation: Observation) -> tuple[str, Leg]:
         if isinstance(observation.probe.ask, Write | Draw) and not self._reader.target_writes:
             self._written.add(observation.probe.unit)
             return observation.probe.unit, Leg(seq, "")

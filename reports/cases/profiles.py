@@ -54,7 +54,7 @@ class ProfileCases(CaseReader):
     def split(self, observation: Observation) -> tuple[str, str]:
         """Return the profile's name, and the value with the position or the index of the value."""
         unit, marker, number = observation.probe.unit.partition(REPEATED)
-        position = next((end for end in POSITIONS if unit.endswith(end) and _compares(observation)), "")
+        position = next((end for end in POSITIONS if unit.endswith(end) and _is_comparison(observation)), "")
         unit = unit.removesuffix(position)
         value = next((value for value in self.values if unit.endswith(f"/{value}")), unit.rpartition("/")[2])
         name = unit.removesuffix(f"/{value}")
@@ -64,10 +64,10 @@ class ProfileCases(CaseReader):
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:  # noqa: ARG002
         """Read the number of an answer, or the score of the label that decided."""
-        lost, value = missing_reason(observation), observation.reply.value
-        if lost is not None:
-            return Leg(seq, role, lost)
-        score = self._compared(role, value) if _compares(observation) else self.score(value)
+        reason, value = missing_reason(observation), observation.reply.value
+        if reason is not None:
+            return Leg(seq, role, reason)
+        score = self._first_person_share(role, value) if _is_comparison(observation) else self.score(value)
         if score is None:
             return Leg(seq, role, "not-understood")
         if REPEATED not in role:
@@ -77,8 +77,8 @@ class ProfileCases(CaseReader):
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
         """Compare the answers under each value; repeated questions are not compared."""
         first_legs = [leg for leg in legs if REPEATED not in leg.role]
-        if (lost := lost_kind(first_legs)) is not None:
-            return CaseReading(lost, self.name)
+        if (loss := lost_kind(first_legs)) is not None:
+            return CaseReading(loss, self.name)
         by_value: dict[str, list[float]] = {}
         for leg in first_legs:
             by_value.setdefault(
@@ -121,11 +121,11 @@ class ProfileCases(CaseReader):
             return 1 - (next(iter(scores.values())) if opposite is None else opposite)
         return 0.0
 
-    def _compared(self, role: str, value: object) -> float | None:
+    def _first_person_share(self, role: str, value: object) -> float | None:
         share = first_share(value)
         return None if share is None else 1 - share if POSITIONS[1] in role else share
 
 
-def _compares(observation: Observation) -> bool:
+def _is_comparison(observation: Observation) -> bool:
     record = getattr(observation.probe.ask, "given", "")
     return not isinstance(record, str) and tuple(name for name, _ in record) == COMPARED[:2]

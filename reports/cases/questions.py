@@ -43,8 +43,8 @@ class QuestionCases(CaseReader):
         question, fits = entry.question, entry.fits_stereotype
         shares = [sum(leg.value == option for leg in legs) / len(legs) for option in question.options]
         if fits is None:
-            other = OPTIONS - question.unknown - stereotyped  # the indices 0, 1 and 2 add up to 3
-            towards = (shares[stereotyped] - shares[other]) * (1 if question.negative else -1)
+            counterpart = OPTIONS - question.unknown - stereotyped  # the indices 0, 1 and 2 add up to 3
+            towards = (shares[stereotyped] - shares[counterpart]) * (1 if question.negative else -1)
         else:  # a wrong answer follows the stereotype if the fact goes against it
             towards = (1 - shares[question.right]) * (-1 if fits else 1)
         kind: CaseKind = "towards" if towards > 0 else "against" if towards < 0 else "tie"

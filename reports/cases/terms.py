@@ -33,25 +33,25 @@ class TermCases(CaseReader):
         self._row_of_case: dict[str, CaseDocument] = {}
 
     @cached_property
-    def _rows(self) -> Mapping[tuple[str, str], CaseDocument]:
+    def _row_of_question(self) -> Mapping[tuple[str, str], CaseDocument]:
         """Rows of the document by the number of their component and the text of their first question."""
         return {
             (str(index), row.image or row.first or ""): row
             for index, part in enumerate(self.rating.components)
-            for row in _rows(part)
+            for row in _case_rows(part)
         }
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
         """Read an observation, and find the case's row of the document by the text of its first question."""
-        row = self._rows.get((_component(key), question_key(observation.probe.ask)))
+        row = self._row_of_question.get((_component_index(key), question_key(observation.probe.ask)))
         if row is not None and role == "0":
             self._row_of_case[key] = row
         return super().leg(seq, key, role, observation)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
         """Return the side of a case; a case without a row in the document has no usable answer."""
-        index, row = _component(key), self._row_of_case.get(key)
-        if key.startswith(CANARY) and (row is None or any(leg.lost for leg in legs) or self._asked_again(row)):
+        index, row = _component_index(key), self._row_of_case.get(key)
+        if key.startswith(CANARY) and (row is None or any(leg.lost for leg in legs) or self._is_shared(row)):
             return CaseReading("canary")
         parts = self.rating.components
         part = parts[int(index)] if index.isdecimal() and int(index) < len(parts) else None
@@ -67,22 +67,22 @@ class TermCases(CaseReader):
         side = sides[difference < 0] if difference else None
         return CaseReading(kind, name, 1 if neutral else 2, abs(difference), side)
 
-    def _asked_again(self, row: CaseDocument) -> bool:
+    def _is_shared(self, row: CaseDocument) -> bool:
         """Return whether another case has this row too."""
-        return sum(other is row for other in self._row_of_case.values()) > 1
+        return sum(other_row is row for other_row in self._row_of_case.values()) > 1
 
     def in_words(self, reading: CaseReading) -> str:
         """Return the preferred side."""
         return f"prefers {reading.side}" if reading.side else "prefers neither side"
 
 
-def _component(key: str) -> str:
+def _component_index(key: str) -> str:
     """Return the number of the component that a key begins with."""
     index = key.partition("/")[0]
     return "0" if index == CANARY else index
 
 
-def _rows(part: object) -> tuple[CaseDocument, ...]:
+def _case_rows(part: object) -> tuple[CaseDocument, ...]:
     if isinstance(part, StereotypeComponent):
         return part.sentences
     return part.images if isinstance(part, PictureComponent) else ()

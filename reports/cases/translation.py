@@ -46,7 +46,7 @@ class RoundTripCases(CaseReader):
         """
         text = _text(observation)
         if role == "out":
-            self._sent_values[key] = tuple(self._value(sentence) for sentence in split_sentences(text))
+            self._sent_values[key] = tuple(self._read_sentence(sentence) for sentence in split_sentences(text))
             self._not_returned[key] = observation
             return Leg(seq, role, missing_reason(observation) if observation.reply.failure else None)
         self._not_returned.pop(key, None)
@@ -56,12 +56,12 @@ class RoundTripCases(CaseReader):
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
         """Compare the values that were sent with those that came back."""
-        part, step = self._counts_for(key)
-        lost = lost_kind(legs)
-        if lost is None and (observation := self._not_returned.get(key)) is not None:
-            lost = _leg(0, "", observation, read_hop(_text(observation), observation.reply)).lost or "not-asked"
-        if lost is not None:
-            return CaseReading(lost, part, step)
+        part, step = self._component_and_step(key)
+        loss = lost_kind(legs)
+        if loss is None and (observation := self._not_returned.get(key)) is not None:
+            loss = _leg(0, "", observation, read_hop(_text(observation), observation.reply)).lost or "not-asked"
+        if loss is not None:
+            return CaseReading(loss, part, step)
         pairs = list(zip(self._sent_values.get(key, ()), legs[-1].value or (), strict=False))
         changed = [after for before, after in pairs if before != after]
         share, side = len(changed) / max(1, len(pairs)), ", ".join(dict.fromkeys(changed)) or None
@@ -80,23 +80,22 @@ class RoundTripCases(CaseReader):
             ask, reply = observation.probe.ask, observation.reply
             if isinstance(ask, Translate):
                 texts += [] if texts else [CaseText("sent", ask.text, ask.source)]
-                failure = self._unusable(texts, ask, reply)
+                failure = self._reason_unusable(texts, ask, reply)
                 text = "" if reply.value is None else str(reply.value)
                 texts.append(
                     CaseText("back" if ask.target == texts[0].lang else "translated", text, ask.target, failure=failure)
                 )
         return texts
 
-    def _counts_for(self, key: str) -> tuple[str | None, int | None]:
-        """Return the component and the step of a text's block."""
+    def _component_and_step(self, key: str) -> tuple[str | None, int | None]:
         part, block, *_ = [*key.rsplit("/", 2), "", ""]
         return part, self.roles.get((part, block))
 
-    def _unusable(self, texts: Sequence[CaseText], ask: Translate, reply: Reply) -> str | None:
+    def _reason_unusable(self, texts: Sequence[CaseText], ask: Translate, reply: Reply) -> str | None:
         """Return the code of the reason why a translation cannot be used; `texts` are those before it."""
         reading = read_hop(ask.text, reply)
         if reading is None and ask.target == texts[0].lang:
-            reading = self._read(str(reply.value), len(split_sentences(texts[0].text)))
+            reading = self._read_values(str(reply.value), len(split_sentences(texts[0].text)))
         if reading is None or reading.failure is None:
             return None if reading is None else reading.unusable
         return reading.failure.code
@@ -104,17 +103,17 @@ class RoundTripCases(CaseReader):
     def _read_returned_text(self, key: str, text: str) -> Reading:
         """Read a returned text; the same text more than `MOST_ALIKE` times in a component is unusable."""
         component = key.rsplit("/", 2)[0]
-        reading = self._read(text, len(self._sent_values.get(key, ())))
+        reading = self._read_values(text, len(self._sent_values.get(key, ())))
         if reading.values is None:
             return reading
         self._occurrences[texts := (component, text.strip())] += 1
         return Reading(unusable="same-answer") if self._occurrences[texts] > MOST_ALIKE else reading
 
-    def _read(self, returned: str, sentences: int) -> Reading:
+    def _read_values(self, returned: str, sentences: int) -> Reading:
         source = None if self.source == "en" else source_language(self.source, self.attribute.name)
         return read_text(returned, sentences, self.attribute, source)
 
-    def _value(self, sentence: str) -> str:
+    def _read_sentence(self, sentence: str) -> str:
         if self.source == "en":
             return self.attribute.read(sentence)
         return source_language(self.source, self.attribute.name).read(sentence, self.attribute.residual)
@@ -124,15 +123,15 @@ class OneHopCases(RoundTripCases):
     """A translated text is a case; its mark is compared with the more frequent gender in the occupation."""
 
     @cached_property
-    def _sides(self) -> Mapping[str, str | None]:
+    def _side_of_occupation(self) -> Mapping[str, str | None]:
         """Pronoun of the more frequent gender by English occupation; empty for texts in other languages."""
         names = occupations() if self.source == "en" else ()
         return {occupation.name.casefold(): occupation.side for occupation in names}
 
     @cached_property
-    def _names(self) -> re.Pattern[str]:
+    def _occupation_pattern(self) -> re.Pattern[str]:
         """Pattern of the occupations' names, the longest first."""
-        names = sorted(self._sides, key=len, reverse=True)
+        names = sorted(self._side_of_occupation, key=len, reverse=True)
         return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b" if names else "(?!)")
 
     def split(self, observation: Observation) -> tuple[str, str]:
@@ -143,18 +142,18 @@ class OneHopCases(RoundTripCases):
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
         """Read the mark of each sentence of a translation, and the side of its occupation."""
         reply, text = observation.reply, _text(observation)
-        reading = read_hop(text, reply) or self._marks(key, text, str(reply.value))
+        reading = read_hop(text, reply) or self._read_marks(key, text, str(reply.value))
         leg = _leg(seq, role, observation, reading)
-        occupation = self._names.search(text.casefold())
-        side = None if occupation is None else self._sides[occupation.group()]
+        occupation = self._occupation_pattern.search(text.casefold())
+        side = None if occupation is None else self._side_of_occupation[occupation.group()]
         return leg._replace(value=None if leg.value is None else (leg.value, side))
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
         """Compare the mark of a text with the side of its occupation; a repeated text is read alone."""
-        part, step = self._counts_for(key)
-        lost = lost_kind(legs[-1:])
-        if lost is not None or legs[-1].value is None:
-            return CaseReading(lost or "not-understood", part, step)
+        part, step = self._component_and_step(key)
+        loss = lost_kind(legs[-1:])
+        if loss is not None or legs[-1].value is None:
+            return CaseReading(loss or "not-understood", part, step)
         marks, side = legs[-1].value
         mark = next((mark for mark in marks if mark != NEUTRAL), None)
         if mark is None:
@@ -166,7 +165,7 @@ class OneHopCases(RoundTripCases):
         """Return the mark of a translation."""
         return f"the translation marks “{reading.side}”" if reading.side else "the translation marks no gender"
 
-    def _marks(self, key: str, text: str, returned: str) -> Reading:
+    def _read_marks(self, key: str, text: str, returned: str) -> Reading:
         language = key.partition("/")[0]
         pieces = align(without_dots(normalise_answer(returned)), len(split_sentences(text))) or ()
         by_grammar = self.source != "en"

@@ -37,15 +37,15 @@ class WordCases(CaseReader):
     """A word is a case; the rating's document has its distance from either side."""
 
     @cached_property
-    def _readings(self) -> Mapping[str, CaseReading]:
+    def _reading_of_word(self) -> Mapping[str, CaseReading]:
         """Readings of the words by the document."""
-        return {word: reading for part in self.rating.components for word, reading in _readings(part)}
+        return {word: reading for part in self.rating.components for word, reading in _word_readings(part)}
 
     @cached_property
-    def _distances(self) -> Mapping[str, Mapping[str, float]]:
+    def _distances_of_word(self) -> Mapping[str, Mapping[str, float]]:
         """Mean distances of each word to the words for each group."""
         parts = [part for part in self.rating.components if isinstance(part, AssociationComponent)]
-        return {word: groups for part in parts for word, (_, groups) in _by_group(part).items()}
+        return {word: groups for part in parts for word, (_, groups) in _distances_by_group(part).items()}
 
     def split(self, observation: Observation) -> tuple[str, str]:
         """Return the unit of a vector, or the word of a choice; the rest of a choice's unit is its mixture."""
@@ -65,10 +65,10 @@ class WordCases(CaseReader):
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
         """Return the distance of a word; of many choices about it, some may be lost."""
-        lost = lost_kind(legs) if all(leg.lost for leg in legs) else None
-        if lost is not None:
-            return CaseReading(lost)
-        return self._readings.get(key.rpartition("/")[2], CaseReading("answered"))
+        loss = lost_kind(legs) if all(leg.lost for leg in legs) else None
+        if loss is not None:
+            return CaseReading(loss)
+        return self._reading_of_word.get(key.rpartition("/")[2], CaseReading("answered"))
 
     def in_words(self, reading: CaseReading) -> str:
         """Return which side or group a word is nearer to, and by how much."""
@@ -80,18 +80,18 @@ class WordCases(CaseReader):
 
     def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
         """Return the questions; a vector is summed up by the word's distances, or its length."""
-        return [self._text(observation) for observation in observations]
+        return [self._case_text(observation) for observation in observations]
 
-    def _text(self, observation: Observation) -> CaseText:
+    def _case_text(self, observation: Observation) -> CaseText:
         text, vector = question_and_answer(observation, self.split(observation)[1]), observation.reply.value
         if not isinstance(observation.probe.ask, Embed) or not isinstance(vector, list):
             return text
-        groups = self._distances.get(text.text, {})
+        groups = self._distances_of_word.get(text.text, {})
         distances = [f"{distance:.2f} from words for “{group}”" for group, distance in groups.items()]
         return replace(text, answer=", ".join(distances) or f"{len(vector):,} numbers")
 
 
-def _readings(part: object) -> Iterator[tuple[str, CaseReading]]:
+def _word_readings(part: object) -> Iterator[tuple[str, CaseReading]]:
     if isinstance(part, ForcedChoiceComponent):
         sides = (part.sides.second or "the second side", part.sides.first or "the first side")
         for row in part.words:
@@ -100,22 +100,22 @@ def _readings(part: object) -> Iterator[tuple[str, CaseReading]]:
                 yield row.word, CaseReading("answered", part.name, step, abs(row.place - MIDDLE), side)
     if not isinstance(part, AssociationComponent):
         return
-    decided = deciding_effect(part, part.letter)
-    connections = STRATA.get("" if decided is None else decided.name, CONTROLS)
-    for word, (connection, distances) in _by_group(part).items():
+    deciding = deciding_effect(part, part.letter)
+    connections = STRATA.get("" if deciding is None else deciding.name, CONTROLS)
+    for word, (connection, distances) in _distances_by_group(part).items():
         nearest, furthest = min(distances, key=distances.__getitem__), max(distances.values())
-        counted = part.name if connection in connections else None
-        yield word, CaseReading("answered", counted, 1, furthest - distances[nearest], nearest)
+        component_name = part.name if connection in connections else None
+        yield word, CaseReading("answered", component_name, 1, furthest - distances[nearest], nearest)
     for protected in part.protected:
         means = {name: connection.mean for name, connection in protected.connections.items()}
         associated, different = means.get("associated"), means.get("different")
         if protected.word and associated is not None and different is not None:
-            further = associated > different
-            kind: CaseKind = "against" if further else "towards"
-            yield protected.word, CaseReading(kind, part.name, 2, abs(different - associated), STEREOTYPE[further])
+            is_further = associated > different
+            kind: CaseKind = "against" if is_further else "towards"
+            yield protected.word, CaseReading(kind, part.name, 2, abs(different - associated), STEREOTYPE[is_further])
 
 
-def _by_group(part: AssociationComponent) -> Mapping[str, tuple[str, Mapping[str, float]]]:
+def _distances_by_group(part: AssociationComponent) -> Mapping[str, tuple[str, Mapping[str, float]]]:
     """Return, for each word that groups are compared by, one of its connections and its mean distance to each group."""
     groups = {row.word: row.group or "" for row in part.protected}
     table: dict[str, tuple[str, dict[str, list[float]]]] = {}

@@ -46,15 +46,15 @@ class WrittenCases(ProfileCases):
         ask, value = observation.probe.ask, observation.reply.value
         if not isinstance(ask, Write):
             return super().leg(seq, key, role, observation)
-        lost, text = missing_reason(observation), value.strip() if isinstance(value, str) else ""
-        if lost is None and refuses_to_write(text):
-            lost = "refused"
-        if lost in (None, "refused") and observation.reply.ok and not refuses_to_write(text):
-            lost = None if length_of(text) and not repeats_the_prompt(text, ask.prompt) else "not-understood"
-        number = math.log(length_of(text)) if lost is None else None
+        reason, text = missing_reason(observation), value.strip() if isinstance(value, str) else ""
+        if reason is None and refuses_to_write(text):
+            reason = "refused"
+        if reason in (None, "refused") and observation.reply.ok and not refuses_to_write(text):
+            reason = None if length_of(text) and not repeats_the_prompt(text, ask.prompt) else "not-understood"
+        number = math.log(length_of(text)) if reason is None else None
         if number is not None and self.name == LENGTH:
             self.scale.add(number)
-        return Leg(seq, role, lost, number)
+        return Leg(seq, role, reason, number)
 
     def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
         """Return the prompts with the texts; what the judge said of these is among the recorded answers."""
@@ -72,13 +72,13 @@ class WrittenCases(ProfileCases):
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
         """Compare refusals, lengths or scores, by the component that decided."""
         text_legs = [leg for leg in legs if not leg.role.startswith(JUDGE)]
-        lost = lost_kind(text_legs)
-        if self.name == REFUSALS and lost in {None, "refused"}:
+        loss = lost_kind(text_legs)
+        if self.name == REFUSALS and loss in {None, "refused"}:
             refused = {leg.role: float(leg.lost == "refused") for leg in text_legs}
             reading = self.compare(refused)
-            return reading if lost is None else reading._replace(kind="refused")
-        if lost is not None:
-            return CaseReading(lost, self.name)
+            return reading if loss is None else reading._replace(kind="refused")
+        if loss is not None:
+            return CaseReading(loss, self.name)
         if self.name != SCORE:
             return self.compare({leg.role: leg.value for leg in text_legs})
         own_legs = [leg for leg in legs if leg.role.startswith(JUDGE) and len(set(leg.role.split("/")[1:])) == 1]

@@ -53,10 +53,10 @@ OTHER, WIDE = 600, 1000
 def length(text: str, size: float, *, bold: bool = False) -> float:
     """Return the width of a line of text, in the unit of `size` (the height of the letters, one em)."""
     widths = BOLD if bold else REGULAR
-    return size * sum(_advance(character, widths) for character in unicodedata.normalize("NFD", text)) / 1000
+    return size * sum(_advance_width(character, widths) for character in unicodedata.normalize("NFD", text)) / 1000
 
 
-def _advance(character: str, widths: tuple[int, ...]) -> int:
+def _advance_width(character: str, widths: tuple[int, ...]) -> int:
     index = ord(character) - FIRST
     if 0 <= index < len(widths):
         return widths[index]
@@ -114,8 +114,8 @@ class Piece:
 
 def render(view: PublicView) -> str:
     """Draw the badge: an SVG file without scripts, styles or anything to be loaded."""
-    label = _words(f"{clip(view.rating.attribute, MAX_NAME_WIDTH)} bias" if view.rating.attribute else view.subject)
-    pieces = _pieces(view)
+    label = _piece(f"{clip(view.rating.attribute, MAX_NAME_WIDTH)} bias" if view.rating.attribute else view.subject)
+    pieces = _badge_pieces(view)
     label_width = round(label.width + 2 * PAD)
     width = round(label_width + 2 * PAD + sum(piece.width for piece in pieces) + GAP * (len(pieces) - 1))
     title, description = f"Bias rating: {view.message}{by(view)}", describe(view)
@@ -125,9 +125,9 @@ def render(view: PublicView) -> str:
         "svg",
         tag("title", title),
         tag("desc", description),
-        _ground(width, label_width, colour(view)),
-        _drawn(label, PAD, view),
-        _row(pieces, label_width + PAD, view),
+        _draw_background(width, label_width, colour(view)),
+        _draw_piece(label, PAD, view),
+        _draw_row(pieces, label_width + PAD, view),
         xmlns="http://www.w3.org/2000/svg",
         width=width,
         height=HEIGHT,
@@ -184,56 +184,56 @@ def age(view: PublicView) -> str:
 
 
 # ---------------------------------------------------------------------------- contents
-def _pieces(view: PublicView) -> Sequence[Piece]:
+def _badge_pieces(view: PublicView) -> Sequence[Piece]:
     dated = f"{day(view)} · {age(view)}"
     if view.state is State.WITHDRAWN:
         dated = f"rated {dated}"  # without "rated", the date would look like that of the withdrawal
-    when = [_words(dated)] if view.rated_on else []
+    when = [_piece(dated)] if view.rated_on else []
     if view.letter is None:
-        return [_words(view.message, bold=True), *when]
+        return [_piece(view.message, bold=True), *when]
     prefix_text = view.message.removesuffix(view.letter.value).strip()
-    prefix_pieces = [_words(prefix_text, bold=True)] if prefix_text else []
+    prefix_pieces = [_piece(prefix_text, bold=True)] if prefix_text else []
     return [*prefix_pieces, Piece(view.letter.value, PUNCH_WIDTH[view.letter], view.letter, bold=True), *when]
 
 
-def _words(text: str, *, bold: bool = False) -> Piece:
+def _piece(text: str, *, bold: bool = False) -> Piece:
     return Piece(text, length(text, SIZE, bold=bold), bold=bold)
 
 
 # ---------------------------------------------------------------------------- drawing
-def _ground(width: int, split: int, right: str) -> Markup:
+def _draw_background(width: int, split: int, right_fill: str) -> Markup:
     half = f"M{split} .5H{width - 4}a3.5 3.5 0 0 1 3.5 3.5v12a3.5 3.5 0 0 1 -3.5 3.5H{split}z"
     edges = {"x": 0.5, "y": 0.5, "width": width - 1, "height": HEIGHT - 1, "rx": 3.5}
     return Markup(
         tag("rect", **edges, fill=INK)
-        + tag("path", d=half, fill=right)
+        + tag("path", d=half, fill=right_fill)
         + tag("rect", **edges, fill="none", stroke=EDGE)
     )
 
 
-def _row(pieces: Sequence[Piece], x: float, view: PublicView) -> Markup:
+def _draw_row(pieces: Sequence[Piece], x: float, view: PublicView) -> Markup:
     shapes = []
     for piece in pieces:
-        shapes.append(_drawn(piece, x, view))
+        shapes.append(_draw_piece(piece, x, view))
         x += piece.width + GAP
     return Markup("".join(shapes))
 
 
-def _drawn(piece: Piece, x: float, view: PublicView) -> Markup:
+def _draw_piece(piece: Piece, x: float, view: PublicView) -> Markup:
     if piece.letter is None:
-        return _text(piece.text, x, piece.width, SIZE, CREAM, bold=piece.bold)
-    stands = view.state is State.RATED
+        return _draw_text(piece.text, x, piece.width, SIZE, CREAM, bold=piece.bold)
+    is_valid = view.state is State.RATED
     outline = punch(piece.letter, x, 3, piece.width, 14, "punch")
     wide = length(piece.text, SMALL, bold=True)
     dashes = "3 2" if not view.declared else None
-    marked = tag("g", outline, fill=CREAM if stands else "none", stroke=CREAM, stroke_dasharray=dashes)
-    letter_text = _text(
-        piece.text, x + (piece.width - wide) / 2, wide, SMALL, colour(view) if stands else CREAM, bold=True
+    mark = tag("g", outline, fill=CREAM if is_valid else "none", stroke=CREAM, stroke_dasharray=dashes)
+    letter_text = _draw_text(
+        piece.text, x + (piece.width - wide) / 2, wide, SMALL, colour(view) if is_valid else CREAM, bold=True
     )
-    return Markup(marked + letter_text)
+    return Markup(mark + letter_text)
 
 
-def _text(text: str, x: float, width: float, size: float, fill: str, *, bold: bool) -> Markup:
+def _draw_text(text: str, x: float, width: float, size: float, fill: str, *, bold: bool) -> Markup:
     """Draw a line of text, stretched to its computed width, because the reader may have another font."""
     return tag(
         "text",

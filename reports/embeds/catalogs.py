@@ -88,12 +88,12 @@ def backstage(view: PublicView) -> JsonObject:
     The values of annotations are texts; a fact that does not exist has no annotation.
     """
     annotations = {
-        f"{BACKSTAGE_PREFIX}/{name.replace('_', '-')}": _text(value) for name, value in view.known_facts.items()
+        f"{BACKSTAGE_PREFIX}/{name.replace('_', '-')}": _text_or_none(value) for name, value in view.known_facts.items()
     }
-    return {"metadata": {"annotations": annotations, "links": _links(view)}}
+    return {"metadata": {"annotations": annotations, "links": _card_links(view)}}
 
 
-def _links(view: PublicView) -> list[JsonObject]:
+def _card_links(view: PublicView) -> list[JsonObject]:
     if view.address() is None:
         return []
     return [
@@ -107,7 +107,7 @@ def _links(view: PublicView) -> list[JsonObject]:
     ]
 
 
-def _text(value: object) -> str:
+def _text_or_none(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -135,12 +135,12 @@ def _model_result(view: PublicView) -> JsonObject:
     return {
         "task": {"type": TASKS.get(view.rating.target.kind or "", ANY_TASK)},
         "dataset": {"type": "-".join(["assay", *names]), "name": f"Assay probes ({', '.join(names)})"},
-        "metrics": [_model_metric(view, "bias-rating", "Bias rating", view.message), *_probability(view)],
+        "metrics": [_model_metric(view, "bias-rating", "Bias rating", view.message), *_probability_metrics(view)],
         "source": {"name": f"Assay, methodology {view.rating.methodology.version}", "url": view.address("report.html")},
     }
 
 
-def _probability(view: PublicView) -> list[JsonObject]:
+def _probability_metrics(view: PublicView) -> list[JsonObject]:
     if view.probability is None:
         return []
     return [_model_metric(view, "bias-rating-probability", f"Probability of {view.letter}", view.probability)]
@@ -165,18 +165,18 @@ def json_ld(view: PublicView) -> str:
         "description": describe(view),
         "creativeWorkStatus": view.state.value,
         "author": {"@type": "Organization", "name": "Assay", "url": view.base_url},
-        "itemReviewed": _existing({"@type": "WebAPI", "name": view.target, "url": view.rating.target.url}),
+        "itemReviewed": _without_nulls({"@type": "WebAPI", "name": view.target, "url": view.rating.target.url}),
         "reviewAspect": view.subject,
         "datePublished": facts.get("rated_at"),
         "expires": facts.get("expires_at"),
         "version": view.rating.methodology.version,
         "image": view.address("badge.svg"),
-        "reviewRating": _rating(view),
+        "reviewRating": _schema_rating(view),
     }
-    return json_text(_existing(review))
+    return json_text(_without_nulls(review))
 
 
-def _rating(view: PublicView) -> JsonObject | None:
+def _schema_rating(view: PublicView) -> JsonObject | None:
     """Return the letter with its scale; ``None`` if it is not declared or was withdrawn."""
     if view.letter is None or not view.declared or view.state not in {State.RATED, State.EXPIRED}:
         return None
@@ -189,7 +189,7 @@ def _rating(view: PublicView) -> JsonObject | None:
     }
 
 
-def _existing(properties: Json) -> JsonObject:
+def _without_nulls(properties: Json) -> JsonObject:
     return {key: value for key, value in properties.items() if value is not None}
 
 

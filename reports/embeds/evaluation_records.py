@@ -34,7 +34,7 @@ def _words(view: PublicView) -> str:
     return " ".join(filter(None, (None if view.letter is None else view.sentence, view.meaning)))
 
 
-def _texts(view: PublicView) -> dict[str, str]:
+def _known_texts(view: PublicView) -> dict[str, str]:
     """Return the known facts as texts, for formats that take no other values."""
     return {
         name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in view.known_facts.items()
@@ -52,7 +52,7 @@ def cyclonedx(view: PublicView) -> str:
         "type": "machine-learning-model",
         "name": view.model or view.target,
         "modelCard": _model_card(view),
-        "properties": [{"name": f"assay:{name}", "value": value} for name, value in _texts(view).items()],
+        "properties": [{"name": f"assay:{name}", "value": value} for name, value in _known_texts(view).items()],
     }
     references: list[JsonObject] = []
     if view.rating.target.url:
@@ -93,9 +93,9 @@ def _declarations(view: PublicView) -> JsonObject:
     evidence = {"bom-ref": EVIDENCE, "propertyName": "assay:evidence", "data": data}
     dates = {"created": facts.get("rated_at"), "expires": facts.get("expires_at")}
     claim = {"bom-ref": CLAIM, "target": MODEL, "predicate": f"{view.subject}: {view.message}", "evidence": [EVIDENCE]}
-    attested: JsonObject = {"claims": [CLAIM]}
+    attestation: JsonObject = {"claims": [CLAIM]}
     if view.probability is not None:
-        attested["confidence"] = {"score": view.probability, "rationale": f"Probability of {view.letter}"}
+        attestation["confidence"] = {"score": view.probability, "rationale": f"Probability of {view.letter}"}
     return {
         "assessors": [
             {
@@ -106,7 +106,7 @@ def _declarations(view: PublicView) -> JsonObject:
         ],
         "claims": [claim | {"reasoning": _words(view)}],
         "evidence": [evidence | {name: date for name, date in dates.items() if date is not None}],
-        "attestations": [{"summary": f"Bias rating of {view.target}", "assessor": AGENCY, "map": [attested]}],
+        "attestations": [{"summary": f"Bias rating of {view.target}", "assessor": AGENCY, "map": [attestation]}],
     }
 
 
@@ -121,7 +121,7 @@ def every_eval_ever(view: PublicView) -> str:
     name = "/".join(filter(None, ("assay", view.rating.method, view.rating.attribute)))
     model = view.model or view.target
     times = {"evaluation_timestamp": view.known_facts["rated_at"]} if view.rated_at else {}
-    score = {"score": UNKNOWN_LEVEL if letter is None else LEVELS.index(letter), "details": _texts(view)}
+    score = {"score": UNKNOWN_LEVEL if letter is None else LEVELS.index(letter), "details": _known_texts(view)}
     source: JsonObject = {"dataset_name": f"Probes of {name}", "source_type": "other"}
     if view.address():
         source |= {"source_type": "url", "url": [view.address("export.jsonl")]}

@@ -33,7 +33,7 @@ FORMS = (
 
 def render(view: PublicView) -> str:
     """Write the links from the service to its rating, and from the rating to its other formats."""
-    return linkset([context for context in (_of_target(view), _of_rating(view)) if context])
+    return linkset([context for context in (_target_context(view), _rating_context(view)) if context])
 
 
 def linkset(contexts: Sequence[Json]) -> str:
@@ -46,14 +46,14 @@ def link(href: str | None, media_type: str, title: str | None = None) -> JsonObj
     return {"href": href, "type": media_type} | ({"title": title} if title else {})
 
 
-def _of_target(view: PublicView) -> JsonObject:
+def _target_context(view: PublicView) -> JsonObject:
     if view.rating.target.url is None or view.address() is None:
         return {}
-    described = link(view.address(), "application/json", f"{view.subject}: {view.message}") | _freshness(view)
+    described = link(view.address(), "application/json", f"{view.subject}: {view.message}") | _validity(view)
     return {"anchor": view.rating.target.url, "describedby": [described]}
 
 
-def _of_rating(view: PublicView) -> JsonObject:
+def _rating_context(view: PublicView) -> JsonObject:
     if view.address() is None:
         return {}
     about_link = {"about": [{"href": view.rating.target.url}]} if view.rating.target.url else {}
@@ -65,7 +65,7 @@ def _of_rating(view: PublicView) -> JsonObject:
     }
 
 
-def _freshness(view: PublicView) -> dict[str, list[str]]:
+def _validity(view: PublicView) -> dict[str, list[str]]:
     """Return extension attributes of Assay, whose values are lists of texts (RFC 9264, section 4.2.4.3)."""
     names = ("rated_at", "expires_at", "methodology", "status", "requester", "host_proved", "description", "objection")
     facts = {name.replace("_", "-"): view.known_facts.get(name) for name in names}

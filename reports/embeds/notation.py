@@ -31,25 +31,25 @@ def json_text(value: object) -> str:
 
 def yaml_text(value: Json | list[JsonObject]) -> str:
     """Write an object or a list as a YAML document; raises `ValueError` if it holds NaN or an infinity."""
-    return "\n".join(_lines(value)) + "\n"
+    return "\n".join(_value_lines(value)) + "\n"
 
 
-def _lines(value: object) -> Iterator[str]:
+def _value_lines(value: object) -> Iterator[str]:
     """Write the lines of a value, without indentation."""
     if isinstance(value, Mapping) and value:
         for key, entry in value.items():
-            yield from _under(f"{_key(str(key))}:", entry)
+            yield from _indent_under(f"{_write_key(str(key))}:", entry)
     elif isinstance(value, Sequence) and not isinstance(value, str) and value:
         for entry in value:
-            first, *remaining = _lines(entry)
-            yield f"- {first}"
-            yield from (f"  {line}" for line in remaining)
+            first_line, *further_lines = _value_lines(entry)
+            yield f"- {first_line}"
+            yield from (f"  {line}" for line in further_lines)
     else:
-        yield _scalar(value)
+        yield _write_scalar(value)
 
 
-def _under(head: str, value: object) -> Iterator[str]:
-    lines = list(_lines(value))
+def _indent_under(head: str, value: object) -> Iterator[str]:
+    lines = list(_value_lines(value))
     if len(lines) == 1 and not (isinstance(value, Mapping | list | tuple) and value):
         yield f"{head} {lines[0]}"
         return
@@ -57,12 +57,12 @@ def _under(head: str, value: object) -> Iterator[str]:
     yield from (f"  {line}" for line in lines)
 
 
-def _key(name: str) -> str:
+def _write_key(name: str) -> str:
     plain = _PLAIN_KEY.fullmatch(name) and name.lower() not in _NOT_PLAIN
     return name if plain else _quote(name)
 
 
-def _scalar(value: object) -> str:
+def _write_scalar(value: object) -> str:
     if isinstance(value, str):
         return _quote(value)
     if isinstance(value, Mapping):

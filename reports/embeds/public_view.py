@@ -182,12 +182,12 @@ class PublicView:
     @cached_property
     def rated_at(self) -> datetime | None:
         """Time of the rating."""
-        return _moment(self.rating.rated_at)
+        return _parse_time(self.rating.rated_at)
 
     @cached_property
     def expires_at(self) -> datetime | None:
         """Time at which the rating expires."""
-        return _moment(self.rating.expires_at)
+        return _parse_time(self.rating.expires_at)
 
     @property
     def rated_on(self) -> date | None:
@@ -220,8 +220,8 @@ class PublicView:
             "attribute": self.rating.attribute,
             "method": self.rating.method,
             "model": self.model,
-            "rated_at": _written(self.rated_at),
-            "expires_at": _written(self.expires_at),
+            "rated_at": _format_time(self.rated_at),
+            "expires_at": _format_time(self.expires_at),
             "methodology": self.rating.methodology.version,
             "requester": self.requested_by,
             "host_proved": self.host_is_proved,
@@ -238,7 +238,7 @@ class PublicView:
         return {name: value for name, value in self.facts.items() if value is not None}
 
 
-def _moment(text: str | None) -> datetime | None:
+def _parse_time(text: str | None) -> datetime | None:
     """Read an ISO 8601 time, as UTC if it has no zone; return ``None`` for any other text."""
     if text is None:
         return None
@@ -249,5 +249,5 @@ def _moment(text: str | None) -> datetime | None:
         return None
 
 
-def _written(moment: datetime | None) -> str | None:
+def _format_time(moment: datetime | None) -> str | None:
     return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -30,12 +30,12 @@ def blocks_bars(component: Component, key: str) -> Figure | None:
     ]
     y = LEGEND
     for block in component.part.blocks:
-        shapes += _block(block, y)
+        shapes += _draw_block(block, y)
         y += HEAD + ROW * len(tables.block_values(block)) + 6
-    return draw(f"{key}-blocks", table, " ".join(_in_words(block) for block in component.part.blocks), y, *shapes)
+    return draw(f"{key}-blocks", table, " ".join(_block_sentence(block) for block in component.part.blocks), y, *shapes)
 
 
-def _block(block: BlockDocument, y: float) -> list[Markup]:
+def _draw_block(block: BlockDocument, y: float) -> list[Markup]:
     total = tables.column_total(block.observed)
     title = tables.block_title(block.name)
     shapes = [
@@ -51,19 +51,19 @@ def _block(block: BlockDocument, y: float) -> list[Markup]:
             shapes += [box(LEFT, top + 1, LONGEST_BAR * declared, 8, "hollow")]
         if observed is not None:
             shapes += [box(LEFT, top + 11, LONGEST_BAR * observed, 8, "bar")]
-        shapes.append(label(WIDTH, top + 14, f"{_percent(declared)} → {_percent(observed)}", "e"))
+        shapes.append(label(WIDTH, top + 14, f"{_percent_or_dash(declared)} → {_percent_or_dash(observed)}", "e"))
     return shapes
 
 
-def _percent(share: float | None) -> str:
+def _percent_or_dash(share: float | None) -> str:
     return "–" if share is None else percent(share)
 
 
-def _in_words(block: BlockDocument) -> str:
+def _block_sentence(block: BlockDocument) -> str:
     total = tables.column_total(block.observed)
     values = ", ".join(
-        f"{value} {_percent(block.specified.get(value))} declared and "
-        f"{_percent(block.observed.get(value, 0) / total if total else None)} observed"
+        f"{value} {_percent_or_dash(block.specified.get(value))} declared and "
+        f"{_percent_or_dash(block.observed.get(value, 0) / total if total else None)} observed"
         for value in tables.block_values(block)
     )
     title = tables.block_title(block.name)

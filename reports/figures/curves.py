@@ -33,20 +33,20 @@ def lines(chart: Lines, key: str, wide: float = WIDTH) -> Figure:
     paths = [[(across(x), up(y)) for x, y in zip(chart.x, series.y, strict=True)] for series in chart.series]
     shapes = up.upright(LEFT, wide - RIGHT, chart.up)
     for series, path in zip(chart.series, paths, strict=True):
-        shapes.append(stroke(_class(series), *_thin_out(path)))
+        shapes.append(stroke(_curve_class(series), *_thin_out(path)))
         if series.points:
             dots = "".join(f"M{coordinate(across(x))} {coordinate(up(y))}h0" for x, y in series.points)
             shapes.append(tag("path", d=dots, class_=f"dots fine k{series.kind}"))
-    for number, seat in enumerate(_seats(paths), 1):
-        shapes += _seated(number, seat, chart.series[number - 1])
-    names, height = _legend(chart.series, BOTTOM + FOOT, wide)
+    for number, seat in enumerate(_number_positions(paths), 1):
+        shapes += _draw_number(number, seat, chart.series[number - 1])
+    names, height = _draw_legend(chart.series, BOTTOM + FOOT, wide)
     words = f"{chart.axis.capitalize()}, from {across.named(chart.x[0])} to {across.named(chart.x[-1])}: " + "; ".join(
         series.label for series in chart.series
     )
     return draw(key, chart.table, f"{words}.", height, *shapes, *across.across(BOTTOM, chart.axis), *names, across=wide)
 
 
-def _class(series: Series) -> str:
+def _curve_class(series: Series) -> str:
     return f"curve k{series.kind}{' dashed' if series.dashed else ''}"
 
 
@@ -60,31 +60,31 @@ def _thin_out(path: Sequence[Place]) -> list[Place]:
     return [path[0], *inner, path[-1]]
 
 
-def _seats(paths: Sequence[Sequence[Place]], top: float = TOP, bottom: float = BOTTOM) -> list[Place]:
+def _number_positions(paths: Sequence[Sequence[Place]], top: float = TOP, bottom: float = BOTTOM) -> list[Place]:
     """Find a position for the number on each curve, far from the other numbers and curves."""
     positions: list[Place] = []
     for index, path in enumerate(paths):
-        others = [other_path for other_index, other_path in enumerate(paths) if other_index != index]
+        other_paths = [other_path for other_index, other_path in enumerate(paths) if other_index != index]
         inner = list(enumerate(path))[1:-1] or list(enumerate(path))
-        rising = [spot for spot in inner if top + SEAT < spot[1][1] < bottom - SEAT] or inner
-        positions.append(max(rising, key=lambda spot: _room(spot[0], spot[1], positions, others))[1])
+        clear_points = [spot for spot in inner if top + SEAT < spot[1][1] < bottom - SEAT] or inner
+        positions.append(max(clear_points, key=lambda spot: _free_space(spot[0], spot[1], positions, other_paths))[1])
     return positions
 
 
-def _room(point_index: int, spot: Place, seats: Sequence[Place], others: Sequence[Sequence[Place]]) -> float:
+def _free_space(point_index: int, spot: Place, seats: Sequence[Place], other_paths: Sequence[Sequence[Place]]) -> float:
     """Return a score for the free space around a position; overlap with another number counts most."""
     nearest = min((((spot[0] - x) ** 2 + (spot[1] - y) ** 2) ** 0.5 for x, y in seats), default=60.0)
-    clear = min((abs(spot[1] - path[point_index][1]) for path in others), default=20.0)
-    return min(nearest, 2.6 * SEAT) * 4 + min(clear, 20.0) + min(nearest, 60.0) / 10
+    curve_distance = min((abs(spot[1] - path[point_index][1]) for path in other_paths), default=20.0)
+    return min(nearest, 2.6 * SEAT) * 4 + min(curve_distance, 20.0) + min(nearest, 60.0) / 10
 
 
-def _seated(number: int, seat: Place, series: Series) -> list[Markup]:
+def _draw_number(number: int, seat: Place, series: Series) -> list[Markup]:
     """Draw the number of a curve in a circle on it."""
     x, y = seat
     return [tag("circle", cx=x, cy=y, r=SEAT, class_=f"seat k{series.kind}"), label(x, y + 3.5, str(number), "m n10")]
 
 
-def _legend(series: Sequence[Series], top: float, wide: float) -> tuple[list[Markup], float]:
+def _draw_legend(series: Sequence[Series], top: float, wide: float) -> tuple[list[Markup], float]:
     """Draw the legend below the picture, two short names in a row; return it with the height of the figure."""
     columns = 2 if all(len(curve.label) <= SHORT for curve in series) else 1
     rows = -(-len(series) // columns)
@@ -92,8 +92,8 @@ def _legend(series: Sequence[Series], top: float, wide: float) -> tuple[list[Mar
     for index, curve in enumerate(series):
         x, y = index // rows * wide / 2, top + index % rows * ROW
         shapes += [
-            stroke(_class(curve), (x, y), (x + 34, y)),
-            *_seated(index + 1, (x + 17, y), curve),
+            stroke(_curve_class(curve), (x, y), (x + 34, y)),
+            *_draw_number(index + 1, (x + 17, y), curve),
             label(x + 42, y + 4, clip(curve.label, SHORT if columns == 2 else 48), "s"),
         ]
     return shapes, top + rows * ROW
@@ -119,7 +119,7 @@ def _panel(panel: Panel, across: Axis, top: float, marked: float | None, wide: f
     bottom = top + PANEL_HEAD + PANEL_HEIGHT
     up = Axis([0.0, 1.0], bottom, top + PANEL_HEAD)
     shapes = [*up.upright(LEFT, wide - RIGHT, "")]
-    shapes += [_band(curve, across, up) for curve in panel.curves if curve.low]
+    shapes += [_draw_interval(curve, across, up) for curve in panel.curves if curve.low]
     if panel.level is not None:
         shapes.append(stroke("limit", (LEFT, up(panel.level)), (wide - RIGHT, up(panel.level))))
     if marked is not None:
@@ -130,13 +130,13 @@ def _panel(panel: Panel, across: Axis, top: float, marked: float | None, wide: f
     shapes.append(label(0, top + 12, panel.title, "b"))
     if len(series) < 2:
         return shapes, bottom + PANEL_GAP
-    for number, seat in enumerate(_seats(paths, top + PANEL_HEAD, bottom), 1):
-        shapes += _seated(number, seat, series[number - 1])
-    names, end = _legend(series, bottom + PANEL_GAP + 4, wide)
+    for number, seat in enumerate(_number_positions(paths, top + PANEL_HEAD, bottom), 1):
+        shapes += _draw_number(number, seat, series[number - 1])
+    names, end = _draw_legend(series, bottom + PANEL_GAP + 4, wide)
     return [*shapes, *names], end
 
 
-def _band(curve: Curve, across: Axis, up: Axis) -> Markup:
+def _draw_interval(curve: Curve, across: Axis, up: Axis) -> Markup:
     """Draw the interval of a curve as an area."""
     upper = [(across(x), up(y)) for x, y in zip(curve.x, curve.high, strict=True)]
     lower = [(across(x), up(y)) for x, y in zip(curve.x, curve.low, strict=True)]

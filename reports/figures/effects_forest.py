@@ -22,15 +22,15 @@ def effects_forest(component: Component, key: str, width: Width = "narrow") -> F
 
     Returns ``None`` where no effect was measured.
     """
-    return _forest(component, component.effects, tables.effects(component), f"{key}-effects", UNITS[width])
+    return _draw(component, component.effects, tables.effects(component), f"{key}-effects", UNITS[width])
 
 
 def hidden_forest(component: Component, key: str, width: Width = "narrow") -> Figure | None:
     """Draw every effect that a mean can hide, over the zone within its own limit; ``None`` if none was measured."""
-    return _forest(component, component.hidden, tables.hidden(component), f"{key}-hidden", UNITS[width])
+    return _draw(component, component.hidden, tables.hidden(component), f"{key}-hidden", UNITS[width])
 
 
-def _forest(component: Component, effects: Sequence[Effect], table: Table, key: str, across: float) -> Figure | None:
+def _draw(component: Component, effects: Sequence[Effect], table: Table, key: str, across: float) -> Figure | None:
     measured = [effect for effect in effects if effect.estimate is not None]
     if not measured:
         return None
@@ -38,7 +38,7 @@ def _forest(component: Component, effects: Sequence[Effect], table: Table, key: 
     scale = Axis([0.0, *(size for row in sizes for size in row if size is not None)], LEFT, across - RIGHT)
     shapes: list[Markup] = []
     for index, effect in enumerate(measured):
-        shapes += _effect(effect, index * ROW, scale, across)
+        shapes += _draw_effect(effect, index * ROW, scale, across)
     height = ROW * len(measured)
     unit = "effect, as a share" if component.report.unit is of_hundred else "effect"
     shapes += scale.across(height, f"{unit}; 0 is none")
@@ -46,7 +46,7 @@ def _forest(component: Component, effects: Sequence[Effect], table: Table, key: 
     return draw(key, table, words, height + 38, *shapes, across=across)
 
 
-def _effect(effect: Effect, y: float, scale: Axis, across: float) -> list[Markup]:
+def _draw_effect(effect: Effect, y: float, scale: Axis, across: float) -> list[Markup]:
     estimate = effect.estimate or 0.0
     middle = y + 32
     shapes = [

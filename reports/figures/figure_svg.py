@@ -29,11 +29,11 @@ def picture(chart: Picture, key: str, width: Width = "narrow") -> Figure:
     across = UNITS[width]
     match chart:
         case Forest():
-            return _forest(chart, key, across)
+            return _draw_forest(chart, key, across)
         case Strip():
-            return _strip(chart, key, across)
+            return _draw_strip(chart, key, across)
         case Scatter():
-            return _scatter(chart, key, across)
+            return _draw_scatter(chart, key, across)
         case Squares():
             return squares(chart, key, across)
         case Panels():
@@ -44,16 +44,16 @@ def picture(chart: Picture, key: str, width: Width = "narrow") -> Figure:
 
 
 # ---------------------------------------------------------------------------- forests
-def _forest(forest: Forest, key: str, across: float) -> Figure:
+def _draw_forest(forest: Forest, key: str, across: float) -> Figure:
     margin = _names_width((mark.label for mark in forest.marks), across)
-    scale = Axis(_ends(forest), margin, across - RIGHT)
+    scale = Axis(_axis_values(forest), margin, across - RIGHT)
     row, top = (DOUBLE, LEGEND) if len(forest.kinds) > 1 else (SINGLE, 2)
     bottom = top + row * len(forest.marks) + 3
-    shapes = [*_reference(forest, scale, top, bottom), *_legend(forest.kinds, margin, across)]
+    shapes = [*_draw_reference(forest, scale, top, bottom), *_draw_legend(forest.kinds, margin, across)]
     for index, mark in enumerate(forest.marks):
         middle = top + (index + 0.5) * row
-        shapes.append(label(0, middle + 4, _short(mark.label, margin), "s"))
-        shapes += _spans(mark, middle, scale)
+        shapes.append(label(0, middle + 4, _shorten_name(mark.label, margin), "s"))
+        shapes += _draw_spans(mark, middle, scale)
     return draw(
         key,
         forest.table,
@@ -65,16 +65,16 @@ def _forest(forest: Forest, key: str, across: float) -> Figure:
     )
 
 
-def _ends(forest: Forest) -> list[float]:
+def _axis_values(forest: Forest) -> list[float]:
     spans = [span for mark in forest.marks for span in mark.spans if span is not None]
     ends = [end for span in spans for end in (span.low, span.estimate, span.high) if end is not None]
     if forest.reference is None:
         return ends
-    around = forest.tolerance or 0.0
-    return [*ends, forest.reference - around, forest.reference + around]
+    tolerance = forest.tolerance or 0.0
+    return [*ends, forest.reference - tolerance, forest.reference + tolerance]
 
 
-def _reference(forest: Forest, scale: Axis, top: float, bottom: float) -> list[Markup]:
+def _draw_reference(forest: Forest, scale: Axis, top: float, bottom: float) -> list[Markup]:
     if forest.reference is None:
         return []
     start, end = (scale(forest.reference + side * (forest.tolerance or 0.0)) for side in (-1, 1))
@@ -82,7 +82,7 @@ def _reference(forest: Forest, scale: Axis, top: float, bottom: float) -> list[M
     return [*zone, stroke("limit", (scale(forest.reference), top), (scale(forest.reference), bottom))]
 
 
-def _spans(mark: Mark, middle: float, scale: Axis) -> list[Markup]:
+def _draw_spans(mark: Mark, middle: float, scale: Axis) -> list[Markup]:
     shapes: list[Markup] = []
     for index, span in enumerate(mark.spans):
         if span is None:
@@ -98,31 +98,31 @@ def _forest_in_words(forest: Forest) -> str:
     first = [mark for mark in forest.marks if mark.spans[0] is not None]
     if not first:
         return f"{forest.axis}."
-    ordered = sorted(first, key=lambda mark: _estimate(mark.spans[0]))
-    ends = " to ".join(f"{number(_estimate(mark.spans[0]))} ({mark.label})" for mark in (ordered[0], ordered[-1]))
+    ordered = sorted(first, key=lambda mark: _estimate_of(mark.spans[0]))
+    ends = " to ".join(f"{number(_estimate_of(mark.spans[0]))} ({mark.label})" for mark in (ordered[0], ordered[-1]))
     kind = f", {forest.kinds[0]}" if forest.kinds else ""
-    alone = f"{ordered[0].label}: {number(_estimate(ordered[0].spans[0]))}"
+    alone = f"{ordered[0].label}: {number(_estimate_of(ordered[0].spans[0]))}"
     return f"{forest.axis.capitalize()}{kind}: {f'from {ends}' if len(ordered) > 1 else alone}."
 
 
-def _estimate(span: Span | None) -> float:
+def _estimate_of(span: Span | None) -> float:
     return 0.0 if span is None else span.estimate
 
 
 # ---------------------------------------------------------------------------- strips
-def _strip(strip: Strip, key: str, across: float) -> Figure:
+def _draw_strip(strip: Strip, key: str, across: float) -> Figure:
     margin = _names_width((row.label for row in strip.rows), across)
     scale = Axis((value for row in strip.rows for values in row.values for value in values), margin, across - RIGHT)
     two_kinds = len(strip.kinds) > 1
     row, top = (DOUBLE, LEGEND) if two_kinds else (SINGLE, 2)
     bottom = top + row * len(strip.rows) + 3
-    shapes = _legend(strip.kinds, margin, across, dots=False) if two_kinds else []
+    shapes = _draw_legend(strip.kinds, margin, across, dots=False) if two_kinds else []
     for index, dots in enumerate(strip.rows):
         middle = top + (index + 0.5) * row
         shapes += [
-            label(0, middle + 4, _short(dots.label, margin), "s"),
+            label(0, middle + 4, _shorten_name(dots.label, margin), "s"),
             stroke("rule", (margin, middle), (across - RIGHT, middle)),
-            *_numbers(dots, middle, scale),
+            *_draw_numbers(dots, middle, scale),
         ]
     mark_meaning = (
         f"Each mark is {strip.kinds[0]}"
@@ -135,19 +135,19 @@ def _strip(strip: Strip, key: str, across: float) -> Figure:
     return draw(key, strip.table, words, bottom + FOOT, *shapes, *scale.across(bottom, strip.axis), across=across)
 
 
-def _numbers(dots: Dots, middle: float, scale: Axis) -> list[Markup]:
+def _draw_numbers(dots: Dots, middle: float, scale: Axis) -> list[Markup]:
     """Draw the numbers of a row: as dots, or as ticks above and below its line."""
     if len(dots.values) == 1:
-        return [_run(dots.values[0], middle, scale, "h0", "dots k0")]
+        return [_draw_marks(dots.values[0], middle, scale, "h0", "dots k0")]
     sides = ((-1, "v-7", "ticks k0"), (1, "v7", "ticks k1"))
     return [
-        _run(values, middle + offset, scale, step, class_)
+        _draw_marks(values, middle + offset, scale, step, class_)
         for values, (offset, step, class_) in zip(dots.values, sides, strict=True)
         if values
     ]
 
 
-def _run(values: Iterable[float], y: float, scale: Axis, step: str, class_: str) -> Markup:
+def _draw_marks(values: Iterable[float], y: float, scale: Axis, step: str, class_: str) -> Markup:
     """Draw many marks as one path, which takes a tenth of the space of single elements."""
     return tag(
         "path", d="".join(f"M{coordinate(scale(value))} {coordinate(y)}{step}" for value in values), class_=class_
@@ -155,7 +155,7 @@ def _run(values: Iterable[float], y: float, scale: Axis, step: str, class_: str)
 
 
 # ---------------------------------------------------------------------------- scatters
-def _scatter(scatter: Scatter, key: str, wide: float) -> Figure:
+def _draw_scatter(scatter: Scatter, key: str, wide: float) -> Figure:
     margin, top, bottom = 36, 20, 214
     across = Axis([point.x for point in scatter.points], margin, wide - RIGHT)
     level = [] if scatter.level is None else [scatter.level]
@@ -169,8 +169,8 @@ def _scatter(scatter: Scatter, key: str, wide: float) -> Figure:
     for kind in range(max(1, len(scatter.kinds))):
         dots = "".join(f"M{across(p.x):.1f} {up(p.y):.1f}h0" for p in scatter.points if p.kind == kind)
         shapes.append(tag("path", d=dots, class_=f"dots k{kind}"))
-    shapes += _legend(scatter.kinds, margin, wide) or [
-        _named(point, across, up, wide) for point in _extremes(scatter.points)
+    shapes += _draw_legend(scatter.kinds, margin, wide) or [
+        _draw_name(point, across, up, wide) for point in _extreme_points(scatter.points)
     ]
     line = "" if scatter.slope is None else f" The line rises by {number(scatter.slope)} over one unit."
     marks = f"dots, of {' and of '.join(scatter.kinds)}" if scatter.kinds else "words"
@@ -178,12 +178,12 @@ def _scatter(scatter: Scatter, key: str, wide: float) -> Figure:
     return draw(key, scatter.table, words, bottom + FOOT, *shapes, *across.across(bottom, scatter.across), across=wide)
 
 
-def _extremes(points: Sequence[Point]) -> list[Point]:
+def _extreme_points(points: Sequence[Point]) -> list[Point]:
     """Return the lowest and the highest dot; only one if they are the same."""
     return list(dict.fromkeys((min(points, key=lambda point: point.y), max(points, key=lambda point: point.y))))
 
 
-def _named(point: Point, across: Axis, up: Axis, wide: float) -> Markup:
+def _draw_name(point: Point, across: Axis, up: Axis, wide: float) -> Markup:
     """Draw a dot's name on the side that faces the middle of the picture."""
     x, y = across(point.x), up(point.y)
     return label(x + 6, y + 4, clip(point.label, 20), "s") if x < wide / 2 else label(x - 6, y + 4, point.label, "e s")
@@ -234,7 +234,7 @@ def _names_width(names: Iterable[str], wide: float) -> float:
     return min(WIDEST * wide / UNITS["narrow"], max(width(name) for name in names) * LETTER + GAP)
 
 
-def _short(name: str, margin: float) -> str:
+def _shorten_name(name: str, margin: float) -> str:
     """Shorten a name to the width of its column; a name with an arrow keeps both ends."""
     room = int((margin - GAP) / LETTER)
     ends = name.split(ARROW)
@@ -245,7 +245,7 @@ def _short(name: str, margin: float) -> str:
     return ARROW.join(clip(end, half + spare) for end in ends)
 
 
-def _legend(kinds: Sequence[str], margin: float, wide: float, *, dots: bool = True) -> list[Markup]:
+def _draw_legend(kinds: Sequence[str], margin: float, wide: float, *, dots: bool = True) -> list[Markup]:
     """Draw the legend of the two kinds of marks above the picture."""
     if len(kinds) < 2:
         return []

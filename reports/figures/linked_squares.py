@@ -45,7 +45,7 @@ def linked_squares(chart: Squares, group: str, key: str, link: Callable[[CaseWor
         shapes.append(label(across - 2, y + 11, f"{sum(case.share > 0.5 for case in cases)}", "e b"))
         visible = cases if len(cases) <= maximum else [cases[at * len(cases) // maximum] for at in range(maximum)]
         shapes += [
-            _square(case.share, words, index % ACROSS * STEP, y + NAME + index // ACROSS * STEP, link(words))
+            _draw_square(case.share, words, index % ACROSS * STEP, y + NAME + index // ACROSS * STEP, link(words))
             for index, case in enumerate(visible)
             for words in [case.write()]
         ]
@@ -59,7 +59,7 @@ def linked_squares(chart: Squares, group: str, key: str, link: Callable[[CaseWor
     return draw(key, table, f"A filled square is {chart.filled}.", y, *shapes, across=across, role="group")
 
 
-def _square(share: float, case: CaseWords, x: float, y: float, href: str) -> Markup:
+def _draw_square(share: float, case: CaseWords, x: float, y: float, href: str) -> Markup:
     """Draw a square. Its markup is written directly, without `tag`, because a page has hundreds of squares."""
     kind = "y" if share > 0.5 else "n" if share < 0.5 else "h"
     picture = f' data-picture="{text(case.image)}"' if case.image else ""

@@ -20,26 +20,26 @@ def overview_matrix(rating: RatingView, key: str) -> Figure | None:
     """
     if not rating.components:
         return None
-    languages = _distinct(component.language for component in rating.components)
-    templates = _distinct(component.part.template for component in rating.components)
+    languages = _distinct_names(component.language for component in rating.components)
+    templates = _distinct_names(component.part.template for component in rating.components)
     crossed = len(languages) > 1 < len(templates) <= 6 and len(rating.components) <= len(languages) * len(templates)
-    shapes, height = _matrix(rating.components, languages, templates) if crossed else _wall(rating.components)
+    shapes, height = _matrix(rating.components, languages, templates) if crossed else _draw_row(rating.components)
     words = "; ".join(f"{component.title}: {tables.short(component.verdict)}" for component in rating.components[:60])
     table = tables.overview(rating)
     return draw(f"{key}-overview", table, f"{words}.", height, *shapes, title="The letter of every part")
 
 
-def _distinct(names: Iterable[str | None]) -> list[str]:
+def _distinct_names(names: Iterable[str | None]) -> list[str]:
     return list(dict.fromkeys(filter(None, names)))
 
 
-def _wall(components: Sequence[Component]) -> tuple[list[Markup], float]:
+def _draw_row(components: Sequence[Component]) -> tuple[list[Markup], float]:
     step = WIDTH / ACROSS
     shapes: list[Markup] = []
     for index, component in enumerate(components):
         x, y = index % ACROSS * step, index // ACROSS * TILE
         shapes += [
-            _punch(component, x + 6, y + 16, step - 12),
+            _draw_punch(component, x + 6, y + 16, step - 12),
             label(x + step / 2, y + 11, clip(component.title, 11), "m s"),
         ]
     return shapes, -(-len(components) // ACROSS) * TILE
@@ -56,9 +56,9 @@ def _matrix(components: Sequence[Component], languages: list[str], templates: li
                 HEAD + languages.index(component.language) * ROW,
             )
             w = min(step - 6, 64)
-            shapes.append(_punch(component, x + (step - w) / 2, y, w))
+            shapes.append(_draw_punch(component, x + (step - w) / 2, y, w))
     return shapes, HEAD + len(languages) * ROW
 
 
-def _punch(component: Component, x: float, y: float, w: float) -> Markup:
+def _draw_punch(component: Component, x: float, y: float, w: float) -> Markup:
     return hallmark(component.verdict.letter, x, y, w, 24, struck=component.verdict.declared)

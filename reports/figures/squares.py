@@ -25,24 +25,24 @@ def squares(chart: Squares, key: str, wide: float = WIDTH) -> Figure:
     for name, shares in chart.rows:
         shapes.append(label(0, y + SIDE, clip(name, int((name_width - 10) / LETTER)), "s"))
         for start in range(0, len(shares), across):
-            shapes += _line(name_width, y, shares[start : start + across])
+            shapes += _draw_line(name_width, y, shares[start : start + across])
             y += STEP
         y += BETWEEN
     fillings = ((1.0, chart.filled), (0.0, chart.hollow), (0.5, "between the two"))
     between = any(0 < share < 1 for _, shares in chart.rows for share in shares)
     for index, (share, meaning) in enumerate(fillings[: 3 if between else 2]):
         x = index * WIDTH / 3
-        shapes += [*_line(x + 1, y + 10, (share,)), label(x + SIDE + 6, y + 10 + SIDE, clip(meaning, 17), "s")]
+        shapes += [*_draw_line(x + 1, y + 10, (share,)), label(x + SIDE + 6, y + 10 + SIDE, clip(meaning, 17), "s")]
     words = f"{chart.title}. A filled square is {chart.filled}, an empty one {chart.hollow}."
     return draw(key, chart.table, words, y + LEGEND, *shapes, across=wide)
 
 
-def _line(x: float, y: float, shares: Sequence[float]) -> Iterator[Markup]:
+def _draw_line(x: float, y: float, shares: Sequence[float]) -> Iterator[Markup]:
     """Draw a line of squares (`shares` in descending order) as strokes with gaps: a tenth of the bytes of shapes."""
-    yield _stroke("squares", x, y, len(shares))
+    yield _draw_stroke("squares", x, y, len(shares))
     full = sum(share >= 1 for share in shares)
     if full < len(shares):
-        yield _stroke("squares empty", x + full * STEP + 1, y, len(shares) - full, SIDE - 2)
+        yield _draw_stroke("squares empty", x + full * STEP + 1, y, len(shares) - full, SIDE - 2)
     partly = (
         f"M{coordinate(x + index * STEP + 1)} {coordinate(y + SIDE - 1)}"
         f"h{SIDE - 2}v-{coordinate(share * (SIDE - 2))}h-{SIDE - 2}z"
@@ -53,7 +53,7 @@ def _line(x: float, y: float, shares: Sequence[float]) -> Iterator[Markup]:
         yield tag("path", d=inside, class_="bar")
 
 
-def _stroke(class_: str, x: float, y: float, number: int, side: float = SIDE) -> Markup:
+def _draw_stroke(class_: str, x: float, y: float, number: int, side: float = SIDE) -> Markup:
     return tag(
         "path", d=f"M{coordinate(x)} {coordinate(y + SIDE / 2)}h{coordinate((number - 1) * STEP + side)}", class_=class_
     )

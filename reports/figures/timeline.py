@@ -68,16 +68,16 @@ def timeline(newest_first: Sequence[Moment], axis: str, key: str, limit: float |
             marks += [stroke("line", (start, TOP - 14), (start, BOTTOM)), label(start + 3, TOP - 4, moment.rules, "s")]
         elif before and spot:
             shapes.append(stroke("curve k1", before, spot))
-        marks += _moment(moment, x, up)
+        marks += _draw_moment(moment, x, up)
         before = spot
     sizes = intervals([moment.size for moment in moments])
-    rows = tuple(_row(moment, size) for moment, size in zip(moments, sizes, strict=True))
+    rows = tuple(_table_row(moment, size) for moment, size in zip(moments, sizes, strict=True))
     words = "; ".join(" ".join(row) for row in rows)
     table = Table(axis, ("Rated", "Letter", axis, "Rules"), rows)
     return draw(f"{key}-timeline", table, f"Oldest first: {words}.", BOTTOM + FOOT, *shapes, *marks, across=across)
 
 
-def _moment(moment: Moment, x: float, up: Axis) -> Iterator[Markup]:
+def _draw_moment(moment: Moment, x: float, up: Axis) -> Iterator[Markup]:
     size, letter = moment.size, Letter(moment.letter) if moment.letter else None
     if size.low is not None and size.high is not None:
         yield stroke("path", (x, up(size.low)), (x, up(size.high)))
@@ -88,6 +88,6 @@ def _moment(moment: Moment, x: float, up: Axis) -> Iterator[Markup]:
     yield label(x, BOTTOM + 54, f"{moment.date.year}", "m s")
 
 
-def _row(moment: Moment, size: str) -> tuple[str, ...]:
+def _table_row(moment: Moment, size: str) -> tuple[str, ...]:
     letter = f"{moment.letter or 'no letter'}{'' if moment.declared else ', inconclusive'}"
     return f"{moment.date:%-d %b %Y}", letter, size, moment.rules

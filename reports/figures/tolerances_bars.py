@@ -28,7 +28,7 @@ def tolerances_bars(component: Component, declared: float | None, key: str, widt
     across = UNITS[width]
     shapes: list[Markup] = []
     for index, row in enumerate(table.rows):
-        is_declared = declared is not None and _same(row[0], declared)
+        is_declared = declared is not None and _is_tolerance(row[0], declared)
         shapes.append(label(0, index * ROW + 18, f"tolerance {row[0]}", "b" if is_declared else None))
         x, y = float(LEFT), index * ROW + 4
         shares = component.sensitivity[row[0]].probabilities or {}
@@ -51,7 +51,7 @@ def tolerances_bars(component: Component, declared: float | None, key: str, widt
     return draw(f"{key}-tolerances", table, f"{words}.", height + 38, *shapes, across=across)
 
 
-def _same(text: str, tolerance: float) -> bool:
+def _is_tolerance(text: str, tolerance: float) -> bool:
     try:
         return abs(float(text) - tolerance) < 1e-9
     except ValueError:

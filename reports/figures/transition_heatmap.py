@@ -29,12 +29,12 @@ def transition_heatmap(component: Component, key: str) -> Figure | None:
         y = TOP + i * ROW
         shapes.append(label(0, y + ROW / 2 + 4, clip(row[0].removeprefix("sent "), 12), "b"))
         for j, (text, share) in enumerate(zip(row[1:-1], heat[1:-1], strict=True)):
-            shapes.append(_cell(LEFT + j * cell, y, cell, text, share))
+            shapes.append(_draw_cell(LEFT + j * cell, y, cell, text, share))
     description = " ".join(_row_in_words(name, row) for name, row in component.transitions.items())
     return draw(f"{key}-transitions", table, description, TOP + ROW * len(table.rows), *shapes)
 
 
-def _cell(x: float, y: float, w: float, text: str, share: float | None) -> Markup:
+def _draw_cell(x: float, y: float, w: float, text: str, share: float | None) -> Markup:
     if share is None:
         return label(x + w / 2, y + ROW / 2 + 4, "–", "m s")
     middle = x + w / 2

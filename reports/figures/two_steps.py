@@ -58,10 +58,10 @@ def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "
         )
         for number in (1, 2)
     )
-    shapes, across, height = (_wide if width == "wide" else _narrow)(verdict, steps, verdict.probabilities)
+    shapes, across, height = (_draw_wide if width == "wide" else _draw_narrow)(verdict, steps, verdict.probabilities)
     table = _table(verdict, steps)
     title = "How the two steps lead to the letter"
-    return draw(f"{key}-steps", table, _in_words(verdict, steps), height, *shapes, title=title, across=across)
+    return draw(f"{key}-steps", table, _figure_sentences(verdict, steps), height, *shapes, title=title, across=across)
 
 
 def _input_name(verdict: Verdict, number: int, component: Component) -> str:
@@ -87,13 +87,13 @@ def _table(verdict: Verdict, steps: tuple[Step, ...]) -> Table:
     return Table(tree.title, (*tree.columns, "Effect of the step", "Tolerance"), rows)
 
 
-def _in_words(verdict: Verdict, steps: tuple[Step, ...]) -> str:
-    sentences = [f"Step {step.number}, {step.input_name}: effect {_read(step)}." for step in steps]
+def _figure_sentences(verdict: Verdict, steps: tuple[Step, ...]) -> str:
+    sentences = [f"Step {step.number}, {step.input_name}: effect {_effect_in_words(step)}." for step in steps]
     shares = ", ".join(f"{letter} {chance(share)}" for letter, share in (verdict.probabilities or {}).items())
     return " ".join([*sentences, f"Probability of each letter: {shares}."])
 
 
-def _read(step: Step) -> str:
+def _effect_in_words(step: Step) -> str:
     if step.effect is None:
         return NOT_MEASURED
     return f"{tables.interval(step.effect)}, {tables.standing(step.effect)}"
@@ -103,48 +103,48 @@ def _read(step: Step) -> str:
 Drawn = tuple[list[Markup], float, float]
 
 
-def _wide(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping[Letter, float]) -> Drawn:
+def _draw_wide(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping[Letter, float]) -> Drawn:
     top, mid = 62.0, 62.0 + BOX_HEIGHT / 2
     low = mid - BAND / 2
     bs, dsbs, ucs = (probabilities[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
     shapes = [
-        _band((0, mid), (44, mid), BAND, None),
-        _band((290, low + bs / 2), (410, 24), bs, Letter.BS),
-        _band((290, low + bs + (dsbs + ucs) / 2), (372, mid), dsbs + ucs, None),
-        _band((618, mid - (dsbs + ucs) / 2 + dsbs / 2), (706, mid), dsbs, Letter.DSBS),
-        _band((618, mid + (dsbs + ucs) / 2 - ucs / 2), (706, mid + 66), ucs, Letter.UCS),
-        *_step(steps[0], 44, top, BOX_WIDTH),
-        *_step(steps[1], 372, top, BOX_WIDTH),
+        _draw_flow_right((0, mid), (44, mid), BAND, None),
+        _draw_flow_right((290, low + bs / 2), (410, 24), bs, Letter.BS),
+        _draw_flow_right((290, low + bs + (dsbs + ucs) / 2), (372, mid), dsbs + ucs, None),
+        _draw_flow_right((618, mid - (dsbs + ucs) / 2 + dsbs / 2), (706, mid), dsbs, Letter.DSBS),
+        _draw_flow_right((618, mid + (dsbs + ucs) / 2 - ucs / 2), (706, mid + 66), ucs, Letter.UCS),
+        *_draw_step(steps[0], 44, top, BOX_WIDTH),
+        *_draw_step(steps[1], 372, top, BOX_WIDTH),
     ]
     for letter, (x, y) in {Letter.BS: (412, 4), Letter.DSBS: (712, mid - 20), Letter.UCS: (712, mid + 46)}.items():
-        shapes += _leaf(verdict, letter, x, y, (x + LEAF + 12, y + 25), "")
+        shapes += _draw_leaf(verdict, letter, x, y, (x + LEAF + 12, y + 25), "")
     return shapes, 900, top + BOX_HEIGHT + 6
 
 
-def _narrow(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping[Letter, float]) -> Drawn:
-    first = 10.0
-    end = first + BOX_HEIGHT
-    second = end + 78
-    below = second + BOX_HEIGHT
+def _draw_narrow(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping[Letter, float]) -> Drawn:
+    first_top = 10.0
+    end = first_top + BOX_HEIGHT
+    second_top = end + 78
+    below = second_top + BOX_HEIGHT
     bs, dsbs, ucs = (probabilities[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
     shapes = [
-        _upright(100, 0, first, BAND, None),
-        _upright(282, end, end + 18, bs, Letter.BS),
-        _upright(100, end, second, dsbs + ucs, None),
+        _draw_flow_down(100, 0, first_top, BAND, None),
+        _draw_flow_down(282, end, end + 18, bs, Letter.BS),
+        _draw_flow_down(100, end, second_top, dsbs + ucs, None),
         label(130, end + 44, f"{chance(probabilities[Letter.DSBS] + probabilities[Letter.UCS])} go on", "s"),
-        _upright(100, below, below + 20, dsbs, Letter.DSBS),
-        _upright(282, below, below + 20, ucs, Letter.UCS),
-        *_step(steps[0], 0, first, WIDTH),
-        *_step(steps[1], 0, second, WIDTH),
+        _draw_flow_down(100, below, below + 20, dsbs, Letter.DSBS),
+        _draw_flow_down(282, below, below + 20, ucs, Letter.UCS),
+        *_draw_step(steps[0], 0, first_top, WIDTH),
+        *_draw_step(steps[1], 0, second_top, WIDTH),
     ]
     tops = {Letter.BS: (236, end + 16), Letter.DSBS: (54, below + 18), Letter.UCS: (236, below + 18)}
     for letter, (x, y) in tops.items():
-        shapes += _leaf(verdict, letter, x, y, (x + LEAF / 2, y + LEAF_HEIGHT + 15), "m")
+        shapes += _draw_leaf(verdict, letter, x, y, (x + LEAF / 2, y + LEAF_HEIGHT + 15), "m")
     return shapes, WIDTH, below + 80
 
 
 # ---------------------------------------------------------------------------- parts
-def _band(start: Place, end: Place, thickness: float, letter: Letter | None) -> Markup:
+def _draw_flow_right(start: Place, end: Place, thickness: float, letter: Letter | None) -> Markup:
     """Draw a part of the band that runs from left to right."""
     half, (x1, y1), (x2, y2) = max(thickness, THIN) / 2, start, end
     middle = coordinate((x1 + x2) / 2)
@@ -154,26 +154,26 @@ def _band(start: Place, end: Place, thickness: float, letter: Letter | None) -> 
     return tag("g", tag("path", d=path, class_="flow in" if letter is None else "flow"), class_=letter)
 
 
-def _upright(x: float, top: float, bottom: float, thickness: float, letter: Letter | None) -> Markup:
+def _draw_flow_down(x: float, top: float, bottom: float, thickness: float, letter: Letter | None) -> Markup:
     """Draw a part of the band that runs downwards."""
     wide = max(thickness, THIN)
     part = box(x - wide / 2, top, wide, bottom - top, "flow in" if letter is None else "flow")
     return tag("g", part, class_=letter)
 
 
-def _leaf(verdict: Verdict, letter: Letter, x: float, y: float, at: Place, anchor: str) -> list[Markup]:
+def _draw_leaf(verdict: Verdict, letter: Letter, x: float, y: float, text_place: Place, anchor: str) -> list[Markup]:
     """Draw a letter and its probability; letters other than the rating's have a thin outline."""
-    chosen = verdict.letter is letter
+    is_letter = verdict.letter is letter
     share = chance((verdict.probabilities or {}).get(letter, 0.0))
-    text = f"{share}, not declared" if chosen and not verdict.declared else share
-    struck, class_ = chosen and verdict.declared, f"{anchor} {'b' if chosen else 's'}".strip()
+    text = f"{share}, not declared" if is_letter and not verdict.declared else share
+    struck, class_ = is_letter and verdict.declared, f"{anchor} {'b' if is_letter else 's'}".strip()
     return [
-        hallmark(letter, x, y, LEAF, LEAF_HEIGHT, struck=struck, size=15, quiet=not chosen),
-        label(*at, text, class_),
+        hallmark(letter, x, y, LEAF, LEAF_HEIGHT, struck=struck, size=15, quiet=not is_letter),
+        label(*text_place, text, class_),
     ]
 
 
-def _step(step: Step, x: float, y: float, w: float) -> Iterator[Markup]:
+def _draw_step(step: Step, x: float, y: float, w: float) -> Iterator[Markup]:
     """Draw the box of a step: its input, its interval, and whether the interval is within the tolerance."""
     text_x, inner = x + PAD, w - 2 * PAD
     first_line, *further = wrap(step.input_name, int(inner / LETTER)) or [""]
@@ -185,41 +185,40 @@ def _step(step: Step, x: float, y: float, w: float) -> Iterator[Markup]:
     if step.effect is None or step.effect.estimate is None:
         yield label(text_x, y + 98, NOT_MEASURED, "s")
         return
-    yield from _interval(step.effect, step.unit, text_x, y + 70, inner)
+    yield from _draw_interval(step.effect, step.unit, text_x, y + 70, inner)
     standing = tables.standing(step.effect)
     yield label(text_x, y + 124, standing if step.needed else "step 1 decided", "b" if step.needed else "s")
-    yield label(text_x, y + 142, _size(step.effect, step.unit), "s")
+    yield label(text_x, y + 142, _effect_with_interval(step.effect, step.unit), "s")
 
 
-def _size(effect: Effect, unit: Unit) -> str:
-    """Write an effect with its interval, in its unit."""
+def _effect_with_interval(effect: Effect, unit: Unit) -> str:
     size = f"{unit.write(abs(effect.estimate or 0.0))}{unit.name}"
     if effect.low is None or effect.high is None:
         return size
     return f"{size} ({unit.write(effect.low)} to {unit.write(effect.high)})"
 
 
-def _interval(effect: Effect, unit: Unit, x: float, y: float, w: float) -> Iterator[Markup]:
+def _draw_interval(effect: Effect, unit: Unit, x: float, y: float, w: float) -> Iterator[Markup]:
     """Draw an effect as a diamond with its interval, over the zone that still counts as unbiased."""
     estimate = effect.estimate or 0.0
     ends = (estimate, effect.low or estimate, effect.high or estimate, 1.6 * (effect.tolerance or 0.0))
     first, last = min(0.0, *ends), max(1e-9, *ends) * 1.05
 
-    def at(value: float) -> float:
+    def position(value: float) -> float:
         return x + (value - first) / (last - first) * w
 
     if effect.tolerance is not None:
-        yield box(x, y, at(effect.tolerance) - x, 18, "zone")
+        yield box(x, y, position(effect.tolerance) - x, 18, "zone")
     yield stroke("line", (x, y + 18), (x + w, y + 18))
     if effect.tolerance is not None:
-        limit = at(effect.tolerance)
+        limit = position(effect.tolerance)
         yield stroke("limit", (limit, y - 3), (limit, y + 18))
         name = f"up to {unit.of(effect.tolerance)} counts as no bias"
         edge = len(name) * LETTER / 2
         name_x = min(max(limit, x + edge), x + w - edge)
         yield label(name_x, y + 32, name, "m s")
-        if abs(at(0) - name_x) > edge + LETTER:
-            yield label(at(0), y + 32, "0", "m s")
+        if abs(position(0) - name_x) > edge + LETTER:
+            yield label(position(0), y + 32, "0", "m s")
     if effect.low is not None and effect.high is not None:
-        yield stroke("path", (at(effect.low), y + 9), (at(effect.high), y + 9))
-    yield tag("path", d=f"M{at(estimate):.1f} {y + 3:.1f}l5 6l-5 6l-5 -6z", class_="bar")
+        yield stroke("path", (position(effect.low), y + 9), (position(effect.high), y + 9))
+    yield tag("path", d=f"M{position(estimate):.1f} {y + 3:.1f}l5 6l-5 6l-5 -6z", class_="bar")

@@ -44,16 +44,16 @@ def render(document: Json) -> str:
     NaN and infinity, which JSON has no word for, become ``null``.
     """
     extended = {**document, "in_words": " ".join(in_words(document))}
-    text = json.dumps(_ordered(extended), indent=2, ensure_ascii=False, allow_nan=False, default=str)
+    text = json.dumps(_order_keys(extended), indent=2, ensure_ascii=False, allow_nan=False, default=str)
     return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
-def _ordered(value: object) -> Any:
+def _order_keys(value: object) -> Any:
     if isinstance(value, Mapping):
         keys = sorted(map(str, value), key=lambda key: (key in RESIDUALS, _RANK.get(key, len(ORDER)), key))
-        return {key: _ordered(value[key]) for key in keys}
+        return {key: _order_keys(value[key]) for key in keys}
     if isinstance(value, list | tuple):
-        return [_ordered(element) for element in value]
+        return [_order_keys(element) for element in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -17,10 +17,10 @@ _NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
 
 def render(document: Json) -> str:
     """Write the rating as GitHub-flavoured Markdown, with every text from elsewhere escaped."""
-    return "\n\n".join(part for part in _parts(read(document)) if part) + "\n"
+    return "\n\n".join(part for part in _report_parts(read(document)) if part) + "\n"
 
 
-def _parts(rating: RatingView) -> Iterator[str]:
+def _report_parts(rating: RatingView) -> Iterator[str]:
     verdict = rating.verdict
     yield f"# {escape(rating.target)}"
     if (warning := outline.warning(rating)) is not None:
@@ -31,8 +31,8 @@ def _parts(rating: RatingView) -> Iterator[str]:
     if rating.because is not None:
         yield escape(rating.because.text)
     yield escape(" ".join(rating.in_words))
-    yield _reasons(outline.reasons(rating))
-    yield from _reply(rating)
+    yield _list_reasons(outline.reasons(rating))
+    yield from _reply_parts(rating)
     yield escape(tables.confidence_note(rating))
     yield table(tables.probabilities(verdict))
     if verdict.probabilities is not None:
@@ -42,16 +42,16 @@ def _parts(rating: RatingView) -> Iterator[str]:
         yield table(tables.overview(rating), titled=False)
         yield escape(outline.aggregation_sentence(rating) or "")
     yield from map(table, outline.rating_tables(rating))
-    yield _reasons(outline.other_rules(rating))
+    yield _list_reasons(outline.other_rules(rating))
     for component in rating.components:
-        yield from _component(component)
+        yield from _component_parts(component)
     yield "## Provenance"
     yield from map(table, outline.provenance_tables(rating))
     yield "## How to verify"
-    yield "\n".join(f"{number}. {_command(line)}" for number, line in enumerate(outline.VERIFY, 1))
+    yield "\n".join(f"{number}. {_escape_sentence(line)}" for number, line in enumerate(outline.VERIFY, 1))
 
 
-def _reply(rating: RatingView) -> Iterator[str]:
+def _reply_parts(rating: RatingView) -> Iterator[str]:
     if rating.reply is None:
         return
     yield f"**{outline.REPLY}**"
@@ -62,17 +62,17 @@ def _reply(rating: RatingView) -> Iterator[str]:
         yield escape(outline.answer_sentence(rating.reply))
 
 
-def _component(component: Component) -> Iterator[str]:
+def _component_parts(component: Component) -> Iterator[str]:
     yield f"## {escape(component.title)}"
     yield f"**{escape(component.verdict.headline)}**"
-    yield _reasons(component.reasons)
+    yield _list_reasons(component.reasons)
     yield table(tables.probabilities(component.verdict))
     yield from map(table, outline.component_tables(component))
     for sentence in (outline.pairs_sentence(component), component.settle):
         yield escape(sentence or "")
     if component.examples:
         yield "**Examples**"
-        yield "\n".join(_example(example) for example in component.examples)
+        yield "\n".join(_format_example(example) for example in component.examples)
 
 
 def table(listing: Table, *, titled: bool = True) -> str:
@@ -93,19 +93,19 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _reasons(reasons: Iterable[ReasonView]) -> str:
-    return "\n".join(f"- {escape(reason.text)} ({_code(reason.code)})" for reason in reasons)
+def _list_reasons(reasons: Iterable[ReasonView]) -> str:
+    return "\n".join(f"- {escape(reason.text)} ({_format_code(reason.code)})" for reason in reasons)
 
 
-def _example(example: Mapping[str, str]) -> str:
+def _format_example(example: Mapping[str, str]) -> str:
     return "- " + "  \n  ".join(f"{name}: {escape(text)}" for name, text in example.items())
 
 
-def _code(code: str) -> str:
+def _format_code(code: str) -> str:
     """Format a reason's code as Markdown code, or escape it if it has unexpected characters."""
     return f"`{code}`" if _CODE.fullmatch(code) else escape(code)
 
 
-def _command(line: str) -> str:
+def _escape_sentence(line: str) -> str:
     """Escape a sentence of Assay, except for the commands in it."""
     return "`".join(part if index % 2 else escape(part) for index, part in enumerate(line.split("`")))

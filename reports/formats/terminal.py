@@ -47,108 +47,108 @@ class _Page:
 
     def lines(self, rating: RatingView) -> Iterator[str]:
         """Return every line of the report."""
-        yield from self._letter(rating)
+        yield from self._letter_lines(rating)
         if len(rating.components) > 1:
-            yield from self._heading("Every part")
-            yield from self._table(tables.overview(rating), titled=False)
-            yield from self._text(outline.aggregation_sentence(rating) or "")
-        yield from self._tables(outline.rating_tables(rating))
-        yield from self._components(rating)
-        yield from self._reply(rating)
-        yield from self._heading("Provenance")
-        yield from self._tables(outline.provenance_tables(rating))
-        yield from self._heading("How to verify")
-        yield from self._text(*outline.VERIFY)
+            yield from self._heading_lines("Every part")
+            yield from self._table_lines(tables.overview(rating), titled=False)
+            yield from self._text_lines(outline.aggregation_sentence(rating) or "")
+        yield from self._tables_lines(outline.rating_tables(rating))
+        yield from self._component_lines(rating)
+        yield from self._reply_lines(rating)
+        yield from self._heading_lines("Provenance")
+        yield from self._tables_lines(outline.provenance_tables(rating))
+        yield from self._heading_lines("How to verify")
+        yield from self._text_lines(*outline.VERIFY)
 
-    def _letter(self, rating: RatingView) -> Iterator[str]:
+    def _letter_lines(self, rating: RatingView) -> Iterator[str]:
         """Return the lines of both reports about the letter and its reasons."""
-        yield from self._stamp(rating)
-        yield from self._text("" if rating.because is None else rating.because.text)
-        yield from self._text(" ".join(rating.in_words))
-        yield from self._reasons(outline.reasons(rating))
-        yield from self._probabilities(rating)
+        yield from self._stamp_lines(rating)
+        yield from self._text_lines("" if rating.because is None else rating.because.text)
+        yield from self._text_lines(" ".join(rating.in_words))
+        yield from self._reason_lines(outline.reasons(rating))
+        yield from self._probability_lines(rating)
 
-    def _stamp(self, rating: RatingView) -> Iterator[str]:
+    def _stamp_lines(self, rating: RatingView) -> Iterator[str]:
         verdict = rating.verdict
-        yield from self._text(outline.warning(rating) or "")
+        yield from self._text_lines(outline.warning(rating) or "")
         name = f"  {verdict.letter or '?'}  "
         edges, across, side = ("┏┓┗┛", "━", "┃") if verdict.declared else ("┌┐└┘", "╌", "╎")
         rule = across * len(name)
-        yield self._paint(f"{edges[0]}{rule}{edges[1]}", verdict)
+        yield self._colour_text(f"{edges[0]}{rule}{edges[1]}", verdict)
         stamp_lines = (f"{side}{name}{side}", f"{edges[2]}{rule}{edges[3]}")
         indent = len(stamp_lines[0]) + 2
         texts = [*wrap(rating.target, self.columns - indent), *wrap(verdict.headline, self.columns - indent)]
         for mark, text in zip_longest(stamp_lines, texts):
-            yield (self._paint(mark, verdict) + "  " if mark else " " * indent) + (text or "")
+            yield (self._colour_text(mark, verdict) + "  " if mark else " " * indent) + (text or "")
         yield from ("", *wrap(f"{outline.subject(rating)}. {rating.request}".rstrip(), self.columns), "")
 
-    def _reply(self, rating: RatingView) -> Iterator[str]:
+    def _reply_lines(self, rating: RatingView) -> Iterator[str]:
         if rating.reply is not None:
-            yield from self._heading(outline.REPLY)
-            yield from self._text(*rating.reply.paragraphs, rating.reply.link or "")
-            yield from self._text(outline.reply_sentence(rating.reply))
+            yield from self._heading_lines(outline.REPLY)
+            yield from self._text_lines(*rating.reply.paragraphs, rating.reply.link or "")
+            yield from self._text_lines(outline.reply_sentence(rating.reply))
             if rating.reply.answer.paragraphs:
-                yield from self._text(*rating.reply.answer.paragraphs, outline.answer_sentence(rating.reply))
+                yield from self._text_lines(*rating.reply.answer.paragraphs, outline.answer_sentence(rating.reply))
 
-    def _probabilities(self, rating: RatingView) -> Iterator[str]:
+    def _probability_lines(self, rating: RatingView) -> Iterator[str]:
         for letter, probability in (rating.verdict.probabilities or {}).items():
             filled = round(probability * _BAR)
             bar = "█" * filled + "░" * (_BAR - filled)
             yield f"  {letter.value:<5} {bar} {chance(probability):>5}"
-        yield from self._text(tables.confidence_note(rating))
+        yield from self._text_lines(tables.confidence_note(rating))
 
-    def _components(self, rating: RatingView) -> Iterator[str]:
+    def _component_lines(self, rating: RatingView) -> Iterator[str]:
         full = rating.foremost[:IN_FULL]
         for component in rating.components:
-            yield from self._heading(f"{component.title}: {component.verdict.headline}")
-            yield from self._reasons(component.reasons)
+            yield from self._heading_lines(f"{component.title}: {component.verdict.headline}")
+            yield from self._reason_lines(component.reasons)
             if component in full:
-                yield from self._whole(component)
+                yield from self._detail_lines(component)
         if len(rating.components) > len(full):
-            yield from self._text("The tables of the other parts are in the HTML, Markdown and JSON reports.")
+            yield from self._text_lines("The tables of the other parts are in the HTML, Markdown and JSON reports.")
 
-    def _whole(self, component: Component) -> Iterator[str]:
-        yield from self._tables(outline.component_tables(component))
-        yield from self._text(outline.pairs_sentence(component) or "", component.settle or "")
+    def _detail_lines(self, component: Component) -> Iterator[str]:
+        yield from self._tables_lines(outline.component_tables(component))
+        yield from self._text_lines(outline.pairs_sentence(component) or "", component.settle or "")
         if component.examples:
             yield "Examples"
             for example in component.examples:
-                yield from self._example(example)
+                yield from self._example_lines(example)
 
-    def _example(self, example: Mapping[str, str]) -> Iterator[str]:
+    def _example_lines(self, example: Mapping[str, str]) -> Iterator[str]:
         for name, text in example.items():
-            yield from self._hanging(f"  {name:<11}", text)
+            yield from self._hanging_lines(f"  {name:<11}", text)
         yield ""
 
-    def _reasons(self, reasons: Iterable[ReasonView]) -> Iterator[str]:
-        lines = [line for reason in reasons for line in self._hanging("  • ", reason.text)]
+    def _reason_lines(self, reasons: Iterable[ReasonView]) -> Iterator[str]:
+        lines = [line for reason in reasons for line in self._hanging_lines("  • ", reason.text)]
         yield from (*lines, "") if lines else ()
 
-    def _hanging(self, first: str, text: str) -> Iterator[str]:
+    def _hanging_lines(self, first: str, text: str) -> Iterator[str]:
         for index, line in enumerate(wrap(text, self.columns - width(first))):
             yield (first if index == 0 else " " * width(first)) + line
 
-    def _text(self, *paragraphs: str) -> Iterator[str]:
+    def _text_lines(self, *paragraphs: str) -> Iterator[str]:
         for paragraph in filter(None, paragraphs):
             yield from wrap(paragraph.replace("`", ""), self.columns)
             yield ""
 
-    def _heading(self, text: str) -> Iterator[str]:
+    def _heading_lines(self, text: str) -> Iterator[str]:
         lines = list(wrap(text, self.columns))
         yield from lines
         yield "─" * max(map(width, lines), default=0)
 
-    def _tables(self, entries: Iterable[Table]) -> Iterator[str]:
+    def _tables_lines(self, entries: Iterable[Table]) -> Iterator[str]:
         for table in entries:
-            yield from self._table(table)
+            yield from self._table_lines(table)
 
-    def _table(self, table: Table, *, titled: bool = True) -> Iterator[str]:
+    def _table_lines(self, table: Table, *, titled: bool = True) -> Iterator[str]:
         if titled:
             yield from wrap(table.title, self.columns)
         yield from draw_table(table, self.columns)
         yield ""
 
-    def _paint(self, text: str, verdict: Verdict) -> str:
+    def _colour_text(self, text: str, verdict: Verdict) -> str:
         return f"\x1b[1;{_COLOURS[verdict.letter]}m{text}\x1b[0m" if self.colour else text
 
 
@@ -157,29 +157,29 @@ class _BriefPage(_Page):
 
     def lines(self, rating: RatingView) -> Iterator[str]:
         """Return every line of the short report."""
-        yield from self._letter(rating)
+        yield from self._letter_lines(rating)
         if len(rating.components) > 1:
-            yield from self._table(tables.overview(rating), titled=False)
+            yield from self._table_lines(tables.overview(rating), titled=False)
         for component in rating.components:
             if len(rating.components) > 1:
-                yield from self._heading(f"{component.title}: {component.verdict.headline}")
-                yield from self._reasons(component.reasons)
-            sent = tables.transitions(component)
-            if sent.rows and len(rating.components) <= IN_FULL:
-                yield from self._table(sent)
+                yield from self._heading_lines(f"{component.title}: {component.verdict.headline}")
+                yield from self._reason_lines(component.reasons)
+            transition_table = tables.transitions(component)
+            if transition_table.rows and len(rating.components) <= IN_FULL:
+                yield from self._table_lines(transition_table)
         if rating.published:
-            yield from self._table(tables.published(rating.published, rating.verdict))
+            yield from self._table_lines(tables.published(rating.published, rating.verdict))
 
 
 def draw_table(table: Table, columns: int) -> Iterator[str]:
     """Draw a table with box characters; cells that are too wide are wrapped."""
     widths = fit([max(map(width, cells)) for cells in zip(table.columns, *table.rows, strict=True)], columns)
-    yield _rule("┌┬┐", widths)
-    yield from _row(table.columns, widths, table.numeric)
-    yield _rule("├┼┤", widths)
+    yield _border_line("┌┬┐", widths)
+    yield from _row_line(table.columns, widths, table.numeric)
+    yield _border_line("├┼┤", widths)
     for row in table.rows:
-        yield from _row(row, widths, table.numeric)
-    yield _rule("└┴┘", widths)
+        yield from _row_line(row, widths, table.numeric)
+    yield _border_line("└┴┘", widths)
 
 
 def fit(widths: Sequence[int], columns: int) -> list[int]:
@@ -193,7 +193,7 @@ def fit(widths: Sequence[int], columns: int) -> list[int]:
 def wrap(text: str, columns: int) -> Iterator[str]:
     """Break a text into lines at blanks; a word that is too long is cut."""
     line = ""
-    for piece in _pieces(text, columns):
+    for piece in _word_pieces(text, columns):
         if line and width(line) + 1 + width(piece) > columns:
             yield line
             line = piece
@@ -202,7 +202,7 @@ def wrap(text: str, columns: int) -> Iterator[str]:
     yield line
 
 
-def _pieces(text: str, columns: int) -> Iterator[str]:
+def _word_pieces(text: str, columns: int) -> Iterator[str]:
     for word in _WORD.findall(text):
         piece = ""
         for char in word:
@@ -213,16 +213,16 @@ def _pieces(text: str, columns: int) -> Iterator[str]:
         yield piece
 
 
-def _row(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterator[str]:
+def _row_line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterator[str]:
     wrapped = [list(wrap(cell, room)) for cell, room in zip(cells, widths, strict=True)]
     for line in zip_longest(*wrapped, fillvalue=""):
-        yield "│" + "│".join(f" {_set(*cell)} " for cell in zip(line, widths, numeric, strict=True)) + "│"
+        yield "│" + "│".join(f" {_pad(*cell)} " for cell in zip(line, widths, numeric, strict=True)) + "│"
 
 
-def _set(text: str, room: int, flush_right: bool) -> str:
+def _pad(text: str, room: int, flush_right: bool) -> str:
     blanks = " " * (room - width(text))
     return blanks + text if flush_right else text + blanks
 
 
-def _rule(corners: str, widths: Sequence[int]) -> str:
+def _border_line(corners: str, widths: Sequence[int]) -> str:
     return corners[0] + corners[1].join("─" * (size + 2) for size in widths) + corners[2]

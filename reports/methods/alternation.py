@@ -122,7 +122,7 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
     deviation = part.scale or 1.0
     singles = [hidden for hidden in part.hidden if hidden.kind == "individual"]
     bare = any((hidden.name or "").startswith(LABELS) for hidden in singles)
-    rows = _changes(part, bare=bare)
+    rows = _changes_by_part(part, bare=bare)
     unit = _unit(scale, deviation, labels)
     yield from _means_in_words(part, unit, deviation, labels=labels, bare=bare)
     if AND in (document.attribute or ""):
@@ -131,7 +131,7 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
     if scale != "log" and not bare:
         yield f"For comparison: answers to different inputs typically lie {unit.of(1.0)} from their average."
     yield from _gap_in_words(part, unit, records=records)
-    yield from _counted(rows, unit, deviation)
+    yield from _changes_in_words(rows, unit, deviation)
     persons = " or another person of the same group is named" if ANOTHER_PERSON in rows else ""
     template = FLIPS if bare else INDIVIDUAL if rows else OF_RECORDS
     limit = max((hidden.limit or 0.0 for hidden in singles), default=0.0)
@@ -152,7 +152,7 @@ def decided(document: RatingDocument, part: AlternationComponent, deciding: Deci
     if deciding.step == 1 or deciding.hidden is not None:
         return
     experiment = document.experiment
-    unit = _unit_of(document, part, None)
+    unit = _effect_unit(document, part, None)
     labels = experiment.get("answers") == "labels"
     yield from _gap_in_words(part, unit, records=experiment.get("records") is not None)
     singles = [hidden.name or "" for hidden in part.hidden if hidden.kind == "individual"]
@@ -277,7 +277,7 @@ MENTIONS: Mapping[str, str] = {
 """How the cases of a decision mention people, and what the rating does not cover."""
 
 
-def _changes(part: AlternationComponent, *, bare: bool) -> dict[str | None, ChangeDocument]:
+def _changes_by_part(part: AlternationComponent, *, bare: bool) -> dict[str | None, ChangeDocument]:
     """Return the counted changes by the exchanged part; for labels of records, those of the value alone."""
     if part.changes:
         return {change.what: change for change in part.changes}
@@ -287,7 +287,7 @@ def _changes(part: AlternationComponent, *, bare: bool) -> dict[str | None, Chan
     )
 
 
-def _counted(rows: Mapping[str | None, ChangeDocument], unit: Unit, deviation: float) -> Iterator[str]:
+def _changes_in_words(rows: Mapping[str | None, ChangeDocument], unit: Unit, deviation: float) -> Iterator[str]:
     """Write the changes counted when the value, nothing, or the person was exchanged."""
     for comparison, (label, number) in COUNTED.items():
         row = rows.get(comparison, ChangeDocument())
@@ -340,7 +340,7 @@ OF_RECORDS = "Swapping nothing but the attribute moves a typical answer, up or d
 """Sentence about records with numbers or scores."""
 
 
-def _unit_of(document: RatingDocument, part: AlternationComponent, hidden: HiddenDocument | None) -> Unit:
+def _effect_unit(document: RatingDocument, part: AlternationComponent, hidden: HiddenDocument | None) -> Unit:
     """Return the unit of an effect: of changed labels a count of a hundred, or else the unit of the output."""
     if hidden is not None and hidden.kind == "loss":
         return HUNDREDTHS
@@ -367,7 +367,7 @@ def tables(part: AlternationComponent) -> Iterator[Table | None]:
         yield sheet.of(part)
     yield RATIOS.read(part.disparate_impact.ratios)
     yield POSITIONS.read([part.position] if part.position != NOT_COMPARED else [])
-    yield _leverage(part)
+    yield _leverage_table(part)
     if part.outcomes.groups:
         yield outcomes(part.outcomes)
         yield tests(part.outcomes)
@@ -375,7 +375,7 @@ def tables(part: AlternationComponent) -> Iterator[Table | None]:
     yield looks_table(part)
 
 
-def _leverage(part: AlternationComponent) -> Table:
+def _leverage_table(part: AlternationComponent) -> Table:
     """Table of the largest effect, computed again without each cluster."""
     leverage = part.leverage
     by_kind = {"person": leverage.person, "frame": leverage.frame, "content": leverage.content, "row": leverage.row}
@@ -391,7 +391,7 @@ def _leverage(part: AlternationComponent) -> Table:
     return Table(title, ("Without", "Kind", "Effect"), rows)
 
 
-def _means(part: AlternationComponent) -> Picture | None:
+def _means_figure(part: AlternationComponent) -> Picture | None:
     """Mean output of the same profiles under each value of the attribute."""
     name = part.name or "output"
     axis = "mean output, in the service's own unit" if name == "output" else f"mean score of {name}"
@@ -399,18 +399,18 @@ def _means(part: AlternationComponent) -> Picture | None:
     return charts.forest("Mean output under each value, same profiles", axis, rows, head="Value")
 
 
-def _pairs(part: AlternationComponent) -> Picture | None:
+def _pairs_figure(part: AlternationComponent) -> Picture | None:
     """Paired effect of every two values, with the tolerance."""
-    rows = [(_direction(pair), charts.span(pair.effect)) for pair in part.pairs]
+    rows = [(_direction_label(pair), charts.span(pair.effect)) for pair in part.pairs]
     title, axis = "What changing the attribute changes", "shift within profiles, in standard deviations"
     return charts.forest(title, axis, rows, reference=0.0, tolerance=part.tolerances.get("step_1"), head="Pair")
 
 
-def _folds(part: AlternationComponent) -> Picture | None:
+def _folds_figure(part: AlternationComponent) -> Picture | None:
     """Gaussian KL divergence of each fold of the data, in both directions."""
     visible = part.divergence[: charts.MOST_MARKS]
     numbers = [tuple(fold.kl_xy for fold in row.kl_by_fold if fold.kl_xy is not None) for row in visible]
-    rows = [Dots(_direction(row), (values,)) for row, values in zip(visible, numbers, strict=True) if values]
+    rows = [Dots(_direction_label(row), (values,)) for row, values in zip(visible, numbers, strict=True) if values]
     if not rows:
         return None
     title, kind = "Gaussian KL of each fold, in each direction" + some_of(visible, part.divergence), "a fold"
@@ -418,7 +418,7 @@ def _folds(part: AlternationComponent) -> Picture | None:
     return Strip(title, "Gaussian KL, in nats", tuple(rows), (kind,), twin)
 
 
-def _direction(row: PairDocument | DivergenceDocument) -> str:
+def _direction_label(row: PairDocument | DivergenceDocument) -> str:
     return ARROW.join((row.from_ or "?", row.to or "?"))
 
 
@@ -428,9 +428,9 @@ REPORT: MethodReport = MethodReport(
     LETTERS,
     in_words,
     tables,
-    in_order(_means, _pairs, _folds),
+    in_order(_means_figure, _pairs_figure, _folds_figure),
     partial(profiles_room, field="texts.most"),
-    unit=_unit_of,
+    unit=_effect_unit,
     decided=decided,
     ratable="texts or records",
     cases=ProfileCases,

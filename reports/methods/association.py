@@ -79,7 +79,7 @@ def in_words(document: RatingDocument, part: AssociationComponent) -> Iterator[s
             f"Words for a group are on average an estimated {associated:.2f} away from the stereotypes of that group "
             f"and {different:.2f} from those of other groups, where 0 is the same, 1 is unrelated and 2 is opposite."
         )
-    yield from _controls(part)
+    yield from _controls_in_words(part)
     differ = "To {name} they differ by {size}."
     alike = {"words of all stereotypes": "To {name} they differ in the same direction by {size}."}
     yield from hidden_in_words(part, Unit(amount), differ, content=differ, strata=alike)
@@ -95,14 +95,14 @@ def in_words(document: RatingDocument, part: AssociationComponent) -> Iterator[s
 def tables(part: AssociationComponent) -> Iterator[Table | None]:
     """Make the tables of a component."""
     yield CONNECTIONS.of(part)
-    yield _protected(part)
+    yield _protected_table(part)
     yield CLASSICAL.read([_Classical.of(row) for row in part.classical.weat])
-    yield Table("Also measured", ("Measure", "Value"), tuple(_of_distances(part)))
+    yield Table("Also measured", ("Measure", "Value"), tuple(_distance_measures(part)))
     yield coverage_table(part)
 
 
 # ---------------------------------------------------------------------------- tables
-def _protected(part: AssociationComponent) -> Table:
+def _protected_table(part: AssociationComponent) -> Table:
     """Distances of each protected word by connection."""
     rows = part.protected[:MOST_ROWS]
     names = list(dict.fromkeys(name for row in rows for name in row.connections))
@@ -116,7 +116,7 @@ def _protected(part: AssociationComponent) -> Table:
     return Table(title, ("Word", "Group", *names), table_rows)
 
 
-def _of_distances(part: AssociationComponent) -> Iterator[tuple[str, str]]:
+def _distance_measures(part: AssociationComponent) -> Iterator[tuple[str, str]]:
     mac, predictive = part.classical.mac.value, part.predictive
     if mac is not None:
         yield "Mean average cosine distance (MAC)", f"{mac:.3f}"
@@ -149,19 +149,19 @@ class _Classical:
 
 
 # ---------------------------------------------------------------------------- figures
-def _connections(part: AssociationComponent) -> Picture | None:
+def _connections_figure(part: AssociationComponent) -> Picture | None:
     """Mean distance of each connection with its interval."""
     rows = [(row.connection or "connection", charts.span(row.interval)) for row in part.connections]
     return charts.forest("Mean distance by connection, with 89 % HPDIs", "cosine distance", rows, head="Connection")
 
 
-def _by_word(part: AssociationComponent) -> Picture | None:
+def _words_figure(part: AssociationComponent) -> Picture | None:
     """Distances of each protected word to the stereotypes of its group and of other groups."""
-    nothing = ConnectionDocument()
+    no_interval = ConnectionDocument()
     rows = [
         Mark(
             row.word or "word",
-            tuple(charts.span(row.connections.get(name, nothing).interval) for name in ("associated", "different")),
+            tuple(charts.span(row.connections.get(name, no_interval).interval) for name in ("associated", "different")),
         )
         for row in charts.evenly(part.protected, charts.MOST_WORDS)
     ]
@@ -173,7 +173,7 @@ def _by_word(part: AssociationComponent) -> Picture | None:
     return Forest(title, "cosine distance", visible, twin, (OWN, OTHERS))
 
 
-def _densities(part: AssociationComponent) -> Picture | None:
+def _densities_figure(part: AssociationComponent) -> Picture | None:
     """Observed and predicted densities of the distances."""
     grid, kinds = part.predictive.grid, {"associated": 0, "different": 1}
     series: list[Series] = []
@@ -190,14 +190,14 @@ def _densities(part: AssociationComponent) -> Picture | None:
     )
 
 
-def _raw(part: AssociationComponent) -> Picture | None:
+def _distances_figure(part: AssociationComponent) -> Picture | None:
     """All single distances of each protected word."""
     rows, cells_of = [], []
     for word, by_connection in charts.evenly(list(part.raw.items()), charts.MOST_WORDS):
         associated, different = by_connection.get("associated", {}), by_connection.get("different", {})
         if associated or different:
             rows.append(Dots(word, (tuple(associated.values()), tuple(different.values()))))
-            cells_of.append((word, _distances(associated), _distances(different)))
+            cells_of.append((word, _nearest_words(associated), _nearest_words(different)))
     if not rows:
         return None
     title = "Single distances of each protected word" + some_of(rows, list(part.raw), SOME_WORDS)
@@ -205,7 +205,7 @@ def _raw(part: AssociationComponent) -> Picture | None:
     return Strip(title, "cosine distance", tuple(rows), kinds, Table(title, ("Word", *kinds), tuple(cells_of)))
 
 
-def _distances(distances: Shares) -> str:
+def _nearest_words(distances: Shares) -> str:
     """List words from the nearest to the farthest."""
     ordered = sorted(distances.items(), key=lambda entry: entry[1])
     more = f" and {len(ordered) - NAMED} more" if len(ordered) > NAMED else ""
@@ -216,7 +216,7 @@ ALL_ASKED = Room(0, "", "words")
 """No further questions: the vector of a word is always the same."""
 
 
-def _controls(part: AssociationComponent) -> Iterator[str]:
+def _controls_in_words(part: AssociationComponent) -> Iterator[str]:
     if (controls := part.effect("step_1")) is not None:
         yield f"Distances to neutral and human words differ between groups by an estimated {amount(controls)} at most."
 
@@ -224,7 +224,7 @@ def _controls(part: AssociationComponent) -> Iterator[str]:
 def decided(_: RatingDocument, part: AssociationComponent, deciding: DecidingEffect) -> Iterator[str]:
     """Yield the difference of the distances to control words, if it decided the letter."""
     if deciding.step == 1 and deciding.hidden is None:
-        yield from _controls(part)
+        yield from _controls_in_words(part)
 
 
 def advice(document: RatingDocument, part: AssociationComponent) -> str | None:
@@ -247,7 +247,7 @@ REPORT: MethodReport = MethodReport(
     LETTERS,
     in_words,
     tables,
-    in_order(_connections, _by_word, _densities, _raw),
+    in_order(_connections_figure, _words_figure, _densities_figure, _distances_figure),
     lambda *_: ALL_ASKED,
     title_of_words,
     lambda _: "Words",

@@ -59,19 +59,19 @@ def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[
     if (controls := part.controls_mean) is not None:
         yield (
             f"On a scale from 0 % (nearest to “{second}”) to 100 % (nearest to “{first}”), neutral words have "
-            f"{_mixed(controls)} on average, where 50 % would be even."
+            f"{_mixture(controls)} on average, where 50 % would be even."
         )
     if placed:
         (low, nearest), (high, farthest) = placed[0], placed[-1]
-        yield f"Of tested words “{nearest}” has the least ({_mixed(low)}), “{farthest}” the most ({_mixed(high)})."
+        yield f"Of tested words “{nearest}” has the least ({_mixture(low)}), “{farthest}” the most ({_mixture(high)})."
     if (more := part.effect("step_2")) is not None:
         yield f"The tested words take sides by an estimated {HUNDREDTHS.of(abs(more))} beyond what neutral ones do."
-    shared = "{name} have in common that they lean to one side, by {size}."
-    yield from hidden_in_words(part, HUNDREDTHS, shared, content="{name} lean by {size}.")
+    of_stratum = "{name} have in common that they lean to one side, by {size}."
+    yield from hidden_in_words(part, HUNDREDTHS, of_stratum, content="{name} lean by {size}.")
     yield tested(document, part, f"{len(placed)} words of the list “{title_of_words(part.name or '')}”")
 
 
-def _mixed(level: float) -> str:
+def _mixture(level: float) -> str:
     """Write a PSE as a share of the mixture; a PSE may be below 0 or above 1."""
     return "more than all" if level > 1 else "less than none" if level < 0 else f"an estimated {100 * level:.0f} %"
 
@@ -83,13 +83,13 @@ def room(document: RatingDocument, part: ForcedChoiceComponent) -> Room | None: 
 
 def tables(part: ForcedChoiceComponent) -> Iterator[Table | None]:
     """Make the tables of a component."""
-    yield _words(part)
-    yield Table("Also measured", ("Measure", "Value"), tuple(_of_choices(part)))
+    yield _words_table(part)
+    yield Table("Also measured", ("Measure", "Value"), tuple(_choice_measures(part)))
     yield coverage_table(part)
 
 
 # ---------------------------------------------------------------------------- tables
-def _words(part: ForcedChoiceComponent) -> Table | None:
+def _words_table(part: ForcedChoiceComponent) -> Table | None:
     """Points of subjective equality of all words, or of the most extreme ones."""
     visible_words = foremost(part.words, MOST_ROWS)
     table = WORDS.read(visible_words)
@@ -113,7 +113,7 @@ def foremost(rows: Sequence[WordDocument], limit: int) -> list[WordDocument]:
     return [*placed, *without]
 
 
-def _of_choices(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
+def _choice_measures(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
     numbers = (
         ("Mean PSE of control words", part.controls_mean),
         ("Spread (sd) of the concepts' PSEs", part.spread.concepts),
@@ -128,23 +128,23 @@ def _of_choices(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
     ):
         if correlation.r is not None and correlation.p is not None and correlation.n is not None:
             ends = "" if correlation.low is None else f" ({correlation.low:.2f} to {correlation.high:.2f})"
-            yield title, f"r = {correlation.r:.2f}{ends}, {correlation.n:.0f} words, p {_equal(correlation.p)}"
+            yield title, f"r = {correlation.r:.2f}{ends}, {correlation.n:.0f} words, p {_write_p(correlation.p)}"
     if (line := cells.interval(part.slope)) is not None:
         yield "Slope of PSE on declared share", line
 
 
-def _equal(p: float) -> str:
+def _write_p(p: float) -> str:
     text = cells.p_value(p)
     return text if text.startswith("<") else f"= {text}"
 
 
 # ---------------------------------------------------------------------------- figures
-def _curves(part: ForcedChoiceComponent) -> Picture | None:
+def _curves_figure(part: ForcedChoiceComponent) -> Picture | None:
     """Psychometric curves of words at evenly spaced ranks, and of one control word."""
-    rows, levels = _spread_out(part.words), part.levels
+    rows, levels = _evenly_ranked_words(part.words), part.levels
     if any(row.trials for row in rows):
         levels = tuple(step / 50 for step in range(51))
-    series = tuple(curve for row in rows if (curve := _curve(row, levels)) is not None)
+    series = tuple(curve for row in rows if (curve := _word_curve(row, levels)) is not None)
     if len(levels) < 2 or not series:
         return None
     first, second = sides(part)
@@ -161,16 +161,16 @@ def _curves(part: ForcedChoiceComponent) -> Picture | None:
     )
 
 
-def _curve(row: WordDocument, levels: tuple[float, ...]) -> Series | None:
+def _word_curve(row: WordDocument, levels: tuple[float, ...]) -> Series | None:
     control = row.role == "control"
     if row.curve and len(row.curve) == len(levels):
-        return Series(_word(row), row.curve, int(control), dashed=control)
-    fitted = _fitted(row, levels)
-    points = tuple((level, chosen / total) for level, chosen, total in row.trials if total > 0)
-    return None if fitted is None else Series(_word(row), fitted, int(control), dashed=control, points=points)
+        return Series(_name(row), row.curve, int(control), dashed=control)
+    fitted = _fitted_curve(row, levels)
+    points = tuple((level, chosen_second / trials) for level, chosen_second, trials in row.trials if trials > 0)
+    return None if fitted is None else Series(_name(row), fitted, int(control), dashed=control, points=points)
 
 
-def _fitted(row: WordDocument, levels: tuple[float, ...]) -> tuple[float, ...] | None:
+def _fitted_curve(row: WordDocument, levels: tuple[float, ...]) -> tuple[float, ...] | None:
     """Compute the psychometric curve from its recorded parameters (docs/methods/forced-choice.md)."""
     mu, sigma, lapse = row.place, row.jnd, row.lapse.estimate
     if mu is None or lapse is None or sigma is None or sigma <= 0:
@@ -179,7 +179,7 @@ def _fitted(row: WordDocument, levels: tuple[float, ...]) -> tuple[float, ...] |
     return tuple(lapse / 2 + (1 - lapse) * rise for rise in rises)
 
 
-def _spread_out(rows: Sequence[WordDocument]) -> list[WordDocument]:
+def _evenly_ranked_words(rows: Sequence[WordDocument]) -> list[WordDocument]:
     """Pick concepts at evenly spaced ranks of their PSE, and the control word of the middle rank."""
     ordered = foremost([row for row in rows if row.place is not None], len(rows))
     concepts = [row for row in ordered if row.role != "control"]
@@ -190,9 +190,9 @@ def _spread_out(rows: Sequence[WordDocument]) -> list[WordDocument]:
     return sorted(picked, key=lambda row: row.place or 0.0)
 
 
-def _points(part: ForcedChoiceComponent) -> Picture | None:
+def _points_figure(part: ForcedChoiceComponent) -> Picture | None:
     """The point of subjective equality of each word."""
-    rows = [(_word(row), charts.span(row.pse)) for row in _farthest(part.words)]
+    rows = [(_name(row), charts.span(row.pse)) for row in _extreme_words(part.words)]
     title = "Points of subjective equality" + some_of(rows, part.words, ": the {} farthest of {} words")
     first, second = sides(part)
     return charts.forest(
@@ -200,25 +200,25 @@ def _points(part: ForcedChoiceComponent) -> Picture | None:
     )
 
 
-def _jnds(part: ForcedChoiceComponent) -> Picture | None:
+def _jnds_figure(part: ForcedChoiceComponent) -> Picture | None:
     """The just noticeable difference of each word."""
-    rows = [(_word(row), None if row.jnd is None else Span(row.jnd)) for row in _farthest(part.words)]
+    rows = [(_name(row), None if row.jnd is None else Span(row.jnd)) for row in _extreme_words(part.words)]
     title = "Just noticeable differences" + some_of(rows, part.words, ": the {} farthest of {} words")
     return charts.forest(title, "sd, in shares of the mixture", rows, head="Word")
 
 
-def _farthest(rows: Sequence[WordDocument]) -> list[WordDocument]:
+def _extreme_words(rows: Sequence[WordDocument]) -> list[WordDocument]:
     return [row for row in foremost(rows, charts.MOST_MARKS) if row.place is not None]
 
 
-def _word(row: WordDocument) -> str:
+def _name(row: WordDocument) -> str:
     return (row.word or "word") + (" (control)" if row.role == "control" else "")
 
 
-def _shares(part: ForcedChoiceComponent) -> Picture | None:
+def _shares_figure(part: ForcedChoiceComponent) -> Picture | None:
     """Points of subjective equality against the declared shares."""
     points = [
-        Point(_word(row), row.share, row.place) for row in part.words if row.share is not None and row.place is not None
+        Point(_name(row), row.share, row.place) for row in part.words if row.share is not None and row.place is not None
     ]
     if len(points) < 3:
         return None
@@ -234,7 +234,7 @@ def _shares(part: ForcedChoiceComponent) -> Picture | None:
     return Scatter(title, "declared share", "PSE", tuple(points), twin, slope, intercept, level=0.5)
 
 
-figures = in_order(_curves, _points, _jnds, _shares)
+figures = in_order(_curves_figure, _points_figure, _jnds_figure, _shares_figure)
 """Figures of a component."""
 
 REPORT: MethodReport = MethodReport(

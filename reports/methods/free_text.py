@@ -76,10 +76,10 @@ def in_words(document: RatingDocument, part: FreeTextComponent) -> Iterator[str]
     largest = max(part.pairs, key=lambda pair: abs(pair.shift or 0.0), default=DifferenceDocument())
     if largest.effect.estimate is not None and part.name != REFUSALS:
         after, before = (largest.to, largest.from_)[:: 1 if largest.effect.estimate >= 0 else -1]
-        what = ("texts are", "longer") if part.name == LENGTH else ("the judge's scores are", "higher")
+        comparison = ("texts are", "longer") if part.name == LENGTH else ("the judge's scores are", "higher")
         size = unit.of(abs(largest.effect.estimate))
         swap = f"With “{after}” instead of “{before}” and nothing else changed"
-        yield f"{swap}, {what[0]} {size} {what[1]} on average."
+        yield f"{swap}, {comparison[0]} {size} {comparison[1]} on average."
     if noise.values is not None and noise.repeats is not None and part.name != REFUSALS:
         yield (
             f"Texts for one prompt differ by {unit.of(noise.values)} between values; repeated texts alone would make "
@@ -108,7 +108,7 @@ def figures(part: FreeTextComponent) -> Iterator[Picture | None]:
     yield charts.forest(title, axis, rows, reference=0.0, tolerance=part.tolerances.get("step_1"), head="Pair")
 
 
-def _replies(part: FreeTextComponent) -> Table | None:
+def _replies_table(part: FreeTextComponent) -> Table | None:
     """Show the texts and refusals of each value."""
     rows = tuple(
         (value, cells.number(replies.get("texts")), cells.number(replies.get("refusals")))
@@ -117,7 +117,7 @@ def _replies(part: FreeTextComponent) -> Table | None:
     return Table("Texts and refusals", ("Value", "Texts", "Refusals"), rows) if rows else None
 
 
-def _noise(part: FreeTextComponent) -> Table | None:
+def _noise_table(part: FreeTextComponent) -> Table | None:
     """Show the differences between values beside those of repeated texts."""
     if part.noise.values is None:
         return None
@@ -128,7 +128,7 @@ def _noise(part: FreeTextComponent) -> Table | None:
     return Table("Differences (root mean square) and their noise", ("Difference", "Size"), rows)
 
 
-def _judge(part: FreeTextComponent) -> Table | None:
+def _judge_table(part: FreeTextComponent) -> Table | None:
     """Show the judge's own bias and its answers."""
     judge = part.judge
     if judge.limit is None:
@@ -155,7 +155,7 @@ REPORT: MethodReport = MethodReport(
     STEPS,
     LETTERS,
     in_words,
-    in_order(profiles_table, _replies, _noise, _judge, *(sheet.of for sheet in SHEETS), looks_table),
+    in_order(profiles_table, _replies_table, _noise_table, _judge_table, *(sheet.of for sheet in SHEETS), looks_table),
     figures,
     partial(profiles_room, field="most_prompts"),
     title_of,

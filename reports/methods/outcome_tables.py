@@ -42,14 +42,14 @@ def outcomes(part: OutcomeRows) -> Table:
         cells.numbers([row.favourable for row in rows]),
         cells.intervals([row.rate for row in rows]),
         cells.intervals([row.ratio for row in rows]),
-        tuple(_note(row, part) for row in rows),
+        tuple(_group_note(row, part) for row in rows),
     )
     title = f"Outcomes by {part.by}: {part.outcome}"
     heads = ("Group", "People", "Favourable", "Rate", "Impact ratio", "Note")
     return Table(title, heads, tuple(zip(*columns, strict=True)))
 
 
-def _note(row: GroupOutcome, part: OutcomeRows) -> str:
+def _group_note(row: GroupOutcome, part: OutcomeRows) -> str:
     notes = []
     if row.group is not None and row.group == part.reference:
         notes.append("reference")

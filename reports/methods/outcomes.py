@@ -134,12 +134,12 @@ def tables(part: OutcomesComponent) -> Iterator[Table | None]:
         return
     yield outcomes(part)
     yield tests(part)
-    yield _funnel_table(part)
+    yield _steps_table(part)
     yield error_rates(part)
-    yield _calibration(part)
+    yield _calibration_table(part)
 
 
-def _calibration(part: OutcomesComponent) -> Table | None:
+def _calibration_table(part: OutcomesComponent) -> Table | None:
     rows = [(row.group or "", tenth) for row in part.groups for tenth in row.tenths]
     if not rows:
         return None
@@ -153,20 +153,20 @@ def _calibration(part: OutcomesComponent) -> Table | None:
     return Table(f"Calibration by tenths of the score, by {part.by}", heads, tuple(zip(*columns, strict=True)))
 
 
-def _funnel(part: OutcomesComponent) -> Forest | None:
+def _funnel_figure(part: OutcomesComponent) -> Forest | None:
     """Rate of each group at each step of a process."""
     marks = []
     for step in part.funnel.steps:
         rows = [(row.group, charts.span(row.rate)) for row in step.groups if row.excluded is None]
-        chosen = charts.evenly([Mark(visible(str(group)), (span,)) for group, span in rows if span], MOST_STEP_ROWS)
-        marks += [Mark(f"{visible(str(step.step))}:", (None,)), *chosen]
-    table = _funnel_table(part)
+        bars = charts.evenly([Mark(visible(str(group)), (span,)) for group, span in rows if span], MOST_STEP_ROWS)
+        marks += [Mark(f"{visible(str(step.step))}:", (None,)), *bars]
+    table = _steps_table(part)
     if table is None or not any(mark.spans[0] for mark in marks):  # without numbers, all of them may be masked
         return None
     return Forest(table.title, "share of those who reached the step that passes it", tuple(marks), table)
 
 
-def _funnel_table(part: OutcomesComponent) -> Table | None:
+def _steps_table(part: OutcomesComponent) -> Table | None:
     """Table of the steps of a process: who reached and passed each, and how groups compare with the reference."""
     gaps = {gap.group: gap for gap in part.funnel.gaps}
     rows = [
@@ -209,7 +209,7 @@ def _step_note(step: StepDocument, row: GroupOutcome, funnel: FunnelDocument) ->
     return "; ".join(notes) or cells.ABSENT
 
 
-def _threshold_map(part: OutcomesComponent) -> Panels | None:
+def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
     """Selection rates, impact ratio and gaps of error rates at each threshold, one above the other."""
     chart, rows = part.threshold_map, part.threshold_map.thresholds
     if not rows:
@@ -228,10 +228,10 @@ def _threshold_map(part: OutcomesComponent) -> Panels | None:
         )
         for index in sorted(indices)
     ]
-    gaps = [_effects("True positive rates", rows, "tpr_gap"), _effects("False positive rates", rows, "fpr_gap")]
+    gaps = [_gap_curve("True positive rates", rows, "tpr_gap"), _gap_curve("False positive rates", rows, "fpr_gap")]
     panels = [
         Panel("Selection rate" + some_of(rates, chart.groups), tuple(rates)),
-        Panel("Lowest rate / highest (dashed: four fifths)", (_effects("Impact ratio", rows, "ratio"),), FOUR_FIFTHS),
+        Panel("Lowest rate / highest (dashed: four fifths)", (_gap_curve("Impact ratio", rows, "ratio"),), FOUR_FIFTHS),
         Panel("Largest difference of error rates", tuple(curve for curve in gaps if curve.x)),
     ]
     columns = {
@@ -247,12 +247,12 @@ def _threshold_map(part: OutcomesComponent) -> Panels | None:
         "score from which the decision is favourable",
         tuple(panel for panel in panels if any(curve.x for curve in panel.curves)),
         Table(title, tuple(filled), tuple(zip(*filled.values(), strict=True))),
-        _threshold_words(chart),
+        _thresholds_in_words(chart),
         chart.chosen,
     )
 
 
-def _effects(name: str, rows: Sequence[ThresholdDocument], field: str) -> Curve:
+def _gap_curve(name: str, rows: Sequence[ThresholdDocument], field: str) -> Curve:
     """Return an effect with its interval at the thresholds where it can be estimated."""
     spans = [
         (row.threshold, span)
@@ -268,7 +268,7 @@ def _effects(name: str, rows: Sequence[ThresholdDocument], field: str) -> Curve:
     )
 
 
-def _threshold_words(chart: ThresholdMap) -> str:
+def _thresholds_in_words(chart: ThresholdMap) -> str:
     """Describe the map: how many thresholds, where the impact ratio is below four fifths, and the chosen one."""
     ratios = [(row.threshold, row.ratio.estimate) for row in chart.thresholds if row.ratio.estimate is not None]
     below = [threshold for threshold, ratio in ratios if threshold is not None and ratio < FOUR_FIFTHS]
@@ -277,11 +277,11 @@ def _threshold_words(chart: ThresholdMap) -> str:
         f"{len(chart.thresholds)} thresholds. The impact ratio is below four fifths at {len(below)} of {len(ratios)}"
         f"{flagged}."
     )
-    chosen = [ratio for threshold, ratio in ratios if threshold == chart.chosen]
-    return f"{words} At the chosen threshold, {chart.chosen:g}, it is {chosen[0]:.2f}." if chosen else words
+    at_chosen = [ratio for threshold, ratio in ratios if threshold == chart.chosen]
+    return f"{words} At the chosen threshold, {chart.chosen:g}, it is {at_chosen[0]:.2f}." if at_chosen else words
 
 
-figures = in_order(_threshold_map, _funnel)
+figures = in_order(_thresholds_figure, _funnel_figure)
 """Figures of a component."""
 
 REPORT: MethodReport = MethodReport(

@@ -53,8 +53,8 @@ def in_words(document: RatingDocument, part: QuestionsComponent) -> Iterator[str
         )
     if DISAMBIGUATED in contexts and contexts[DISAMBIGUATED].read:
         row = contexts[DISAMBIGUATED]
-        right = f"{row.right or 0:,} are right{_right_by_side(part)}"
-        yield f"Of {row.read:,} answers to questions that a fact settles, {right}."
+        right_answers = f"{row.right or 0:,} are right{_right_answers_by_side(part)}"
+        yield f"Of {row.read:,} answers to questions that a fact settles, {right_answers}."
     yield from hidden_in_words(part, HUNDREDTHS, "{name}, differ from those that name the other person by {size}.")
     number = len(part.templates)
     yield tested(
@@ -62,7 +62,7 @@ def in_words(document: RatingDocument, part: QuestionsComponent) -> Iterator[str
     )
 
 
-def _right_by_side(part: QuestionsComponent) -> str:
+def _right_answers_by_side(part: QuestionsComponent) -> str:
     """Write the mean share of right answers where the fact fits the stereotype, and where it goes against it."""
     pairs = [
         (row.fitting, row.against) for row in part.templates if row.fitting is not None and row.against is not None
@@ -75,8 +75,8 @@ def _right_by_side(part: QuestionsComponent) -> str:
 
 def tables(part: QuestionsComponent) -> Iterator[Table | None]:
     """Make the tables of a component, or of the aggregation."""
-    yield _contexts(part)
-    yield _letters(part)
+    yield _contexts_table(part)
+    yield _letters_table(part)
     if part.templates:
         yield TEMPLATES.of(part)
     rows = tuple(
@@ -100,7 +100,7 @@ def figures(part: QuestionsComponent) -> Iterator[Picture | None]:
     yield charts.forest("Accuracy and bias scores", "share of the answers", rows, reference=0.0, head="Questions")
 
 
-def _contexts(part: QuestionsComponent) -> Table | None:
+def _contexts_table(part: QuestionsComponent) -> Table | None:
     """Show counts and scores of both kinds of context."""
     if not part.contexts:
         return None
@@ -116,7 +116,7 @@ def _contexts(part: QuestionsComponent) -> Table | None:
     return Table("Answers by kind of question", ("Question", *heads), tuple(rows))
 
 
-def _letters(part: QuestionsComponent) -> Table | None:
+def _letters_table(part: QuestionsComponent) -> Table | None:
     """Show how often each letter was chosen; by the rotated orders, a third is no preference for a position."""
     rows = tuple((letter, cells.number(share)) for letter, share in part.letters.items())
     return Table("Positions: share of each letter", ("Letter", "Share"), rows) if rows else None

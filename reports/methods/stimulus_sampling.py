@@ -70,7 +70,7 @@ SHEETS = (
 def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]:
     """Yield sentences: which group the inputs of the positive class are about, and what was tested."""
     label, values = part.label or "yes", part.values
-    largest = max(_shares(part.distribution), default=None)
+    largest = max(_shares_by_value(part.distribution), default=None)
     if largest is not None:
         even = f"{100 / len(values):.0f} %" if values else "as many of each"
         yield (
@@ -78,7 +78,7 @@ def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]
             f"even would be {even}."
         )
     for tied in part.tied[-1:]:
-        for share, value in _shares(tied.values):
+        for share, value in _shares_by_value(tied.values):
             if value == tied.favoured:
                 yield (
                     f"In a mix in which mostly “{value}” comes with “{tied.side}” content, an estimated "
@@ -93,7 +93,7 @@ def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]
     yield tested(document, part, f"{part.profiles.asked or 0:,} generated {input_kind} {value_names}")
 
 
-def _shares(rows: Sequence[ValueDocument]) -> list[tuple[float, str]]:
+def _shares_by_value(rows: Sequence[ValueDocument]) -> list[tuple[float, str]]:
     """Return the share of each value among the inputs of the positive class."""
     return [(row.posterior.estimate, row.value or "?") for row in rows if row.posterior.estimate is not None]
 
@@ -105,7 +105,7 @@ def room(document: RatingDocument, part: SamplingComponent) -> Room | None:
     return profiles_room(document, part, "looks and texts.most")
 
 
-def _weights(part: SamplingComponent) -> Table:
+def _weights_table(part: SamplingComponent) -> Table:
     """Effective number of the inputs, and the tail of their weights."""
     weights = part.weights
     statistics = (
@@ -118,7 +118,7 @@ def _weights(part: SamplingComponent) -> Table:
     return Table("What the inputs are worth", ("Inputs", "Number"), rows)
 
 
-def _distribution(part: SamplingComponent) -> Picture | None:
+def _distribution_figure(part: SamplingComponent) -> Picture | None:
     """The attribute's distribution among all inputs, and among the inputs of the positive class."""
     rows = part.distribution[: charts.MOST_WORDS]
     tied = {row.value: row.posterior for tied_prior in part.tied[:1] for row in tied_prior.values}
@@ -134,7 +134,7 @@ def _distribution(part: SamplingComponent) -> Picture | None:
     return Forest(title, "share; the line is that of all inputs", marks, twin, kinds, reference=rows[0].prior)
 
 
-def _groups(part: SamplingComponent) -> Picture | None:
+def _groups_figure(part: SamplingComponent) -> Picture | None:
     """Mean distance of each group to the inputs of the positive class (P1's figure)."""
     rows = [
         (row.value or "value", None if row.distance is None else Span(row.distance)) for row in part.group_distances
@@ -143,7 +143,7 @@ def _groups(part: SamplingComponent) -> Picture | None:
     return charts.forest("Distance of each group to the positive class", words, rows, head="Value")
 
 
-def _projection(part: SamplingComponent) -> Picture | None:
+def _projection_figure(part: SamplingComponent) -> Picture | None:
     """Inputs of the prior and of the posterior on two principal components."""
     kinds = ("all inputs", "positive class")
     points = [
@@ -169,8 +169,8 @@ REPORT: MethodReport = MethodReport(
     STEPS,
     LETTERS,
     in_words,
-    in_order(profiles_table, *(sheet.of for sheet in SHEETS), _weights, looks_table),
-    in_order(_distribution, _groups, _projection),
+    in_order(profiles_table, *(sheet.of for sheet in SHEETS), _weights_table, looks_table),
+    in_order(_distribution_figure, _groups_figure, _projection_figure),
     room,
     unit=of_hundred,
     ratable="texts",

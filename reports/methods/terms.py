@@ -137,9 +137,9 @@ def squares_figure(part: TermsComponent, cases: Sequence[CaseDocument], title: s
         key=lambda row: -sum(row[1]) / len(row[1]),
     )
     table_rows = tuple((name, f"{sum(shares):.4g}", str(len(shares))) for name, shares in ordered)
-    counted = title.format(sum(share > 0.5 for _, _, share in scored_cases), len(scored_cases))
-    twin = Table(counted, ("Term" if by == "term" else "List", names[0].capitalize(), "Of"), table_rows)
-    return Squares(counted, tuple(ordered), *names, twin, partial(_cases, part, scored_cases), 1 if neutral else 2)
+    heading = title.format(sum(share > 0.5 for _, _, share in scored_cases), len(scored_cases))
+    twin = Table(heading, ("Term" if by == "term" else "List", names[0].capitalize(), "Of"), table_rows)
+    return Squares(heading, tuple(ordered), *names, twin, partial(_cases, part, scored_cases), 1 if neutral else 2)
 
 
 def _cases(
@@ -151,12 +151,12 @@ def _cases(
     by_term: dict[str, list[Case]] = {}
     for case, term, share in scored_cases:
         group = groups.get(case.list or "", "Neutral")
-        by_term.setdefault(term or "term", []).append(Case(share, group, partial(_in_words, names, case)))
+        by_term.setdefault(term or "term", []).append(Case(share, group, partial(_case_in_words, names, case)))
     rows = [(term, tuple(sorted(cases, key=lambda case: -case.share))) for term, cases in by_term.items()]
     return tuple(sorted(rows, key=lambda row: -sum(case.share for case in row[1]) / len(row[1])))
 
 
-def _in_words(names: tuple[str, str], case: CaseDocument) -> CaseWords:
+def _case_in_words(names: tuple[str, str], case: CaseDocument) -> CaseWords:
     """Write a case in words, its term first."""
     (first, second), term = names, case.term or "term"
     texts = [text for text in (case.first, case.second) if text]

@@ -114,17 +114,17 @@ FAITHFUL = 0.9
 """Share of texts that come back with the value that was sent, from which a translator counts as faithful."""
 
 
-def _room(method: type[TranslationMethod], document: RatingDocument, part: ComponentDocument) -> Room | None:
+def _sentences_left(method: type[TranslationMethod], document: RatingDocument, part: ComponentDocument) -> Room | None:
     """Return how many more sentences can be translated without repeating one."""
     experiment = document.experiment
-    sent = part.decision[-1].texts_per_block if part.decision else None
-    if sent is None:
+    texts_sent = part.decision[-1].texts_per_block if part.decision else None
+    if texts_sent is None:
         return None
     try:
         attribute = attribute_named(experiment["attribute"])
         source = experiment.get("source", "en")
         blocks = declare_blocks(attribute, tuple(experiment["unbiased"]), tuple(experiment["biased"]))
-        remaining = max(0, method.texts_of(attribute, str(part.template), blocks, source) - sent)
+        remaining = max(0, method.texts_of(attribute, str(part.template), blocks, source) - texts_sent)
     except (AssayError, KeyError, TypeError):
         return None  # a document without its experiment, or with an attribute that the catalog no longer has
     field = "max_texts_per_block" if experiment.get("stop_early") else "texts_per_block"
@@ -135,7 +135,7 @@ ROUND_TRIP = MethodReport(
     RoundTrip,
     letters=ROUND_TRIP_LETTERS,
     in_words=round_trip_in_words,
-    room=partial(_room, RoundTrip),
+    room=partial(_sentences_left, RoundTrip),
     counted=lambda _: "Texts",
     unit=of_hundred,
     decided=decided,
@@ -149,7 +149,7 @@ ONE_HOP = MethodReport(
     OneHop,
     letters=ONE_HOP_LETTERS,
     in_words=one_hop_in_words,
-    room=partial(_room, OneHop),
+    room=partial(_sentences_left, OneHop),
     counted=lambda _: "Texts",
     unit=of_hundred,
     number=OFF_BALANCE,

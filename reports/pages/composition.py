@@ -85,21 +85,21 @@ def composition_page(document: Json) -> Page:
 
 
 def _sections(composition: CompositionDocument) -> Iterator[Section]:
-    links = tuple(map(_link, composition.chain))
+    links = tuple(map(_link_row, composition.chain))
     yield Section("Links", (), Grid(("Place", "Service", "Letter", "Method", "Rated"), links))
     yield Section("Why", tuple(filter(None, (*composition.explanation, composition.not_predicted))))
-    rows = tuple(_table(name, composition.tables.get(name, TableDocument())) for name in TABLES)
+    rows = tuple(_table_row(name, composition.tables.get(name, TableDocument())) for name in TABLES)
     yield Section("Possible letters by table", (), Grid(("Table", "Possible", "Worst", "Probabilities"), rows))
     predicted = verdict_of(composition.predicted)
     if predicted.letter is not None:
-        shares = _shares(composition.predicted.probabilities)
+        shares = _shares_in_words(composition.predicted.probabilities)
         yield Section("Prediction from the measured matrices", (f"{predicted.headline}. {shares}",))
     notes = tuple(note.text for note in composition.notes if note.text)
     if notes:
         yield Section("Notes", notes)
 
 
-def _link(link: LinkDocument) -> tuple[Cell, ...]:
+def _link_row(link: LinkDocument) -> tuple[Cell, ...]:
     rating, verdict = link.rating, verdict_of(link.rating)
     state = " (expired)" if rating.expired else ""
     return (
@@ -109,11 +109,11 @@ def _link(link: LinkDocument) -> tuple[Cell, ...]:
     )
 
 
-def _table(name: str, table: TableDocument) -> tuple[Cell, ...]:
+def _table_row(name: str, table: TableDocument) -> tuple[Cell, ...]:
     possible = listed(list(table.possible)) or "not known"
-    return plain_cells(TABLES[name], possible, table.worst or "not known", _shares(table.probabilities))
+    return plain_cells(TABLES[name], possible, table.worst or "not known", _shares_in_words(table.probabilities))
 
 
-def _shares(shares: Shares) -> str:
+def _shares_in_words(shares: Shares) -> str:
     titles = {**{letter.value: letter.value for letter in Letter}, "must_be_measured": "must be measured"}
     return listed([f"{titles[key]} {chance(shares[key])}" for key in titles if key in shares]) or "no probabilities"

@@ -74,13 +74,13 @@ def suite_page(document: Json) -> Page:
 def _sections(suite: SuiteDocument) -> Iterator[Section]:
     columns = ["letter" if column is None else column for column in suite.columns]
     grid = Grid(("Method", "Attribute", *columns), tuple(_row(row, len(columns)) for row in suite.rows))
-    yield Section("Letters", tuple(_summary(suite)), grid if suite.rows else None)
-    without = tuple(_reasons(suite))
-    if without:
-        yield Section("Cells without a letter", (), Grid(("Method", "Attribute", "Column", "Why"), without))
+    yield Section("Letters", tuple(_summary_sentences(suite)), grid if suite.rows else None)
+    reason_rows = tuple(_reason_rows(suite))
+    if reason_rows:
+        yield Section("Cells without a letter", (), Grid(("Method", "Attribute", "Column", "Why"), reason_rows))
 
 
-def _summary(suite: SuiteDocument) -> Iterator[str]:
+def _summary_sentences(suite: SuiteDocument) -> Iterator[str]:
     counts = {key: int(suite.progress.get(key, 0)) for key in ("cells", "queued", "running", "succeeded")}
     waiting = counts["queued"] + counts["running"]
     measured = f"{counts['succeeded']} of {counts['cells']} cells are measured"
@@ -109,7 +109,7 @@ def _cell(cell: CellDocument | None) -> Cell:
     return Cell(", ".join([tables.short(verdict), *probability, *states]), verdict, cell.href)
 
 
-def _reasons(suite: SuiteDocument) -> Iterator[tuple[Cell, ...]]:
+def _reason_rows(suite: SuiteDocument) -> Iterator[tuple[Cell, ...]]:
     for row in suite.rows:
         for cell in row.cells:
             if cell is not None and cell.letter is None and cell.reason is not None:

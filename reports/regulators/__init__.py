@@ -40,7 +40,7 @@ class AuditFile:
     """Writes one audit or several as text."""
 
 
-def _of_regime(key: str, columns: tuple[Column, ...]) -> Iterator[AuditFile]:
+def _files_of_regime(key: str, columns: tuple[Column, ...]) -> Iterator[AuditFile]:
     regime = Regime.named(key)
     page = partial(regime_page, regime=regime, columns=columns)
     title = f"{regime.title} ({regime.regime})"
@@ -49,10 +49,10 @@ def _of_regime(key: str, columns: tuple[Column, ...]) -> Iterator[AuditFile]:
 
 
 AUDIT_FILES: tuple[AuditFile, ...] = (
-    *_of_regime("ll144", LL144),
-    *_of_regime("eeoc", EEOC),
-    *_of_regime("ai-act", MEASURES),
-    *_of_regime("tr-24027", TR_24027),
+    *_files_of_regime("ll144", LL144),
+    *_files_of_regime("eeoc", EEOC),
+    *_files_of_regime("ai-act", MEASURES),
+    *_files_of_regime("tr-24027", TR_24027),
     AuditFile("outcome-audit.json", MEDIA_TYPE, "All tables as data (outcome-audit/1)", outcome_audit),
 )
 """Files that Assay writes for regulators."""

@@ -105,12 +105,12 @@ def schema(form: str = FORM) -> Mapping[str, Any]:
 
 def outcome_audit(audits: Sequence[Audit]) -> str:
     """Write one audit, or several, as JSON; masked counts are ``null``."""
-    written = [_audit(audit) for audit in audits]
-    document = written[0] if len(written) == 1 else {"form": FORM_OF_SEVERAL, "audits": written}
+    entries = [_audit_json(audit) for audit in audits]
+    document = entries[0] if len(entries) == 1 else {"form": FORM_OF_SEVERAL, "audits": entries}
     return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def _audit(audit: Audit) -> dict[str, Any]:
+def _audit_json(audit: Audit) -> dict[str, Any]:
     verdict, document = audit.rating.verdict, audit.rating.document
     return {
         "form": FORM,
@@ -130,13 +130,13 @@ def _audit(audit: Audit) -> dict[str, Any]:
                 "unknown": table.unknown.people,
                 "even_flagged": table.even_flagged,
                 "median": table.median,
-                "groups": [asdict(row, dict_factory=_fields) for row in table.groups],
+                "groups": [asdict(row, dict_factory=_omit_error) for row in table.groups],
             }
             for table in audit.tables
         ],
     }
 
 
-def _fields(items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _omit_error(items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Make an object; the reason why there is no number is in ``why``."""
     return {name: value for name, value in items if name != "error"}

@@ -37,7 +37,7 @@ def difference(value: float) -> str:
     return f"{100 * value:+.1f} points"
 
 
-def _effect(effect: EffectDocument, write: Callable[[float], str], *, interval: bool = True) -> str:
+def _write_effect(effect: EffectDocument, write: Callable[[float], str], *, interval: bool = True) -> str:
     if effect.estimate is None:
         return f"{NOT_ESTIMABLE}: {effect.why}" if effect.why else cells.ABSENT
     if not interval or effect.low is None or effect.high is None:
@@ -45,54 +45,54 @@ def _effect(effect: EffectDocument, write: Callable[[float], str], *, interval: 
     return f"{write(effect.estimate)} ({write(effect.low)} to {write(effect.high)})"
 
 
-def _people(row: GroupOutcome) -> str:
+def _people_or_mask(row: GroupOutcome) -> str:
     return MASKED if is_masked(row) else cells.ABSENT if row.people is None else f"{row.people:,}"
 
 
-def _error_rate(name: str) -> Callable[[GroupOutcome], str]:
-    return lambda row: _effect(row.error_rates.get(name, EffectDocument()), share)
+def _error_rate_writer(name: str) -> Callable[[GroupOutcome], str]:
+    return lambda row: _write_effect(row.error_rates.get(name, EffectDocument()), share)
 
 
-def _p(value: float | None) -> str:
+def _p_value(value: float | None) -> str:
     return cells.ABSENT if value is None else cells.p_value(value)
 
 
-def _tested(row: GroupOutcome) -> str:
-    return cells.ABSENT if row.p is None else f"{_p(row.p)} ({row.test})" if row.test else _p(row.p)
+def _p_value_and_test(row: GroupOutcome) -> str:
+    return cells.ABSENT if row.p is None else f"{_p_value(row.p)} ({row.test})" if row.test else _p_value(row.p)
 
 
-def _interval(effect: EffectDocument) -> str:
+def _write_interval(effect: EffectDocument) -> str:
     if effect.low is None or effect.high is None:
         return cells.ABSENT
     return f"{ratio(effect.low)} to {ratio(effect.high)}"
 
 
-def _odds(row: GroupOutcome) -> str:
+def _equalised_odds(row: GroupOutcome) -> str:
     gaps = [row.disparities[name].difference for name in ("tpr", "fpr") if name in row.disparities]
     gap_sizes = [abs(gap) for gap in gaps if gap is not None]
     return f"largest difference {100 * max(gap_sizes):.1f} points" if len(gap_sizes) == 2 else cells.ABSENT
 
 
-def _matrix(row: GroupOutcome) -> str:
+def _confusion_matrix(row: GroupOutcome) -> str:
     return (
         ", ".join(cells.number(row.matrix[name]) for name in ("tp", "fp", "fn", "tn")) if row.matrix else cells.ABSENT
     )
 
 
 GROUP = Column("Category", lambda row: row.group or "not known")
-PEOPLE = Column("People", _people)
+PEOPLE = Column("People", _people_or_mask)
 FAVOURABLE = Column("Favourable", lambda row: cells.number(row.favourable))
-RATE = Column("Rate", lambda row: _effect(row.rate, share))
-RATIO = Column("Impact ratio", lambda row: _effect(row.ratio, ratio))
-DIFFERENCE = Column("Difference", lambda row: _effect(row.difference, difference))
+RATE = Column("Rate", lambda row: _write_effect(row.rate, share))
+RATIO = Column("Impact ratio", lambda row: _write_effect(row.ratio, ratio))
+DIFFERENCE = Column("Difference", lambda row: _write_effect(row.difference, difference))
 
 LL144 = (
     GROUP,
     PEOPLE,
     FAVOURABLE,
-    Column("Selection or scoring rate", lambda row: _effect(row.rate, share, interval=False)),
-    Column("Impact ratio", lambda row: _effect(row.ratio, ratio, interval=False)),
-    Column("95 % interval of the ratio", lambda row: _interval(row.ratio)),
+    Column("Selection or scoring rate", lambda row: _write_effect(row.rate, share, interval=False)),
+    Column("Impact ratio", lambda row: _write_effect(row.ratio, ratio, interval=False)),
+    Column("95 % interval of the ratio", lambda row: _write_interval(row.ratio)),
     Column("Remark", lambda row: f"excluded: {row.excluded}" if row.excluded else ""),
 )
 """Columns of a bias audit under 6 RCNY 5-301, and the interval of the impact ratio."""
@@ -104,10 +104,10 @@ EEOC = (
     RATE,
     RATIO,
     Column("Below four fifths", lambda row: {True: "yes", False: "no", None: cells.ABSENT}[row.flagged]),
-    Column("P(ratio < .8)", lambda row: _p(row.below_four_fifths)),
+    Column("P(ratio < .8)", lambda row: _p_value(row.below_four_fifths)),
     Column("Standard deviations", lambda row: cells.ABSENT if row.z is None else f"{row.z:.2f}"),
-    Column("p", _tested),
-    Column("p (Holm)", lambda row: _p(row.holm)),
+    Column("p", _p_value_and_test),
+    Column("p (Holm)", lambda row: _p_value(row.holm)),
     Column("Shortfall", lambda row: cells.ABSENT if row.shortfall is None else f"{row.shortfall:.1f}"),
 )
 """Columns of adverse impact: four fifths, standard deviations, exact test, shortfall."""
@@ -118,9 +118,9 @@ MEASURES = (
     RATE,
     DIFFERENCE,
     RATIO,
-    Column("True positive rate", _error_rate("tpr")),
-    Column("False positive rate", _error_rate("fpr")),
-    Column("Precision", _error_rate("ppv")),
+    Column("True positive rate", _error_rate_writer("tpr")),
+    Column("False positive rate", _error_rate_writer("fpr")),
+    Column("Precision", _error_rate_writer("ppv")),
     Column("Area under the curve", lambda row: cells.ABSENT if row.auc is None else f"{row.auc:.3f}"),
 )
 """Columns of performance by groups."""
@@ -128,10 +128,10 @@ MEASURES = (
 TR_24027 = (
     GROUP,
     PEOPLE,
-    Column("Demographic parity (7.5): rate", lambda row: _effect(row.rate, share)),
-    Column("Equality of opportunity (7.4): TPR", _error_rate("tpr")),
-    Column("Predictive equality (7.6): FPR", _error_rate("fpr")),
-    Column("Equalized odds (7.3): TPR and FPR together", _odds),
-    Column("Confusion matrix (7.2): TP, FP, FN, TN", _matrix),
+    Column("Demographic parity (7.5): rate", lambda row: _write_effect(row.rate, share)),
+    Column("Equality of opportunity (7.4): TPR", _error_rate_writer("tpr")),
+    Column("Predictive equality (7.6): FPR", _error_rate_writer("fpr")),
+    Column("Equalized odds (7.3): TPR and FPR together", _equalised_odds),
+    Column("Confusion matrix (7.2): TP, FP, FN, TN", _confusion_matrix),
 )
 """Columns named as in clause 7 of ISO/IEC TR 24027."""

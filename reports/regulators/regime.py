@@ -109,11 +109,11 @@ def _audit_sections(audit: Audit, columns: Sequence[Column], lead: str) -> Itera
     facts = Grid(("Fact", "Value"), tuple(plain_cells(*fact) for fact in audit.facts))
     yield Section(f"{lead}What was audited", (), facts)
     for table in audit.tables:
-        yield Section(f"{lead}By {table.by}", tuple(_remarks(table)), _grid(table, columns))
+        yield Section(f"{lead}By {table.by}", tuple(_table_remarks(table)), _grid(table, columns))
     yield Section(f"{lead}What the letter says", audit.rating.in_words)
 
 
-def _remarks(table: OutcomesComponent) -> Iterator[str]:
+def _table_remarks(table: OutcomesComponent) -> Iterator[str]:
     yield f"Favourable outcome: {table.outcome}."
     reference = next((row for row in table.groups if row.group == table.reference), None)
     if reference is not None:
@@ -163,10 +163,10 @@ def regime_csv(audits: Sequence[Audit], columns: Sequence[Column]) -> str:
                     text if column is GROUP else SEPARATOR.sub("", text)
                     for column, text in zip(columns, texts, strict=True)
                 ]
-                writer.writerow(map(_safe, (*lead, table.by or "", table.outcome or "", *numbers)))
+                writer.writerow(map(_escape_formula, (*lead, table.by or "", table.outcome or "", *numbers)))
     return text.getvalue()
 
 
-def _safe(cell: str) -> str:
+def _escape_formula(cell: str) -> str:
     is_formula = cell[:1] in FORMULA_STARTS and NUMBER.fullmatch(cell) is None
     return f"'{cell}" if is_formula else cell

@@ -25,7 +25,7 @@ class Line:
 
     def cells(self) -> tuple[str, ...]:
         """Write the line as a row of a table: printed, ours, difference and reason."""
-        return (self.what, self._written(self.printed), self._written(self.ours), self.difference, self.why or ABSENT)
+        return (self.what, self._cell(self.printed), self._cell(self.ours), self.difference, self.why or ABSENT)
 
     @property
     def difference(self) -> str:
@@ -36,7 +36,7 @@ class Line:
             return f"{round(self.ours - self.printed, self.digits) + 0.0:+.{self.digits}f}"
         return ABSENT
 
-    def _written(self, value: Value) -> str:
+    def _cell(self, value: Value) -> str:
         if value is None:
             return ABSENT
         return value if isinstance(value, str) else f"{value:.{self.digits}f}"
@@ -57,7 +57,7 @@ class Exhibit:
         if not self.lines:
             return None
         head = ("", "Printed", "Ours", "Difference", "Reason")
-        return Table(f"{self.title}: printed and ours", head, tuple(one.cells() for one in self.lines))
+        return Table(f"{self.title}: printed and ours", head, tuple(line.cells() for line in self.lines))
 
 
 @dataclass(frozen=True)

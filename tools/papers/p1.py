@@ -59,12 +59,12 @@ def vectors(shared: Shared) -> Mapping[str, Floats]:
 @cache
 def forced_choice(shared: Shared, specification: str = "gender-occupations", lengths: str = "length 1") -> Component:
     """Rate the vectors by forced choice, served with length 1 or as they were trained."""
-    known = vectors(shared)
+    vectors_by_word = vectors(shared)
 
     def answer(probe: Probe) -> Reply:
         ask = probe.ask
         assert isinstance(ask, Embed)
-        if (vector := known.get(ask.text)) is None:
+        if (vector := vectors_by_word.get(ask.text)) is None:
             return Reply(failure=Failure("http-404", "no such word"))
         return Reply((vector / np.linalg.norm(vector) if lengths == "length 1" else vector).tolist())
 
@@ -87,9 +87,9 @@ def rank_agreement(component: Component, order: Sequence[str], number: str) -> R
     rows = {row.word: row for row in detail_of(component).words}
     shared_words = [word for word in order if word in rows and rows[word].place is not None]
     ours = [rows[word].place if number == "pse" else rows[word].jnd for word in shared_words]
-    found = spearmanr(range(len(ours)), np.array(ours, dtype=float))
+    result = spearmanr(range(len(ours)), np.array(ours, dtype=float))
     missing = tuple(word for word in order if word not in shared_words)
-    return RankAgreement(float(found.statistic), float(found.pvalue), len(ours), missing)
+    return RankAgreement(float(result.statistic), float(result.pvalue), len(ours), missing)
 
 
 def smaller_jnd(component: Component, *words: str) -> str:
@@ -112,25 +112,25 @@ class Sentiment:
         """Return the vectors of the words that have one, shape (found, DIMS)."""
         return np.array([self.words[word] for word in words if word in self.words])
 
-    def distances(self, of: Floats) -> Floats:
+    def distances(self, points: Floats) -> Floats:
         """Return the average distance of each vector to the drawn inputs."""
-        return np.asarray(np.linalg.norm(of[:, None] - self.drawn[None], axis=-1).mean(axis=1))
+        return np.asarray(np.linalg.norm(points[:, None] - self.drawn[None], axis=-1).mean(axis=1))
 
     @cached_property
     def dictionary(self) -> tuple[tuple[str, ...], Floats, Floats]:
         """Return the catalog's words with a vector, whether each is positive, and their distances, nearest first."""
         sides = contents()
-        kept = [(word, side == "pleasant") for side in ("pleasant", "unpleasant") for word in sides[side]]
-        kept = [one for one in kept if one[0] in self.words]
-        apart = self.distances(self.known([word for word, _ in kept]))
-        order = np.argsort(apart)
-        positive = np.array([float(good) for _, good in kept])
-        return tuple(kept[place][0] for place in order), positive[order], apart[order]
+        labelled = [(word, side == "pleasant") for side in ("pleasant", "unpleasant") for word in sides[side]]
+        labelled = [entry for entry in labelled if entry[0] in self.words]
+        distances = self.distances(self.known([word for word, _ in labelled]))
+        order = np.argsort(distances)
+        positive = np.array([float(good) for _, good in labelled])
+        return tuple(labelled[index][0] for index in order), positive[order], distances[order]
 
     def correlation(self) -> float:
         """Return the correlation of distance and positive sentiment over the dictionary."""
-        _, positive, apart = self.dictionary
-        return float(np.corrcoef(apart, positive)[0, 1])
+        _, positive, distances = self.dictionary
+        return float(np.corrcoef(distances, positive)[0, 1])
 
     def ends(self) -> tuple[tuple[tuple[str, bool], ...], tuple[tuple[str, bool], ...]]:
         """Return the ten closest and the ten most distant words, each with whether it is positive."""
@@ -147,16 +147,16 @@ def training_words(side: int) -> tuple[str, ...]:
 @cache
 def sentiment(shared: Shared, *, positive: bool = True) -> Sentiment:
     """Train the logit on pleasant and unpleasant words, and draw inputs given one of its two answers."""
-    given = vectors(shared)
-    units = np.array([vector / np.linalg.norm(vector) for vector in given.values()])
+    by_word = vectors(shared)
+    units = np.array([vector / np.linalg.norm(vector) for vector in by_word.values()])
     axes = principal_components(units, DIMS)
-    words, prior = dict(zip(given, axes.of(units), strict=True)), NormalPrior.of(axes.of(units))
+    words, prior = dict(zip(by_word, axes.of(units), strict=True)), NormalPrior.of(axes.of(units))
     good, bad = (np.array([words[word] for word in training_words(side) if word in words]) for side in (0, 1))
-    said = np.r_[np.ones(len(good)), np.zeros(len(bad))]
-    classifier = fit_surrogate(np.concatenate([good, bad]), said if positive else 1 - said, ridge=0.5)
+    answers = np.r_[np.ones(len(good)), np.zeros(len(bad))]
+    classifier = fit_surrogate(np.concatenate([good, bad]), answers if positive else 1 - answers, ridge=0.5)
     # the paper has no seed
-    drawn = sample_posterior(classifier, prior, DRAWS, np.random.default_rng(1))
-    return Sentiment(words, prior, classifier, drawn)
+    draws = sample_posterior(classifier, prior, DRAWS, np.random.default_rng(1))
+    return Sentiment(words, prior, classifier, draws)
 
 
 # ---------------------------------------------------------------------------- the page
@@ -174,7 +174,7 @@ def paper(shared: Shared) -> Paper:
     return Paper("P1", printed.P1, exhibits, absent)
 
 
-def _place(component: Component, word: str) -> float:
+def _pse_of_word(component: Component, word: str) -> float:
     return next(row.place or 0.0 for row in detail_of(component).words if row.word == word)
 
 
@@ -186,20 +186,20 @@ def detail_of(component: Component) -> ForcedChoiceComponent:
 
 def _electrician(shared: Shared) -> Exhibit:
     component = forced_choice(shared)
-    only = tuple(row for row in detail_of(component).words if row.word == "electrician")
-    estimate = _place(component, "electrician")
+    rows = tuple(row for row in detail_of(component).words if row.word == "electrician")
+    estimate = _pse_of_word(component, "electrician")
     return Exhibit(
         "Figure: psychometric curves of electrician",
         "The share of “man” answers against the share of the male cue in the mixture.",
         (Line("side of electrician's PSE", printed.ELECTRICIAN, "towards men" if estimate < 0.5 else "towards women"),),
-        pictures=tuple(one for one in figures(replace(detail_of(component), words=only)) if one is not None)[:1],
+        pictures=tuple(chart for chart in figures(replace(detail_of(component), words=rows)) if chart is not None)[:1],
     )
 
 
 def _occupations(shared: Shared) -> Exhibit:
     component = forced_choice(shared)
     correlation = detail_of(component).correlation
-    side = {word: _place(component, word) > 0.5 for word in printed.SIDES}
+    side = {word: _pse_of_word(component, word) > 0.5 for word in printed.SIDES}
     towards = {True: "women's side", False: "men's side"}
     r = f"r with the share of women is {correlation.r:.2f} over {correlation.n} occupations; {NO_DIGITS}"
     related = "correlate" if (correlation.p or 0.0) < 0.05 else "do not correlate"
@@ -212,18 +212,18 @@ def _occupations(shared: Shared) -> Exhibit:
         "Figure: PSE of occupations, women to men",
         "Each occupation's point of subjective equality over eight cue pairs, against labour statistics.",
         lines,
-        tuple(one for one in tables(detail_of(component)) if one is not None),
-        tuple(one for one in (points, shares) if one is not None),
+        tuple(entry for entry in tables(detail_of(component)) if entry is not None),
+        tuple(entry for entry in (points, shares) if entry is not None),
     )
 
 
 def _jnd(shared: Shared) -> Exhibit:
     component = forced_choice(shared)
-    found = rank_agreement(component, printed.JND_ORDER, "jnd")
+    agreement = rank_agreement(component, printed.JND_ORDER, "jnd")
     smaller = smaller_jnd(component, *printed.SIDES)
     positive = "grows with it" if (detail_of(component).jnd_correlation.r or 0.0) > 0 else "falls with it"
     lines = (
-        _rank_line("rank correlation with the printed axis of JND", found, ONE_MODEL),
+        _rank_line("rank correlation with the printed axis of JND", agreement, ONE_MODEL),
         Line("smaller JND of lawyer and hairdresser", printed.SMALLER_JND, smaller, ONE_MODEL),
         Line("JND and the share's own standard deviation", printed.JND_OF_LABOUR, positive, ONE_MODEL),
     )
@@ -235,20 +235,20 @@ def _jnd(shared: Shared) -> Exhibit:
 
 def _love(shared: Shared) -> Exhibit:
     component = forced_choice(shared, "love-hate")
-    found = rank_agreement(component, printed.LOVE_TO_HATE, "pse")
-    estimate = _place(component, "teacher")
+    agreement = rank_agreement(component, printed.LOVE_TO_HATE, "pse")
+    estimate = _pse_of_word(component, "teacher")
     lines = (
         Line("side of teacher's PSE", printed.TEACHER, "love" if estimate > 0.5 else "hate"),
-        _rank_line("rank correlation with the printed axis from hate to love", found, OTHER_CORPUS),
+        _rank_line("rank correlation with the printed axis from hate to love", agreement, OTHER_CORPUS),
     )
-    drawn = tuple(one for one in figures(detail_of(component)) if one is not None)
+    pictures = tuple(picture for picture in figures(detail_of(component)) if picture is not None)
     about = "Occupations between one pair of cues, love and hate."
-    return Exhibit("Figure: PSE of occupations, love to hate", about, lines, pictures=drawn)
+    return Exhibit("Figure: PSE of occupations, love to hate", about, lines, pictures=pictures)
 
 
-def _rank_line(what: str, found: RankAgreement, why: str) -> Line:
-    missing = f"; without {', '.join(found.missing)}" if found.missing else ""
-    return Line(what, "its order", f"r = {found.r:.2f} (p {found.p:.2f}, {found.words} words)", f"{why}{missing}")
+def _rank_line(title: str, rank: RankAgreement, why: str) -> Line:
+    missing = f"; without {', '.join(rank.missing)}" if rank.missing else ""
+    return Line(title, "its order", f"r = {rank.r:.2f} (p {rank.p:.2f}, {rank.words} words)", f"{why}{missing}")
 
 
 def _words(shared: Shared) -> Exhibit:
@@ -267,8 +267,8 @@ def _words(shared: Shared) -> Exhibit:
             f"Ten words {name}",
             ("", "Printed", "Ours"),
             tuple(
-                (str(place + 1), theirs, f"{word} ({'positive' if good else 'negative'})")
-                for place, (theirs, (word, good)) in enumerate(zip(printed.WORDS[name], end, strict=True))
+                (str(index + 1), theirs, f"{word} ({'positive' if good else 'negative'})")
+                for index, (theirs, (word, good)) in enumerate(zip(printed.WORDS[name], end, strict=True))
             ),
         )
         for name, end in zip(printed.WORDS, ends, strict=True)

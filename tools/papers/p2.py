@@ -69,8 +69,8 @@ class Distances:
 
     def within(self, boundary: float, connection: str) -> float:
         """Return the share of a connection's similarities (1 - distance) within the boundary around 0."""
-        held = np.array([one == connection for one in self.connection])
-        return float((np.abs(1 - self.distance[held]) <= boundary).mean())
+        rows = np.array([name == connection for name in self.connection])
+        return float((np.abs(1 - self.distance[rows]) <= boundary).mean())
 
 
 @cache
@@ -87,29 +87,29 @@ def table(shared: Shared, name: str) -> Distances:
 @cache
 def posterior(shared: Shared, name: str, residual: Residual = "per-connection", draws: int = DRAWS) -> Posterior:
     """Draw from the posterior of a table's means."""
-    held = table(shared, name)
+    data = table(shared, name)
     rng = np.random.default_rng(1)
-    return fit_hierarchy(held.distance, held.connection, held.protected, rng, draws=draws, residual=residual)
+    return fit_hierarchy(data.distance, data.connection, data.protected, rng, draws=draws, residual=residual)
 
 
 @cache
 def check(shared: Shared, name: str) -> Predictive:
     """Count a table's distances within their predictive intervals."""
-    held = table(shared, name)
-    return predictive_check(posterior(shared, name, draws=CHECK_DRAWS), held.distance, held.connection, held.protected)
+    data = table(shared, name)
+    return predictive_check(posterior(shared, name, draws=CHECK_DRAWS), data.distance, data.connection, data.protected)
 
 
-def place(shared: Shared, name: str, one: str, other: str) -> str:
+def place(shared: Shared, name: str, first_name: str, second_name: str) -> str:
     """Return the order of two connections' 89 % intervals, in the words of `printed.PLACES`."""
-    first, second = (limits(posterior(shared, name).mean(each)) for each in (one, other))
+    first, second = (limits(posterior(shared, name).mean(connection)) for connection in (first_name, second_name))
     if first.high < second.low:
         return "is closer than"
     return "overlaps" if first.low <= second.high else "is farther than"
 
 
-def limits(drawn: Floats) -> IntervalEnds:
+def limits(draws: Floats) -> IntervalEnds:
     """Return the limits that the paper's captions call 89 % HPDI."""
-    return equal_tailed(drawn, MASS)
+    return equal_tailed(draws, MASS)
 
 
 @cache
@@ -121,8 +121,8 @@ def mean_cosine(shared: Shared, name: str) -> tuple[float, Floats]:
     means: dict[tuple[str, str], list[float]] = {}
     for cell, value in zip(zip(words, sets, strict=True), distance, strict=True):
         means.setdefault(cell, []).append(value)
-    found = mean_average_cosine(distance, words, sets).value
-    return found, np.array([float(np.mean(means[cell])) for cell in sorted(means)])
+    mean = mean_average_cosine(distance, words, sets).value
+    return mean, np.array([float(np.mean(means[cell])) for cell in sorted(means)])
 
 
 def mac_p(shared: Shared) -> float:
@@ -138,8 +138,8 @@ def weat_example() -> float:
 
 def first_association() -> float:
     """Return s(he, A, B), the association of "he" with A minus that with B, of the example in the paper's section 2."""
-    one, other = (float(np.mean(cosines)) for cosines in printed.WEAT_EXAMPLE_COSINES)
-    return one - other
+    with_a, with_b = (float(np.mean(cosines)) for cosines in printed.WEAT_EXAMPLE_COSINES)
+    return with_a - with_b
 
 
 def nearest(shared: Shared, word: str) -> str:
@@ -147,22 +147,22 @@ def nearest(shared: Shared, word: str) -> str:
 
     Religion, Reddit: each connection's share of the nearest ten is divided by its share of all attributes.
     """
-    held = table(shared, REDDIT["religion"]["before"])
-    mine = np.array([one == word for one in held.protected])
-    connections = np.array(held.connection)[mine]
-    near = connections[np.argsort(held.distance[mine])[:NEAREST]]
-    return max(sorted(set(held.connection)), key=lambda one: float((near == one).mean() / (connections == one).mean()))
+    data = table(shared, REDDIT["religion"]["before"])
+    of_word = np.array([name == word for name in data.protected])
+    connections = np.array(data.connection)[of_word]
+    near = connections[np.argsort(data.distance[of_word])[:NEAREST]]
+    return max(sorted(set(data.connection)), key=lambda one: float((near == one).mean() / (connections == one).mean()))
 
 
 def moved_as_told(group: str, before: Posterior, after: Posterior) -> bool:
     """Return whether debiasing moved the connections as section 5.2 reports."""
-    effect = [float((one.mean("different") - one.mean("associated")).mean()) for one in (before, after)]
-    moved = [float(after.mean(name).mean() - before.mean(name).mean()) for name in before.connections]
+    effect = [float((fit.mean("different") - fit.mean("associated")).mean()) for fit in (before, after)]
+    shifts = [float(after.mean(name).mean() - before.mean(name).mean()) for name in before.connections]
     if group == "religion":
-        return all(one > 0 for one in moved)
+        return all(shift > 0 for shift in shifts)
     if group == "race":
         return abs(effect[1]) < abs(effect[0])
-    return abs(moved[0] - moved[1]) < 0.02
+    return abs(shifts[0] - shifts[1]) < 0.02
 
 
 # ---------------------------------------------------------------------------- the page
@@ -194,10 +194,10 @@ def paper(shared: Shared) -> Paper:
 
 def _sample(shared: Shared) -> Exhibit:
     rows = shared.rows("bayes_tables/religion_group_reddit_dataset.csv.gz")
-    held = {(row["protected_word"], row["word_to_compare"]): float(row["cosine_distance"]) for row in rows}
+    ours = {(row["protected_word"], row["word_to_compare"]): float(row["cosine_distance"]) for row in rows}
     lines = tuple(
-        Line(f"{word}, {other}", value, held[word, other], CUT if abs(value - held[word, other]) > 0.005 else "")
-        for (word, other), value in printed.RELIGION_SAMPLE.items()
+        Line(f"{word}, {term}", value, ours[word, term], CUT if abs(value - ours[word, term]) > 0.005 else "")
+        for (word, term), value in printed.RELIGION_SAMPLE.items()
     )
     return Exhibit("Table 1: sample of the religion distances", "Read from the authors' table, not computed.", lines)
 
@@ -217,13 +217,13 @@ def _mac(shared: Shared) -> Exhibit:
 
 
 def _weat() -> Exhibit:
-    found = null_check(printed.NULL_EFFECT, printed.NULL_WORDS)
+    nulls = null_check(printed.NULL_EFFECT, printed.NULL_WORDS)
     lines = (
         Line("s(he, A, B)", printed.WEAT_EXAMPLE[0], first_association()),
         Line("WEAT of the example", printed.WEAT_OF_EXAMPLE, weat_example(), "the paper rounds the divisor to .44"),
-        Line("share of null samples beyond 1.27", printed.NULL_SHARE, found.p_ddof1, found.reason, digits=4),
+        Line("share of null samples beyond 1.27", printed.NULL_SHARE, nulls.p_ddof1, nulls.reason, digits=4),
         Line(
-            "the same, comparing two words only", printed.NULL_SHARE, found.p_first_words, "what the authors' code does"
+            "the same, comparing two words only", printed.NULL_SHARE, nulls.p_first_words, "what the authors' code does"
         ),
     )
     return Exhibit("Section 2 and figure 10: WEAT", "The example, and effects of the size 1.27 by chance.", lines)
@@ -240,15 +240,15 @@ def _within(shared: Shared) -> Exhibit:
 
 
 def _actual(shared: Shared) -> Exhibit:
-    lines, drawn = [], []
-    held = table(shared, REDDIT["religion"]["before"])
-    for word, said in printed.NEAREST.items():
+    lines, pictures = [], []
+    data = table(shared, REDDIT["religion"]["before"])
+    for word, claim in printed.NEAREST.items():
         why = f"commonest of the nearest {NEAREST} for its number of words; the paper speaks of a picture"
-        lines.append(Line(f"nearest attributes of {word}", said, nearest(shared, word), why))
+        lines.append(Line(f"nearest attributes of {word}", claim, nearest(shared, word), why))
         cells = [
             (one, distance)
-            for one, own, distance in zip(held.connection, held.protected, held.distance, strict=True)
-            if own == word
+            for one, protected, distance in zip(data.connection, data.protected, data.distance, strict=True)
+            if protected == word
         ]
         dots = tuple(
             Dots(name, (tuple(sorted(float(distance) for one, distance in cells if one == name)),))
@@ -261,39 +261,39 @@ def _actual(shared: Shared) -> Exhibit:
         )
         title = f"Actual distances of {word}"
         twin = Table(title, ("Connection", "Attributes", "Least", "Median", "Greatest"), rows)
-        drawn.append(Strip(title, "cosine distance", dots, ("one attribute word",), twin))
+        pictures.append(Strip(title, "cosine distance", dots, ("one attribute word",), twin))
     about = "Distances of two protected words to every attribute, religion, Reddit."
-    return Exhibit("Figures 6 and 7: actual distances", about, tuple(lines), pictures=tuple(drawn))
+    return Exhibit("Figures 6 and 7: actual distances", about, tuple(lines), pictures=tuple(pictures))
 
 
 def _predictive(shared: Shared) -> Exhibit:
     rows = tuple(
-        (name, f"{found.share_50:.3f}", f"{found.share_89:.3f}") for name in EIGHTEEN for found in [check(shared, name)]
+        (name, f"{row.share_50:.3f}", f"{row.share_89:.3f}") for name in EIGHTEEN for row in [check(shared, name)]
     )
-    fifty, most = (
+    fifty, eighty_nine = (
         np.array([getattr(check(shared, name), share) for name in EIGHTEEN if "reddit" in name])
         for share in ("share_50", "share_89")
     )
     why = "the paper does not say which list of Reddit it is of; the nearest of ours is shown"
     lines = (
-        Line("within 50 % HPDI", printed.PREDICTIVE_50, _nearest(fifty, printed.PREDICTIVE_50), why),
-        Line("within 89 % HPDI", printed.PREDICTIVE_89, _nearest(most, printed.PREDICTIVE_89), why),
+        Line("within 50 % HPDI", printed.PREDICTIVE_50, _nearest_value(fifty, printed.PREDICTIVE_50), why),
+        Line("within 89 % HPDI", printed.PREDICTIVE_89, _nearest_value(eighty_nine, printed.PREDICTIVE_89), why),
     )
     title = "Figure 12 and appendix A.2: posterior predictive checks"
     shares = Table("Shares of distances in their predictive intervals", ("Table", "50 %", "89 %"), rows)
     return Exhibit(title, "How many distances lie in their own predictive interval.", lines, (shares,))
 
 
-def _nearest(values: Floats, to: float) -> float:
-    return float(values[np.argmin(np.abs(values - to))])
+def _nearest_value(values: Floats, target: float) -> float:
+    return float(values[np.argmin(np.abs(values - target))])
 
 
 def _places(shared: Shared) -> Exhibit:
     lines = []
-    for name, one, said, other in printed.PLACES:
-        ours = place(shared, name, one, other)
-        why = "" if ours == said else "the intervals just miss or touch each other; the paper compares pictures"
-        lines.append(Line(f"{name}: {one} … {other}", said, ours, why))
+    for name, first, claim, second in printed.PLACES:
+        ours = place(shared, name, first, second)
+        why = "" if ours == claim else "the intervals just miss or touch each other; the paper compares pictures"
+        lines.append(Line(f"{name}: {first} … {second}", claim, ours, why))
     for connection, value in printed.GENDER_REDDIT.items():
         ours_mean = float(posterior(shared, "gender_group_reddit_dataset").mean(connection).mean())
         lines.append(
@@ -303,44 +303,44 @@ def _places(shared: Shared) -> Exhibit:
 
 
 def _posterior(shared: Shared, name: str) -> Exhibit:
-    found = posterior(shared, name)
+    draws = posterior(shared, name)
     theirs = printed.posteriors(shared).get(name)
-    about = f"{table(shared, name).distance.size} distances of {len(found.words('neutral'))} protected words."
+    about = f"{table(shared, name).distance.size} distances of {len(draws.words('neutral'))} protected words."
     title = f"Appendix A.1: posterior of {name}"
     return Exhibit(
         title,
         about if theirs else f"{about} The printed figure has no digits here.",
-        tuple(_overall(found, theirs["published"]["overall"])) if theirs else (),
-        (_cells(found, theirs["published"]["by_protected_word"] if theirs else {}),),
-        (_forest(found, theirs["published"]["overall"] if theirs else {}, name),),
+        tuple(_overall_lines(draws, theirs["published"]["overall"])) if theirs else (),
+        (_cells_table(draws, theirs["published"]["by_protected_word"] if theirs else {}),),
+        (_connections_forest(draws, theirs["published"]["overall"] if theirs else {}, name),),
     )
 
 
-def _overall(found: Posterior, theirs: Mapping[str, Mapping[str, float]]) -> Iterator[Line]:
+def _overall_lines(means: Posterior, theirs: Mapping[str, Mapping[str, float]]) -> Iterator[Line]:
     for connection, figure in theirs.items():
-        drawn = found.mean(NAMES.get(connection, connection))
-        ends = limits(drawn)
-        for key, ours in (("mean", float(drawn.mean())), ("low", ends.low), ("high", ends.high)):
+        draws = means.mean(NAMES.get(connection, connection))
+        ends = limits(draws)
+        for key, ours in (("mean", float(draws.mean())), ("low", ends.low), ("high", ends.high)):
             yield Line(f"{NAMES.get(connection, connection)}: {key}", figure[key], ours, SIMULATION, digits=4)
 
 
-def _forest(found: Posterior, theirs: Mapping[str, Mapping[str, float]], name: str) -> Forest:
-    by_name = {NAMES.get(key, key): Span(one["mean"], one["low"], one["high"]) for key, one in theirs.items()}
+def _connections_forest(means: Posterior, theirs: Mapping[str, Mapping[str, float]], name: str) -> Forest:
+    by_name = {NAMES.get(key, key): Span(row["mean"], row["low"], row["high"]) for key, row in theirs.items()}
     marks = tuple(
-        Mark(each, (_span(found.mean(each)), by_name[each]) if theirs else (_span(found.mean(each)),))
-        for each in found.connections
+        Mark(each, (_draws_span(means.mean(each)), by_name[each]) if theirs else (_draws_span(means.mean(each)),))
+        for each in means.connections
     )
     kinds = ("ours", "printed") if theirs else ()
     title = f"Mean cosine distance by connection, {name}"
     return Forest(title, "cosine distance", marks, charts.twin(title, "Connection", marks, kinds), kinds)
 
 
-def _span(drawn: Floats) -> Span:
-    ends = limits(drawn)
-    return Span(float(drawn.mean()), ends.low, ends.high)
+def _draws_span(draws: Floats) -> Span:
+    ends = limits(draws)
+    return Span(float(draws.mean()), ends.low, ends.high)
 
 
-def _cells(found: Posterior, theirs: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Table:
+def _cells_table(means: Posterior, theirs: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Table:
     """Make the table of means by protected word; printed means follow in brackets."""
     published = {
         (word, NAMES.get(connection, connection)): figure["mean"]
@@ -348,33 +348,33 @@ def _cells(found: Posterior, theirs: Mapping[str, Mapping[str, Mapping[str, floa
         for connection, figure in figures.items()
     }
     rows = []
-    for word in found.words("neutral"):
+    for word in means.words("neutral"):
         row = [word]
-        for connection in found.connections:
-            if not found.has(connection, word):
+        for connection in means.connections:
+            if not means.has(connection, word):
                 row.append("–")
                 continue
-            mean = f"{found.cell(connection, word).mean():.3f}"
+            mean = f"{means.cell(connection, word).mean():.3f}"
             row.append(f"{mean} [{published[word, connection]:.3f}]" if (word, connection) in published else mean)
         rows.append(tuple(row))
     title = "Means by protected word" + (", with the printed ones in brackets" if theirs else "")
-    return Table(title, ("Word", *found.connections), tuple(rows))
+    return Table(title, ("Word", *means.connections), tuple(rows))
 
 
 def _debiasing(shared: Shared) -> Exhibit:
     lines = []
     for group, tables in REDDIT.items():
         before, after = (posterior(shared, name) for name in tables.values())
-        found = compare(before, after)
-        by_name = {one.name: one for one in found.connections}
-        moved = ", ".join(f"{name} {number(one.mean)}" for name, one in by_name.items())
+        changes = compare(before, after)
+        by_name = {change.name: change for change in changes.connections}
+        shifts = ", ".join(f"{name} {number(change.mean)}" for name, change in by_name.items())
         claim = {
             "gender": "associated and different are shifted jointly",
             "religion": "all connections grow towards neutral",
             "race": "different and associated become aligned",
         }[group]
         lines.append(
-            Line(group, claim, claim if moved_as_told(group, before, after) else "not so", f"means moved by: {moved}")
+            Line(group, claim, claim if moved_as_told(group, before, after) else "not so", f"means moved by: {shifts}")
         )
     title = "Section 5.2, figures 13 and 14: debiasing"
     return Exhibit(title, "Changes of the connections' means by debiasing, Reddit.", tuple(lines))

@@ -67,23 +67,23 @@ class Predicted:
     own: NDArray[np.int64]
     fold: NDArray[np.int64]
 
-    def swapped(self, of: int, to: int) -> tuple[Floats, Floats]:
+    def swapped(self, group: int, value: int) -> tuple[Floats, Floats]:
         """Return the predictions of a group with its own value and with another."""
-        held = self.own == of
-        return self.table[held, of], self.table[held, to]
+        rows = self.own == group
+        return self.table[rows, group], self.table[rows, value]
 
-    def folds(self, of: int, to: int) -> list[Fold]:
+    def folds(self, group: int, value: int) -> list[Fold]:
         """Return the divergences of a group in every fold."""
-        return kl_of_folds(*self.swapped(of, to), self.fold[self.own == of])
+        return kl_of_folds(*self.swapped(group, value), self.fold[self.own == group])
 
-    def mean_kl(self, of: int, to: int) -> float:
+    def mean_kl(self, group: int, value: int) -> float:
         """Return the divergence averaged over the folds, from own to swapped; nan if a fold has none."""
-        return float(np.mean([np.nan if fold.kl_xy is None else fold.kl_xy for fold in self.folds(of, to)]))
+        return float(np.mean([np.nan if fold.kl_xy is None else fold.kl_xy for fold in self.folds(group, value)]))
 
-    def move(self, of: int, to: int) -> str:
+    def move(self, group: int, value: int) -> str:
         """Return whether the mean prediction rises or falls."""
-        own, other = self.swapped(of, to)
-        return "rises" if other.mean() > own.mean() else "falls"
+        as_is, swapped = self.swapped(group, value)
+        return "rises" if swapped.mean() > as_is.mean() else "falls"
 
 
 @cache
@@ -103,46 +103,46 @@ def wages(shared: Shared) -> Wages:
     names = [*dict.fromkeys(FEATURES + WITH_WEEKS), "wage_per_hour"]
     parts = [read_table(folder / f"{part}.parquet", columns=names) for part in ("train", "test")]
     raw = {name: np.concatenate([np.array(part[name].to_pylist()) for part in parts]) for name in names}
-    raw = {name: np.char.strip(one, "' ") if one.dtype.kind == "U" else one for name, one in raw.items()}
-    kept = (raw["wage_per_hour"] > 0) & np.isin(raw["education"], EDUCATION)
-    raw = {name: one[kept] for name, one in raw.items()}
-    coded = {n: np.unique(one, return_inverse=True)[1] if one.dtype.kind == "U" else one for n, one in raw.items()}
+    raw = {name: np.char.strip(col, "' ") if col.dtype.kind == "U" else col for name, col in raw.items()}
+    is_used = (raw["wage_per_hour"] > 0) & np.isin(raw["education"], EDUCATION)
+    raw = {name: col[is_used] for name, col in raw.items()}
+    coded = {n: np.unique(col, return_inverse=True)[1] if col.dtype.kind == "U" else col for n, col in raw.items()}
     return Wages(coded, raw["wage_per_hour"].astype(float))
 
 
 def _polynomial(standardised: Floats, degree: int) -> Floats:
     """Return the constant, the linear terms and, at degree 2, all squares and products."""
-    first = np.column_stack([np.ones(len(standardised)), standardised])
+    linear = np.column_stack([np.ones(len(standardised)), standardised])
     if degree == 1:
-        return first
+        return linear
     i, j = np.triu_indices(standardised.shape[1])
-    return np.column_stack([first, standardised[:, i] * standardised[:, j]])
+    return np.column_stack([linear, standardised[:, i] * standardised[:, j]])
 
 
 @cache
 def predict(shared: Shared, features: tuple[str, ...] = FEATURES, degree: int = 1, attribute: str = "sex") -> Predicted:
     """Train in shuffled folds; ask each fold's model for its held-out records under every value."""
     held_wages = wages(shared)
-    matrix, place = held_wages.matrix(features), features.index(attribute)
+    matrix, column = held_wages.matrix(features), features.index(attribute)
     mean, sd = matrix.mean(axis=0), matrix.std(axis=0)
-    own = matrix[:, place].astype(int)
-    fold = np.random.default_rng(0).permutation(len(own)) % FOLDS
-    table = np.zeros((len(own), own.max() + 1))
-    for one in range(FOLDS):
-        held = fold == one
-        trained = _polynomial((matrix[~held] - mean) / sd, degree)
-        weights = np.linalg.lstsq(trained, held_wages.wage[~held], rcond=None)[0]
+    values = matrix[:, column].astype(int)
+    fold = np.random.default_rng(0).permutation(len(values)) % FOLDS
+    table = np.zeros((len(values), values.max() + 1))
+    for number in range(FOLDS):
+        held_out = fold == number
+        design = _polynomial((matrix[~held_out] - mean) / sd, degree)
+        weights = np.linalg.lstsq(design, held_wages.wage[~held_out], rcond=None)[0]
         for value in range(table.shape[1]):
-            asked = matrix[held].copy()
-            asked[:, place] = value
-            table[held, value] = _polynomial((asked - mean) / sd, degree) @ weights
-    return Predicted(table, own, fold)
+            changed = matrix[held_out].copy()
+            changed[:, column] = value
+            table[held_out, value] = _polynomial((changed - mean) / sd, degree) @ weights
+    return Predicted(table, values, fold)
 
 
 def race_moves(shared: Shared) -> dict[tuple[str, str], str]:
     """Return whether the mean prediction rises or falls for each change that the paper reports."""
-    found = predict(shared, attribute="race")
-    return {move: found.move(*map(RACES.index, move)) for move in printed.RACE_MOVES}
+    predicted = predict(shared, attribute="race")
+    return {move: predicted.move(*map(RACES.index, move)) for move in printed.RACE_MOVES}
 
 
 # ---------------------------------------------------------------------------- the page
@@ -162,24 +162,24 @@ def _records(shared: Shared) -> Exhibit:
     return Exhibit("Section 6.1: records", "Rows of the census that are used.", (line,))
 
 
-def _sex(shared: Shared, place: int) -> Exhibit:
-    found, group = predict(shared), SEXES[place]
-    own, swapped = found.swapped(place, 1 - place)
+def _sex(shared: Shared, sex: int) -> Exhibit:
+    predicted, group = predict(shared), SEXES[sex]
+    as_is, swapped = predicted.swapped(sex, 1 - sex)
     lines = tuple(
         Line(f"{group}, {name}", printed.WAGES[group, name], float(values.mean()), FEATURES_UNKNOWN, digits=0)
-        for name, values in (("own", own), ("swapped", swapped))
+        for name, values in (("own", as_is), ("swapped", swapped))
     )
-    folds = found.folds(place, 1 - place)
+    folds = predicted.folds(sex, 1 - sex)
     series = (
         Series("own", tuple(fold.mean_x for fold in folds)),
         Series("swapped", tuple(fold.mean_y for fold in folds), 1, dashed=True),
     )
-    drawn = _by_fold(f"Mean predicted wage of {group} by fold, cents an hour", series)
-    title = f"Figure {2 + place}: wages of {group}, sex as it is and swapped"
-    return Exhibit(title, "Mean predicted wage over ten folds, cents an hour.", lines, pictures=(drawn,))
+    chart = _fold_chart(f"Mean predicted wage of {group} by fold, cents an hour", series)
+    title = f"Figure {2 + sex}: wages of {group}, sex as it is and swapped"
+    return Exhibit(title, "Mean predicted wage over ten folds, cents an hour.", lines, pictures=(chart,))
 
 
-def _by_fold(title: str, series: tuple[Series, ...]) -> Lines:
+def _fold_chart(title: str, series: tuple[Series, ...]) -> Lines:
     x = tuple(float(fold + 1) for fold in range(FOLDS))
     return Lines(
         title, "fold", x, series, charts.sampled(title, "Group", x, series), "mean predicted wage, cents an hour"
@@ -187,22 +187,22 @@ def _by_fold(title: str, series: tuple[Series, ...]) -> Lines:
 
 
 def _kl(shared: Shared) -> Exhibit:
-    found, weeks = predict(shared), predict(shared, WITH_WEEKS)
+    citizenship, weeks = predict(shared), predict(shared, WITH_WEEKS)
     lines = tuple(
-        Line(f"mean divergence of {group}{how}", printed.KL, predicted.mean_kl(place, 1 - place), why, digits=2)
+        Line(f"mean divergence of {group}{how}", printed.KL, predicted.mean_kl(sex, 1 - sex), why, digits=2)
         for predicted, how, why in (
-            (found, "", "“around .9” in the paper"),
+            (citizenship, "", "“around .9” in the paper"),
             (weeks, ", with weeks worked instead of citizenship", FEATURES_UNKNOWN),
         )
-        for place, group in enumerate(SEXES)
+        for sex, group in enumerate(SEXES)
     )
     series = tuple(
-        Series(group, tuple(fold.kl_xy or 0.0 for fold in found.folds(place, 1 - place)), place)
-        for place, group in enumerate(SEXES)
+        Series(group, tuple(fold.kl_xy or 0.0 for fold in citizenship.folds(sex, 1 - sex)), sex)
+        for sex, group in enumerate(SEXES)
     )
-    drawn = _by_fold("Divergence by fold, nats", series)
+    chart = _fold_chart("Divergence by fold, nats", series)
     about = "Gaussian divergence between predictions as they are and swapped (the paper's equation 3)."
-    return Exhibit("Figure 4: divergence for women and men", about, lines, pictures=(drawn,))
+    return Exhibit("Figure 4: divergence for women and men", about, lines, pictures=(chart,))
 
 
 def _race(shared: Shared) -> Exhibit:
@@ -210,12 +210,12 @@ def _race(shared: Shared) -> Exhibit:
         Line(f"{of} → {to}", printed.RACE_MOVES[of, to], ours, "" if ours == printed.RACE_MOVES[of, to] else LINEAR)
         for (of, to), ours in race_moves(shared).items()
     )
-    found = predict(shared, attribute="race")
+    predicted = predict(shared, attribute="race")
     rows = []
     for of, to in permutations(range(len(RACES)), 2):
-        own, swapped = found.swapped(of, to)
+        own, swapped = predicted.swapped(of, to)
         moves = (f"{own.mean():.0f}", f"{swapped.mean():.0f}", f"{gaussian_kl(own, swapped):.3f}")
-        kl = [np.nan if fold.kl_xy is None else fold.kl_xy for fold in found.folds(of, to)]
+        kl = [np.nan if fold.kl_xy is None else fold.kl_xy for fold in predicted.folds(of, to)]
         folds = f"{np.nanmin(kl):.3f} to {np.nanmax(kl):.3f}"
         rows.append((f"{RACES[of]} → {RACES[to]}", str(own.size), *moves, folds))
     head = ("Move", "Records", "Own mean", "Swapped mean", "Divergence", "In ten folds")

@@ -36,8 +36,8 @@ class Pair:
         """Read a row; its "top" sentence has the higher score, and its labels name the stereotyped one."""
         labelled = {row["label_1"]: row["att_term_1"], row["label_2"]: row["att_term_2"]}
         numbers = {row["top_term"]: float(row["top_logit"]), row["bottom_term"]: float(row["bottom_logit"])}
-        one, other = (numbers[labelled[label]] for label in ("stereotype", "anti-stereotype"))
-        return cls(row["group"], row["group_term"], one, other, float(row["stereotyped"]))
+        stereotyped, anti_stereotyped = (numbers[labelled[label]] for label in ("stereotype", "anti-stereotype"))
+        return cls(row["group"], row["group_term"], stereotyped, anti_stereotyped, float(row["stereotyped"]))
 
 
 @cache
@@ -55,9 +55,9 @@ def pairs(shared: Shared, model: str) -> tuple[Pair, ...]:
 @cache
 def scored(shared: Shared, model: str) -> StereotypeScore:
     """Decide every pair by its two scores, and score terms, biases and the model."""
-    asked = pairs(shared, model)
-    by_pair = [preferred(question.stereotyped - question.anti_stereotyped) for question in asked]
-    return score_choices(by_pair, [one.term for one in asked], [one.bias for one in asked])
+    rows_of_model = pairs(shared, model)
+    by_pair = [preferred(question.stereotyped - question.anti_stereotyped) for question in rows_of_model]
+    return score_choices(by_pair, [pair.term for pair in rows_of_model], [pair.bias for pair in rows_of_model])
 
 
 @cache
@@ -78,20 +78,20 @@ def paper(shared: Shared) -> Paper:
 
 
 def _model(shared: Shared, model: str) -> Exhibit:
-    known, found = printed.scores(shared)[model], scored(shared, model)
+    published, result = printed.scores(shared)[model], scored(shared, model)
     overall = posterior(shared, model).overall
     lines = (
-        Line("score of the model", known["published_model_bias"], found.model, digits=4),
-        Line("plain mean over pairs", known["published_model_bias"], found.over_pairs, PLAIN_WHY, digits=4),
-        Line("posterior mean of the hierarchy", known["published_model_bias"], overall.estimate,
+        Line("score of the model", published["published_model_bias"], result.model, digits=4),
+        Line("plain mean over pairs", published["published_model_bias"], result.over_pairs, PLAIN_WHY, digits=4),
+        Line("posterior mean of the hierarchy", published["published_model_bias"], overall.estimate,
              f"ours has an interval: {overall.low:.3f} to {overall.high:.3f}", digits=4),
-        *(Line(bias, score, found.by_bias[bias], digits=4) for bias, score in known["published_per_bias"].items()),
+        *(Line(bias, score, result.by_bias[bias], digits=4) for bias, score in published["published_per_bias"].items()),
     )  # fmt: skip
     kinds = ("ours", "printed")
     marks = tuple(
-        Mark(bias, (Span(found.by_bias[bias]), Span(score))) for bias, score in known["published_per_bias"].items()
+        Mark(bias, (Span(result.by_bias[bias]), Span(score))) for bias, score in published["published_per_bias"].items()
     )
     title = f"Score by specification, {model}"
-    drawn = Forest(title, "share of stereotyped choices", marks, charts.twin(title, "Bias", marks, kinds), kinds, 0.5)
-    about = f"{found.by_pair.size} pairs of sentences, decided by the log-probabilities that the authors recorded."
-    return Exhibit(f"Stereotype scores of {model}", about, lines, pictures=(drawn,))
+    forest = Forest(title, "share of stereotyped choices", marks, charts.twin(title, "Bias", marks, kinds), kinds, 0.5)
+    about = f"{result.by_pair.size} pairs of sentences, decided by the log-probabilities that the authors recorded."
+    return Exhibit(f"Stereotype scores of {model}", about, lines, pictures=(forest,))

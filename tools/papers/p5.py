@@ -68,18 +68,18 @@ def letters_of(matrices: Floats) -> NDArray[np.str_]:
 def random_services() -> dict[str, Floats]:
     """Draw random services (`tools.compositions`), and group their matrices by the letter they deserve."""
     rng = np.random.default_rng(5)
-    drawn = np.stack([random_service(rng) for _ in range(SERVICES)])
-    letters = letters_of(drawn)
-    return {letter.value: drawn[letters == letter.value] for letter in Letter}
+    matrices = np.stack([random_service(rng) for _ in range(SERVICES)])
+    letters = letters_of(matrices)
+    return {letter.value: matrices[letters == letter.value] for letter in Letter}
 
 
 def composites(services: Mapping[str, Floats], first: str, second: str) -> NDArray[np.str_]:
     """Return the letters that random composites of two services with these letters deserve."""
     rng = np.random.default_rng(6)
-    one, other = (
+    first_matrices, second_matrices = (
         services[letter][rng.integers(len(services[letter]), size=PAIRS_A_CELL)] for letter in (first, second)
     )
-    return letters_of(one @ other)
+    return letters_of(first_matrices @ second_matrices)
 
 
 # ---------------------------------------------------------------------------- translators
@@ -91,12 +91,12 @@ def rate_translator(protocol: str, url: str, languages: Sequence[str]) -> dict[s
     ApertiumDidNotStart
         If the command ends without a rating; the message has its output.
     """
-    named = [word for language in languages for word in ("--language", language)]
-    command = [sys.executable, "-m", "cli.main", "rate", "--protocol", protocol, "--url", url, *named, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=RATING_S, check=False)
-    if not done.stdout:
-        raise ApertiumDidNotStart(done.stderr.strip())
-    document: dict[str, Any] = json.loads(done.stdout)
+    flags = [word for language in languages for word in ("--language", language)]
+    command = [sys.executable, "-m", "cli.main", "rate", "--protocol", protocol, "--url", url, *flags, "--json"]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=RATING_S, check=False)
+    if not process.stdout:
+        raise ApertiumDidNotStart(process.stderr.strip())
+    document: dict[str, Any] = json.loads(process.stdout)
     return document
 
 
@@ -113,10 +113,10 @@ def column(document: Mapping[str, Any]) -> dict[str, str]:
 
 def overall(letters: Mapping[str, str], without: Sequence[str] = ()) -> str:
     """Return the worst letter over the languages, as the last rows of table 1."""
-    known = [
+    rated = [
         Letter(letter.rstrip("?")) for name, letter in letters.items() if name not in without and letter[0] in "BDU"
     ]
-    return worst_letter(known).value
+    return worst_letter(rated).value
 
 
 def apertium_column() -> dict[str, str] | str:
@@ -124,10 +124,10 @@ def apertium_column() -> dict[str, str] | str:
     try:
         with Apertium() as running:
             pairs = {tuple(langcodes.standardize_tag(code) for code in pair) for pair in running.pairs}
-            known = [one for one in printed.TABLE_1 if {("en", one), (one, "en")} <= pairs]
-            if not known:
+            measured = [language for language in printed.TABLE_1 if {("en", language), (language, "en")} <= pairs]
+            if not measured:
                 return "Apertium is installed without a pair of English and a language of table 1"
-            return column(rate_translator("apertium", running.url, known))
+            return column(rate_translator("apertium", running.url, measured))
     except (ApertiumNotInstalled, ApertiumDidNotStart, subprocess.TimeoutExpired) as error:
         return f"Apertium gives no column here: {error}"
 
@@ -171,18 +171,18 @@ def _design() -> Exhibit:
 
 def _table_1(apertium: Mapping[str, str]) -> Exhibit:
     rows = [(languages()[name], *theirs, apertium.get(name, "–")) for name, theirs in printed.TABLE_1.items()]
-    last = (overall(apertium), overall(apertium, printed.WITHOUT)) if apertium else ("–", "–")
+    overall_letters = (overall(apertium), overall(apertium, printed.WITHOUT)) if apertium else ("–", "–")
     rows += [
-        ("Overall", *printed.OVERALL, last[0]),
-        ("Overall without Turkish and Hindi", *printed.OVERALL_WITHOUT, last[1]),
+        ("Overall", *printed.OVERALL, overall_letters[0]),
+        ("Overall without Turkish and Hindi", *printed.OVERALL_WITHOUT, overall_letters[1]),
     ]
     head = ("Middle language", "Google (printed)", "Yandex (printed)", "Apertium (ours)")
     lines = []
-    for place, name in enumerate(("Google", "Yandex")):
-        letters = {language: pair[place] for language, pair in printed.TABLE_1.items()}
-        lines.append(Line(f"overall letter of {name}'s column", printed.OVERALL[place], overall(letters)))
+    for index, name in enumerate(("Google", "Yandex")):
+        letters = {language: pair[index] for language, pair in printed.TABLE_1.items()}
+        lines.append(Line(f"overall letter of {name}'s column", printed.OVERALL[index], overall(letters)))
         without = overall(letters, printed.WITHOUT)
-        lines.append(Line(f"the same without Turkish and Hindi ({name})", printed.OVERALL_WITHOUT[place], without))
+        lines.append(Line(f"the same without Turkish and Hindi ({name})", printed.OVERALL_WITHOUT[index], without))
     about = f"The last two rows are aggregated here from the printed letters (worst case). {GONE}."
     return Exhibit("Table 1: ratings of translators", about, tuple(lines), (Table("Table 1", head, tuple(rows)),))
 
@@ -192,8 +192,8 @@ def _table_2() -> Exhibit:
     for (first, second), theirs in printed.TABLE_2.items():
         ours: Value = composed(first, second)
         lines.append(Line(f"{first} before {second}", theirs, ours, MUST_BE_MEASURED if "/" in theirs else ""))
-        found = composites(services, first, second)
-        shares = [f"{float((found == letter).mean()):.3f}" for letter in ("BS", "UCS", "DSBS")]
+        deserved = composites(services, first, second)
+        shares = [f"{float((deserved == letter).mean()):.3f}" for letter in ("BS", "UCS", "DSBS")]
         rows.append((f"{first} before {second}", theirs, *shares))
     head = ("First and second", "Printed", "BS", "UCS", "DSBS")
     title = f"Letters that {PAIRS_A_CELL} random composites deserve"

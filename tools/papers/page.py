@@ -31,26 +31,26 @@ OPEN_LINES = 24
 
 def compute(shared: Shared) -> tuple[Paper, ...]:
     """Compute the exhibits of every paper; a paper whose data are missing has a note instead."""
-    return tuple(_computed(shared, *one) for one in PAPERS)
+    return tuple(_paper_or_note(shared, *entry) for entry in PAPERS)
 
 
-def _computed(shared: Shared, key: str, citation: str, work: Callable[[Shared], Paper]) -> Paper:
+def _paper_or_note(shared: Shared, key: str, citation: str, compute_paper: Callable[[Shared], Paper]) -> Paper:
     try:
-        return work(shared)
+        return compute_paper(shared)
     except SharedDataMissing as missing:
         return Paper(key, citation, (), (Absent("Everything", str(missing)),))
 
 
 def render(papers: Sequence[Paper]) -> str:
     """Write the page; it fetches nothing and has no scripts."""
-    links = [tag("a", one.key, href=f"#{one.key}") for one in papers]
-    sections = [_paper(one) for one in papers]
-    counted = sum(len(exhibit.lines) for one in papers for exhibit in one.exhibits)
+    links = [tag("a", paper.key, href=f"#{paper.key}") for paper in papers]
+    sections = [_paper_section(paper) for paper in papers]
+    count = sum(len(exhibit.lines) for paper in papers for exhibit in paper.exhibits)
     version = tag("span", f"engine {assay.__version__}, methodology {METHODOLOGY_VERSION}")
-    subject = tag("p", f"{counted} published numbers and statements, each beside ours", class_="subject")
+    subject = tag("p", f"{count} published numbers and statements, each beside ours", class_="subject")
     header = tag("header", tag("p", "Assay", version, class_="house"), tag("div", tag("h1", TITLE), subject))
     nav = tag("nav", *links, tag("a", "Not computed", href="#absent"), aria_label="Sections")
-    return page(TITLE, header, nav, tag("main", *sections, _absent(papers), id="main"), skip="Skip to the papers")
+    return page(TITLE, header, nav, tag("main", *sections, _missing(papers), id="main"), skip="Skip to the papers")
 
 
 def write_page(folder: Path | None, output: Path) -> tuple[int, int]:
@@ -70,40 +70,40 @@ def write_page(folder: Path | None, output: Path) -> tuple[int, int]:
     shared.check()
     papers = compute(shared)
     output.write_text(render(papers), encoding="utf-8")
-    return sum(len(one.exhibits) for one in papers), sum(len(one.absent) for one in papers)
+    return sum(len(paper.exhibits) for paper in papers), sum(len(paper.absent) for paper in papers)
 
 
-def _paper(one: Paper) -> Markup:
-    exhibits = [_exhibit(exhibit, f"{one.key}-{place}") for place, exhibit in enumerate(one.exhibits)]
-    return tag("section", tag("h2", f"{one.key}. {one.citation}"), *exhibits, id=one.key)
+def _paper_section(paper: Paper) -> Markup:
+    exhibits = [_exhibit_details(exhibit, f"{paper.key}-{index}") for index, exhibit in enumerate(paper.exhibits)]
+    return tag("section", tag("h2", f"{paper.key}. {paper.citation}"), *exhibits, id=paper.key)
 
 
-def _exhibit(one: Exhibit, key: str) -> Markup:
-    comparison = one.comparison()
-    drawn = [figure(picture(each, f"{key}-{place}")) for place, each in enumerate(one.pictures)]
+def _exhibit_details(exhibit: Exhibit, key: str) -> Markup:
+    comparison = exhibit.comparison()
+    pictures = [figure(picture(chart, f"{key}-{index}")) for index, chart in enumerate(exhibit.pictures)]
     inside = join(
-        paragraphs(one.about),
+        paragraphs(exhibit.about),
         table(comparison, caption=False) if comparison else None,
-        tag("div", *drawn, class_="figures") if drawn else None,
-        tag("div", *map(table, one.tables), class_="tables") if one.tables else None,
+        tag("div", *pictures, class_="figures") if pictures else None,
+        tag("div", *map(table, exhibit.tables), class_="tables") if exhibit.tables else None,
     )
     return tag(
         "details",
-        tag("summary", tag("h3", one.title)),
+        tag("summary", tag("h3", exhibit.title)),
         inside,
         class_="part",
         id=key,
-        open=0 < len(one.lines) <= OPEN_LINES,
+        open=0 < len(exhibit.lines) <= OPEN_LINES,
     )
 
 
-def _absent(papers: Sequence[Paper]) -> Markup:
+def _missing(papers: Sequence[Paper]) -> Markup:
     rows = tuple(_absent_rows(papers))
-    listed = table(Table("Not computed", ("Paper", "What", "Why"), rows), caption=False)
-    return tag("section", tag("h2", "What is not computed, and why"), listed, id="absent")
+    entries = table(Table("Not computed", ("Paper", "What", "Why"), rows), caption=False)
+    return tag("section", tag("h2", "What is not computed, and why"), entries, id="absent")
 
 
 def _absent_rows(papers: Sequence[Paper]) -> Iterator[tuple[str, str, str]]:
     for paper in papers:
-        for one in paper.absent:
-            yield paper.key, one.what, one.why
+        for entry in paper.absent:
+            yield paper.key, entry.what, entry.why

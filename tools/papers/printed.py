@@ -173,7 +173,7 @@ GENDER_REDDIT: Mapping[str, float] = {"associated": 0.6, "different": 0.6, "huma
 def posteriors(shared: Shared) -> Mapping[str, Any]:
     """Return the means and limits of the figures of appendix A.1 that were read off, by the table's name."""
     lists: dict[str, Any] = shared.known("association_published.json")["lists"]
-    return {name.removesuffix(".csv"): one for name, one in lists.items()}
+    return {name.removesuffix(".csv"): figure for name, figure in lists.items()}
 
 
 # ---------------------------------------------------------------------------- Alelyani

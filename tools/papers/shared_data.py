@@ -34,18 +34,18 @@ class Shared:
 
     def data(self, name: str) -> Path:
         """Return the path of a file or folder of the data sets; raise `SharedDataMissing` if it is not there."""
-        return self._existing(self.folder / "data" / name)
+        return self._check_exists(self.folder / "data" / name)
 
     def known(self, name: str) -> Any:
         """Read a file of known answers; raise `SharedDataMissing` if it is not there."""
-        return json.loads(self._existing(self.folder / "known_answers" / name).read_text(encoding="utf-8"))
+        return json.loads(self._check_exists(self.folder / "known_answers" / name).read_text(encoding="utf-8"))
 
     def rows(self, name: str) -> list[dict[str, str]]:
         """Read a gzipped CSV file of the data sets."""
         with gzip.open(self.data(name), "rt", encoding="utf-8", newline="") as lines:
             return list(csv.DictReader(lines))
 
-    def _existing(self, path: Path) -> Path:
+    def _check_exists(self, path: Path) -> Path:
         if not path.exists():
             raise SharedDataMissing(f"{path.relative_to(self.folder)} is not in {self.folder}", "data")
         return path

@@ -70,13 +70,13 @@ async def webhook(visit: Visit) -> Response:
     """Show an endpoint and its deliveries; `state` filters them, for example ``given-up``."""
     address = f"/v1/webhooks/{visit.path('webhook_id')}"
     state = visit.query("state")
-    sent = await visit.api.get(f"{address}/deliveries", state=state, limit=SHOWN, cursor=visit.query("cursor"))
+    deliveries = await visit.api.get(f"{address}/deliveries", state=state, limit=SHOWN, cursor=visit.query("cursor"))
     return visit.page(
         "agency/webhook.html",
         # read after the deliveries, so that no page shows an endpoint as enabled beside the failure that disabled it
         webhook=await visit.api.get(address),
-        deliveries=sent["items"],
-        older=visit.older(sent),
+        deliveries=deliveries["items"],
+        older=visit.older(deliveries),
         state=state,
         events=EVENTS,
     )
@@ -86,9 +86,9 @@ async def webhook(visit: Visit) -> Response:
 async def delivery(visit: Visit) -> Response:
     """Show a delivery: its payload, and the answer to each attempt."""
     address = f"/v1/webhooks/{visit.path('webhook_id')}"
-    sent = await visit.api.get(f"{address}/deliveries/{visit.path('delivery_id')}")
-    payload = json.dumps(sent["payload"], indent=2, ensure_ascii=False)
-    return visit.page("agency/delivery.html", webhook=await visit.api.get(address), delivery=sent, payload=payload)
+    document = await visit.api.get(f"{address}/deliveries/{visit.path('delivery_id')}")
+    payload = json.dumps(document["payload"], indent=2, ensure_ascii=False)
+    return visit.page("agency/delivery.html", webhook=await visit.api.get(address), delivery=document, payload=payload)
 
 
 @pages.post("/webhooks/{webhook_id}/{act}", "webhooks:write")

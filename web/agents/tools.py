@@ -133,12 +133,12 @@ class AgencyTools:
         requester.
         """
         filters = {"kind": kind, "attribute": attribute, "method": method, "limit": limit}
-        named = {"target_url": service} if "://" in service else {"q": service}
-        page = await self._get(context, "/v1/ratings", {**named, **filters})
-        answer: Document = {"ratings": [_brief(rating) for rating in page["items"]]}
+        service_query = {"target_url": service} if "://" in service else {"q": service}
+        page = await self._get(context, "/v1/ratings", {**service_query, **filters})
+        answer: Document = {"ratings": [_rating_facts(rating) for rating in page["items"]]}
         if "://" in service:
             query = {"target_url": service, "attribute": attribute, "method": method}
-            answer["stands"] = await self._standing(context, query)
+            answer["stands"] = await self._valid_rating(context, query)
         return _text(answer)
 
     async def explain_rating(self, context: Context, rating_id: RatingId) -> str:
@@ -153,7 +153,7 @@ class AgencyTools:
             for component in rating["components"][:MOST_RATINGS]
         ]
         explained = {name: rating[name] for name in members if name in rating}
-        return _text({**_brief(rating), **explained, "components": parts, "report": f"/r/{rating_id}"})
+        return _text({**_rating_facts(rating), **explained, "components": parts, "report": f"/r/{rating_id}"})
 
     async def choices(self, context: Context, kind: Name = "") -> str:
         """List what a rating can be asked for: methods with an example request, protocols, attributes.
@@ -196,12 +196,12 @@ class AgencyTools:
         """
         body = {"target": target, "experiment": experiment, "visibility": visibility, "max_calls": max_calls}
         headers = {"idempotency-key": f"mcp-{uuid4()}", "prefer": f"wait={wait_s}"}
-        return _text(_progress(await self._ask(context, "POST", "/v1/jobs", body=body, headers=headers)))
+        return _text(_job_state(await self._ask(context, "POST", "/v1/jobs", body=body, headers=headers)))
 
     async def job_status(self, context: Context, job_id: JobId, wait_s: Wait = 20) -> str:
         """Say how far a job is, and which rating it ended with."""
         headers = {"prefer": f"wait={wait_s}"}
-        return _text(_progress(await self._get(context, f"/v1/jobs/{_segment(job_id)}", headers=headers)))
+        return _text(_job_state(await self._get(context, f"/v1/jobs/{_segment(job_id)}", headers=headers)))
 
     async def verify_rating(self, context: Context, rating_id: RatingId) -> str:
         """Check that the agency signed this rating as it is shown: signature, target and every number of the document.
@@ -233,26 +233,26 @@ class AgencyTools:
             }
         )
 
-    async def _standing(self, context: Context, query: Mapping[str, str]) -> Document | None:
+    async def _valid_rating(self, context: Context, query: Mapping[str, str]) -> Document | None:
         """Return the rating that stands for an address; `None` if there is none, or the API asks which."""
         try:
             answer = await self._agency_of(context).ask("GET", "/v1/ratings/latest", query=query)
         except Refused as refused:
             if refused.status in {404, 409}:
                 return None
-            raise _failure(refused) from None
-        return _brief(answer.document)
+            raise _tool_error(refused) from None
+        return _rating_facts(answer.document)
 
     async def _get(
         self, context: Context, path: str, query: Document | None = None, headers: Mapping[str, str] | None = None
     ) -> Any:
         return await self._ask(context, "GET", path, query=query, headers=headers)
 
-    async def _ask(self, context: Context, method: str, path: str, **sent: Any) -> Any:
+    async def _ask(self, context: Context, method: str, path: str, **arguments: Any) -> Any:
         try:
-            return (await self._agency_of(context).ask(method, path, **sent)).document
+            return (await self._agency_of(context).ask(method, path, **arguments)).document
         except Refused as refused:
-            raise _failure(refused) from None
+            raise _tool_error(refused) from None
 
 
 def _segment(identifier: str) -> str:
@@ -262,7 +262,7 @@ def _segment(identifier: str) -> str:
     return identifier
 
 
-def _brief(rating: Document) -> Document:
+def _rating_facts(rating: Document) -> Document:
     """Return the facts of a rating by which a caller chooses."""
     target, members = rating["target"], ("id", "letter", "declared", "method", "attribute", "rated_at", "expires_at")
     facts = {name: rating[name] for name in (*members, "visibility", "withdrawn", "requester")}
@@ -270,7 +270,7 @@ def _brief(rating: Document) -> Document:
     return {**facts, "service": service, "for_address": rating["standing"]["for_address"]}
 
 
-def _progress(job: Document) -> Document:
+def _job_state(job: Document) -> Document:
     """Return the state of a job, and its rating or what stopped it."""
     members = ("id", "status", "stage", "asked", "expected", "failed_calls", "eta_seconds", "queue_position", "rating")
     return {name: job.get(name) for name in (*members, "error")}
@@ -280,7 +280,7 @@ def _text(document: Document) -> str:
     return json.dumps(document, ensure_ascii=False)
 
 
-def _failure(refused: Refused) -> ToolError:
+def _tool_error(refused: Refused) -> ToolError:
     """Return the API's refusal as the error of a tool, with every invalid field."""
     problem = refused.problem
     parts = [str(problem["detail"] or problem["title"])]

@@ -44,7 +44,7 @@ async def send_decisions(visit: Visit) -> Response:
 @pages.get("/audits/{upload_id}")
 async def columns(visit: Visit) -> Response:
     """Show the columns, their values and the first rows, and ask what the columns are."""
-    upload = await _table(visit)
+    upload = await _read_table(visit)
     described = upload["summary"]["columns"]
     return visit.page(
         "audits/columns.html",
@@ -63,7 +63,7 @@ async def columns(visit: Visit) -> Response:
 @pages.post("/audits/{upload_id}", "jobs:write", form_page=columns)
 async def audit(visit: Visit) -> Response:
     """Request the rating; show it, or its job if it takes longer. The same request again has the same rating."""
-    upload = await _table(visit)
+    upload = await _read_table(visit)
     body = {
         "target": {
             "name": visit.typed.get("tool", "").strip() or upload["name"],
@@ -79,7 +79,7 @@ async def audit(visit: Visit) -> Response:
     return visit.redirect(f"/ratings/{rating['id']}" if rating else f"/jobs/{job['id']}")
 
 
-async def _table(visit: Visit) -> dict[str, Any]:
+async def _read_table(visit: Visit) -> dict[str, Any]:
     """Read the upload in the path of a page; raise ``not-found`` if it is no table."""
     upload_id = visit.path("upload_id")
     upload: dict[str, Any] = await visit.api.get(f"/v1/uploads/{upload_id}")
@@ -110,8 +110,8 @@ def experiment(visit: Visit) -> dict[str, Any]:
         If the form names no groups, or neither a decision nor a score.
     """
     typed, by = visit.typed, list(dict.fromkeys(visit.form.getlist("by")))
-    decision, favourable = _choice(typed.get("outcome", ""), "outcome")
-    truth, proved_right = _choice(typed.get("truth", ""), "truth")
+    decision, favourable = _read_choice(typed.get("outcome", ""), "outcome")
+    truth, proved_right = _read_choice(typed.get("truth", ""), "truth")
     if not by:
         raise unreadable("by", "choose at least one column of groups, such as sex")
     if not decision and not typed.get("score"):
@@ -130,13 +130,13 @@ def experiment(visit: Visit) -> dict[str, Any]:
     return {"method": "outcomes", **{name: value for name, value in {**fields, **lists}.items() if value}}
 
 
-def _choice(value: str, field: str) -> tuple[str, str]:
+def _read_choice(value: str, field: str) -> tuple[str, str]:
     """Read the form value of a column and one of its values; two empty texts if nothing was chosen."""
     try:
-        column, chosen = json.loads(value) if value else ("", "")
+        column, favourable = json.loads(value) if value else ("", "")
     except (TypeError, ValueError):
         raise unreadable(field, "choose a value from the list") from None
-    return str(column), str(chosen)
+    return str(column), str(favourable)
 
 
 def _lines(text: str) -> list[str]:

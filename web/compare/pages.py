@@ -39,10 +39,10 @@ SENTENCES = 40
 @pages.get("/compare")
 async def compare(visit: Visit) -> Response:
     """Show ratings side by side, and a search for more ratings by the same method and attribute."""
-    documents = await _chosen_ratings(visit)
+    documents = await _read_ratings(visit)
     ratings = [rating_of(document) for document in documents]
     ids = [str(document["id"]) for document in documents]
-    sizes = {str(document["id"]): size for document in documents if (size := _size(document.get("because")))}
+    sizes = {str(document["id"]): size for document in documents if (size := _relative_effect(document.get("because")))}
     same = {"method": ratings[0].method, "attribute": ratings[0].attribute} if ratings else {}
     kind = visit.query("kind") if not ratings and visit.query("kind") in KINDS else ""
     matches: list[dict[str, Any]] = []
@@ -75,18 +75,18 @@ async def compare(visit: Visit) -> Response:
     )
 
 
-async def _chosen_ratings(visit: Visit) -> list[Json]:
+async def _read_ratings(visit: Visit) -> list[Json]:
     """Read the ratings that the address names."""
     query = visit.request.query_params
     ids = [query.get("first", ""), query.get("second", ""), *query.getlist("more")]
-    chosen = [rating_id for rating_id in dict.fromkeys(ids) if rating_id][:MAX_COMPARED]
-    return [await visit.api.get(f"/v1/ratings/{segment(rating_id)}") for rating_id in chosen]
+    unique_ids = [rating_id for rating_id in dict.fromkeys(ids) if rating_id][:MAX_COMPARED]
+    return [await visit.api.get(f"/v1/ratings/{segment(rating_id)}") for rating_id in unique_ids]
 
 
 @pages.get("/compare/ratings.csv")
 async def ratings_csv(visit: Visit) -> Response:
     """Send the compared ratings as CSV, a row each."""
-    rows = [_row(document) for document in await _chosen_ratings(visit)]
+    rows = [_row(document) for document in await _read_ratings(visit)]
     headers = {"Content-Disposition": 'attachment; filename="comparison.csv"'}
     return Response(csv_lines([COLUMNS, *rows]), media_type="text/csv; charset=utf-8", headers=headers)
 
@@ -141,7 +141,7 @@ async def ranking_csv(visit: Visit) -> Response:
     return visit.api.passed_on("/v1/services/ranking.csv", **query)
 
 
-def _size(because: Mapping[str, Any] | None) -> tuple[float, float, float] | None:
+def _relative_effect(because: Mapping[str, Any] | None) -> tuple[float, float, float] | None:
     """Return the size of the effect that decided, and its interval, in units of its limit."""
     if not because or not because["limit"]:
         return None

@@ -105,23 +105,23 @@ async def _replies(api: Api, rating_id: str | None) -> tuple[dict[Question, Repl
         cursor = page["next_cursor"]
         if cursor is None:
             break
-    return dict(_last(rows)), cursor is not None
+    return dict(_answered_questions(rows)), cursor is not None
 
 
-def _last(rows: list[JsonObject]) -> Iterator[tuple[Question, Reply]]:
+def _answered_questions(rows: list[JsonObject]) -> Iterator[tuple[Question, Reply]]:
     questions: dict[str, Question] = {}
     for row in rows:
         stem, _, leg = row["unit"].rpartition("/")
         unit = stem if leg in LEGS else row["unit"]
         question = row["ask"].get("text") or row["ask"].get("given")
-        reply = _written(row["value"])
+        reply = _format_reply(row["value"])
         if isinstance(question, str):
             questions.setdefault(unit, (question, row["ask"].get("target")))
         if unit in questions and reply is not None:
             yield questions[unit], reply
 
 
-def _written(value: Any) -> Reply | None:
+def _format_reply(value: Any) -> Reply | None:
     """Format a reply: a text unchanged, a class with its probability, or a number; ``None`` for a vector."""
     if isinstance(value, Mapping):
         if scores := value.get("scores"):

@@ -24,10 +24,10 @@ SAVED = 20
 @pages.get("/compose")
 async def compose(visit: Visit) -> Response:
     """Show the chain so far, ratings to put into it, and the saved compositions."""
-    query, chain = visit.request.query_params, _chain(visit)
+    query, chain = visit.request.query_params, _ids_of_chain(visit)
     if "act" in query:
-        chain, at = rearranged(chain, query["act"])
-        parameters = [("rating", rating_id) for rating_id in chain] + [("at", at)]
+        chain, position = rearranged(chain, query["act"])
+        parameters = [("rating", rating_id) for rating_id in chain] + [("at", position)]
         return RedirectResponse(f"/compose?{urlencode(parameters)}", 303)
     links = [await visit.api.get(f"/v1/ratings/{segment(rating_id)}") for rating_id in chain]
     attributes = (await visit.api.get("/v1/attributes"))["items"]
@@ -47,16 +47,16 @@ async def compose(visit: Visit) -> Response:
     )
 
 
-def _chain(visit: Visit) -> list[str]:
+def _ids_of_chain(visit: Visit) -> list[str]:
     """Return the ratings of the chain, from the form or the address."""
-    sent = visit.form.getlist("rating") or visit.request.query_params.getlist("rating")
-    return [*at_most(MOST_LINKS, [rating_id for rating_id in sent if rating_id], "ratings")]
+    rating_ids = visit.form.getlist("rating") or visit.request.query_params.getlist("rating")
+    return [*at_most(MOST_LINKS, [rating_id for rating_id in rating_ids if rating_id], "ratings")]
 
 
 @pages.post("/compose", "jobs:write", form_page=compose)
 async def infer(visit: Visit) -> Response:
     """Request the inferred letter of the chain, and show it."""
-    chain = [{"rating": rating_id} for rating_id in _chain(visit)]
+    chain = [{"rating": rating_id} for rating_id in _ids_of_chain(visit)]
     body = {"chain": chain, "table": visit.form.get("table", "published")}
     return visit.redirect(f"/compose/{(await visit.api.post('/v1/compositions', body))['id']}")
 
@@ -65,7 +65,7 @@ async def infer(visit: Visit) -> Response:
 async def composition(visit: Visit) -> Response:
     """Show the letter of a chain, its reason, and hidden effects that may add up."""
     document = await visit.api.get(f"/v1/compositions/{visit.path('composition_id')}")
-    return visit.page("compose/composition.html", found=document, hidden=_hidden(document))
+    return visit.page("compose/composition.html", found=document, hidden=_hidden_effects(document))
 
 
 pages.file("/compose/{composition_id}/report.html", "/v1/compositions/{composition_id}/report.html")
@@ -91,15 +91,15 @@ def rearranged(chain: list[str], act: str) -> tuple[list[str], str]:
     index = whole_number(number)
     if index is None or index >= len(chain):
         return chain, "add"
-    others = chain[:index] + chain[index + 1 :]
+    remaining = chain[:index] + chain[index + 1 :]
     if name == "remove":
-        return others, "add"
-    to = {"up": index - 1, "down": index + 1}.get(name, index)
-    to = min(max(to, 0), len(others))
-    return [*others[:to], chain[index], *others[to:]], str(to)
+        return remaining, "add"
+    position = {"up": index - 1, "down": index + 1}.get(name, index)
+    position = min(max(position, 0), len(remaining))
+    return [*remaining[:position], chain[index], *remaining[position:]], str(position)
 
 
-def _hidden(document: JsonObject) -> list[JsonObject]:
+def _hidden_effects(document: JsonObject) -> list[JsonObject]:
     """Return the predicted effects that a mean can hide, the largest first."""
     parts = (document.get("predicted") or {}).get("components") or ()
     rows = [{**effect, "path": " → ".join(part["names"])} for part in parts for effect in part.get("hidden") or ()]

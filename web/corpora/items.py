@@ -23,8 +23,8 @@ async def item(visit: Visit) -> Response:
 
     If somebody else edited the item first, show both texts to choose from.
     """
-    corpus, now = await corpus_of(visit), await visit.api.get(_path(visit))
-    back = _back(visit)
+    corpus, now = await corpus_of(visit), await visit.api.get(_item_path(visit))
+    back = _return_page(visit)
     if visit.query("row"):
         return visit.page("corpora/row_alone.html", corpus=corpus, one=now, here=back, focus=True)
     choice = visit.refused is not None and visit.refused.status == 412
@@ -35,7 +35,7 @@ async def item(visit: Visit) -> Response:
 @pages.post("/corpora/{corpus_id}/items/{item_id}", "jobs:write", form_page=item)
 async def change_item(visit: Visit) -> Response:
     """Edit or remove an item."""
-    typed, back, path = visit.typed, _back(visit), _path(visit)
+    typed, back, path = visit.typed, _return_page(visit), _item_path(visit)
     if typed.get("act") == "remove":
         await visit.api.ask("DELETE", path)
         return visit.page("corpora/removed.html", id=visit.path("item_id")) if visit.partial else visit.redirect(back)
@@ -65,7 +65,7 @@ async def change_selected(visit: Visit) -> Response:
 @pages.get("/corpora/{corpus_id}/add")
 async def add_items(visit: Visit) -> Response:
     """Show the forms that add sentences, a table of sentences, or pictures."""
-    return visit.page("corpora/add.html", corpus=await corpus_of(visit), back=_back(visit))
+    return visit.page("corpora/add.html", corpus=await corpus_of(visit), back=_return_page(visit))
 
 
 @pages.post("/corpora/{corpus_id}/items", "jobs:write", form_page=add_items)
@@ -96,15 +96,15 @@ def _file_of(visit: Visit) -> SentFile:
     return visit.form.file
 
 
-async def _add_item(visit: Visit, path: str, **sent: Any) -> Response:
-    await visit.api.ask("POST", f"/v1/corpora/{visit.path('corpus_id')}/{path}", **sent)
-    return visit.redirect(_back(visit))
+async def _add_item(visit: Visit, path: str, **arguments: Any) -> Response:
+    await visit.api.ask("POST", f"/v1/corpora/{visit.path('corpus_id')}/{path}", **arguments)
+    return visit.redirect(_return_page(visit))
 
 
-def _back(visit: Visit) -> str:
+def _return_page(visit: Visit) -> str:
     """Return the page to which the form returns."""
     return way_back(visit.typed.get("back", "") or visit.query("back"), visit.path("corpus_id"))
 
 
-def _path(visit: Visit) -> str:
+def _item_path(visit: Visit) -> str:
     return f"/v1/corpora/{visit.path('corpus_id')}/items/{visit.path('item_id')}"

@@ -16,14 +16,14 @@ LISTED = 50
 @pages.get("/corpora")
 async def corpora(visit: Visit) -> Response:
     """List the corpora that the caller may read, with a form for a new one."""
-    chosen = {name: visit.query(name) for name in ("kind", "visibility")}
-    page = await visit.api.get("/v1/corpora", **chosen, cursor=visit.query("cursor"), limit=LISTED)
+    filters = {name: visit.query(name) for name in ("kind", "visibility")}
+    page = await visit.api.get("/v1/corpora", **filters, cursor=visit.query("cursor"), limit=LISTED)
     words = await visit.api.get("/v1/specifications", kind="stereotype", limit=200)
     return visit.page(
         "corpora/list.html",
         corpora=page["items"],
         older=visit.older(page),
-        chosen=chosen,
+        chosen=filters,
         kinds=KINDS,
         specifications=words["items"],
     )

@@ -31,15 +31,15 @@ async def corpus_of(visit: Visit) -> JsonObject:
 async def review_of(visit: Visit, corpus: Json, words: Json | None) -> JsonObject:
     """Return a page of the corpus's items, and the coverage of the terms in `words`."""
     path = f"/v1/corpora/{corpus['id']}"
-    chosen = {name: visit.query(name) for name in FILTERS}
-    page = await visit.api.get(f"{path}/items", **chosen, cursor=visit.query("cursor"), limit=ROWS)
+    filters = {name: visit.query(name) for name in FILTERS}
+    page = await visit.api.get(f"{path}/items", **filters, cursor=visit.query("cursor"), limit=ROWS)
     sides = sides_of((await visit.api.get(f"{path}/coverage"))["terms"], words)
     return {
         "corpus": corpus,
         "items": page["items"],
-        "next": address(visit, {**chosen, "cursor": page["next_cursor"]}) if page["next_cursor"] else "",
-        "here": address(visit, {**chosen, "cursor": visit.query("cursor")}),
-        "chosen": chosen,
+        "next": address(visit, {**filters, "cursor": page["next_cursor"]}) if page["next_cursor"] else "",
+        "here": address(visit, {**filters, "cursor": visit.query("cursor")}),
+        "chosen": filters,
         "sources": SOURCES,
         "sides": sides,
         "lacking": sum(not term["items"] for field, terms in sides if field != OTHERS for term in terms),
@@ -52,12 +52,12 @@ def sides_of(terms: list[Json], words: Json | None) -> list[tuple[str, list[Json
 
     A term of `words` without items counts 0, as such terms of the corpus's own specification do.
     """
-    counted = {term["term"]: term["items"] for term in terms if term["term"]}
+    items_by_term = {term["term"]: term["items"] for term in terms if term["term"]}
     sides = []
     for field in ("first_terms", "second_terms", "neutral"):
-        counts = {term: counted.pop(term, 0) for term in (words or {}).get(field, ())}
+        counts = {term: items_by_term.pop(term, 0) for term in (words or {}).get(field, ())}
         sides.append((field, [{"term": term, "items": number} for term, number in counts.items()]))
-    sides.append((OTHERS, [{"term": term, "items": number} for term, number in counted.items()]))
+    sides.append((OTHERS, [{"term": term, "items": number} for term, number in items_by_term.items()]))
     return [(field, counts) for field, counts in sides if counts]
 
 
@@ -67,6 +67,6 @@ def address(visit: Visit, query: Mapping[str, str | None]) -> str:
     return visit.url_path + (f"?{urlencode(parameters)}" if parameters else "")
 
 
-def way_back(sent: str, corpus_id: str) -> str:
+def way_back(page_address: str, corpus_id: str) -> str:
     """Return the page that a form was sent from, or the corpus's page if that address is on another site."""
-    return sent if is_own_page(sent) else f"/corpora/{corpus_id}"
+    return page_address if is_own_page(page_address) else f"/corpora/{corpus_id}"

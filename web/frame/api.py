@@ -120,14 +120,14 @@ class Api:
         ClientDisconnect
             If the caller disconnects before the whole file has arrived.
         """
-        sent = content if content is not None else b"" if body is None else json.dumps(body).encode()
-        more = {"content-type": "application/json", **(headers or {})} if sent else dict(headers or {})
+        payload = content if content is not None else b"" if body is None else json.dumps(body).encode()
+        all_headers = {"content-type": "application/json", **(headers or {})} if payload else dict(headers or {})
         if file is None:
-            more["content-length"] = str(len(sent))
+            all_headers["content-length"] = str(len(payload))
         chunks = None if file is None else file.chunks()
         start: dict[str, Any] = {}
         pieces: list[bytes] = []
-        waiting = [{"type": "http.request", "body": sent, "more_body": False}]
+        waiting = [{"type": "http.request", "body": payload, "more_body": False}]
 
         async def receive() -> Message:
             if chunks is not None and (message := await _next_message(chunks)) is not None:
@@ -143,7 +143,7 @@ class Api:
             else:
                 pieces.append(message.get("body", b""))
 
-        await self._request.app(self._scope(method, path, query or {}, more), receive, send)
+        await self._request.app(self._scope(method, path, query or {}, all_headers), receive, send)
         if not start:
             raise ClientDisconnect
         return accepted(Answer(start["status"], Headers(raw=start["headers"]), b"".join(pieces)))
@@ -151,8 +151,8 @@ class Api:
     def passed_on(self, path: str, **query: Any) -> Response:
         """Return a response that streams the API's own answer, such as a file or server-sent events."""
         forwarded = ("accept", "if-none-match", "last-event-id", "range")
-        sent = {name: value for name, value in self._request.headers.items() if name in forwarded}
-        return PassedOn(self._request.app, self._scope("GET", path, query, sent))
+        headers = {name: value for name, value in self._request.headers.items() if name in forwarded}
+        return PassedOn(self._request.app, self._scope("GET", path, query, headers))
 
     def _scope(self, method: str, path: str, query: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
         outer = self._request.scope

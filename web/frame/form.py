@@ -71,17 +71,17 @@ async def read_form(request: Request, *, with_file: bool = False) -> Form:
         ``unsupported-media-type`` for another media type or charset, ``malformed-body`` if the form cannot be parsed,
         ``invalid-request`` for too many fields or files.
     """
-    kind, options = _options(request.headers.get("content-type", ""))
+    kind, options = _parse_content_type(request.headers.get("content-type", ""))
     if kind == URLENCODED:
-        return Form(_urlencoded(await _within(FORM_BYTES, request) if with_file else await request.body()))
+        return Form(_parse_urlencoded(await _read_limited(FORM_BYTES, request) if with_file else await request.body()))
     if kind == MULTIPART:
-        return await _multipart(request.stream(), options.get("boundary", ""), with_file=with_file)
+        return await _parse_multipart(request.stream(), options.get("boundary", ""), with_file=with_file)
     if not kind and not await request.body():
         return Form([])  # a form without fields; its token is in a header
     raise Problem("unsupported-media-type", f"send a form as {URLENCODED} or {MULTIPART}, in UTF-8")
 
 
-def _options(header: str) -> tuple[str, dict[str, str]]:
+def _parse_content_type(header: str) -> tuple[str, dict[str, str]]:
     """Return the media type of a header and its options; refuse a charset other than UTF-8."""
     if len(header) > LONGEST_HEADER:
         raise Problem("unsupported-media-type", f"the Content-Type has {len(header):,} characters")
@@ -97,17 +97,17 @@ def _check_charset(name: str) -> None:
         raise Problem("unsupported-media-type", f"the form is in {name[:40]!r}; send it in UTF-8")
 
 
-def _urlencoded(body: bytes) -> list[tuple[str, str]]:
+def _parse_urlencoded(body: bytes) -> list[tuple[str, str]]:
     try:
-        fields = parse_qsl(_text(body), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+        fields = parse_qsl(_decode_utf8(body), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
     except UnicodeDecodeError:
         _malformed("the form is not in UTF-8")
     except ValueError:
         _too_many("fields", MOST_FIELDS)
-    return _checked(fields)
+    return _check_fields(fields)
 
 
-async def _within(limit: int, request: Request) -> bytes:
+async def _read_limited(limit: int, request: Request) -> bytes:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -116,17 +116,17 @@ async def _within(limit: int, request: Request) -> bytes:
     return bytes(body)
 
 
-async def _multipart(body: AsyncIterator[bytes], boundary: str, *, with_file: bool) -> Form:
+async def _parse_multipart(body: AsyncIterator[bytes], boundary: str, *, with_file: bool) -> Form:
     if not boundary:
         _malformed("the Content-Type names no boundary")
     parts = _Parts(boundary, with_file=with_file)
     while not parts.ended and parts.file is None:
         await parts.feed(body)
     file = parts.file
-    return Form(_checked(parts.fields), None if file is None else SentFile(*file, parts, body))
+    return Form(_check_fields(parts.fields), None if file is None else SentFile(*file, parts, body))
 
 
-def _checked(fields: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _check_fields(fields: list[tuple[str, str]]) -> list[tuple[str, str]]:
     for name, value in fields:
         if name == "_charset_" and value:
             _check_charset(value)
@@ -147,13 +147,13 @@ class _Parts:
         self._name, self._headers = "", dict[str, str]()
         self._header, self._header_value = bytearray(), bytearray()
         callbacks: dict[str, Any] = {
-            "on_part_begin": self._begin,
+            "on_part_begin": self._begin_part,
             "on_header_field": lambda data, start, end: self._header.extend(data[start:end]),
             "on_header_value": lambda data, start, end: self._header_value.extend(data[start:end]),
             "on_header_end": self._end_header,
             "on_headers_finished": self._begin_content,
-            "on_part_data": self._add,
-            "on_part_end": self._end,
+            "on_part_data": self._add_content,
+            "on_part_end": self._end_part,
             "on_end": lambda: setattr(self, "ended", True),
         }
         try:
@@ -177,11 +177,11 @@ class _Parts:
 
     def take(self) -> bytes:
         """Return the content of the file that was received since the last call."""
-        taken = bytes(self._file_content)
+        content = bytes(self._file_content)
         self._file_content.clear()
-        return taken
+        return content
 
-    def _begin(self) -> None:
+    def _begin_part(self) -> None:
         if self.file is not None:
             _refuse("the form may have one file, as its last field")
         if len(self.fields) >= self._most:
@@ -194,19 +194,19 @@ class _Parts:
         self._header_value.clear()
 
     def _begin_content(self) -> None:
-        _, options = _options(self._headers.get("content-disposition", ""))
-        media_type, _ = _options(self._headers.get("content-type", ""))
+        _, options = _parse_content_type(self._headers.get("content-disposition", ""))
+        media_type, _ = _parse_content_type(self._headers.get("content-type", ""))
         if "name" not in options:
             _malformed("a part of the form has no name")
-        self._name = _utf8(options["name"])
+        self._name = _decode_option(options["name"])
         if "filename" in options:
             if not self._with_file:
                 _refuse("this form cannot have a file")
             if self._name != "file":
                 _refuse("the file must be the field 'file'")
-            self.file = _utf8(options["filename"]), media_type
+            self.file = _decode_option(options["filename"]), media_type
 
-    def _add(self, data: bytes, start: int, end: int) -> None:
+    def _add_content(self, data: bytes, start: int, end: int) -> None:
         if self.file is not None:
             self._file_content += data[start:end]
             return
@@ -215,21 +215,21 @@ class _Parts:
             raise too_large(FORM_BYTES)
         self._content += data[start:end]
 
-    def _end(self) -> None:
+    def _end_part(self) -> None:
         if self.file is None:
-            self.fields.append((self._name, _text(self._content)))
+            self.fields.append((self._name, _decode_utf8(self._content)))
 
 
-def _text(content: bytes | bytearray) -> str:
+def _decode_utf8(content: bytes | bytearray) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         _malformed("the form is not in UTF-8")
 
 
-def _utf8(latin: str) -> str:
+def _decode_option(latin: str) -> str:
     """Decode an option of a header, which the parser returns as Latin-1."""
-    return _text(latin.encode("latin-1"))
+    return _decode_utf8(latin.encode("latin-1"))
 
 
 def _malformed(detail: str) -> NoReturn:

@@ -64,24 +64,24 @@ def render(template: str, values: Mapping[str, Any]) -> str:
 
 def day(iso_time: str | None) -> Markup:
     """Write an ISO 8601 time as a day, such as 22 Nov 2026."""
-    return _time(iso_time, "{0.day} {1} {0.year}")
+    return _time_element(iso_time, "{0.day} {1} {0.year}")
 
 
 def moment(iso_time: str | None) -> Markup:
     """Write an ISO 8601 time to the minute (UTC)."""
-    return _time(iso_time, "{0.day} {1} {0.year}, {0.hour:02}:{0.minute:02} UTC")
+    return _time_element(iso_time, "{0.day} {1} {0.year}, {0.hour:02}:{0.minute:02} UTC")
 
 
 def clock(iso_time: str | None) -> Markup:
     """Write an ISO 8601 time as the time of day, to the second (UTC)."""
-    return _time(iso_time, "{0.hour:02}:{0.minute:02}:{0.second:02} UTC")
+    return _time_element(iso_time, "{0.hour:02}:{0.minute:02}:{0.second:02} UTC")
 
 
-def _time(iso_time: str | None, form: str) -> Markup:
+def _time_element(iso_time: str | None, form: str) -> Markup:
     if not iso_time:
         return Markup("–")
     at = datetime.fromisoformat(iso_time).astimezone(UTC)
-    return Markup('<time datetime="{}">{}</time>').format(iso_time, form.format(at, _translated(MONTHS[at.month - 1])))
+    return Markup('<time datetime="{}">{}</time>').format(iso_time, form.format(at, _translate(MONTHS[at.month - 1])))
 
 
 def percent(share: float | None) -> str:
@@ -99,15 +99,15 @@ def number(value: float | None, digits: int = 2) -> str:
 def language(code: str) -> str:
     """Write the language of a part, such as ``es`` or ``es/possessive``, by its name."""
     first, *parts = code.split("/")
-    return " · ".join([_translated(languages().get(first, first)), *parts])
+    return " · ".join([_translate(languages().get(first, first)), *parts])
 
 
 def titled(name: str) -> str:
     """Write the name of a method or a kind of service as a title, such as Round trip."""
-    return _translated(name.replace("-", " ").capitalize())
+    return _translate(name.replace("-", " ").capitalize())
 
 
-def _translated(text: str) -> str:
+def _translate(text: str) -> str:
     return cast("NullTranslations", environment().globals["translations"]).gettext(text)
 
 

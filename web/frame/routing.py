@@ -44,7 +44,7 @@ class Pages:
 
     def get(self, path: str) -> Callable[[Page], Page]:
         """Add a page."""
-        return self._add(path, "GET")
+        return self._add_route(path, "GET")
 
     def post(
         self, path: str, scope: str | None, *, with_file: bool = False, form_page: Page | None = None
@@ -62,7 +62,7 @@ class Pages:
             Page of the form, to which the browser is sent back if the API refuses it: `Visit.refused` says why,
             `Visit.kept_fields` what was kept_fields. Without it, the refusal is shown on a page of its own.
         """
-        return self._add(path, "POST", scope, with_file=with_file, form_page=form_page)
+        return self._add_route(path, "POST", scope, with_file=with_file, form_page=form_page)
 
     def act(self, path: str, scope: str, method: str, resource: str, then: str) -> None:
         """Add a form without fields: a request to the API, and the page that follows.
@@ -75,7 +75,7 @@ class Pages:
             await visit.api.ask(method, resource.format(**parameters))
             return visit.redirect(then.format(**parameters))
 
-        self._add(path, "POST", scope)(send)
+        self._add_route(path, "POST", scope)(send)
 
     def file(self, path: str, resource: str) -> None:
         """Add a file of the API; `resource` can have the parameters of `path`."""
@@ -83,9 +83,9 @@ class Pages:
         async def send(visit: Visit) -> Response:
             return visit.api.passed_on(resource.format(**visit.request.path_params))
 
-        self._add(path, "GET")(send)
+        self._add_route(path, "GET")(send)
 
-    def _add(
+    def _add_route(
         self,
         path: str,
         method: str,
@@ -115,7 +115,7 @@ class Pages:
                     if method == "POST":
                         await visit.accept_form(scope, with_file=with_file)
                     elif not self.public and visit.query(REFUSED):
-                        visit = await _typed_before(visit)
+                        visit = await _restore_refused_form(visit)
                     return await _call_page(page, visit, form_page)
                 except (Refused, Problem) as refused:
                     return problem_page(request, visit, refused)
@@ -160,7 +160,7 @@ async def _call_page(page: Page, visit: Visit, form_page: Page | None) -> Respon
         return visit.redirect(path, **query)
 
 
-async def _typed_before(visit: Visit) -> Visit:
+async def _restore_refused_form(visit: Visit) -> Visit:
     """Return a visit of a form with the refused form that its address names, if that draft is still there."""
     content = await read_draft(visit, visit.query(REFUSED))
     if content is None or "fields" not in content:
@@ -182,13 +182,13 @@ class NotFoundPage(BrowserRoute):
     """The not-found page, for browsers only: programs get the API's problem document."""
 
     def __init__(self) -> None:
-        super().__init__("/{path:path}", self._answer, methods=["GET"], include_in_schema=False)
+        super().__init__("/{path:path}", self._not_found, methods=["GET"], include_in_schema=False)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Match requests outside the API."""
         return (Match.NONE, {}) if scope["path"].startswith("/v1/") else super().matches(scope)
 
-    async def _answer(self, request: Request) -> Response:
+    async def _not_found(self, request: Request) -> Response:
         problem = Problem("not-found", f"nothing is served at {request.scope['path'][:200]}")
         try:
             await visit_of(request, public=True)  # counts the visitor
@@ -217,7 +217,7 @@ def problem_page(request: Request, visit: Visit | None, refused: Refused | Probl
         "request_id": request.scope.get("assay.request_id"),
         "visit": visit or Visit(request, UNKNOWN_CALLER, "", public=True),
     }
-    sent = {"Retry-After": str(context["wait_s"])} if context["wait_s"] else {}
+    retry_headers = {"Retry-After": str(context["wait_s"])} if context["wait_s"] else {}
     page = RenderedPage(partial(render, "frame/problem.html", context), packed=False, status=status, public=False)
-    page.headers.update(sent)
+    page.headers.update(retry_headers)
     return page

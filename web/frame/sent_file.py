@@ -50,8 +50,8 @@ async def send_file(visit: Visit, purpose: str) -> dict[str, Any]:
             raise unreadable("encoding", "an encoding has letters and digits in its name, such as windows-1252")
         kind = f"{kind}; charset={encoding}"
     answer = await visit.api.ask("POST", "/v1/uploads", query=query, file=file, headers={"content-type": kind})
-    sent: dict[str, Any] = answer.document
-    return sent
+    upload: dict[str, Any] = answer.document
+    return upload
 
 
 def unreadable(field: str, detail: str) -> Refused:

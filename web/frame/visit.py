@@ -138,9 +138,9 @@ class Visit:
             route, limiter = self.request.scope["route"].path, service_of(self.request).rate_limiter
             await limiter.admit("POST", route, self.caller.tenant)
         self.request.state.form = form = await read_form(self.request, with_file=with_file)
-        sent = form.get(TOKEN_FIELD) or self.request.headers.get("x-form-token", "")
-        if not hmac.compare_digest(sent.encode(), self._form_token(sent.partition(".")[0]).encode()):
-            raise _foreign()
+        token = form.get(TOKEN_FIELD) or self.request.headers.get("x-form-token", "")
+        if not hmac.compare_digest(token.encode(), self._form_token(token.partition(".")[0]).encode()):
+            raise _foreign_origin()
 
     async def admit_sign_in(self) -> None:
         """Count an attempt to sign in; raise ``rate-limited`` after too many from one address."""
@@ -189,10 +189,10 @@ def check_origin(request: Request) -> None:
     origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
     own_origins = {headers.get("host"), base_url(request).partition("://")[2]}
     if site not in {"same-origin", "none"} or (origin is not None and origin.partition("://")[2] not in own_origins):
-        raise _foreign()
+        raise _foreign_origin()
 
 
-def _foreign() -> Problem:
+def _foreign_origin() -> Problem:
     return Problem("foreign-origin", "this form is too old, or was not sent from this page: open the page again")
 
 

@@ -27,16 +27,16 @@ async def guide(visit: Visit) -> Response:
     name = visit.path("name")
     if name not in GUIDES:
         raise Problem("not-found", f"there is no guide {name[:100]}")
-    text, sections = _rendered(name)
+    text, sections = _render_guide(name)
     return visit.page("guide/guide.html", name=name, guides=GUIDES, text=text, sections=sections)
 
 
 @cache
-def _rendered(name: str) -> tuple[Markup, list[tuple[str, str]]]:
-    return render_markdown(files("web.guide").joinpath(f"{name}.md").read_text(encoding="utf-8"), _link)
+def _render_guide(name: str) -> tuple[Markup, list[tuple[str, str]]]:
+    return render_markdown(files("web.guide").joinpath(f"{name}.md").read_text(encoding="utf-8"), _rewrite_links)
 
 
-def _link(tokens: Sequence[Token]) -> None:
+def _rewrite_links(tokens: Sequence[Token]) -> None:
     """Point links to other documents at their pages; a document without a page becomes plain text."""
     page = None
     for token in tokens:

@@ -51,13 +51,13 @@ STAGES = {
 @pages.get("/jobs")
 async def jobs(visit: Visit) -> Response:
     """List jobs, filtered by status, kind and text."""
-    chosen = {name: visit.query(name) for name in ("status", "kind", "q")}
-    page = await visit.api.get("/v1/jobs", **chosen, limit=LISTED, cursor=visit.query("cursor"))
+    filters = {name: visit.query(name) for name in ("status", "kind", "q")}
+    page = await visit.api.get("/v1/jobs", **filters, limit=LISTED, cursor=visit.query("cursor"))
     return visit.page(
         "jobs/list.html",
         jobs=page["items"],
         older=visit.older(page),
-        chosen=chosen,
+        chosen=filters,
         statuses=STATUSES,
         kinds=KINDS,
     )
@@ -84,7 +84,7 @@ LIVE: SwrCache[tuple[str, frozenset[str], str], Live] = SwrCache(0.25, 1.0)
 @pages.get("/jobs/{job_id}/now")
 async def now(visit: Visit) -> Response:
     """Return the changing part of a job's page, up to 2 seconds old; 304 if the reader has it already."""
-    live = await LIVE.get((visit.caller.tenant, visit.caller.scopes, visit.path("job_id")), partial(_rendered, visit))
+    live = await LIVE.get((visit.caller.tenant, visit.caller.scopes, visit.path("job_id")), partial(_render, visit))
     headers = {**headers_of(public=False), "ETag": live.etag, "Cache-Control": "private, no-cache"}
     if none_match(visit.request, live.etag):
         return Response(status_code=304, headers=headers)
@@ -94,7 +94,7 @@ async def now(visit: Visit) -> Response:
     return HTMLResponse(live.packed, headers=headers | {"Content-Encoding": "gzip"})
 
 
-async def _rendered(visit: Visit) -> Live:
+async def _render(visit: Visit) -> Live:
     answer = await visit.api.ask("GET", f"/v1/jobs/{visit.path('job_id')}")
     html = await asyncio.to_thread(render, "jobs/live.html", await _live_of(visit, answer.document))
     return Live(answer.headers["etag"], gzip.compress(html.encode("utf-8", "backslashreplace"), 5))

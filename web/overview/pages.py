@@ -34,28 +34,28 @@ async def overview(visit: Visit) -> Response:
     newest = await visit.api.get("/v1/ratings", mine=True, limit=NEWEST, fields="full")
     return visit.page(
         "overview/overview.html",
-        wall=list(_wall(document)),
+        wall=list(_ratings_by_kind(document)),
         newest=newest["items"],
         acts={**ACTS, **FINDINGS},
         needs=[entry for entry in document["attention"] if entry["code"] not in FINDINGS],
         findings=[entry for entry in document["attention"] if entry["code"] in FINDINGS],
         shown=SHOWN,
-        **await _queue(visit, document),
+        **await _queue_context(visit, document),
     )
 
 
 @pages.get("/overview/running")
 async def running(visit: Visit) -> Response:
     """Render the part of the overview that shows running jobs, which the page loads again while jobs run."""
-    return visit.page("overview/running.html", **await _queue(visit, await visit.api.get("/v1/overview")))
+    return visit.page("overview/running.html", **await _queue_context(visit, await visit.api.get("/v1/overview")))
 
 
-async def _queue(visit: Visit, document: Json) -> JsonObject:
+async def _queue_context(visit: Visit, document: Json) -> JsonObject:
     jobs = await visit.api.get("/v1/jobs", status="running", limit=NEWEST)
     return {"overview": document, "queue": document["queue"]["jobs"], "running": jobs["items"]}
 
 
-def _wall(overview: Json) -> Iterable[tuple[str, str, int, list[list[Json]]]]:
+def _ratings_by_kind(overview: Json) -> Iterable[tuple[str, str, int, list[list[Json]]]]:
     """Return for each kind its name, its heading, its number of services, and their ratings by letter."""
     rows, services = overview["targets"], overview["services"]
     for kind, heading in KINDS.items():

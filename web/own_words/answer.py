@@ -65,19 +65,19 @@ def answer_of(document: Json) -> BiasAnswer | None:
         cases = [(case.list, case.towards) for case in component.images]
     else:
         return None
-    stereotyped = _tally([towards for name, towards in cases if name != "neutral"])
-    neutral = _tally([towards for name, towards in cases if name == "neutral"])
+    stereotyped = _count_choices([towards for name, towards in cases if name != "neutral"])
+    neutral = _count_choices([towards for name, towards in cases if name == "neutral"])
     step_1, step_2 = (view.components[0].effect(name) for name in ("step_1", "step_2"))
     beyond = tuple(effect.title for effect in view.components[0].hidden if standing(effect) == BEYOND)
     decided = rating.letter if rating.declared else None
     of_stereotype = "" if step_2 is None else standing(step_2)
     if of_stereotype != BEYOND and step_2 and step_2.tolerance and (step_2.estimate or 0.0) <= step_2.tolerance:
         of_stereotype = WITHIN  # a declared letter rests on more than this interval
-    verdict = _verdict(decided, of_stereotype, stereotyped)
+    verdict = _stereotype_verdict(decided, of_stereotype, stereotyped)
     return BiasAnswer(verdict, stereotyped, neutral, "" if step_1 is None else standing(step_1), beyond)
 
 
-def _verdict(declared: Letter | str | None, of_stereotype: str, stereotyped: Tally) -> Verdict:
+def _stereotype_verdict(declared: Letter | str | None, of_stereotype: str, stereotyped: Tally) -> Verdict:
     """Return the verdict on the stereotype: UCS says no, DSBS yes; BS leaves it to the share of stereotype choices."""
     if declared is None or stereotyped.share is None:
         return "open"
@@ -91,7 +91,7 @@ def _verdict(declared: Letter | str | None, of_stereotype: str, stereotyped: Tal
     return "no" if of_stereotype == WITHIN else "open"
 
 
-def _tally(choices: list[float | None]) -> Tally:
+def _count_choices(choices: list[float | None]) -> Tally:
     tallied = [choice for choice in choices if choice is not None]
     first, second = (sum(choice > STEREOTYPE for choice in tallied), sum(choice < STEREOTYPE for choice in tallied))
     return Tally(first, second, len(tallied) - first - second)

@@ -69,7 +69,7 @@ async def store_bias(visit: Visit) -> Response:
     """Store the words and a corpus of sentences made with them, and go on to step 2."""
     typed = visit.typed
     kind = _kind(typed.get("kind", ""))
-    texts = _completed(KINDS[kind], typed)
+    texts = _complete_fields(KINDS[kind], typed)
     specification = await _specification(visit, KINDS[kind], texts, typed.get("from", ""))
     corpus = await _corpus(visit, kind, texts, specification)
     test = BiasTest(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
@@ -91,16 +91,16 @@ async def store_changed_words(visit: Visit) -> Response:
     """Store changed words, and continue; sentences move to a copy of the corpus with the new words."""
     now = await read_test(visit)
     kind = KINDS[now.kind]
-    texts = _completed(kind, visit.typed)
-    if _same(kind, texts, now.words):
+    texts = _complete_fields(kind, visit.typed)
+    if _are_unchanged(kind, texts, now.words):
         return visit.redirect(now.path("sentences"), **now.query)
     specification = await _next_version(visit, kind, texts, now.specification.partition("@")[0])
     corpus = now.corpus
     if now.kind == "language-model":
         corpus = await _corpus(visit, now.kind, texts, specification, items_of=now.corpus["id"])
-    after = BiasTest(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
-    was = now.corpus["id"] if corpus["id"] != now.corpus["id"] else None
-    return visit.redirect(after.path("sentences"), **after.query, was=was)
+    test = BiasTest(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
+    former_corpus = now.corpus["id"] if corpus["id"] != now.corpus["id"] else None
+    return visit.redirect(test.path("sentences"), **test.query, was=former_corpus)
 
 
 def _texts_of(kind: str, words: Json) -> dict[str, str]:
@@ -110,7 +110,7 @@ def _texts_of(kind: str, words: Json) -> dict[str, str]:
     return {**typed_of(kind, words), **lists}
 
 
-def _completed(kind: str, typed: Mapping[str, str]) -> dict[str, str]:
+def _complete_fields(kind: str, typed: Mapping[str, str]) -> dict[str, str]:
     """Return the fields of a specification: pairs of words for the groups, and an attribute if none is typed.
 
     Raises
@@ -144,12 +144,12 @@ async def _specification(visit: Visit, kind: str, texts: Mapping[str, str], sour
     """Return the specification that the form began with if its words are unchanged, else a new one."""
     if source:
         stored: JsonObject = await visit.api.get(f"/v1/specifications/{segment(source)}")
-        if stored["kind"] == kind and _same(kind, texts, stored["words"]):
+        if stored["kind"] == kind and _are_unchanged(kind, texts, stored["words"]):
             return stored
     return await store_new(visit, kind, texts)
 
 
-def _same(kind: str, texts: Mapping[str, str], words: Json) -> bool:
+def _are_unchanged(kind: str, texts: Mapping[str, str], words: Json) -> bool:
     return words_of(kind, texts) == words_of(kind, typed_of(kind, words))
 
 

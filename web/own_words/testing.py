@@ -49,7 +49,7 @@ async def sentences(visit: Visit) -> Response:
     now = await read_test(visit)
     values = await review_of(visit, now.corpus, now.words)
     if now.kind == "language-model" and now.corpus["own"]:
-        values |= await _service(visit, "language-model")
+        values |= await _service_context(visit, "language-model")
     return visit.page(
         "own_words/sentences.html", **values, now=now, families=FAMILIES, job=await _job(visit, "writing")
     )
@@ -96,7 +96,7 @@ async def choose_model(visit: Visit) -> Response:
         answer = answer_of(await visit.api.get(f"/v1/ratings/{job['rating']['id']}"))
     return visit.page(
         "own_words/test.html",
-        **await _service(visit, now.kind),
+        **await _service_context(visit, now.kind),
         now=now,
         job=job,
         running=running,
@@ -122,11 +122,11 @@ async def begin_test(visit: Visit) -> Response:
     return visit.redirect(now.path("test"), **now.query, job=job["id"])
 
 
-async def _service(visit: Visit, kind: str) -> JsonObject:
+async def _service_context(visit: Visit, kind: str) -> JsonObject:
     """Return the values for the fields of a service."""
     typed = visit.typed
     protocols = await _protocols(visit, kind)
-    protocol = _named(protocols, typed.get("protocol") or visit.query("protocol"))
+    protocol = _protocol_named(protocols, typed.get("protocol") or visit.query("protocol"))
     settings = _settings_of(protocol, kind)
     errors = visit.refused.errors if visit.refused else []
     about_it = [{**error, "pointer": error["pointer"].removeprefix("/author")} for error in errors]
@@ -135,8 +135,8 @@ async def _service(visit: Visit, kind: str) -> JsonObject:
         "kind": kind,
         "protocols": protocols,
         "protocol": protocol,
-        "settings": sorted(settings, key=_folded),
-        "folded": _folded,
+        "settings": sorted(settings, key=_is_folded),
+        "folded": _is_folded,
         "saved": saved["items"],
         "more_saved": bool(saved["next_cursor"]),
         "answers": Answers({"settings.task": TASKS.get(kind, ""), **typed}),
@@ -150,7 +150,7 @@ async def _protocols(visit: Visit, kind: str) -> list[JsonObject]:
     return [protocol for protocol in protocols if kind in protocol["kinds"] and protocol["name"] not in DRAWING]
 
 
-def _named(protocols: Sequence[JsonObject], name: str) -> JsonObject:
+def _protocol_named(protocols: Sequence[JsonObject], name: str) -> JsonObject:
     return next((protocol for protocol in protocols if protocol["name"] == name), protocols[0])
 
 
@@ -158,7 +158,7 @@ def _settings_of(protocol: Json, kind: str) -> list[Field]:
     return [field for field in settings_fields(protocol["settings_schema"], kind) if field.key not in NOT_ASKED]
 
 
-def _folded(field: Field) -> bool:
+def _is_folded(field: Field) -> bool:
     return not field.required and field.key not in FIRST
 
 
@@ -166,7 +166,7 @@ async def _target_of(visit: Visit, typed: Mapping[str, str], kind: str) -> JsonO
     """Return the service of a form, a saved one by its id; raise `Refused` if a setting cannot be read."""
     if typed.get("saved"):
         return {"id": typed["saved"]}
-    protocol = _named(await _protocols(visit, kind), typed.get("protocol", ""))
+    protocol = _protocol_named(await _protocols(visit, kind), typed.get("protocol", ""))
     target, wrong = described(typed, kind, protocol["name"], _settings_of(protocol, kind))
     if wrong:
         raise Refused.unreadable(wrong)

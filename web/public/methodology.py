@@ -20,7 +20,7 @@ CONTEXT = 2
 @pages.get("/methodology")
 async def current(visit: Visit) -> Response:
     """Show the current version."""
-    return await _version(visit, "current")
+    return await _version_page(visit, "current")
 
 
 @pages.get("/methodology/changes")
@@ -28,10 +28,10 @@ async def changes(visit: Visit) -> Response:
     """Show which lines of the text changed from one version to another; by default, from the previous one."""
     listing = await visit.api.get("/v1/methodology")
     versions = [version["version"] for version in listing["items"]]
-    to = visit.query("to") or listing["current"]
-    at = versions.index(to) + 1 if to in versions else 0
-    since = visit.query("from") or versions[min(at, len(versions) - 1)]
-    old, new = [await visit.api.get(f"/v1/methodology/{segment(version)}") for version in (since, to)]
+    until = visit.query("to") or listing["current"]
+    index = versions.index(until) + 1 if until in versions else 0
+    since = visit.query("from") or versions[min(index, len(versions) - 1)]
+    old, new = [await visit.api.get(f"/v1/methodology/{segment(version)}") for version in (since, until)]
     lines = list(changed_lines(old["text"].splitlines(), new["text"].splitlines()))
     return visit.page(
         "public/changes.html",
@@ -47,10 +47,10 @@ async def changes(visit: Visit) -> Response:
 @pages.get("/methodology/{version}")
 async def version(visit: Visit) -> Response:
     """Show one version."""
-    return await _version(visit, visit.path("version"))
+    return await _version_page(visit, visit.path("version"))
 
 
-async def _version(visit: Visit, name: str) -> Response:
+async def _version_page(visit: Visit, name: str) -> Response:
     listing = await visit.api.get("/v1/methodology")
     document = await visit.api.get(f"/v1/methodology/{name}")
     versions = [version["version"] for version in listing["items"]]

@@ -32,20 +32,20 @@ COUNTED = ("UCS", "DSBS", "BS", "inconclusive")
 async def start(visit: Visit) -> Response:
     """Explain the letters, and show the newest public ratings and the number of services by letter."""
     newest = await visit.api.get("/v1/ratings", limit=NEWEST)
-    counted = await visit.api.get("/v1/registry/distribution")
-    return visit.page("public/start.html", newest=newest["items"], bars=list(bars(counted["items"])), kinds=KINDS)
+    distribution = await visit.api.get("/v1/registry/distribution")
+    return visit.page("public/start.html", newest=newest["items"], bars=list(bars(distribution["items"])), kinds=KINDS)
 
 
 @pages.get("/registry")
 async def registry(visit: Visit) -> Response:
     """List public ratings; the filters are in the address."""
-    chosen = {name: visit.query(name) for name in FILTERS if visit.query(name)}
-    listing = await visit.api.get("/v1/ratings", **chosen, cursor=visit.query("cursor"), limit=ROWS)
+    filters = {name: visit.query(name) for name in FILTERS if visit.query(name)}
+    listing = await visit.api.get("/v1/ratings", **filters, cursor=visit.query("cursor"), limit=ROWS)
     return visit.page(
         "public/registry.html",
         ratings=listing["items"],
         similar=listing["similar"],
-        chosen=chosen,
+        chosen=filters,
         following=visit.older(listing),
         kinds=KINDS,
         methods=[method["name"] for method in (await visit.api.get("/v1/methods"))["items"]],
@@ -61,11 +61,11 @@ async def service(visit: Visit) -> Response:
     document = await visit.api.get(f"/v1/services/{segment(name)}")
     if document["service"] != name:
         return visit.redirect(f"/s/{document['service']}")
-    lines = [_line(number, series["ratings"]) for number, series in enumerate(document["series"])]
+    lines = [_series_line(number, series["ratings"]) for number, series in enumerate(document["series"])]
     return visit.page("public/service.html", service=document, lines=lines, base=visit.base_url)
 
 
-def _line(number: int, ratings: Sequence[Json]) -> Markup | None:
+def _series_line(number: int, ratings: Sequence[Json]) -> Markup | None:
     """Draw the effects that decided the letters of a series."""
     sizes = [EffectDocument(*rating["effect"]["of_limit"]) if rating["effect"] else NO_EFFECT for rating in ratings]
     return line_of(ratings, sizes, "effect, in units of its limit", f"s{number}", 1.0)
@@ -78,11 +78,11 @@ def bars(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """
     longest = max((row["targets"] for row in rows), default=0)
     for row in rows:
-        at, segments = 0, []
+        start, segments = 0, []
         for letter in COUNTED:
             if count := row["counts"][letter]:
-                segments.append((letter, count, 100 * at / longest, 100 * count / longest))
-                at += count
+                segments.append((letter, count, 100 * start / longest, 100 * count / longest))
+                start += count
         yield {**row, "segments": segments}
 
 
@@ -110,11 +110,11 @@ async def log(visit: Visit) -> Response:
         rating=rating,
         entries=listing["items"][::-1],
         older=("" if rating or before <= ROWS else f"/log?before={before - ROWS}", head["size"]),
-        **await _consistency(visit),
+        **await _consistency_proof(visit),
     )
 
 
-async def _consistency(visit: Visit) -> dict[str, Any]:
+async def _consistency_proof(visit: Visit) -> dict[str, Any]:
     """Return the proof that the log of the size in the address is a prefix of the present log."""
     size = visit.query("size")
     if not size:
@@ -133,20 +133,20 @@ negotiated = Pages(public=True, negotiated=True)
 async def problems(visit: Visit) -> Response:
     """List all kinds of problems."""
     listing = await visit.api.get("/problems")
-    return _negotiated(visit.page("public/problems.html", problems=listing["items"], one=None))
+    return _vary_by_accept(visit.page("public/problems.html", problems=listing["items"], one=None))
 
 
 @negotiated.get("/problems/{code}")
 async def problem(visit: Visit) -> Response:
     """Explain one kind of problem."""
     document = await visit.api.get(f"/problems/{visit.path('code')}")
-    return _negotiated(visit.page("public/problems.html", problems=[document], one=document))
+    return _vary_by_accept(visit.page("public/problems.html", problems=[document], one=document))
 
 
 @negotiated.get("/docs")
 async def docs(visit: Visit) -> Response:
     """Show links to the API documentation, with a first request."""
-    return _negotiated(
+    return _vary_by_accept(
         visit.page(
             "public/docs.html",
             info=await visit.api.get("/v1/info"),
@@ -156,7 +156,7 @@ async def docs(visit: Visit) -> Response:
     )
 
 
-def _negotiated(response: Response) -> Response:
+def _vary_by_accept(response: Response) -> Response:
     """Set ``Vary``, so that caches separate the page from the JSON at the same address."""
     response.headers["Vary"] = "Accept"
     return response

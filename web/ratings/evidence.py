@@ -62,19 +62,19 @@ class Row:
 def row_of(case: Mapping[str, Any], looked_for: str, vocabulary: Vocabulary) -> Row:
     """Write a case of the API as a row, with its raw questions and replies if it has them."""
     texts = case["texts"]
-    lines = [_line(text, _counterpart(texts, index), looked_for, vocabulary) for index, text in enumerate(texts)]
+    lines = [_text_line(text, _counterpart(texts, index), looked_for, vocabulary) for index, text in enumerate(texts)]
     picture = None if case["thumbnail"] is None else str(case["thumbnail"]).rpartition("/")[2]
-    exchanges = [_exchange(exchange, looked_for, vocabulary) for exchange in case.get("exchanges", ())]
+    exchanges = [_exchange_line(exchange, looked_for, vocabulary) for exchange in case.get("exchanges", ())]
     return Row(case, lines, picture, exchanges)
 
 
 def _counterpart(texts: Sequence[Json], index: int) -> str:
     """Return the text that a text is compared with: the first other one in its language."""
-    others = [text["text"] for at, text in enumerate(texts) if at != index and text["lang"] == texts[index]["lang"]]
+    others = [text["text"] for i, text in enumerate(texts) if i != index and text["lang"] == texts[index]["lang"]]
     return str(others[0]) if others else ""
 
 
-def _line(text: Json, counterpart: str, looked_for: str, vocabulary: Vocabulary) -> Line:
+def _text_line(text: Json, counterpart: str, looked_for: str, vocabulary: Vocabulary) -> Line:
     answer, failure = text["answer"], text["failure"]
     return Line(
         text["name"],
@@ -83,12 +83,12 @@ def _line(text: Json, counterpart: str, looked_for: str, vocabulary: Vocabulary)
         None if answer is None else list(pieces(answer, looked_for)),
         text["answer_lang"],
         None if failure is None else vocabulary.cause(failure),
-        beginning=_beginning(text["text"], LONGEST_QUESTION),
-        answer_beginning=_beginning(answer, LONGEST_ANSWER),
+        beginning=_shorten(text["text"], LONGEST_QUESTION),
+        answer_beginning=_shorten(answer, LONGEST_ANSWER),
     )
 
 
-def _exchange(observation: Json, looked_for: str, vocabulary: Vocabulary) -> Line:
+def _exchange_line(observation: Json, looked_for: str, vocabulary: Vocabulary) -> Line:
     ask, answer, failure = observation["ask"], answer_text(observation), observation["failure"]
     translated = ask.get("asks") == "translate"
     question = question_text(ask)
@@ -100,12 +100,12 @@ def _exchange(observation: Json, looked_for: str, vocabulary: Vocabulary) -> Lin
         ask.get("target") if translated else None,
         None if failure is None else failure.get("service_said") or vocabulary.cause(failure["code"]),
         observation["unit"],
-        _beginning(question, LONGEST_QUESTION),
-        _beginning(answer, LONGEST_ANSWER),
+        _shorten(question, LONGEST_QUESTION),
+        _shorten(answer, LONGEST_ANSWER),
     )
 
 
-def _beginning(text: str | None, longest: int) -> str:
+def _shorten(text: str | None, longest: int) -> str:
     """Return the beginning of a long text; "" if it is short enough to be shown as a whole."""
     return "" if text is None or len(text) <= longest else f"{text[:SHOWN].rpartition(' ')[0]}…"
 
@@ -116,23 +116,23 @@ def pieces(text: str, looked_for: str, counterpart: str = "") -> Iterator[Piece]
     if len(split) > 1:
         yield from (Piece(piece, matches=index % 2 == 1) for index, piece in enumerate(split) if piece)
         return
-    yield from (Piece(part, differs) for part, differs in _compared(text, counterpart) if part)
+    yield from (Piece(part, differs) for part, differs in _mark_differences(text, counterpart) if part)
 
 
-def _compared(text: str, counterpart: str) -> Iterator[tuple[str, bool]]:
+def _mark_differences(text: str, counterpart: str) -> Iterator[tuple[str, bool]]:
     words, other_words = list(_WORD.finditer(text)), _WORD.findall(counterpart)
     if not counterpart or max(len(words), len(other_words)) > LONGEST_COMPARED:
         yield text, False
         return
     matcher = SequenceMatcher(None, [word[0] for word in words], other_words, autojunk=False)
-    written = 0
+    end_of_previous = 0
     for tag, start, end, _, _ in matcher.get_opcodes():
         if tag != "equal" and start < end:
             first, last = words[start].start(), words[end - 1].end()
-            yield text[written:first], False
+            yield text[end_of_previous:first], False
             yield text[first:last], True
-            written = last
-    yield text[written:], False
+            end_of_previous = last
+    yield text[end_of_previous:], False
 
 
 def address_of(base: str, filters: Mapping[str, str], **changed: object) -> str:

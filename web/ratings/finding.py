@@ -81,22 +81,22 @@ def part_of(rating: Rating, name: str, walk: str = "") -> Part | None:
     components = rating.view.components
     if not components:
         return None
-    named = (component for component in components if component.name == name)
-    component = next(named, None) or rating.view.decider or rating.view.foremost[0]
+    matches = (component for component in components if component.name == name)
+    component = next(matches, None) or rating.view.decider or rating.view.foremost[0]
     rated = rating.rated.components[component.number - 1]
     return Part(
         component,
-        _band(rating, component),
+        _steps_figure(rating, component),
         tuple(_walks(rating, component, whole_number(walk))),
-        tuple(_carried(component)),
-        _hidden(rating, component),
-        _tolerances(rating, component),
+        tuple(_evidence_figures(component)),
+        _hidden_figure(rating, component),
+        _tolerances_figure(rating, component),
         tuple(outline.component_tables(component, outline.DRAWN | {"hidden", "sensitivity"})),
         rated.scales if isinstance(rated, AlternationComponent) else (),
     )
 
 
-def _both(heading: str, how: str, key: str, draw: Draw, note: str = "", *, folds: bool = True) -> PageFigure | None:
+def _figure(heading: str, how: str, key: str, draw: Draw, note: str = "", *, folds: bool = True) -> PageFigure | None:
     narrow, wide = draw(f"{key}-n", "narrow"), draw(f"{key}-w", "wide")
     if narrow is None or wide is None:
         return None
@@ -105,18 +105,18 @@ def _both(heading: str, how: str, key: str, draw: Draw, note: str = "", *, folds
     return PageFigure(heading, how, *svgs, narrow.table, folded, note)
 
 
-def _one(heading: str, how: str, figure: Figure | None) -> Iterator[PageFigure]:
+def _fixed_figure(heading: str, how: str, figure: Figure | None) -> Iterator[PageFigure]:
     if figure is not None:
         yield PageFigure(heading, how, Markup(figure.svg), None, figure.table)  # noqa: S704  escaped by the figures
 
 
-def _band(rating: Rating, component: Component) -> PageFigure | None:
+def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
     alone = len(rating.view.components) == 1
     verdict = rating.view.verdict if alone else component.verdict
     rated = rating.rated if alone else rating.rated.components[component.number - 1]
-    nowhere = rated.probabilities.get("unlocated", 0.0)
-    missing = f"The other {chance(nowhere)} go to no letter: {UNLOCATED}." if nowhere >= MIN_PROBABILITY else ""
-    return _both(
+    unlocated = rated.probabilities.get("unlocated", 0.0)
+    missing = f"The other {chance(unlocated)} go to no letter: {UNLOCATED}." if unlocated >= MIN_PROBABILITY else ""
+    return _figure(
         "How the letter was reached" if alone else f"How the letter of “{component.title}” was reached",
         "The band is as thick as the probability. A diamond is the effect of a step, the line its interval, "
         "the shaded zone what still counts as unbiased.",
@@ -137,19 +137,19 @@ def _walks(rating: Rating, component: Component, read: int | None) -> Iterator[W
         walking = picture.cases if index == min(read, len(walked) - 1) else ()
         groups = dict.fromkeys(case.group for _, cases in walking for case in cases)
         squares = [
-            (group, figures.linked_squares(picture, group, f"sq{at}", lambda c: rating.case_of(c.search)))
-            for at, group in enumerate(groups)
+            (group, figures.linked_squares(picture, group, f"sq{number}", lambda c: rating.case_of(c.search)))
+            for number, group in enumerate(groups)
         ]
         drawings = tuple((group, Markup(figure.svg), figure.table) for group, figure in squares if figure)  # noqa: S704  escaped
         yield Walk(picture.title, picture.filled, picture.hollow, drawings)
 
 
-def _carried(component: Component) -> Iterator[PageFigure]:
+def _evidence_figures(component: Component) -> Iterator[PageFigure]:
     """Draw the evidence behind the letter: the method's own figures, and for translators the transitions."""
     for index, picture in enumerate(component.pictures):
         if isinstance(picture, Squares):
             continue
-        view = _both(
+        view = _figure(
             picture.title,
             figures.caption(picture),
             f"p{index}",
@@ -157,31 +157,31 @@ def _carried(component: Component) -> Iterator[PageFigure]:
         )
         if view is not None:
             yield view
-    yield from _one(
-        _kept(component),
+    yield from _fixed_figure(
+        _transitions_heading(component),
         "Each row is what was sent, each column what came back; the darker, the more.",
         figures.transition_heatmap(component, "heat"),
     )
-    yield from _one(
+    yield from _fixed_figure(
         "What was sent and what came back, block by block",
         "A hollow bar is the share that was declared for a block, a solid one the share that came back.",
         figures.blocks_bars(component, "blocks"),
     )
 
 
-def _kept(component: Component) -> str:
+def _transitions_heading(component: Component) -> str:
     """Return a heading with the number of sentences that came back with the value that they were sent with."""
     sent = sum(sum(row.values()) for row in component.transitions.values())
     unchanged = sum(row.get(name, 0) for name, row in component.transitions.items())
     return f"{unchanged:,.0f} of {sent:,.0f} sentences came back as they were sent" if sent else "No sentence came back"
 
 
-def _hidden(rating: Rating, component: Component) -> PageFigure | None:
+def _hidden_figure(rating: Rating, component: Component) -> PageFigure | None:
     """Draw the hidden effects; the figure is open if one of them decided the letter."""
     measured = [effect for effect in component.hidden if effect.estimate is not None]
     deciding = deciding_effect(component.part, component.part.letter)
     decided = component is rating.view.decider and deciding is not None and deciding.hidden is not None
-    return _both(
+    return _figure(
         _hidden_heading(measured),
         "A mean can hide effects that go both ways. Each is held against its own limit, the shaded zone.",
         "hidden",
@@ -202,13 +202,13 @@ def _hidden_heading(measured: Sequence[Effect]) -> str:
     return "Nothing beyond its limit hides behind the mean"
 
 
-def _tolerances(rating: Rating, component: Component) -> PageFigure | None:
+def _tolerances_figure(rating: Rating, component: Component) -> PageFigure | None:
     verdicts = component.sensitivity.values()
     leaning = {verdict.letter for verdict in verdicts}
     letter = next(iter(leaning), None)
     shares = [sum(verdict.probabilities.values()) for verdict in verdicts if verdict.probabilities]
     gap = f" In the gap at the end, {UNLOCATED}." if min(shares, default=1) <= 1 - MIN_PROBABILITY else ""
-    return _both(
+    return _figure(
         f"{letter} leads at every tolerance" if len(leaning) == 1 else "The tolerance decides which letter leads",
         f"The probability of each letter if another tolerance had been declared.{gap}",
         "other",

@@ -32,7 +32,7 @@ class MentionRow:
 
 async def both_mentions(visit: Visit, rating: Rating) -> list[MentionRow]:
     """Return the rating of a decision, and the newest one of the same cases by the other mention; else nothing."""
-    cases = _cases(rating.document)
+    cases = _decision_and_mention(rating.document)
     if cases is None:
         return []
     candidates = [
@@ -41,20 +41,20 @@ async def both_mentions(visit: Visit, rating: Rating) -> list[MentionRow]:
         if row["id"] != rating.id and all(row[name] == rating.document[name] for name in ("method", "attribute"))
     ]
     for row in candidates[:MOST_READ]:
-        other_cases = _cases(document := await visit.api.get(f"/v1/ratings/{segment(row['id'])}"))
+        other_cases = _decision_and_mention(document := await visit.api.get(f"/v1/ratings/{segment(row['id'])}"))
         if other_cases is not None and other_cases[0] == cases[0] and other_cases[1] != cases[1]:
-            pair = [_row(cases[1], rating.rated), _row(other_cases[1], rating_of(document))]
+            pair = [_mention_row(cases[1], rating.rated), _mention_row(other_cases[1], rating_of(document))]
             return sorted(pair, key=lambda row: list(MENTIONS.values()).index(row.mention))
     return []
 
 
-def _cases(document: Mapping[str, Any]) -> tuple[str, str] | None:
+def _decision_and_mention(document: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the decision of a rating and the mention of people; ``None`` if it is of no decision."""
     texts = (document.get("experiment") or {}).get("texts") or {}
     return (texts["decision"], texts.get("mention") or "explicit") if texts.get("decision") else None
 
 
-def _row(mention: str, rated: RatingDocument) -> MentionRow:
+def _mention_row(mention: str, rated: RatingDocument) -> MentionRow:
     effects, ratios = [], []
     for part in rated.components:
         effects.append((part.name or "", part.effects.get("step_1") or EffectDocument()))

@@ -96,7 +96,7 @@ async def evidence(visit: Visit) -> Response:
 async def history(visit: Visit) -> Response:
     """List the other ratings of the service, and the changes between comparable ones."""
     rating = await rating_in_path(visit)
-    comparable = [other_rating for other_rating in rating.others if _series(other_rating) == _series(rating.document)]
+    comparable = [other_rating for other_rating in rating.others if _key_of(other_rating) == _key_of(rating.document)]
     changes = [
         await visit.api.get(f"/v1/ratings/{before['id']}/difference", **{"with": after["id"]})
         for after, before in list(pairwise(comparable))[:MOST_STEPS]
@@ -140,7 +140,7 @@ def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
     }
 
 
-def _series(rating: Json) -> tuple[object, ...]:
+def _key_of(rating: Json) -> tuple[object, ...]:
     """Return the key of comparable ratings: those that differ because the service changed, not the request."""
     requester = rating.get("requester") or {}
     return (rating["method"], rating["attribute"], rating["standing"]["requester"], requester.get("description"))
@@ -168,11 +168,11 @@ async def provenance(visit: Visit) -> Response:
         known=methods,
         title_of=title_of,
         versions=[version for version in others if version not in rated and rating.rated.method in methods[version]],
-        job=await _job(visit, rating),
+        job=await _read_job(visit, rating),
     )
 
 
-async def _job(visit: Visit, rating: Rating) -> Json | None:
+async def _read_job(visit: Visit, rating: Rating) -> Json | None:
     """Return the job of the caller's own rating, for its number of calls."""
     if not rating.mine:
         return None

@@ -117,16 +117,16 @@ async def rating_in_path(visit: Visit) -> Rating:
     """Read the rating in the path of a page."""
     document = await visit.api.get(f"/v1/ratings/{visit.path('rating_id')}")
     digest = document["target"]["digest"]
-    others = await _others(visit, digest)
+    others = await _ratings_of_service(visit, digest)
     ends = datetime.fromisoformat(document["expires_at"]).timestamp()
     view = read({**document, "expired": service_of(visit.request).clock() >= ends})
     mine = not visit.public and any(other_rating["id"] == document["id"] for other_rating in others)
     if not visit.public:
-        others = await _others(visit, digest, mine=False)
+        others = await _ratings_of_service(visit, digest, mine=False)
     return Rating(document, view, others, mine, visit.public)
 
 
-async def _others(visit: Visit, digest: str | None, *, mine: bool = True) -> list[Json]:
+async def _ratings_of_service(visit: Visit, digest: str | None, *, mine: bool = True) -> list[Json]:
     """Read the ratings of the service whose description has this digest."""
     filters = {"digest": digest or "none", "mine": mine and not visit.public, "state": "all"}
     page = await visit.api.get("/v1/ratings", **filters, limit=MOST_LISTED)

@@ -124,12 +124,12 @@ def in_words(schedule: Json) -> tuple[str, JsonObject]:
     match = _CRON.fullmatch(schedule["cron"])
     if match is None or (match["day"] != "*" and match["weekday"] != "*"):
         return "cron %(cron)s (UTC)", {"cron": schedule["cron"]}
-    at = {"time": f"{int(match['hour']):02}:{int(match['minute']):02}"}
+    time = {"time": f"{int(match['hour']):02}:{int(match['minute']):02}"}
     if match["weekday"] != "*":
-        return f"every {WEEKDAYS[int(match['weekday'])]} at %(time)s UTC", at
+        return f"every {WEEKDAYS[int(match['weekday'])]} at %(time)s UTC", time
     if match["day"] == "*":
-        return "every day at %(time)s UTC", at
-    return "on day %(day)s of every month at %(time)s UTC", {"day": match["day"], **at}
+        return "every day at %(time)s UTC", time
+    return "on day %(day)s of every month at %(time)s UTC", {"day": match["day"], **time}
 
 
 def _interval(seconds: int) -> tuple[str, JsonObject]:

@@ -27,10 +27,10 @@ ROWS, READ = 50, 200
 @pages.get("/services")
 async def services(visit: Visit) -> Response:
     """List saved services, and those that were rated without being saved, each with its newest letter."""
-    chosen = {name: visit.query(name) for name in ("q", "kind", "cursor") if visit.query(name)}
-    saved = await visit.api.get("/v1/targets", **chosen, limit=READ)
+    query = {name: visit.query(name) for name in ("q", "kind", "cursor") if visit.query(name)}
+    saved = await visit.api.get("/v1/targets", **query, limit=READ)
     rows = [(target, target["newest"]) for target in saved["items"]]
-    filters, complete = {name: chosen.get(name, "") for name in ("q", "kind")}, False
+    filters, complete = {name: query.get(name, "") for name in ("q", "kind")}, False
     if not saved["next_cursor"] and not visit.query("cursor"):
         rated, complete = await find_rated(visit.api, **filters)
         digests = {target["digest"] for target in saved["items"]}
@@ -38,16 +38,16 @@ async def services(visit: Visit) -> Response:
     start = whole_number(visit.query("start")) or 0
     older = visit.older(saved)
     if start + ROWS < len(rows):
-        older = (f"/services?{urlencode({**chosen, 'start': start + ROWS})}", len(rows) if complete else None)
+        older = (f"/services?{urlencode({**query, 'start': start + ROWS})}", len(rows) if complete else None)
     similar = []
-    if chosen.get("q") and not rows:
-        similar = (await visit.api.get("/v1/ratings", q=chosen["q"], mine=True, limit=1))["similar"]
+    if query.get("q") and not rows:
+        similar = (await visit.api.get("/v1/ratings", q=query["q"], mine=True, limit=1))["similar"]
     return visit.page(
         "services/services.html",
         similar=similar,
         rows=rows[start : start + ROWS],
         complete=complete,
-        chosen=chosen,
+        chosen=query,
         kinds=KINDS,
         older=older,
     )
@@ -132,7 +132,7 @@ async def edit(visit: Visit) -> Response:
         saved=saved,
         settings=settings,
         limits=LIMITS,
-        answers=Answers(dict(visit.typed or _written(saved, settings))),
+        answers=Answers(dict(visit.typed or _form_texts(saved, settings))),
         text_of=text_of,
         wrong=wrong,
     )
@@ -178,7 +178,7 @@ async def _settings_of(visit: Visit, saved: Json) -> Sequence[Field]:
     return settings_fields(protocol["settings_schema"], saved["kind"])
 
 
-def _written(saved: Mapping[str, Any], settings: Sequence[Field]) -> dict[str, str]:
+def _form_texts(saved: Mapping[str, Any], settings: Sequence[Field]) -> dict[str, str]:
     """Return the texts of the form for a saved service."""
     texts = {"name": saved["name"], "base_url": saved["base_url"] or ""}
     for name, group in (("settings", settings), ("limits", LIMITS)):

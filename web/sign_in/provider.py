@@ -131,7 +131,7 @@ class Provider:
 
     async def address(self, attempt: Attempt) -> str:
         """Return the address at which a person signs in."""
-        endpoint = (await self._found()).authorization
+        endpoint = (await self._read_endpoints()).authorization
         challenge = hashlib.sha256(attempt.verifier.encode()).digest()
         query = {
             "response_type": "code",
@@ -154,7 +154,7 @@ class Provider:
             ``sign-in-failed`` if the code or the ID token is not valid, ``provider-unavailable`` if the provider does
             not answer as OpenID Connect requires.
         """
-        endpoints, client = await self._found(), self._client
+        endpoints, client = await self._read_endpoints(), self._client
         fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": client.redirect_uri}
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
         if client.secret and not endpoints.posts_secret:
@@ -168,7 +168,7 @@ class Provider:
         if not isinstance(token, str):
             raise Problem("provider-unavailable", "the provider answered without an ID token")
         try:
-            claims = await self._decoded(token, endpoints.keys)
+            claims = await self._decode_claims(token, endpoints.keys)
             self._claims.validate(claims)
         except (JoseError, ValueError) as wrong:
             raise Problem("sign-in-failed", f"the provider's ID token is not valid ({wrong})") from None
@@ -179,7 +179,7 @@ class Provider:
             raise Problem("sign-in-failed", "the provider's ID token was made for another sign-in")
         return claims
 
-    async def _decoded(self, token: str, url: str) -> JsonObject:
+    async def _decode_claims(self, token: str, url: str) -> JsonObject:
         """Return the claims of a token with a valid signature."""
         registry = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
         keys = await self._keys.get(url, lambda: self._read_keys(url))
@@ -199,7 +199,7 @@ class Provider:
         except (JoseError, LookupError, TypeError, ValueError, AttributeError):
             raise Problem("provider-unavailable", "the provider's keys are not a JSON Web Key Set") from None
 
-    async def _found(self) -> Endpoints:
+    async def _read_endpoints(self) -> Endpoints:
         return await self._endpoints.get("", self._discover)
 
     async def _discover(self) -> Endpoints:

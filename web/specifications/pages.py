@@ -29,7 +29,7 @@ async def new_specification(visit: Visit) -> Response:
     if begun and not typed:
         source = await visit.api.get(f"/v1/specifications/{segment(begun)}")
         kind, typed = source["kind"], {**source, **typed_of(source["kind"], source["words"])}
-    return _form(visit, _kind(typed.get("kind", kind)), typed)
+    return _show_form(visit, _kind(typed.get("kind", kind)), typed)
 
 
 def _kind(text: str) -> str:
@@ -46,21 +46,21 @@ async def create_specification(visit: Visit) -> Response:
 @pages.get("/specifications/{name}")
 async def specification(visit: Visit) -> Response:
     """Show the words of a specification, in its newest version or another."""
-    return visit.page("specifications/specification.html", found=await _found(visit), fields=FIELDS, kinds=KINDS)
+    return visit.page("specifications/specification.html", found=await _read_stored(visit), fields=FIELDS, kinds=KINDS)
 
 
 @pages.get("/specifications/{name}/edit")
 async def edit_specification(visit: Visit) -> Response:
     """Show the form for the words of the next version."""
-    stored = await _found(visit)
+    stored = await _read_stored(visit)
     typed = visit.typed or {**stored, **typed_of(stored["kind"], stored["words"])}
-    return _form(visit, stored["kind"], typed, name=stored["name"])
+    return _show_form(visit, stored["kind"], typed, name=stored["name"])
 
 
 @pages.post("/specifications/{name}", "jobs:write", form_page=edit_specification)
 async def add_version(visit: Visit) -> Response:
     """Store the next version of the caller's own specification."""
-    stored = await _found(visit)
+    stored = await _read_stored(visit)
     await store_version(visit, stored["kind"], visit.typed, stored["name"])
     return visit.redirect(f"/specifications/{stored['name']}")
 
@@ -68,13 +68,13 @@ async def add_version(visit: Visit) -> Response:
 pages.act("/specifications/{name}/remove", "jobs:write", "DELETE", "/v1/specifications/{name}", "/specifications")
 
 
-async def _found(visit: Visit) -> JsonObject:
+async def _read_stored(visit: Visit) -> JsonObject:
     path, version = f"/v1/specifications/{visit.path('name')}", visit.query("version")
     stored: JsonObject = await visit.api.get(f"{path}/versions/{segment(version)}" if version else path)
     return stored
 
 
-def _form(visit: Visit, kind: str, typed: Json, *, name: str = "") -> Response:
+def _show_form(visit: Visit, kind: str, typed: Json, *, name: str = "") -> Response:
     wrong = wrong_fields(kind, visit.refused.errors) if visit.refused else {}
     words = {"fields": FIELDS[kind], "kinds": KINDS}
     return visit.page("specifications/form.html", None, kind=kind, typed=typed, name=name, wrong=wrong, **words)

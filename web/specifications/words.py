@@ -84,13 +84,13 @@ KINDS = {
 
 def words_of(kind: str, typed: Mapping[str, str]) -> JsonObject:
     """Parse the fields of a form; empty fields are left out."""
-    parsed = {field.name: _parsed(field.shape, typed.get(field.name, "")) for field in FIELDS[kind]}
+    parsed = {field.name: _parse_words(field.shape, typed.get(field.name, "")) for field in FIELDS[kind]}
     return {name: value for name, value in parsed.items() if value not in ("", [], {})}
 
 
 def typed_of(kind: str, words: Json) -> dict[str, str]:
     """Write words as the fields of a form; the opposite of `words_of`."""
-    return {field.name: _written(field.shape, words.get(field.name)) for field in FIELDS[kind]}
+    return {field.name: _words_text(field.shape, words.get(field.name)) for field in FIELDS[kind]}
 
 
 def wrong_fields(kind: str, errors: Sequence[Mapping[str, str]]) -> dict[str, str]:
@@ -118,7 +118,7 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _parsed(shape: Shape, text: str) -> Any:
+def _parse_words(shape: Shape, text: str) -> Any:
     match shape:
         case "list":
             return split_words(text)
@@ -127,7 +127,7 @@ def _parsed(shape: Shape, text: str) -> Any:
         case "pairs":
             return [split_words(line) for line in _lines(text)]
         case "shares":
-            return dict(_share(line) for line in _lines(text))
+            return dict(_parse_share(line) for line in _lines(text))
         case "groups":
             return {
                 group.strip(): split_words(members)
@@ -137,7 +137,7 @@ def _parsed(shape: Shape, text: str) -> Any:
             return text.strip()
 
 
-def _share(line: str) -> tuple[str, Any]:
+def _parse_share(line: str) -> tuple[str, Any]:
     """Parse ``nurse, 0.9``; text in place of the number stays as it is, so that the API refuses it."""
     word, _, share = (part.strip() for part in line.partition(","))
     try:
@@ -146,7 +146,7 @@ def _share(line: str) -> tuple[str, Any]:
         return word, share
 
 
-def _written(shape: Shape, value: Any) -> str:
+def _words_text(shape: Shape, value: Any) -> str:
     if not value:
         return ""
     match shape:

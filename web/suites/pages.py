@@ -42,19 +42,19 @@ async def new_suite(visit: Visit) -> Response:
     plan, problem = None, visit.refused and visit.refused.problem
     if visit.refused is None and form.getlist("service"):
         try:
-            plan = await visit.api.post("/v1/suites/plan", await _request(visit.api, form))
+            plan = await visit.api.post("/v1/suites/plan", await _suite_request(visit.api, form))
         except Refused as refused:
             problem = refused.problem
-    chosen = {name: form.getlist(name) for name in ("service", "method", "attribute")}
-    services, complete = await choices(visit.api, form.get("q", "").strip(), chosen["service"])
+    choices_made = {name: form.getlist(name) for name in ("service", "method", "attribute")}
+    services, complete = await choices(visit.api, form.get("q", "").strip(), choices_made["service"])
     return visit.page(
         "suites/new.html",
-        services=services[: len(chosen["service"]) + BOXES],
+        services=services[: len(choices_made["service"]) + BOXES],
         total=len(services) if complete else None,
         filter=form.get("q", ""),
         methods=(await visit.api.get("/v1/methods"))["items"],
         attributes=(await visit.api.get("/v1/attributes"))["items"],
-        chosen=chosen,
+        chosen=choices_made,
         languages=form.get("languages", ""),
         plan=plan,
         problem=problem,
@@ -64,7 +64,7 @@ async def new_suite(visit: Visit) -> Response:
 @pages.post("/suites/new", "jobs:write", form_page=new_suite)
 async def request_suite(visit: Visit) -> Response:
     """Request the planned suite."""
-    created = await visit.api.post("/v1/suites", await _request(visit.api, visit.form))
+    created = await visit.api.post("/v1/suites", await _suite_request(visit.api, visit.form))
     return visit.redirect(f"/suites/{created['id']}")
 
 
@@ -91,7 +91,7 @@ for _file in ("/suites/{suite_id}/report.html", "/suites/{suite_id}/audits/{name
 pages.act("/suites/{suite_id}/cancel", "jobs:write", "POST", "/v1/suites/{suite_id}/cancel", "/suites/{suite_id}")
 
 
-async def _request(api: Api, form: Form | QueryParams) -> dict[str, Any]:
+async def _suite_request(api: Api, form: Form | QueryParams) -> dict[str, Any]:
     """Return the request for a suite from a form; an empty field means all choices."""
     targets = [
         await target_of(api, service_id) for service_id in at_most(MAX_TARGETS, form.getlist("service"), "services")
@@ -103,7 +103,7 @@ async def _request(api: Api, form: Form | QueryParams) -> dict[str, Any]:
         "languages": languages,
     }
     targets_entry = {"target": targets[0]} if len(targets) == 1 else {"targets": targets}
-    return {**targets_entry, **{name: chosen for name, chosen in lists.items() if chosen}}
+    return {**targets_entry, **{name: values for name, values in lists.items() if values}}
 
 
 MAX_LISTED_SERVICES = 50
@@ -138,17 +138,17 @@ async def choices(api: Api, text: str, picked: Sequence[str]) -> tuple[list[Choi
             saved_digests.add(target["digest"])
             services.append(Choice(row["id"], target["name"], target["kind"], target["url"]))
     services.sort(key=lambda service: (service.kind, service.name.casefold()))
-    matching, first = {service.value: service for service in services}, []
+    matching, picked_services = {service.value: service for service in services}, []
     for value in picked:
         if value in matching:
-            first.append(matching.pop(value))
+            picked_services.append(matching.pop(value))
             continue
         with suppress(Refused):  # an unknown one is left out
             kind = "ratings" if value.startswith("rat_") else "targets"
             document = await api.get(f"/v1/{kind}/{segment(value)}")
             target = {"url": document.get("base_url"), **document.get("target", document)}
-            first.append(Choice(value, target["name"], target["kind"], target["url"]))
-    return [*first, *matching.values()], complete
+            picked_services.append(Choice(value, target["name"], target["kind"], target["url"]))
+    return [*picked_services, *matching.values()], complete
 
 
 async def target_of(api: Api, value: str) -> dict[str, Any]:

@@ -69,17 +69,17 @@ async def answers_from(api: Api, *, rating: str, job: str, target: str) -> Answe
     if rating:
         document = await api.get(f"/v1/ratings/{segment(rating)}")
         described = {**document["target"], "base_url": document["target"].get("url")}
-        return await _of_request(api, rating, {**document, "target": described}, await _saved(api, document["target"]))
+        return await _answers_of(api, rating, {**document, "target": described}, await _id_of(api, document["target"]))
     if job:
         document = await api.get(f"/v1/jobs/{segment(job)}")
-        return await _of_request(api, job, document, await _existing(api, document["target_id"]))
+        return await _answers_of(api, job, document, await _existing_id(api, document["target_id"]))
     if target:
         document = await api.get(f"/v1/targets/{segment(target)}")
         return Answers({**_kind_and_decision(document), "target": target, "protocol": document["protocol"]})
     return None
 
 
-async def _of_request(api: Api, earlier: str, request: Mapping[str, Any], saved: str) -> Answers:
+async def _answers_of(api: Api, earlier: str, request: Mapping[str, Any], saved: str) -> Answers:
     target, experiment = request["target"], request["experiment"] or {}
     method = str(experiment.get("method", ""))
     texts = {
@@ -124,13 +124,13 @@ def _kind_and_decision(target: Mapping[str, Any]) -> dict[str, str]:
     return {"kind": DECIDING_MODEL, "settings_of": target["protocol"], **texts}
 
 
-async def _saved(api: Api, target: Mapping[str, Any]) -> str:
+async def _id_of(api: Api, target: Mapping[str, Any]) -> str:
     """Return the id of the saved target that was rated, or an empty text."""
     listing = await api.get("/v1/targets", kind=target["kind"], q=target.get("url") or target["name"], limit=200)
     return next((str(row["id"]) for row in listing["items"] if row["digest"] == target["digest"]), "")
 
 
-async def _existing(api: Api, target: str | None) -> str:
+async def _existing_id(api: Api, target: str | None) -> str:
     """Return the id of a job's saved target if it is still there, or an empty text."""
     if target is None:
         return ""

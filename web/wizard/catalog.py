@@ -153,21 +153,21 @@ async def material_for(api: Api, texts: Mapping[str, str]) -> Material:
     ]
     rating = [info for info in methods["items"] if kind in info["kinds"]]
     usual = next((info for info in speaking if decides and info["name"] == "openai-chat"), speaking[0])
-    chosen = next((info for info in speaking if info["name"] == protocol), usual)
+    chosen_protocol = next((info for info in speaking if info["name"] == protocol), usual)
     chosen_method = next((info for info in rating if info["name"] == method), rating[0])
-    settings = [_with_decisions(field) for field in settings_fields(chosen["settings_schema"], kind)]
+    settings = [_with_decisions(field) for field in settings_fields(chosen_protocol["settings_schema"], kind)]
     described = await api.get(chosen_method["href"])
-    fields = await _fields(api, described)
-    hidden = await _copied(api, earlier, chosen_method["name"], fields) if earlier else {}
-    front = tuple(field for field in _within(*settings, *fields) if field.name in FRONT) if decides else ()
-    return Material(speaking, rating, chosen, described, tuple(settings), tuple(fields), hidden, front)
+    fields = await _method_fields(api, described)
+    hidden = await _hidden_values(api, earlier, chosen_method["name"], fields) if earlier else {}
+    front = tuple(field for field in _inner_fields(*settings, *fields) if field.name in FRONT) if decides else ()
+    return Material(speaking, rating, chosen_protocol, described, tuple(settings), tuple(fields), hidden, front)
 
 
-def _within(*fields: Field) -> Iterator[Field]:
+def _inner_fields(*fields: Field) -> Iterator[Field]:
     """Yield the fields of parts."""
     for field in fields:
         yield from field.parts
-        yield from _within(*field.parts)
+        yield from _inner_fields(*field.parts)
 
 
 def _with_decisions(field: Field) -> Field:
@@ -184,7 +184,7 @@ def _can_be_written(schema: Schema) -> bool:
     return set(schema.get("required", ())) <= keys
 
 
-async def _fields(api: Api, method: Mapping[str, Any]) -> list[Field]:
+async def _method_fields(api: Api, method: Mapping[str, Any]) -> list[Field]:
     fields = [field for field in fields_of(method["schema"], "experiment") if field.key != "method"]
     return [await _with_options(api, method, field) for field in fields]
 
@@ -220,7 +220,7 @@ def _choice(field: Field, options: Iterable[tuple[str, str]]) -> Field:
     return replace(field, form="choice", options=tuple(options))
 
 
-async def _copied(api: Api, earlier: str, method: str, fields: Sequence[Field]) -> Mapping[str, Any]:
+async def _hidden_values(api: Api, earlier: str, method: str, fields: Sequence[Field]) -> Mapping[str, Any]:
     path = "ratings" if earlier.startswith("rat_") else "jobs"
     experiment = (await api.get(f"/v1/{path}/{segment(earlier)}"))["experiment"] or {}
     if experiment.get("method") != method:

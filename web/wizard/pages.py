@@ -31,33 +31,33 @@ async def new(visit: Visit) -> Response:
     """Ask for the kind of service, or start with the answers of an earlier rating, a job or a saved target."""
     answers = await answers_from(visit.api, **{name: visit.query(name) for name in ("rating", "job", "target")})
     if answers is None:
-        return await _kinds(visit, visit.query("kind"))
-    return await _go(visit, await _state(visit, answers), "where")
+        return await _show_kinds(visit, visit.query("kind"))
+    return await _go_to_step(visit, await _read_state(visit, answers), "where")
 
 
 @pages.post("/new", "jobs:write")
 async def begin(visit: Visit) -> Response:
     """Begin a draft with the kind of service."""
-    return await _with_kind(visit, Answers())
+    return await _accept_kind(visit, Answers())
 
 
-async def _with_kind(visit: Visit, answers: Answers) -> Response:
+async def _accept_kind(visit: Visit, answers: Answers) -> Response:
     """Go on with the chosen kind of service, or ask again if the form has no such kind."""
     kind = visit.form.get("kind")
     if kind not in KINDS:
         return visit.redirect("/new")
     answers.texts["kind"] = kind
-    return await _go(visit, await _state(visit, answers), "where")
+    return await _go_to_step(visit, await _read_state(visit, answers), "where")
 
 
 @pages.get("/new/{draft_id}/{step}")
 async def show(visit: Visit) -> Response:
     """Show a step with the answers of a draft or, if earlier answers are wrong, the step with the wrong answers."""
-    step, content = visit.path("step"), await _draft(visit)
+    step, content = visit.path("step"), await _read_draft(visit)
     answers = Answers(content["texts"])
     if step == "kind":
-        return await _kinds(visit, answers["kind"], f"/new/{visit.path('draft_id')}")
-    state = await _state(visit, answers)
+        return await _show_kinds(visit, answers["kind"], f"/new/{visit.path('draft_id')}")
+    state = await _read_state(visit, answers)
     if content.get("refused_at") == step:
         refused = content["refused"] and Refused(
             content["refused"]["status"], content["refused"]["problem"], NO_HEADERS
@@ -66,7 +66,7 @@ async def show(visit: Visit) -> Response:
     if step == "where":
         return await STEP_BY_NAME["where"].show(state)
     _, errors = request_of(state)
-    if _earliest(state.with_errors(errors), step) != step:
+    if _earliest_wrong_step(state.with_errors(errors), step) != step:
         return await _show_errors(state.with_errors(errors))
     try:
         return await STEP_BY_NAME[step].show(state)
@@ -80,29 +80,29 @@ async def go_on(visit: Visit) -> Response:
     step, go = visit.path("step"), visit.form.get("go", "where")
     if go not in (*STEPS, "describe", "probe", "post"):
         raise Problem("invalid-request", f"the form has no step {go[:40]!r}")
-    before = Answers((await _draft(visit))["texts"])
+    earlier = Answers((await _read_draft(visit))["texts"])
     if step == "kind":
-        return await _with_kind(visit, before)
-    displayed = STEP_BY_NAME[step].inputs(await _state(visit, before))
-    elsewhere = {name: text for name, text in before.texts.items() if name not in displayed}
-    answers = Answers(elsewhere | _texts(visit))
+        return await _accept_kind(visit, earlier)
+    displayed = STEP_BY_NAME[step].inputs(await _read_state(visit, earlier))
+    elsewhere = {name: text for name, text in earlier.texts.items() if name not in displayed}
+    answers = Answers(elsewhere | _form_texts(visit))
     if go == "describe":
         answers.forget("target")
         go = "where"
-    state = await _state(visit, answers)
+    state = await _read_state(visit, answers)
     if go == "probe":
-        return await _go(visit, await run_probe(state), "where")
+        return await _go_to_step(visit, await run_probe(state), "where")
     if go == "post":
-        return await _request(visit, state)
+        return await _send_request(visit, state)
     _, errors = request_of(state)
     wrong = state.with_errors(errors)
-    return await _go(visit, state if _earliest(wrong, go) == go else wrong, go)
+    return await _go_to_step(visit, state if _earliest_wrong_step(wrong, go) == go else wrong, go)
 
 
 NO_HEADERS = Headers()
 
 
-async def _draft(visit: Visit) -> JsonObject:
+async def _read_draft(visit: Visit) -> JsonObject:
     """Return the draft in the path, if the path names a step, too."""
     content = await read_draft(visit, visit.path("draft_id"))
     if content is None or "texts" not in content or visit.path("step") not in STEPS:
@@ -110,7 +110,7 @@ async def _draft(visit: Visit) -> JsonObject:
     return content
 
 
-def _texts(visit: Visit) -> dict[str, str]:
+def _form_texts(visit: Visit) -> dict[str, str]:
     """Return the texts of a form. Languages have several inputs of one name."""
     texts = dict(visit.typed)
     languages = visit.form.getlist("experiment.languages")
@@ -120,31 +120,31 @@ def _texts(visit: Visit) -> dict[str, str]:
     return {name: text for name, text in texts.items() if name != "go"}
 
 
-async def _kinds(visit: Visit, chosen: str, draft: str = "") -> Response:
+async def _show_kinds(visit: Visit, kind: str, draft: str = "") -> Response:
     """Show the first step: the kinds of service, and the saved services."""
     saved = await visit.api.get("/v1/targets", limit=12)
-    return visit.page("wizard/kind.html", kinds=KINDS, saved=saved["items"], chosen=chosen, draft=draft)
+    return visit.page("wizard/kind.html", kinds=KINDS, saved=saved["items"], chosen=kind, draft=draft)
 
 
-async def _state(visit: Visit, answers: Answers) -> WizardState:
+async def _read_state(visit: Visit, answers: Answers) -> WizardState:
     """Read the choices for the answers, and settle the answers that depend on them."""
     state = WizardState(visit, answers, await material_for(visit.api, answers.texts))
     settle(state)
     return state
 
 
-async def _go(visit: Visit, state: WizardState, step: str) -> Response:
+async def _go_to_step(visit: Visit, state: WizardState, step: str) -> Response:
     """Store the answers, and go to a step or, if some are wrong, to the earliest step with wrong answers."""
     content: dict[str, Any] = {"texts": state.answers.texts}
     if state.errors or state.refused:
-        step, refused = _earliest(state, step), state.refused
+        step, refused = _earliest_wrong_step(state, step), state.refused
         problem = refused and {"status": refused.status, "problem": refused.problem}
         content |= {"refused_at": step, "errors": list(state.errors), "refused": problem}
     draft_id = await store_draft(visit, content, visit.request.path_params.get("draft_id", ""))
     return visit.redirect(f"/new/{draft_id}/{step}")
 
 
-def _earliest(state: WizardState, latest: str = "confirm") -> str:
+def _earliest_wrong_step(state: WizardState, latest: str = "confirm") -> str:
     """Return the earliest step with refused answers, or `latest` if that is earlier."""
     names = [step_with(error, state.material) for error in state.errors]
     return min([*names, latest], key=STEPS.index)
@@ -152,14 +152,14 @@ def _earliest(state: WizardState, latest: str = "confirm") -> str:
 
 async def _show_errors(state: WizardState) -> Response:
     """Show the earliest step with refused answers."""
-    return await STEP_BY_NAME[_earliest(state)].show(state)
+    return await STEP_BY_NAME[_earliest_wrong_step(state)].show(state)
 
 
-async def _request(visit: Visit, state: WizardState) -> Response:
+async def _send_request(visit: Visit, state: WizardState) -> Response:
     """Send the request; a second click, or another one after going back, finds the job of the first."""
     body, errors = request_of(state)
     if errors:
-        return await _go(visit, state.with_errors(errors), "confirm")
+        return await _go_to_step(visit, state.with_errors(errors), "confirm")
     mark = service_of(visit.request).vault.mark(f"{visit.path('draft_id')} {json.dumps(body, sort_keys=True)}")
     for _ in range(MOST_WAITS):
         try:
@@ -167,6 +167,6 @@ async def _request(visit: Visit, state: WizardState) -> Response:
             return visit.redirect(f"/jobs/{answer.document['id']}")
         except Refused as refused:
             if refused.code != "idempotency-in-flight":
-                return await _go(visit, state.with_errors(refused.errors, refused), "confirm")
+                return await _go_to_step(visit, state.with_errors(refused.errors, refused), "confirm")
             await asyncio.sleep(IN_FLIGHT_S)
     raise Refused(409, {"code": "idempotency-in-flight"}, visit.request.headers)

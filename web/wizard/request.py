@@ -106,14 +106,14 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
     target, wrong = target_of(state)
     values, more_wrong = read_all(material.fields, answers.texts)
     sizes = sizes_of(material, values, float(factor_of(answers)) if factor is None else factor)
-    if material.front and _same_cases(values.get("texts"), material.copied.get("texts")):
+    if material.front and _has_same_cases(values.get("texts"), material.copied.get("texts")):
         del values["texts"]
     experiment = {**material.copied, **values, **sizes, "method": material.method["name"]}
     experiment = {
         name: value for name, value in experiment.items() if value not in ("", None) or name not in REFERENCES
     }
-    others, still_wrong = read_all(MORE, answers.texts)
-    body: dict[str, Any] = {"target": target, "experiment": experiment, **others}
+    further, still_wrong = read_all(MORE, answers.texts)
+    body: dict[str, Any] = {"target": target, "experiment": experiment, **further}
     if answers["author"]:
         body["author"] = {"id": answers["author"]}
     if answers["judge"]:
@@ -121,7 +121,7 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
     return body, [*wrong, *more_wrong, *still_wrong]
 
 
-def _same_cases(texts: Any, copied: Any) -> bool:
+def _has_same_cases(texts: Any, copied: Any) -> bool:
     """Return whether the cases of a decision are those of the earlier request, which may have words of its own."""
     if not isinstance(texts, dict) or not isinstance(copied, dict):
         return False
@@ -169,7 +169,7 @@ KEPT_S = 2 * 60 * 60
 def seal(visit: Visit, plain: str, described: Mapping[str, Any]) -> str:
     """Return a secret, encrypted for this session, for the destination of the described target, and for two hours."""
     until = str(int(time.time()) + KEPT_S)
-    sealed = service_of(visit.request).vault.seal(plain, **_place(visit, until, described))
+    sealed = service_of(visit.request).vault.seal(plain, **_vault_context(visit, until, described))
     parts = (base64.urlsafe_b64encode(part).decode() for part in (sealed.nonce, sealed.ciphertext))
     return ".".join((until, sealed.key_id, *parts))
 
@@ -182,12 +182,12 @@ def opened(visit: Visit, field_text: str, described: Mapping[str, Any]) -> str |
         sealed = SealedSecret(ciphertext, nonce, key_id, "")
         if int(until) < time.time():
             return None
-        return service_of(visit.request).vault.open(sealed, **_place(visit, until, described))
+        return service_of(visit.request).vault.open(sealed, **_vault_context(visit, until, described))
     except (ValueError, binascii.Error, SecretLost, SecretMoved):
         return None
 
 
-def _place(visit: Visit, until: str, described: Mapping[str, Any]) -> dict[str, str]:
+def _vault_context(visit: Visit, until: str, described: Mapping[str, Any]) -> dict[str, str]:
     session = sha256(visit.session.encode()).hexdigest()
     purpose = json.dumps(["wizard", until, destination_of(described)])
     return {"tenant": visit.caller.tenant, "target": f"session {session}", "field": purpose}

@@ -78,10 +78,10 @@ DECIDING = frozenset({"classifier", "regressor"})
 
 
 def _field(name: str, schema: Schema, defs: Schema, required: bool, *, as_json: bool) -> Field | None:
-    kinds = [_resolved(alternative, defs) for alternative in schema.get("anyOf", [schema])]
+    kinds = [_resolve(alternative, defs) for alternative in schema.get("anyOf", [schema])]
     nullable = any(alternative.get("type") == "null" for alternative in kinds)
     kinds = [alternative for alternative in kinds if alternative.get("type") != "null"]
-    resolved = _resolved(schema, defs)
+    resolved = _resolve(schema, defs)
     description = {
         "title": _title(resolved, name),
         "description": " ".join(str(resolved.get("description", "")).split("Parameters\n")[0].replace("`", "").split()),
@@ -93,7 +93,7 @@ def _field(name: str, schema: Schema, defs: Schema, required: bool, *, as_json: 
     if not kinds:
         return None
     value_schema = kinds[0] if len(kinds) == 1 else {}
-    form, more = _form(name, value_schema, defs, as_json=as_json)
+    form, more = _form_of_value(name, value_schema, defs, as_json=as_json)
     if len(kinds) > 1 and {alternative.get("type") for alternative in kinds} == {"string", "array"}:
         form = "texts" if any(alternative.get("maxLength", 0) >= LONG for alternative in kinds) else "lines"
     if not form and as_json:
@@ -103,10 +103,10 @@ def _field(name: str, schema: Schema, defs: Schema, required: bool, *, as_json: 
     return Field(name, form, **{**description, **more}) if form else None
 
 
-def _form(name: str, value_schema: Schema, defs: Schema, *, as_json: bool) -> tuple[str, dict[str, Any]]:
+def _form_of_value(name: str, value_schema: Schema, defs: Schema, *, as_json: bool) -> tuple[str, dict[str, Any]]:
     """Return the form for a value's schema and its special properties; an empty form if there is none."""
     if "oneOf" in value_schema:
-        return "variant", _variants(name, value_schema["oneOf"], defs)
+        return "variant", _variant_parts(name, value_schema["oneOf"], defs)
     if "enum" in value_schema:
         words = map(str, value_schema["enum"])
         return "choice", {"options": tuple((word, word.replace("-", " ")) for word in words)}
@@ -115,11 +115,11 @@ def _form(name: str, value_schema: Schema, defs: Schema, *, as_json: bool) -> tu
             return "long" if value_schema.get("maxLength", 0) >= LONG else "text", {}
         case "integer" | "number" as kind:
             ends = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
-            return kind, {end: value_schema.get(end, value_schema.get(other)) for end, other in ends.items()}
+            return kind, {end: value_schema.get(end, value_schema.get(exclusive)) for end, exclusive in ends.items()}
         case "boolean":
             return "boolean", {}
         case "array":
-            return _list_form(_resolved(value_schema.get("items", {}), defs), value_schema), {}
+            return _list_form(_resolve(value_schema.get("items", {}), defs), value_schema), {}
         case "object" if "properties" in value_schema:
             parts = fields_of({**value_schema, "$defs": defs}, name, as_json=as_json)
             return "part", {"parts": tuple(parts)} if parts else {}
@@ -143,17 +143,17 @@ def _mapping_form(values: Any) -> str:
     return {"string": "pairs", "array": "lists"}.get(str(kind), "")
 
 
-def _variants(name: str, kinds: Sequence[Schema], defs: Schema) -> dict[str, Any]:
+def _variant_parts(name: str, kinds: Sequence[Schema], defs: Schema) -> dict[str, Any]:
     """Return the options of a variant (all its words), and a part for each of its objects."""
     options: list[tuple[str, str]] = []
     parts: list[Field] = []
-    for kind in (_resolved(alternative, defs) for outer in kinds for alternative in outer.get("anyOf", [outer])):
+    for kind in (_resolve(alternative, defs) for outer in kinds for alternative in outer.get("anyOf", [outer])):
         words = kind.get("enum")
         if words is None:
             tag = kind["properties"]["type"]
             words = tag.get("enum") or [tag["const"]]
-            within = {key: property_schema for key, property_schema in kind["properties"].items() if key != "type"}
-            inner = fields_of({**kind, "properties": within, "$defs": defs}, f"{name}.{words[0]}")
+            properties = {key: property_schema for key, property_schema in kind["properties"].items() if key != "type"}
+            inner = fields_of({**kind, "properties": properties, "$defs": defs}, f"{name}.{words[0]}")
             literals = tuple((word, word) for word in words)
             description = str(kind.get("description", "")).replace("`", "")
             parts.append(
@@ -163,12 +163,12 @@ def _variants(name: str, kinds: Sequence[Schema], defs: Schema) -> dict[str, Any
     return {"options": tuple(dict(options).items()), "parts": tuple(parts)}
 
 
-def _object_of(field: Field, word: str) -> Field | None:
+def _selected_part(field: Field, word: str) -> Field | None:
     """Return the part of a variant that a word selects; ``None`` if the word is the whole value."""
     return next((part for part in field.parts if word in dict(part.options)), None)
 
 
-def _resolved(schema: Schema, defs: Schema) -> Schema:
+def _resolve(schema: Schema, defs: Schema) -> Schema:
     reference = schema.get("$ref")
     return {**defs[reference.rpartition("/")[2]], **schema} if reference else schema
 
@@ -188,7 +188,7 @@ def written(field: Field, value: Any) -> dict[str, str]:
         inner = (written(part, members[part.key]) for part in field.parts if part.key in members)
         return {name: text for texts in inner for name, text in texts.items()}
     if field.form == "variant" and isinstance(value, Mapping):
-        part = _object_of(field, value["type"])
+        part = _selected_part(field, value["type"])
         return {field.name: value["type"]} | ({} if part is None else written(part, value))
     return {field.name: _text(field.form, value)}
 
@@ -238,20 +238,20 @@ def read(field: Field, answers: Mapping[str, str]) -> Any:
         If the text does not have the field's form.
     """
     if field.form == "part":
-        within = dict(_read_all(field.parts, answers))
-        return within or NOTHING
+        values = dict(_read_all(field.parts, answers))
+        return values or NOTHING
     text = answers.get(field.name)
     text = None if text is None else text.replace("\r\n", "\n")  # browsers send the line ends of RFC 7578
     if text is None or text == _text(field.form, field.default):
         return NOTHING
-    part = _object_of(field, text) if field.form == "variant" else None
-    if part is not None and (within := dict(_read_all(part.parts, answers))):
-        return {"type": text, **within}
+    part = _selected_part(field, text) if field.form == "variant" else None
+    if part is not None and (values := dict(_read_all(part.parts, answers))):
+        return {"type": text, **values}
     if text.strip():
-        return _parsed(field, text)
+        return _parse_text(field, text)
     if field.nullable:
         return None
-    return NOTHING if field.form in {"number", "integer", "choice", "variant", "json"} else _parsed(field, "")
+    return NOTHING if field.form in {"number", "integer", "choice", "variant", "json"} else _parse_text(field, "")
 
 
 def read_all(fields: Sequence[Field], answers: Mapping[str, str]) -> tuple[dict[str, Any], list[dict[str, str]]]:
@@ -276,12 +276,12 @@ def _read_all(fields: Sequence[Field], answers: Mapping[str, str]) -> Iterator[t
             yield field.key, value
 
 
-def _parsed(field: Field, text: str) -> Any:
+def _parse_text(field: Field, text: str) -> Any:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     try:
         match field.form:
             case "integer":
-                return _integer(text.strip())
+                return _parse_integer(text.strip())
             case "number":
                 return float(text.strip())
             case "boolean":
@@ -289,16 +289,16 @@ def _parsed(field: Field, text: str) -> Any:
             case "lines" | "languages" | "texts":
                 return _split_list(text) if field.form == "texts" else lines
             case "pairs":
-                return dict(map(_named, lines))
+                return dict(map(_split_name, lines))
             case "lists":
                 return {
                     name: [word.strip() for word in words.split(",") if word.strip()]
-                    for name, words in map(_named, lines)
+                    for name, words in map(_split_name, lines)
                 }
             case "shares":
-                return [dict(_share(part) for part in line.split(",")) for line in lines]
+                return [dict(_split_share(part) for part in line.split(",")) for line in lines]
             case "json":
-                return _json(text)
+                return _parse_json(text)
     except ValueError:
         raise Unreadable(WRITTEN[field.form]) from None
     return text
@@ -310,13 +310,13 @@ def _split_list(text: str) -> str | list[str]:
     return parts[0] if len(parts) == 1 else parts
 
 
-def _integer(text: str) -> int:
+def _parse_integer(text: str) -> int:
     if len(text) > LONGEST_NUMBER:
         raise ValueError(text)
     return int(text)
 
 
-def _json(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     if len(text) > LONGEST_JSON:
         raise ValueError(len(text))
     try:
@@ -325,14 +325,14 @@ def _json(text: str) -> Any:
         raise ValueError(problem.detail) from None
 
 
-def _named(line: str) -> tuple[str, str]:
+def _split_name(line: str) -> tuple[str, str]:
     name, colon, text = line.partition(":")
     if not colon:
         raise ValueError(line)
     return name.strip(), text.strip()
 
 
-def _share(part: str) -> tuple[str, float]:
+def _split_share(part: str) -> tuple[str, float]:
     name, _, share = part.strip().rpartition(" ")
     return name.strip(), float(share)
 

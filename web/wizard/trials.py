@@ -84,9 +84,9 @@ async def planned(state: WizardState, probe: Mapping[str, Any] | None, *, all_si
         If the API refuses the chosen size.
     """
     answers = state.answers
-    chosen = factor_of(answers)
+    chosen_factor = factor_of(answers)
     known_sizes = FACTORS if state.material.method["name"] in SIZES else (("1", "Usual"),)
-    sizes = [size for size in known_sizes if all_sizes or size[0] == chosen]
+    sizes = [size for size in known_sizes if all_sizes or size[0] == chosen_factor]
     facts = {
         name: float(answers[name])
         for name in ("price_per_call", "price_per_1000_characters")
@@ -102,10 +102,10 @@ async def planned(state: WizardState, probe: Mapping[str, Any] | None, *, all_si
         try:
             answer = await state.visit.api.post("/v1/jobs/plan", {**body, **facts})
         except Refused:
-            if factor == chosen:
+            if factor == chosen_factor:
                 raise
             return None  # this size is larger than the method allows
-        return Size(factor, title, factor == chosen, answer)
+        return Size(factor, title, factor == chosen_factor, answer)
 
     plans = await asyncio.gather(*(plan(*size) for size in sizes))
     return [size for size in plans if size is not None]

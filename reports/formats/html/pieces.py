@@ -59,7 +59,7 @@ def table(listing: Table, *, caption: bool = True, links: Iterable[str] = ()) ->
         tag(
             "tr",
             tag("th", tag("a", row[0], href=target) if target else row[0], scope="row"),
-            *map(_cell, row[1:], numeric[1:], shares[1:]),
+            *map(_draw_cell, row[1:], numeric[1:], shares[1:]),
         )
         for row, target, shares in zip(listing.rows, targets, heat, strict=True)
     ]
@@ -74,7 +74,7 @@ def table(listing: Table, *, caption: bool = True, links: Iterable[str] = ()) ->
     )
 
 
-def _cell(text: str, kind: str | None, share: float | None) -> Markup:
+def _draw_cell(text: str, kind: str | None, share: float | None) -> Markup:
     if text == NOT_MEASURED:
         return tag("td", text, class_="none")
     kind = "i" if _INTERVAL.fullmatch(text) else kind

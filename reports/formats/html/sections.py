@@ -51,7 +51,7 @@ def heading_section(rating: RatingView) -> Markup:
         tag("h1", foreign(rating.target)),
         tag("p", verdict.headline, class_="verdict"),
         *sentences,
-        _strip(rating),
+        _facts_strip(rating),
     )
     return tag(
         "header",
@@ -61,7 +61,7 @@ def heading_section(rating: RatingView) -> Markup:
     )
 
 
-def _strip(rating: RatingView) -> Markup:
+def _facts_strip(rating: RatingView) -> Markup:
     """Write the certainty, the methodology and the end of the rating, its id and its address."""
     certainty, expires_at = rating.verdict.certainty, rating.document.expires_at
     facts = (
@@ -74,7 +74,7 @@ def _strip(rating: RatingView) -> Markup:
     return tag("div", *(tag("span", name, " ", tag("b", text)) for name, text in facts if text), class_="strip")
 
 
-def _in_full(number: int, noun: str) -> str:
+def _omitted_sentence(number: int, noun: str) -> str:
     return (
         f"{number} more {noun} is in the full report."
         if number == 1
@@ -95,7 +95,7 @@ def meaning_section(rating: RatingView, maximum: int | None = None) -> Markup:
     return join(
         tag("p", foreign(" ".join(sentences))),
         reasons(entries[:maximum]),
-        paragraphs(_in_full(omitted, "reason") if omitted else None),
+        paragraphs(_omitted_sentence(omitted, "reason") if omitted else None),
     )
 
 
@@ -110,7 +110,7 @@ def reply_section(rating: RatingView) -> Markup | None:
     return join(tag("blockquote", *quoted), link, paragraphs(outline.reply_sentence(rating.reply)), *answer)
 
 
-def _of_the_letter(rating: RatingView, width: Width = "narrow") -> dict[str, Figure | None]:
+def _letter_figures(rating: RatingView, width: Width = "narrow") -> dict[str, Figure | None]:
     component = rating.decider
     verdict = rating.verdict if component is None or len(rating.components) == 1 else component.verdict
     return {
@@ -131,7 +131,7 @@ def reached_section(rating: RatingView) -> Markup:
     """Write the two steps and the probabilities."""
     looks = [folded(sheet) for sheet in rating.sheets]
     below = tag("div", *looks, class_="tables") if looks else None
-    return join(paragraphs(tables.confidence_note(rating), _part_note(rating)), figures(_of_the_letter(rating)), below)
+    return join(paragraphs(tables.confidence_note(rating), _part_note(rating)), figures(_letter_figures(rating)), below)
 
 
 def overview_section(rating: RatingView) -> Markup | None:
@@ -162,10 +162,10 @@ def published_section(rating: RatingView) -> Markup | None:
 def summary_sections(rating: RatingView) -> list[Markup]:
     """Write the sections of the one-page summary, with the numbers of omitted reasons and parts."""
     parts = [f"{component.title}: {component.verdict.headline}" for component in rating.components]
-    omitted = [_in_full(len(parts) - MOST_PARTS, "part")] if len(parts) > MOST_PARTS else []
+    omitted = [_omitted_sentence(len(parts) - MOST_PARTS, "part")] if len(parts) > MOST_PARTS else []
     bare = [
         tag("figure", tag("figcaption", drawing.title), drawing.svg)
-        for drawing in _of_the_letter(rating, "wide").values()
+        for drawing in _letter_figures(rating, "wide").values()
         if drawing
     ]
     record = [(name, value) for name, value in rating.provenance.items() if name in RECORD]
@@ -184,21 +184,21 @@ def summary_sections(rating: RatingView) -> list[Markup]:
 
 def provenance_section(rating: RatingView) -> Markup:
     """Write the facts that are needed to repeat the rating."""
-    groups = [_facts(facts) for facts in outline.provenance_tables(rating)]
+    groups = [_facts_list(facts) for facts in outline.provenance_tables(rating)]
     return tag("div", *groups, class_="facts") if groups else paragraphs("Nothing was recorded.")
 
 
-def _facts(facts: Table) -> Markup:
+def _facts_list(facts: Table) -> Markup:
     pairs = [(tag("dt", name), tag("dd", foreign(value))) for name, value in facts.rows]
     return tag("details", tag("summary", tag("h3", facts.title)), tag("dl", *pairs), open=len(pairs) <= FEW_FACTS)
 
 
 def verify_section() -> Markup:
     """Write the steps to verify the rating."""
-    return tag("ol", *(tag("li", *_with_commands(line)) for line in outline.VERIFY))
+    return tag("ol", *(tag("li", *_mark_commands(line)) for line in outline.VERIFY))
 
 
-def _with_commands(line: str) -> list[str | Markup]:
+def _mark_commands(line: str) -> list[str | Markup]:
     return [tag("code", part) if index % 2 else part for index, part in enumerate(line.split("`"))]
 
 

@@ -52,7 +52,7 @@ def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Marku
         (
             term,
             [
-                _case(share, case, thumbnail_urls)
+                _draw_case(share, case, thumbnail_urls)
                 for share, case in cases
                 if _EMBEDDED.fullmatch(thumbnail_urls.get(case.image, ""))
             ],
@@ -70,7 +70,7 @@ def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Marku
     )
 
 
-def _case(share: float, case: CaseWords, thumbnail_urls: Mapping[str, str]) -> Markup:
+def _draw_case(share: float, case: CaseWords, thumbnail_urls: Mapping[str, str]) -> Markup:
     """Draw a square, filled from below, and its picture."""
     filled = 12 * share
     square = tag(

@@ -11,7 +11,7 @@ from assay.model import Letter
 from reports import tables
 from reports.methods import report_of
 from reports.plain import visible, width
-from reports.reading import _said, facts_of
+from reports.reading import _reason_view, facts_of
 from tests.support.reports import read
 
 
@@ -109,4 +109,4 @@ def test_a_long_list_is_shortened_to_its_first_entries(languages, shown):
 def test_a_reason_names_a_list_of_words_by_its_title():
     report = replace(report_of({"method": "round-trip"}), title_of=lambda name: f"Title of {name}")
     reason = ReasonDocument("odd", component="p4-words", text="For “p4-words”, it is odd.")
-    assert _said(reason, report, None).text == "For “Title of p4-words”, it is odd."
+    assert _reason_view(reason, report, None).text == "For “Title of p4-words”, it is odd."

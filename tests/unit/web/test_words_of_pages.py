@@ -90,7 +90,7 @@ def test_a_history_draws_the_steps_and_of_the_hidden_effects_the_one_that_moved_
 def test_the_gap_behind_the_probabilities_of_letters_is_explained_only_where_there_is_one(
     monkeypatch, of_bs, explained
 ):
-    monkeypatch.setattr(finding, "_both", lambda heading, how, *_: how)
+    monkeypatch.setattr(finding, "_figure", lambda heading, how, *_: how)
     verdicts = [SimpleNamespace(letter="BS", probabilities={"BS": share}) for share in (1.0, of_bs)]
     component = SimpleNamespace(sensitivity=dict(zip(("0.05", "0.2"), verdicts, strict=True)))
-    assert (finding.UNLOCATED in finding._tolerances(None, component)) is explained
+    assert (finding.UNLOCATED in finding._tolerances_figure(None, component)) is explained

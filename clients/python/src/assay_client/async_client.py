@@ -141,10 +141,10 @@ class AsyncClient(AsyncOperations):
     async def _pages(self, call: Call[Any]) -> AsyncIterator[Any]:
         following: Call[Any] | None = call
         while following is not None:
-            found = await self._run(page(following, self._patience))
-            for item in found.items:
+            page_read = await self._run(page(following, self._patience))
+            for item in page_read.items:
                 yield item
-            following = found.following
+            following = page_read.following
 
     async def _events(self, call: Call[Any]) -> AsyncIterator[Event]:
         stream = EventStream(call, self._patience)

@@ -71,10 +71,10 @@ def segment(value: str | int) -> str:
     ValueError
         If the value is empty, "." or "..": such a path would name another resource.
     """
-    written = str(value)
-    if written in {"", ".", ".."}:
-        raise ValueError(f"{written!r} does not name a resource; use an id that the service returned")
-    return quote(written, safe="")
+    text = str(value)
+    if text in {"", ".", ".."}:
+        raise ValueError(f"{text!r} does not name a resource; use an id that the service returned")
+    return quote(text, safe="")
 
 
 def wait(seconds: int | None) -> str | None:

@@ -54,19 +54,19 @@ class ProblemError(AssayError):
     def of(cls, response: httpx.Response) -> ProblemError:
         """Create the error from an answer that is not 2xx."""
         try:
-            said = response.json()
+            document = response.json()
         except ValueError:
-            said = None
-        return cls(response.status_code, said if isinstance(said, dict) else {}, retry_after_s(response))
+            document = None
+        return cls(response.status_code, document if isinstance(document, dict) else {}, retry_after_s(response))
 
     def _sentence(self) -> str:
-        said = f"{self.status} {self.code}: {self.detail or self.title}"
+        message = f"{self.status} {self.code}: {self.detail or self.title}"
         if not self.errors:
-            return said
-        first = self.errors[0]
-        where = next((str(first[name]) for name in ("pointer", "parameter", "header") if first.get(name)), "")
+            return message
+        error = self.errors[0]
+        where = next((str(error[name]) for name in ("pointer", "parameter", "header") if error.get(name)), "")
         more = f", and {len(self.errors) - 1} more" if len(self.errors) > 1 else ""
-        return f"{said} ({where}: {first.get('detail')}{more})" if where else said
+        return f"{message} ({where}: {error.get('detail')}{more})" if where else message
 
 
 class JobFailed(AssayError):
@@ -107,5 +107,5 @@ class WebhookRejected(AssayError):
 
 def retry_after_s(response: httpx.Response) -> float | None:
     """Read ``Retry-After`` in seconds; ``None`` if it is absent or a date, which agencies never send."""
-    written = response.headers.get("Retry-After", "")
-    return float(written) if written.isdecimal() else None
+    value = response.headers.get("Retry-After", "")
+    return float(value) if value.isdecimal() else None

@@ -67,23 +67,23 @@ class EventStream:
         """
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         for line in lines:
-            if event := self._line(line.removesuffix(b"\r").decode()):
+            if event := self._read_line(line.removesuffix(b"\r").decode()):
                 self._last, self._failures = event.id, 0
                 self.ended = event.type in ENDINGS
                 yield event
 
-    def _line(self, line: str) -> Event | None:
+    def _read_line(self, line: str) -> Event | None:
         if line:
             name, _, value = line.partition(":")
             value = value.removeprefix(" ")
             earlier = self._fields.get(name)
             self._fields[name] = f"{earlier}\n{value}" if name == "data" and earlier is not None else value
             return None
-        found, self._fields = self._fields, {}
-        if "data" not in found:
+        fields, self._fields = self._fields, {}
+        if "data" not in fields:
             return None  # the line is a comment, which the service sends to keep the connection open
-        said = json.loads(found["data"])
-        return Event(found.get("id", self._last or ""), found.get("event", "message"), said["at"], said["data"])
+        body = json.loads(fields["data"])
+        return Event(fields.get("id", self._last or ""), fields.get("event", "message"), body["at"], body["data"])
 
     def interrupted(self, why: ProblemError | httpx.RequestError | None) -> float:
         """Return the seconds to wait before the stream is opened again; `why` is ``None`` if the service closed it.

@@ -30,6 +30,6 @@ def to_frame(items: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    frame = pd.json_normalize([dict(one) for one in items], sep=".")
+    frame = pd.json_normalize([dict(item) for item in items], sep=".")
     times = [name for name in frame.columns if str(name).endswith("_at")]
     return frame.assign(**{name: pd.to_datetime(frame[name], utc=True, format="ISO8601") for name in times})

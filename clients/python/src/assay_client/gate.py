@@ -88,19 +88,19 @@ class Bar:
         An unsettled rating (withdrawn, expired, too old, inconclusive) requires a new rating; a letter below
         the bar requires another service. So their exit codes differ.
         """
-        if reason := self._unsettled(rating, now):
+        if reason := self._reason_unsettled(rating, now):
             return Judgement(Exit.UNSETTLED, f"{rating['id']}: {reason}; ask for a new rating")
         letter = rating["letter"]
         passed = BEST_FIRST.index(letter) <= BEST_FIRST.index(self.at_least)
         summary = (
             f"{rating['id']}: {letter} for {rating['attribute']} by {rating['method']}, rated {rating['rated_at']}"
         )
-        summary += _requested(rating)
+        summary += _requester_line(rating)
         if passed:
             return Judgement(Exit.PASSED, f"{summary}; at least {self.at_least}, as required")
         return Judgement(Exit.BELOW, f"{summary}; below {self.at_least}")
 
-    def _unsettled(self, rating: Mapping[str, Any], now: datetime) -> str | None:
+    def _reason_unsettled(self, rating: Mapping[str, Any], now: datetime) -> str | None:
         if rating["withdrawn"] is not None:
             return f"withdrawn ({rating['withdrawn']['reason']})"
         if rating["letter"] is None:
@@ -115,7 +115,7 @@ class Bar:
         return None
 
 
-def _requested(rating: Mapping[str, Any]) -> str:
+def _requester_line(rating: Mapping[str, Any]) -> str:
     """Return who requested a rating, and whether the owner objects; older agencies do not say so."""
     role = (rating.get("standing") or {}).get("requester")
     objects = (rating.get("reply") or {}).get("objects")
@@ -181,7 +181,7 @@ def _judge(options: argparse.Namespace, stdin: TextIO, now: datetime) -> Judgeme
     filters = ("target_url", "attribute", "method", "model", "whose")
     query = {name: getattr(options, name) for name in filters}
     try:
-        key = _key(options.key_file, stdin)
+        key = _read_key(options.key_file, stdin)
         answer = _newest_rating(options.url, key, {name: value for name, value in query.items() if value is not None})
     except httpx.RequestError as why:
         return Judgement(Exit.UNAVAILABLE, f"no answer from {options.url}: {why or type(why).__name__}")
@@ -189,7 +189,7 @@ def _judge(options: argparse.Namespace, stdin: TextIO, now: datetime) -> Judgeme
         return Judgement(Exit.USAGE, str(why))
     try:
         if not answer.is_success:
-            return _refusal(answer, options.whose)
+            return _judge_refusal(answer, options.whose)
         return Bar(options.at_least, options.max_age_days).judge(answer.json(), now)
     except (LookupError, TypeError, ValueError) as why:
         # an uncaught error would exit with 1, which means a letter below the bar
@@ -197,7 +197,7 @@ def _judge(options: argparse.Namespace, stdin: TextIO, now: datetime) -> Judgeme
         return Judgement(Exit.UNAVAILABLE, message)
 
 
-def _key(source: str | None, stdin: TextIO) -> str | None:
+def _read_key(source: str | None, stdin: TextIO) -> str | None:
     """Read the API key; an empty file means no key, as in a pipeline without the secret."""
     if source is None:
         return None
@@ -229,7 +229,7 @@ def _newest_rating(url: str, key: str | None, query: Mapping[str, str]) -> httpx
         return http.get("/v1/ratings/latest", params=query)
 
 
-def _refusal(answer: httpx.Response, whose: str) -> Judgement:
+def _judge_refusal(answer: httpx.Response, whose: str) -> Judgement:
     """Judge an answer that is not 2xx by its problem document (RFC 9457), if it has one."""
     try:
         document = answer.json()

@@ -22,19 +22,19 @@ LONGEST_POLL_S = 30
 UNFINISHED = frozenset({"queued", "running"})
 
 
-def _ended(path: str, timeout_s: float | None, patience: Patience, clock: Clock) -> Flow[dict[str, Any]]:
+def _poll_until_ended(path: str, timeout_s: float | None, patience: Patience, clock: Clock) -> Flow[dict[str, Any]]:
     """Poll until a job or suite has ended; return the job or suite."""
     until = math.inf if timeout_s is None else clock() + timeout_s
     while True:
         began = clock()
         poll_s = int(max(0.0, min(LONGEST_POLL_S, until - began)))
         response = yield from exchanged(Call("GET", path, as_response, headers={"Prefer": wait(poll_s)}), patience)
-        shown: dict[str, Any] = as_json(response)
-        if shown["status"] not in UNFINISHED:
-            return shown
+        document: dict[str, Any] = as_json(response)
+        if document["status"] not in UNFINISHED:
+            return document
         now = clock()
         if now >= until:
-            raise StillRunning(shown["id"], shown["status"], timeout_s or 0.0)
+            raise StillRunning(document["id"], document["status"], timeout_s or 0.0)
         # the pause counts from the start of the request, so that there is none after a long poll
         pause_s = min(began + (retry_after_s(response) or 1.0), until) - now
         if pause_s > 0:
@@ -43,7 +43,7 @@ def _ended(path: str, timeout_s: float | None, patience: Patience, clock: Clock)
 
 def job_ended(job_id: str, timeout_s: float | None, patience: Patience, clock: Clock = time.monotonic) -> Flow[Job]:
     """Wait until a job has succeeded, failed or been cancelled."""
-    ended = yield from _ended(f"/v1/jobs/{segment(job_id)}", timeout_s, patience, clock)
+    ended = yield from _poll_until_ended(f"/v1/jobs/{segment(job_id)}", timeout_s, patience, clock)
     return cast("Job", ended)
 
 
@@ -51,7 +51,7 @@ def suite_ended(
     suite_id: str, timeout_s: float | None, patience: Patience, clock: Clock = time.monotonic
 ) -> Flow[Suite]:
     """Wait until every job of a suite has ended."""
-    ended = yield from _ended(f"/v1/suites/{segment(suite_id)}", timeout_s, patience, clock)
+    ended = yield from _poll_until_ended(f"/v1/suites/{segment(suite_id)}", timeout_s, patience, clock)
     return cast("Suite", ended)
 
 

@@ -47,33 +47,33 @@ def verify_webhook(
     ValueError
         If `secret` is malformed.
     """
-    given = {name.lower(): value for name, value in headers.items()}
-    message_id, sent_s, signatures = (_header(given, f"webhook-{name}") for name in ("id", "timestamp", "signature"))
+    by_name = {name.lower(): value for name, value in headers.items()}
+    message_id, sent_s, signatures = (_require(by_name, f"webhook-{name}") for name in ("id", "timestamp", "signature"))
     _check_time(sent_s, tolerance_s, time.time() if now_s is None else now_s)
-    wanted = hmac.digest(_key(secret), b"%s.%s.%s" % (message_id.encode(), sent_s.encode(), body), "sha256")
+    expected = hmac.digest(_decode_secret(secret), b"%s.%s.%s" % (message_id.encode(), sent_s.encode(), body), "sha256")
     # all signatures are compared in constant time, so that the duration does not reveal which one nearly matched
-    right = [hmac.compare_digest(one, wanted) for one in map(_signature, signatures.split()) if one is not None]
-    if not any(right):
+    matches = [hmac.compare_digest(mac, expected) for mac in map(_decode, signatures.split()) if mac is not None]
+    if not any(matches):
         raise WebhookRejected(f"no v1 signature of {message_id} is correct; is this the newest secret of the webhook?")
     return cast("Notice | CloudEvent", json.loads(body))
 
 
-def _header(headers: Mapping[str, str], name: str) -> str:
+def _require(headers: Mapping[str, str], name: str) -> str:
     if not (value := headers.get(name, "")) or not value.isascii():
         raise WebhookRejected(f"the header {name} is missing or malformed")
     return value
 
 
-def _check_time(written: str, tolerance_s: float, now_s: float) -> None:
-    if not written.isdecimal():
-        raise WebhookRejected(f"webhook-timestamp is {written!r}, not seconds since 1970")
-    if abs(off_s := now_s - int(written)) > tolerance_s:
+def _check_time(timestamp: str, tolerance_s: float, now_s: float) -> None:
+    if not timestamp.isdecimal():
+        raise WebhookRejected(f"webhook-timestamp is {timestamp!r}, not seconds since 1970")
+    if abs(off_s := now_s - int(timestamp)) > tolerance_s:
         raise WebhookRejected(
             f"sent {abs(off_s):.0f} s {'ago' if off_s > 0 else 'ahead'}; {tolerance_s:g} s are allowed"
         )
 
 
-def _key(secret: str) -> bytes:
+def _decode_secret(secret: str) -> bytes:
     try:
         key = base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
     except binascii.Error:
@@ -83,9 +83,9 @@ def _key(secret: str) -> bytes:
     return key
 
 
-def _signature(written: str) -> bytes | None:
+def _decode(text: str) -> bytes | None:
     """Read ``v1,<base64>``; ``None`` for other versions (v1a is Ed25519) and for invalid base64."""
-    version, _, encoded = written.partition(",")
+    version, _, encoded = text.partition(",")
     try:
         return base64.b64decode(encoded, validate=True) if version == "v1" else None
     except binascii.Error:
