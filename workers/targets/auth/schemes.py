@@ -128,8 +128,8 @@ _NAMED, _PLACED = "a name alone", "header, query, body"
 """Tags of two groups of values of ``auth``, as error messages show them."""
 
 
-def _union_tag(auth: object) -> str | None:
-    """Return the tag of the union member that a value of ``auth`` means, so that errors mention that member only."""
+def _type(auth: object) -> str | None:
+    """Return the union tag of a value of ``auth``; error messages show it, and this function's name as that of the field."""
     kind = auth.get("type") if isinstance(auth, Mapping) else getattr(auth, "type", _NAMED)
     return _PLACED if kind in {"header", "query", "body"} else kind
 
@@ -140,9 +140,9 @@ Objects = (
     | Annotated[AwsSigV4, Tag("aws-sigv4")]
     | Annotated[GcpServiceAccount, Tag("gcp-service-account")]
 )
-Auth = Annotated[Annotated[Plain, Tag(_NAMED)] | Objects, Discriminator(_union_tag)]
+Auth = Annotated[Annotated[Plain, Tag(_NAMED)] | Objects, Discriminator(_type)]
 CustomAuth = Annotated[
-    Annotated[Plain | Literal["header", "query", "body"], Tag(_NAMED)] | Objects, Discriminator(_union_tag)
+    Annotated[Plain | Literal["header", "query", "body"], Tag(_NAMED)] | Objects, Discriminator(_type)
 ]
 
 MULTILINE = ("gcp-service-account", "mtls")

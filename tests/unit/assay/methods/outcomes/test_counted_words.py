@@ -47,9 +47,10 @@ def share(columns, sex, **alike):
 def test_counts_of_people_in_the_paragraph_are_those_of_the_file(rated):
     _, finding, columns = rated
     paragraph = " ".join(in_words(document_of(finding)))
-    told = re.findall(r"([\d,]+) of ([\d,]+) in “(\w+)”", paragraph)
-    assert {sex for _, _, sex in told} == {"woman", "man"}
-    for yes, total, sex in told:
+    told = re.findall(r"([\d,]+) of ([\d,]+) \((\d+) %\) in “(\w+)”", paragraph)
+    assert {sex for *_, sex in told} == {"woman", "man"}
+    for yes, total, percent, sex in told:
+        assert int(percent) == share(columns, sex)
         members = [hired for one, hired in zip(columns["sex"], columns["hired"], strict=True) if one == sex]
         assert (int(yes.replace(",", "")), int(total.replace(",", ""))) == (members.count("yes"), len(members))
     rates = {sex: share(columns, sex) for sex in ("woman", "man")}
