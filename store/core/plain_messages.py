@@ -42,7 +42,7 @@ def plain_message(error: Mapping[str, Any], valid_names: Iterable[str] = ()) -> 
             return f"this value is not possible{known_names(str(error.get('input', '')), names)}"
         case "union_tag_invalid":
             names = str(facts["expected_tags"]).replace("'", "").split(", ")
-            field = str(facts["discriminator"]).strip("'").replace("_tag()", "type")
+            field = str(facts["discriminator"]).strip("'").removeprefix("_").removesuffix("()")
             return f"no {field} is called {facts['tag']!r}{known_names(str(facts['tag']), names)}"
         case "union_tag_not_found":
             return "this field is required"

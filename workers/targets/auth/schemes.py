@@ -129,7 +129,7 @@ _NAMED, _PLACED = "a name alone", "header, query, body"
 
 
 def _type(auth: object) -> str | None:
-    """Return the union tag of a value of ``auth``; error messages show it and this function's name."""
+    """Return the union tag of a value of ``auth``; messages name the field by this function."""
     kind = auth.get("type") if isinstance(auth, Mapping) else getattr(auth, "type", _NAMED)
     return _PLACED if kind in {"header", "query", "body"} else kind
 
