@@ -109,7 +109,7 @@ class Client:
 
 
 class Provider:
-    """OpenID Connect provider; the sign-in page has its `name`, and `ask` sends the requests.
+    """OpenID Connect provider. The sign-in page shows its `name`; `ask` sends the requests to it.
 
     `rules` grant rights to people, by the mark that a session stores.
     """
