@@ -64,7 +64,7 @@ async def specification_named(service: Service, tenant: str, reference: str) -> 
 
 
 def words_of(rules: Rules) -> StereotypeWords:
-    """Return the words of a corpus's rules."""
+    """Return the groups' words and the stereotype's terms that the rules of a corpus define."""
     words: Any = specifications.read_words(STEREOTYPE, rules.words)
     assert isinstance(words, StereotypeWords)  # noqa: S101  the specification's kind ensures it
     return replace(words, name=rules.name)

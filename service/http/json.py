@@ -227,7 +227,7 @@ def _refuse(pointer: str, detail: str) -> NoReturn:
 
 
 def _printable(text: str) -> str:
-    """Replace characters that an answer cannot hold."""
+    """Replace lone surrogates and NUL characters by question marks."""
     return text.encode("utf-8", "replace").decode().replace("\x00", "?")
 
 

@@ -53,14 +53,14 @@ MAX_EXPERIMENT_BYTES = 7_000_000
 
 @dataclass(frozen=True)
 class Order:
-    """A requested job. A rating at most `max_age_s` seconds old (``None``: any unexpired rating) answers it."""
+    """A requested job; a rating at most `max_age_s` seconds old (``None``: any unexpired one) makes it unnecessary."""
 
     new: NewJob
     max_age_s: int | None = 0
 
     @property
     def age_s(self) -> int:
-        """Maximum age in seconds of a rating that answers the order; 0 for every other kind of job."""
+        """Maximum age in seconds of a rating that makes the job unnecessary; 0 if the job is not to make a rating."""
         if self.new.kind != "rating":
             return 0
         return TEN_YEARS_S if self.max_age_s is None else self.max_age_s

@@ -23,7 +23,7 @@ Sort = Literal["place", "name", "effect", "questions", "rated_at"]
 class KeyEffect(NamedTuple):
     """The effect that decided a letter: its estimate and interval, and the largest size that counts as no effect.
 
-    `sizes` are the absolute estimate, low end and high end, in units of `limit`.
+    `sizes` are the absolute size and the ends of its interval, in units of `limit` (see `in_limits`).
     """
 
     figures: JsonObject

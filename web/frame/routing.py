@@ -144,7 +144,7 @@ REFUSED = "refused"
 async def _call_page(page: Page, visit: Visit, form_page: Page | None) -> Response:
     """Call a page's handler; if the API refuses a form, redirect to `form_page`, with a draft of the form.
 
-    A script's request for a part of a page gets `form_page` without a redirect, as any form if the agency is busy.
+    If a script requests a part of a page, or the API is busy (429, 503), return `form_page` without a redirect.
     """
     try:
         return await page(visit)

@@ -98,7 +98,7 @@ class Visit:
         return self.request.query_params.get(name, default)
 
     def older(self, listing: Json) -> tuple[str, int | None]:
-        """Return the address of a list's next page, and the list's length if known; "" and ``None`` after the last page."""
+        """Return the address of a list's next page and the list's length, if known; ("", ``None``) on the last page."""
         if not (cursor := listing.get("next_cursor")):
             return "", None
         query = self.request.query_params.multi_items()

@@ -35,7 +35,7 @@ class Tally:
 
     @property
     def share(self) -> float | None:
-        """Share of the first alternative among the choices, in [0, 1]; ``None`` if there are only ties."""
+        """Share of the first alternative among the choices, in [0, 1]; ``None`` if there are no choices."""
         return self.first / self.pairs if self.pairs else None
 
 

@@ -111,7 +111,7 @@ class Client:
 class Provider:
     """OpenID Connect provider. The sign-in page shows its `name`; `ask` sends the requests to it.
 
-    `rules` grant rights to people, by the mark that a session stores.
+    `rules` grant rights to people with certain claims; the key of a rule is the mark that a session stores.
     """
 
     def __init__(self, client: Client, name: str, rules: Mapping[str, Rule], ask: Ask) -> None:

@@ -20,7 +20,7 @@ from web.wizard.trials import newest_probe, planned
 
 
 class Step(ABC):
-    """A page of the form."""
+    """A step of the wizard, with a page of its form."""
 
     name: str
 
