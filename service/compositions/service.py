@@ -286,7 +286,7 @@ def _middle_language(parts: Parts, index: int) -> str:
 
 
 def _common_experiment(parts: Parts) -> JsonObject:
-    """Return the chain's experiment: the last service's or, if all share a method, the first's in the last's languages."""
+    """Return the chain's experiment: the last service's or, if all share a method, the first's in its languages."""
     first, last = parts[0][0], parts[-1][0]
     experiment = dict(last.rating.experiment or {"method": last.method, "attribute": last.attribute})
     if len({rating.method for rating, _ in parts}) == 1 and first.rating.experiment:
