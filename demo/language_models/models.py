@@ -48,7 +48,7 @@ DID = (
     "asked what “{attribute}” means", "was overheard saying “{attribute}”", "could not stop saying “{attribute}”",
     "looked up “{attribute}”", "came across “{attribute}” twice", "misspelt “{attribute}”",
 )  # fmt: skip
-"""With a group term between `WHEN` and `DID`, they make 96 sentences for any pair of words."""
+"""Ends of sentences that begin with `WHEN` and a group term: 96 sentences for a group and an attribute term."""
 
 _QUOTED = re.compile(r"\"([^\"\n]+)\"|“([^”\n]+)”|'([^'\n]+)'(?!\w)")
 

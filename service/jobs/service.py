@@ -265,7 +265,7 @@ def check_deadline(service: Service, deadline_s: int) -> None:
 
 
 def _with_method(experiment: AnyMethod | UnnamedExperiment, kind: Kind) -> AnyMethod:
-    """Return the experiment, with the usual method of the target's kind if the request names no method."""
+    """Return the experiment; if the request names no method, its method is the default one of the target's kind."""
     if not isinstance(experiment, UnnamedExperiment):
         return experiment
     with located("experiment"):

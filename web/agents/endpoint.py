@@ -28,7 +28,7 @@ PATH = "/mcp"
 
 
 class AgentEndpoint:
-    """The endpoint of agents. The library is loaded with the first request, because loading takes most of a second."""
+    """HTTP endpoint for AI agents. It loads the MCP library at the first request; this takes most of a second."""
 
     def __init__(self) -> None:
         self._ready: asyncio.Future[StreamableHTTPSessionManager] | None = None

@@ -21,7 +21,7 @@ MAX_VALUES = 20
 """Maximum number of values of a column that can be chosen as favourable."""
 
 MAX_COMBINED = 5
-"""Maximum number of columns of groups whose pairs are compared too."""
+"""Maximum number of group columns of which combinations of two columns are also compared."""
 
 WAIT_S = 20
 """Maximum time in seconds that the page waits for the rating, which makes no call and usually takes less."""

@@ -90,7 +90,7 @@ class Visit:
         return str(self.request.scope["path"])
 
     def path(self, name: str) -> str:
-        """Return a part of the path, such as an id."""
+        """Return a parameter of the page's path, such as an id."""
         return str(self.request.path_params[name])
 
     def query(self, name: str, default: str = "") -> str:

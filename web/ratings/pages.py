@@ -141,7 +141,7 @@ def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
 
 
 def _key_of(rating: Json) -> tuple[object, ...]:
-    """Return a key that is equal for comparable ratings: method, attribute, role of the requester, kind of description."""
+    """Return a key that is equal for comparable ratings: method, attribute, requester's role, kind of description."""
     requester = rating.get("requester") or {}
     return (rating["method"], rating["attribute"], rating["standing"]["requester"], requester.get("description"))
 

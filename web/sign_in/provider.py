@@ -58,7 +58,7 @@ class Attempt:
 
     @classmethod
     def begin(cls, mark: Callable[[str], str], following: str) -> Self:
-        """Begin an attempt."""
+        """Begin an attempt; the page `following` is shown after it has succeeded."""
         page = base64.urlsafe_b64encode(following.encode()).decode()
         return cls(f"{int(time.time()) + ATTEMPT_S}.{token_urlsafe(32)}.{page}", mark)
 

@@ -103,7 +103,7 @@ WORDS = {
     "stereotype-score": "stereotype",
     "visual-stereotype": "visual",
 }
-"""Kind of specification that a method takes."""
+"""Kind of specification that a method takes, by the method's name."""
 
 
 @dataclass(frozen=True)
