@@ -1,4 +1,4 @@
-"""JSON, YAML and TOML of other people, read within limits of size, depth and expansion."""
+"""Parsers of untrusted JSON, YAML and TOML, with limits on size, nesting depth and expansion of aliases."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class _Expansion:
 
 
 def _plain_json(value: object, name: str, depth: int = 0) -> Any:
-    """Return a value with texts as keys of its objects, as in JSON; refuse depth and numbers that JSON lacks."""
+    """Return a value with text keys, as in JSON; refuse deep nesting, dates, and numbers that JSON cannot express."""
     if depth > MOST_DEPTH:
         raise _too_deep(name)
     if isinstance(value, dict):

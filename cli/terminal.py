@@ -1,6 +1,6 @@
 """Texts, lists and JSON on a terminal.
 
-Texts of services, catalogs and other agencies move no cursor, begin no line and reorder nothing.
+Texts of services, catalogs and other agencies are escaped, so that they cannot move the cursor or reorder text.
 """
 
 from __future__ import annotations

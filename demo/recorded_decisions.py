@@ -1,4 +1,4 @@
-"""Files of recorded decisions of known letter, drawn with a seed: who was hired, and who stayed."""
+"""Files of random hiring decisions (fixed seed) whose true letter is known: who was hired, and who stayed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RecordedDecisions:
         return {**settings, "period": "2026-01..2026-06", **({"truth": "stayed"} if self.truth else {})}
 
     def csv(self) -> bytes:
-        """Write the file, with a row for each person; of the unsuitable, one in five is hired."""
+        """Return the file as CSV, with a row for each person; one in five of the unsuitable people is hired."""
         rng = generator(SEED)
         group = rng.integers(len(GROUPS), size=self.people)
         suitable = rng.random(self.people) < np.array(self.suitable)[group]

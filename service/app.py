@@ -91,7 +91,7 @@ MOST_REPORTS = 32
 """Maximum number of cached reports, which can have a megabyte each."""
 
 MOST_CASE_INDEXES = 8
-"""Maximum number of ratings whose evidence is kept read into cases; each takes up to about 10 MB."""
+"""Maximum number of ratings whose cases are cached; those of one rating take up to about 10 MB."""
 
 
 def operation_id(route: APIRoute) -> str:
@@ -128,9 +128,9 @@ def create_app(
     doorbell : callable
         Wakes a worker for a job id. It is called after the commit, in a separate thread; its errors are logged.
     lifespan : callable
-        Returns a context manager around the service's life: the composition root runs its reconciler in it.
+        Returns a context manager that is entered at the start and left at the end; the reconciler runs within it.
     clock : callable
-        Seconds since 1970, for estimates.
+        Seconds since 1970, for waiting times and for whether a rating has expired.
     tracer_provider : TracerProvider, optional
         Receives a span for each request; by default there is no tracing.
     more_registries : sequence of CollectorRegistry

@@ -24,7 +24,7 @@ from store.security.secrets import Vault
 
 @dataclass(frozen=True, kw_only=True)
 class Service(HttpParts):
-    """Parts of a running service. `clock` returns seconds since 1970; stored times come from the database."""
+    """Parts of a running service. `clock` returns seconds since 1970, for views; stored times are the database's."""
 
     vault: Vault
     target_validator: TargetValidator

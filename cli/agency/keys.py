@@ -67,14 +67,14 @@ def show_signing(settings: Settings, *, as_jwks: bool) -> None:
 
 
 def rotate_signing(settings: Settings) -> None:
-    """Retire the present signing key and make a new one; print the thumbprint of the new key."""
+    """Retire the current signing key and create a new one; print the thumbprint of the new key."""
     with _open_migrated(settings) as database, database.write() as connection:
         new_key = signing.rotate(connection, Vault.from_settings(settings))
     console.print(f"certificates are signed with {new_key.id} from now on", soft_wrap=True)
 
 
 def rotate_secrets(settings: Settings) -> int:
-    """Re-encrypt every secret that is still needed with the present key; print the rows that no key decrypts."""
+    """Encrypt every secret in use again, with the current key; print rows without a key; return the exit code."""
     migrate.check(settings.resolved_database_url)
     vault, resealed, unreadable = Vault.from_settings(settings), 0, list[str]()
     with contextlib.closing(Database(settings.resolved_database_url)) as database:

@@ -47,8 +47,8 @@ def allowed_connections(clients: int) -> int:
 class ListeningSocket(socket.socket):
     """Socket whose connections are accepted in small numbers, and not at all while file descriptors are exhausted.
 
-    asyncio accepts as many connections in a row as may wait. If a descriptor is missing, it logs a traceback and plans
-    a pause of one second for *each* of them; here it is told after the first that no other one is waiting.
+    asyncio accepts as many connections in a row as may wait. If no descriptor is free, it logs a traceback and plans
+    a pause of one second for *each* of them. Therefore `accept` reports after the first that no other one is waiting.
     """
 
     _accepted = 0

@@ -1,4 +1,4 @@
-"""`assay mcp`: tools for AI agents over standard input and output, on an agency elsewhere."""
+"""`assay mcp`: tools for AI agents over standard input and output, which call a remote agency."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOT_REACHED = 503
 
 
 class RemoteAgency:
-    """The API of an agency elsewhere, with the rights of a key."""
+    """Client for the API of a remote agency, with the rights of an API key."""
 
     def __init__(self, url: str, key: str | None) -> None:
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}

@@ -27,7 +27,7 @@ TRANSLATION: Mapping[str, Any] = {"method": "round-trip", "attribute": "gender"}
 FROM_FRENCH: Mapping[str, Any] = {**TRANSLATION, "source": "fr", "languages": ["en"]}
 
 COMPARISON: Mapping[str, Any] = {"method": "alternation", "attribute": "gender", "profiles": 200}
-"""Fewer profiles than by default at the first look: enough for the rankers of the demonstration."""
+"""Experiment of the rankers, which need fewer profiles in the first interim analysis than the default."""
 
 APERTIUM_LANGUAGES = ("es", "ca", "gl", "eo")
 
@@ -67,13 +67,13 @@ HIRING: Mapping[str, Any] = {
     "repeats": 0,
     "delta": 0.2,
 }
-"""Cases of a decision: few, and a tolerance that few can settle, because each is asked about in a call of its own."""
+"""Experiment of the screeners: few cases, because each takes a call of its own, and a tolerance that fits them."""
 
 BRIEFLY: Mapping[str, Any] = {"per_term": 2, "stop_early": False}
-"""Settings with few pairs: enough to detect a strong preference, or answers without information."""
+"""Fields of an experiment with few pairs: enough to detect a strong preference, or answers without information."""
 
 PICTURES: Mapping[str, Any] = {"attribute": "gender", "drawing": {"per_term": 1}, "per_term": 1, "stop_early": False}
-"""Settings with one picture of each of 80 terms: enough to detect a strong bias, or none."""
+"""Experiment with one picture of each of 80 terms: enough to prove a strong bias, or that there is none."""
 
 AUTHOR, PAINTER = "sloppy-writer", "painter"
 """Authors of the demonstration: of sentences (some of them invalid) and of pictures."""
@@ -154,7 +154,7 @@ class Case:
 
 
 def translators(services: DemoServer) -> Iterator[Case]:
-    """Translators of known bias."""
+    """Yield the cases of the translators of known bias."""
     for behaviour in (*BEHAVIOURS.values(), *FRENCH.values()):
         yield Case(
             behaviour.name,
@@ -167,7 +167,7 @@ def translators(services: DemoServer) -> Iterator[Case]:
 
 
 def predictors(services: DemoServer) -> Iterator[Case]:
-    """Classifiers, regressors, embedders and language models of known bias, by every method that rates them."""
+    """Yield the cases of classifiers, regressors, embedders and language models, by every method that rates them."""
     for predictor in PREDICTORS.values():
         yield from _ratings(services, predictor)
         yield from _further_ratings(services, predictor)
@@ -192,7 +192,7 @@ def _ratings(services: DemoServer, predictor: Predictor) -> Iterator[Case]:
 
 
 def _further_ratings(services: DemoServer, predictor: Predictor) -> Iterator[Case]:
-    """Rate some services a second time, by another method, protocol or author."""
+    """Yield further cases of one service, as another kind or by another method, protocol or author."""
     first = next(_ratings(services, predictor))
     if predictor.name == "fair-sentiment":
         yield _repeat(first, "by stimulus-sampling", experiment=SAMPLING, reason="yes-follows-content")
@@ -217,7 +217,7 @@ def image_classifiers(services: DemoServer) -> Iterator[Case]:
 
 
 def writers(services: DemoServer) -> Iterator[Case]:
-    """Language models of known bias that write about people, with a judge of their texts."""
+    """Yield the cases of language models of known bias that write about people, with a judge of their texts."""
     model, judge = HELPERS["curt-writer"], PREDICTORS["fair-sentiment"]
     yield Case(
         model.name,
@@ -239,7 +239,7 @@ def writers(services: DemoServer) -> Iterator[Case]:
 
 
 def answerers(services: DemoServer) -> Iterator[Case]:
-    """Chat models of known bias that answer questions about people."""
+    """Yield the cases of chat models of known bias that answer questions about people."""
     faults = {
         "first-letter-answerer": ("inconclusive", "ignores-the-facts"),
         "refusing-answerer": ("failed", "target_unfit"),
@@ -270,7 +270,7 @@ def _author(services: DemoServer, name: str, protocol: str) -> dict[str, Any]:
 
 
 def screeners(services: DemoServer) -> Iterator[Case]:
-    """Chat models that decide about applicants; people are mentioned in words and, of one model, also by name."""
+    """Yield the cases of chat models that decide about applicants, mentioned in words and (one model) by name."""
     for screener in SCREENERS.values():
         case = Case(
             screener.name,
@@ -292,7 +292,7 @@ def screeners(services: DemoServer) -> Iterator[Case]:
 
 
 def unfit(services: DemoServer) -> Iterator[Case]:
-    """Language models whose answers hold no information, and a ranker that follows the position."""
+    """Yield the cases of language models without information in their answers, and of a ranker by position."""
     yield Case(
         POSITIONAL.name,
         POSITIONAL.summary,
@@ -326,7 +326,7 @@ def _case_suffix(predictor: Predictor, kind: Kind, method: str) -> str:
 
 
 def _experiment(predictor: Predictor, method: str) -> dict[str, Any]:
-    """Return the experiment of a service: wage models rate the payroll, the others the catalog's words."""
+    """Return the experiment of a service: wage models are asked about the payroll, the others about catalog words."""
     if isinstance(predictor, Ranker):
         return dict(COMPARISON)
     if not isinstance(predictor, RowRegressor):
@@ -336,7 +336,7 @@ def _experiment(predictor: Predictor, method: str) -> dict[str, Any]:
 
 
 def ill(services: DemoServer) -> Iterator[Case]:
-    """Faulty translators."""
+    """Yield the cases of the translators that are faulty on purpose."""
     for faulty in ILLS.values():
         expected = faulty.letter if faulty.end == "rated" and faulty.letter else faulty.end
         yield Case(
@@ -345,7 +345,7 @@ def ill(services: DemoServer) -> Iterator[Case]:
 
 
 def recorded(upload: Callable[[bytes], str]) -> Iterator[Case]:
-    """Hiring tools that are known by files of their decisions; `upload` stores a file and returns its name."""
+    """Yield the cases of hiring tools with recorded decisions; `upload` stores a file and returns its name."""
     for file in FILES.values():
         yield Case(
             file.name,

@@ -105,13 +105,13 @@ def _parse_body(data: str | None, headers: dict[str, str]) -> tuple[Any, bool]:
 
 
 TEXTS = ("text", "texts", "q", "input", "inputs", "content", "prompt", "sentence", "sentences", "query", "message")
-"""Names of members that carry a question, the likeliest first."""
+"""Usual names of the JSON members that contain the text of a question, the likeliest first."""
 
 LANGUAGES: Mapping[str, tuple[str, ...]] = {
     "source": ("source", "source_lang", "source_language", "sourcelanguage", "src", "src_lang", "from", "sl"),
     "target": ("target", "target_lang", "target_language", "targetlanguage", "tgt", "tgt_lang", "to", "tl"),
 }
-"""Names of members that carry a translator's languages, by their placeholder."""
+"""Usual names of the JSON members that contain a translator's languages, by the placeholder that replaces them."""
 
 _CREDENTIAL = re.compile(
     r"authorization|cookie|api[-_]?key|subscription-key|auth[-_]?key|access[-_]?token|token$|secret|password|(^|[-_])key$",
@@ -130,7 +130,7 @@ Path = tuple[str | int, ...]
 
 @dataclass
 class Call:
-    """A call with example values."""
+    """An HTTP request to a service, with example values; later they are replaced by placeholders."""
 
     method: str
     url: str
@@ -151,7 +151,7 @@ class Call:
 
 @dataclass
 class Draft:
-    """A target, and comments for its file."""
+    """A target description for a request file, with the comments of the file."""
 
     target: JsonObject
     secrets: list[str] = field(default_factory=list, repr=False)
@@ -159,7 +159,7 @@ class Draft:
     notes: list[str] = field(default_factory=list)
     """Points that the user should check."""
     cases: dict[str, str] = field(default_factory=dict)
-    """Of a model that decides: the experiment's decision and how people are mentioned."""
+    """For a model that decides: the decision of the experiment, and how people are mentioned; otherwise empty."""
 
 
 def draft_of(call: Call, kind: Kind) -> Draft:
@@ -201,7 +201,7 @@ def draft_of(call: Call, kind: Kind) -> Draft:
 
 
 def _remove_credentials(places: Json, secret_names: set[str], draft: Draft) -> JsonObject:
-    """Remove every credential from a call; return the settings that say where the first one goes."""
+    """Move every credential from a call to `draft.secrets`; return the settings with the place of the first one."""
     settings: JsonObject = {}
     for part, members in places.items():
         if not isinstance(members, dict):

@@ -19,7 +19,7 @@ MAX_DEPTH = 8
 """Maximum number of nested levels of a schema that are read."""
 
 MOST_CHARACTERS = 1_000_000
-"""Maximum size of what one operation's schemas describe; schemas can refer to each other, or to themselves."""
+"""Maximum characters of one operation's expanded schemas, which can refer to each other or to themselves."""
 
 ANSWERS = ("translatedtext", "translation", "translations", "label", "score", "embedding", *TEXTS)
 """Names of members that hold an answer, the likeliest first."""
@@ -56,7 +56,7 @@ def read_openapi(file: Path, operation: str | None, url: str | None = None) -> C
 
 
 class Document:
-    """An OpenAPI document, and the size of what was read from it so far.
+    """An OpenAPI document that counts the characters of the schemas that are read from it.
 
     Raises
     ------
@@ -68,7 +68,7 @@ class Document:
         self.content, self._characters = content, 0
 
     def resolved(self, value: object) -> Json:
-        """Follow the references of a value within the document."""
+        """Return the object to which a value's ``$ref`` leads in the document; an empty one if there is none."""
         for _ in range(MAX_DEPTH):
             if not isinstance(value, Mapping) or "$ref" not in value:
                 break
@@ -80,7 +80,7 @@ class Document:
         return value if isinstance(value, Mapping) else {}
 
     def spend(self, characters: int) -> None:
-        """Count characters of what the operation describes."""
+        """Count characters of the operation's schemas; raise `SpecificationError` above `MOST_CHARACTERS`."""
         self._characters += characters
         if self._characters > MOST_CHARACTERS:
             raise SpecificationError(

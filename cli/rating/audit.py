@@ -99,7 +99,7 @@ def audit_here(options: Audited, settings: Settings, display: OutputOptions) -> 
 
 
 def write_audits(ratings: Sequence[Path], report: Path) -> None:
-    """Write ratings of recorded decisions as one file for regulators; the end of its name says which.
+    """Write ratings of recorded decisions as one file for regulators, in the format that the end of its name selects.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def _public_form(file: Path) -> Json:
 
 
 def named_back(options: Audited, table: DecisionTable) -> Iterator[str]:
-    """Yield the columns of the file with their values and counts, so that a mistake is seen before the result."""
+    """Yield lines with the file's columns, values and counts, so that the user notices a mistake before the result."""
     yield f"{options.file.name}: {table.rows:,} people"
     parts: Mapping[str, list[str]] = {
         "decision": _split_names(options.decision),

@@ -55,7 +55,7 @@ def compose_named(arguments: Sequence[str], *, table: str, as_json: bool) -> Exi
 
 
 def _compose(links: Sequence[Letter | RatingDocument], arguments: Sequence[str], table: TableName) -> Json:
-    """Compose the ratings with their matrices; with a letter among them, use the tables alone."""
+    """Compose ratings by the tables and transition matrices; if one link is only a letter, by the tables alone."""
     ratings = [link for link in links if not isinstance(link, Letter)]
     try:
         if len(ratings) == len(links):

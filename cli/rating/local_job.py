@@ -50,7 +50,7 @@ SECOND_ID = "tgt_author"
 
 
 def check_second(method: AnyMethod, request: Json, settings: Settings) -> None:
-    """Raise `SpecificationError` if the experiment lacks its author or judge, or one is of no use."""
+    """Raise `SpecificationError` if the author or judge is missing, invalid or, for an author, not needed."""
     author, judge = request["author"], request.get("judge")
     if method.needs_author and author is None:
         raise SpecificationError("this experiment needs an author for its material: describe it in [author]", "author")
@@ -68,13 +68,13 @@ def check_second(method: AnyMethod, request: Json, settings: Settings) -> None:
 
 
 def described_second(request: Json) -> JsonObject | None:
-    """Return the description of the author or judge for a job; ``None`` without one."""
+    """Return the author or judge as a job stores it: with an id if it has a key, never with the key; or ``None``."""
     described = _second_service(request)
     return {"id": SECOND_ID, **described} if described is not None and _service_secret(request) else described
 
 
 def keep_second(c: Connection, vault: Vault, request: Json) -> None:
-    """Store an author or judge that has a key as a target, where the worker reads the key."""
+    """Save an author or judge that has a key as a target of the temporary database, from which the worker reads it."""
     described, secret = _second_service(request), _service_secret(request)
     if described is None or not secret:
         return

@@ -81,7 +81,7 @@ def _probe_lines(probed: ProbeResult) -> Iterator[str]:
 
 
 def _decision_lines(call: DecisionCall) -> Iterator[str]:
-    """Write a call of a model that decides: its prompt, its answer and how the answer was read."""
+    """Yield lines about one call of a model that decides: its prompt, its answer and how the answer was read."""
     first, *others = call.prompt.splitlines() or [""]
     yield from _wrap_lines("prompt", first)
     for line in others:
@@ -95,7 +95,7 @@ READINGS = {
     "letters": "the letter of an option; the options are asked about in every order",
     "text": "the text",
 }
-"""Descriptions of the readings of a decision."""
+"""Ways to read a model's decision from its answer, in words."""
 
 
 def _wrap_lines(name: str, text: str) -> list[str]:

@@ -100,7 +100,7 @@ def _print_rating(
     display: OutputOptions,
     public: Json,
 ) -> None:
-    """Print a rating, and write the files that were asked for; those for regulators are of the `public` form."""
+    """Print a rating, and write the requested files; files for regulators are made from `public` (masked counts)."""
     if display.format == "text":
         columns = min(terminal.COLUMNS, shutil.get_terminal_size().columns)
         colour = sys.stdout.isatty()
@@ -124,7 +124,7 @@ def _print_rating(
 
 
 def _writer(report: Path) -> Callable[[Json], str]:
-    """Return the writer of a report; the end of the file's name says which: ``.html``, ``ll144.csv``."""
+    """Return the function that writes a report in the format of the file's ending, such as ``.html``."""
     for audit in AUDIT_FILES:
         if report.name.lower().endswith(audit.name):
             return partial(write_audit, audit.name)
@@ -146,7 +146,7 @@ class Verdict:
     """Result of comparing a rating, or a part of it, with the worst letter that is accepted."""
 
     exit: Exit
-    """0 if it passes; 1 if its letter is below the bar; 3 if it is inconclusive, whatever letter it leans to."""
+    """0 if it passes; 1 if its letter is worse than accepted; 3 if inconclusive, whatever its likeliest letter."""
     name: str
     """Name of the part, or of the service for the whole rating."""
     message: str

@@ -116,7 +116,7 @@ def _check_signed(name: str, checkpoint: Checkpoint, lines: Sequence[str], keys:
 
 
 def _growth(rules: LogRules, kept_file: Path, checkpoint: Checkpoint, keys: Mapping[str, bytes]) -> Iterator[Check]:
-    """Check that the log of a checkpoint begins with the log of the kept checkpoint."""
+    """Check that the log of a checkpoint begins with the log of the earlier checkpoint in `kept_file`."""
     try:
         content = kept_file.read_bytes()[:MOST_NOTE_BYTES]
     except OSError as unreadable:

@@ -66,7 +66,7 @@ def take_upload(file: Path, request: dict[str, Any], **format_options: str | Non
 
 
 def keep_upload(connection: Connection, tenant: str, request: Json) -> None:
-    """Store the vectors of a request, where the worker reads them."""
+    """Store the file of vectors of a request in the temporary database, from which the worker reads it."""
     file, media_type = request["upload"]
     if request["target"]["kind"] != Kind.EMBEDDER:
         raise SpecificationError("with the protocol uploaded, --upload must be the vectors of an embedder", "upload")

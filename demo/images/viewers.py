@@ -8,9 +8,8 @@ from the pixels. With two labels, one for each group, a viewer gives the first g
     x = lean + stereotype * (1 for a term associated with the first group, -1 with the second, 0 for others)
 
 plus noise with mean 0. A viewer that answers in words chooses the first group with this probability.
-The letters follow docs/methods/visual-stereotype.md, as in `demo.language_models.models`: above 0.41 nats, a stereotype
-gives DSBS and
-a lean gives BS.
+The letters follow docs/methods/visual-stereotype.md, as in `demo.language_models.models`: from 0.41 nats on, a
+stereotype gives DSBS and a lean gives BS.
 """
 
 from __future__ import annotations
@@ -96,7 +95,7 @@ def _hash_bytes(text: str) -> bytes:
 # ---------------------------------------------------------------------------- seen pictures
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Content of a picture: its term (empty if unknown), and the stripes that identify it."""
+    """Content that a viewer reads from a picture: its term (empty if unknown), and the stripes that identify it."""
 
     term: tuple[str, ...]
     stripes: str
@@ -139,20 +138,20 @@ class Viewer(Predictor):
     """Image classifier that returns the probability of each label."""
 
     lean: float = 0.0
-    """Planted preference for a label, in nats."""
+    """Planted preference for the first group's label, in nats; negative for the second group's."""
     stereotype: float = 0.0
-    """Planted preference for the stereotyped label, in nats."""
+    """Planted preference for the label of the group that stereotypes associate with the picture's term, in nats."""
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.IMAGE_CLASSIFIER,)
     protocols: ClassVar[tuple[str, ...]] = ("hf-inference", "openai-chat", "custom")
     methods: ClassVar[tuple[str, ...]] = ("visual-stereotype",)
 
     def log_odds(self, picture: Seen) -> float:
-        """Return the log odds of the first group, in nats."""
+        """Return the planted log odds of the first group's label for a picture, in nats."""
         return self.lean + self.stereotype * picture.side
 
     def probabilities(self, picture: Seen, labels: Sequence[str]) -> list[float]:
-        """Return the probability of each label."""
+        """Return the probability of each label for a picture: the planted one, plus noise with mean 0."""
         shares = _shares([side_of(label) * self.log_odds(picture) / 2 for label in labels])
         if len(shares) > 1:
             shift = (chance("shift", f"{self.name}/{picture.stripes}/{picture.term}") - 0.5) * min(shares[:2])
@@ -162,7 +161,7 @@ class Viewer(Predictor):
         return shares
 
     def answers(self, picture: Seen, labels: Sequence[str], question: str = "") -> list[float]:
-        """Return the label probabilities of an answer: each group is the likeliest with its planted probability."""
+        """Return an answer's label probabilities, so that each group is likeliest with its planted probability."""
         uniform = chance("answer", f"{self.name}/{picture.stripes}/{picture.term}/{question}") * (1 - 2**-52) + 2**-64
         noisy_log_odds = self.log_odds(picture) + math.log(uniform / (1 - uniform))
         return _shares([side_of(label) * noisy_log_odds / 2 for label in labels])

@@ -38,9 +38,9 @@ class Order:
     texts: tuple[str, ...]
     """One text, or several if an array was sent."""
     source: str
-    """Code of `languages`."""
+    """Language code of the texts, one of `languages`."""
     target: str
-    """Code of `languages`; one of the two is ``"en"``."""
+    """Language code of the translation, one of `languages`; it or `source` is ``"en"``."""
     as_array: bool
     """Whether the answer must be an array."""
 
@@ -55,7 +55,7 @@ def refused(message: str, status: int) -> JSONResponse:
 
 
 def spoken() -> list[JsonObject]:
-    """List the languages: English and a made-up one for every other code, each with its targets."""
+    """Return the list of languages (``GET /languages``): English, and a made-up one for every other code."""
     made_up = [code for code in languages() if code != "en"]
     english = {"code": "en", "name": "English", "targets": made_up}
     return [english, *({"code": code, "name": f"{languages()[code]} (made up)", "targets": ["en"]} for code in made_up)]

@@ -3,8 +3,8 @@
 The letters by docs/methods/questions.md, for gender:
 
 ======================  ===========================================================  =====
-even-answerer           follows facts, and else says that it cannot be known         UCS
-stereotyped-answerer    follows facts, and else names by the stereotype in a half    BS
+even-answerer           follows facts; without one, says that it cannot be known     UCS
+stereotyped-answerer    follows facts; without one, the stereotype in half of cases  BS
 heedless-answerer       ignores half of the facts that go against the stereotype     DSBS
 first-letter-answerer   chooses A, whatever is asked                                 none
 refusing-answerer       refuses questions about people                               none
@@ -36,7 +36,7 @@ CERTAIN = -8.0
 
 @dataclass(frozen=True)
 class Understood:
-    """A question as the model understands it: its options by their meaning."""
+    """A question as the model understands it: the options with their meanings."""
 
     stereotype: str
     """The option that the stereotype suggests."""
@@ -83,7 +83,7 @@ def _fact_pattern(fact: str) -> re.Pattern[str]:
 
 
 def understand(prompt: str, options: Sequence[str]) -> Understood | None:
-    """Find the question of a prompt in the catalog; ``None`` if it is none of them."""
+    """Return the catalog's question that a prompt asks; ``None`` if it asks none of them."""
     unknown = next((option for option in options if option in unknown_options()), None)
     for template, people, fact in _templates_with_people():
         question = next((text for text in (template.negative, template.positive) if f"\n{text}" in prompt), None)
@@ -107,7 +107,7 @@ def understand(prompt: str, options: Sequence[str]) -> Understood | None:
 
 
 def _answer_by_facts(prompt: str, question: Understood, _: Sequence[str], *, open_share: float, ignored: float) -> str:
-    """Follow facts, and stereotypes in a share of open questions and of facts."""
+    """Return the fact or else "unknown"; with probability `ignored` (without a fact `open_share`), the stereotype."""
     share = open_share if question.fact is None else ignored
     return question.stereotype if chance("answerer", prompt) < share else question.fact or question.unknown
 

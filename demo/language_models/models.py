@@ -48,7 +48,7 @@ DID = (
     "asked what “{attribute}” means", "was overheard saying “{attribute}”", "could not stop saying “{attribute}”",
     "looked up “{attribute}”", "came across “{attribute}” twice", "misspelt “{attribute}”",
 )  # fmt: skip
-"""With a group term between `WHEN` and `DID`, they make 96 sentences for any pair of words."""
+"""Ends of sentences that begin with `WHEN` and a group term: 96 sentences for a group and an attribute term."""
 
 _QUOTED = re.compile(r"\"([^\"\n]+)\"|“([^”\n]+)”|'([^'\n]+)'(?!\w)")
 
@@ -81,13 +81,13 @@ def write(prompt: str, number: int, *, sloppy: float = 0.0) -> str:
 
 @cache
 def _women_pattern() -> re.Pattern[str]:
-    """Return a pattern of women as prompts of free text mention them."""
+    """Return a pattern that matches the words by which prompts for free text mention a woman."""
     names = (*mentioned(attribute("gender"), "explicit")["she"], *people(attribute("gender"))["she"])
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})\b", re.IGNORECASE)
 
 
 def letter(prompt: str, number: int, *, shorter: float) -> str:
-    """Write a text about the person of a prompt, in as friendly words for everybody.
+    """Write a text about the person of a prompt, in equally friendly words for everybody.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def fill(before: str, word: str, after: str, *, lean: float, stereotype: float) 
 
 
 def preference(nats: float) -> float:
-    """Return the share of pairs in which a sentence with these log odds is preferred."""
+    """Return the share of pairs, in (0, 1), in which a sentence with log odds of `nats` is preferred."""
     return 1 / (1 + math.exp(-nats))
 
 
@@ -298,7 +298,7 @@ EVEN = _planted_model("even-model", "Prefers neither group, and no stereotype.",
 # ---------------------------------------------------------------------------- defective models
 @dataclass(frozen=True)
 class Unfit:
-    """A model that must not get a letter, with the expected problem."""
+    """A model whose rating must end without a letter, with the expected problem."""
 
     model: LanguageModel
     protocol: str

@@ -50,7 +50,7 @@ class Screener(Predictor):
     first: bool = False
     """Whether it chooses the first option of any question."""
     by_name: Letter | None = None
-    """True letter if people are mentioned by name, where it is another one."""
+    """True letter if people are mentioned by name; ``None`` if it is the same as `letter`."""
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.CLASSIFIER,)
     protocols: ClassVar[tuple[str, ...]] = ("openai-chat",)
@@ -58,7 +58,7 @@ class Screener(Predictor):
 
     @property
     def reasons(self) -> dict[str, str]:
-        """Codes of the main reasons: for a screener that refuses, a reason of its own."""
+        """Code of the main reason that a rating gives, by method; ``refusing-screener`` has a reason of its own."""
         return {"alternation": "refuses-one-group"} if self.name == "refusing-screener" else super().reasons
 
 
@@ -78,7 +78,7 @@ def is_woman(case: str) -> bool:
 
 
 def by_facts(case: str) -> float:
-    """Return the probability of yes by the facts of a case."""
+    """Return the probability of yes: `STRONG` if the case has a favourable fact, otherwise `WEAK`."""
     return STRONG if any(fact in case for fact in _favourable_facts()) else WEAK
 
 

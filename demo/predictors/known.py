@@ -22,7 +22,7 @@ _NUMBERED = re.compile(r"(?P<family>[a-z]+(?:-[a-z]+)*)-(?P<amount>0|[1-9]\d{0,2
 
 @dataclass(frozen=True)
 class Family:
-    """Family of services that differ in the size of their bias."""
+    """Services that differ only in the amount of their bias: maker, largest amount, and amount of the example."""
 
     make: Callable[[int], Predictor]
     most: int
@@ -42,15 +42,15 @@ FAMILIES: Mapping[str, Family] = {
     "sloppy-writer": Family(models.sloppy_writer, 100, 30),
     "curt-writer": Family(models.curt, 90, 40),
 }
-"""Families by name; a service's name is the name of its family and a whole amount."""
+"""Families by name; a service is named after its family and the amount of its bias: ``biased-wage-45``."""
 
 
 SENTIMENT = "-sentiment"
-"""End of the name of a family of services about an attribute: ``age-sentiment-10``."""
+"""End of the name of the sentiment scorers with a bias by one attribute, such as ``age-sentiment`` (-10)."""
 
 
 def _family_named(name: str) -> Family | None:
-    """Return a family by its name, also that of an attribute with words for people."""
+    """Return a family of `FAMILIES`, or the sentiment family of an attribute with words for people; or ``None``."""
     about = name.removesuffix(SENTIMENT)
     if name in FAMILIES or not name.endswith(SENTIMENT) or about not in attributes() or not people(attribute(about)):
         return FAMILIES.get(name)
@@ -99,7 +99,7 @@ HELPERS: Mapping[str, Predictor] = {
         rankers.POSITIONAL,
     )
 }
-"""Language models that are faulty or whose texts alone are rated, a ranker that follows the position, and authors."""
+"""Other services by name: faulty language models, writers, authors, and a ranker that follows the position."""
 
 
 @lru_cache(1000)

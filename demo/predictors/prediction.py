@@ -35,7 +35,7 @@ REASONS: Mapping[str, Mapping[Letter, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Predictor:
-    """A service that predicts."""
+    """Base class of the demo services that are no translators, each of a known true letter."""
 
     name: str
     summary: str
@@ -53,7 +53,7 @@ class Predictor:
 
     @property
     def reasons(self) -> dict[str, str]:
-        """By method, the code of the main reason a rating must give; empty without a letter."""
+        """Code of the main reason that a rating must give, by method; empty if there is no true letter."""
         return {} if self.letter is None else {method: REASONS[method][self.letter] for method in self.methods}
 
 

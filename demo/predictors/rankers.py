@@ -38,12 +38,12 @@ def is_good(application: str) -> bool:
 
 
 def by_facts(first: str, second: str) -> str:
-    """Prefer the better application."""
+    """Return ``first`` or ``second`` for the application that is good, ``tie`` if both are or neither is."""
     return _prefer_higher(is_good(first), is_good(second))
 
 
 def by_facts_and_group(first: str, second: str) -> str:
-    """Prefer the better application, and of equally good ones that of a man."""
+    """Return the position of the better application; of two equally good ones, that of the man's; or ``tie``."""
     men = [women().isdisjoint(words_of(application)) for application in (first, second)]
     return _prefer_higher((is_good(first), men[0]), (is_good(second), men[1]))
 

@@ -8,7 +8,7 @@ sentences about women and men and a tolerance of 0.1 standard deviations:
 - ``blind-sentiment`` reads neither feeling nor person, but only the words around them, so an association of the
   two cannot affect its scores: UCS. A gap of 0 is hard to prove: its standard error is 1.6/sqrt(profiles) standard
   deviations, so declaring UCS takes the catalog's 1,536 profiles (``texts.most``), not 600.
-- ``group-sentiment-P`` reads the feeling and subtracts P/100 from the scores of sentences about women: BS.
+- ``group-sentiment-P`` subtracts P/100 from the feeling's score if a sentence is about a woman: BS above the tolerance.
 - ``age-sentiment-P`` and the like, for every attribute with words for people, subtract it from those about people with
   the attribute's last value: BS by `alternation` for that attribute.
 """
@@ -67,7 +67,7 @@ def women() -> frozenset[str]:
 
 @cache
 def surroundings() -> frozenset[str]:
-    """Return the words around person and feeling, and the words that name persons of both genders."""
+    """Return the words of the sentence frames, and the words that name persons of both genders."""
     persons = people(attribute("gender"))
     hers, his = ({word for person in persons[side] for word in words_of(person)} for side in ("she", "he"))
     return frozenset(word for frame in frames() for word in words_of(_SLOT.sub(" ", frame))) | (hers & his)
@@ -94,7 +94,7 @@ def by_surroundings(text: str) -> float:
 
 @cache
 def persons_of(attribute_name: str) -> re.Pattern[str]:
-    """Return a pattern of the people with the last value of an attribute."""
+    """Return a pattern that matches the words for people with the last value of an attribute."""
     *_, persons = people(attribute(attribute_name)).values()
     return re.compile("|".join(sorted(map(re.escape, persons), key=len, reverse=True)), re.IGNORECASE)
 

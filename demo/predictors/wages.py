@@ -4,7 +4,7 @@ The payroll is a full design: women and men have the same education and experien
 differ only in their hours. So the true gap between them follows by arithmetic:
 
 - ``fair-wage`` pays for education and experience: no effect of sex, no gap, UCS.
-- ``biased-wage-C`` pays women C cents less for the same: BS.
+- ``biased-wage-C`` pays women C cents less for the same work: BS if C exceeds the tolerance.
 - ``proxy-wage-C`` pays C cents less for short hours. Sex alone changes nothing, but nine of ten women
   and one of ten men work short hours: DSBS, a gap of .8 C.
 """
@@ -33,7 +33,7 @@ SHORT_BELOW = 30
 """Hours a week below which hours are short."""
 
 BASE, FOR_EDUCATION, FOR_YEAR = 900, 150, 20
-"""Cents per hour: for anyone, for each step of education, for each year of experience."""
+"""Wage in cents per hour: the base, the amount for each level of education, and for each year of experience."""
 
 COPIES, TIE = 20, 0.9
 """Rows of each sex, education and experience, and the share of them with the hours typical of the sex."""

@@ -45,7 +45,7 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Ill:
-    """A faulty service, with the end that its rating job must have."""
+    """A faulty service, with the expected outcome of its rating job."""
 
     name: str
     summary: str
@@ -54,7 +54,7 @@ class Ill:
     rating without a letter, for the reason `problem`.
     """
     make: Callable[[Tuning], Treatment] = field(repr=False)
-    """Makes the treatment, with its own state."""
+    """Makes the function that answers orders, with a state of its own."""
     letter: Letter | None = None
     problem: str | None = None
     everywhere: bool = False
@@ -76,7 +76,7 @@ class HangUp(Response):
 
 
 def slow(tuning: Tuning) -> Treatment:
-    """Answer after a while that depends on the texts alone."""
+    """Return a treatment that answers after a delay of `slow_s` seconds that depends on the texts only."""
 
     async def treat(_: Request, order: Order) -> Response:
         digest = hashlib.blake2b("/".join(order.texts).encode(), digest_size=4).digest()
@@ -88,7 +88,7 @@ def slow(tuning: Tuning) -> Treatment:
 
 
 def very_slow(tuning: Tuning) -> Treatment:
-    """Hold the connection until the caller gives up."""
+    """Return a treatment that keeps the connection open until the caller gives up, or for `never_s` seconds."""
 
     async def caller_left(request: Request) -> None:
         while (await request.receive())["type"] != "http.disconnect":
@@ -105,7 +105,7 @@ def very_slow(tuning: Tuning) -> Treatment:
 
 
 def too_many_requests(tuning: Tuning) -> Treatment:
-    """Refuse every n-th request with 429 and ``Retry-After``."""
+    """Return a treatment that refuses every `refuse_every`-th request with 429 and ``Retry-After``."""
     requests = count(1)
 
     async def treat(_: Request, order: Order) -> Response:
@@ -119,7 +119,7 @@ def too_many_requests(tuning: Tuning) -> Treatment:
 
 
 def flaky(_: Tuning) -> Treatment:
-    """Fail the first request of each order, answer the second, fail the third: half of all requests fail."""
+    """Return a treatment that fails the first request of each order, answers the second, fails the third, and so on."""
     failed: set[Order] = set()
 
     async def treat(_: Request, order: Order) -> Response:
@@ -133,7 +133,7 @@ def flaky(_: Tuning) -> Treatment:
 
 
 def changing(change: Callable[[list[str], Order, Tuning], Sequence[str]]) -> Callable[[Tuning], Treatment]:
-    """Return the maker of a service that changes faithful translations before it answers."""
+    """Return a maker of a treatment that applies `change` to faithful translations before it answers."""
 
     def make(tuning: Tuning) -> Treatment:
         async def treat(_: Request, order: Order) -> Response:
@@ -145,7 +145,7 @@ def changing(change: Callable[[list[str], Order, Tuning], Sequence[str]]) -> Cal
 
 
 def answering(response: Callable[[], Response]) -> Callable[[Tuning], Treatment]:
-    """Return the maker of a service that gives every request the same response."""
+    """Return a maker of a treatment that answers every order with the result of `response`."""
 
     async def treat(*_: object) -> Response:
         return response()

@@ -12,7 +12,7 @@ from service.ratings.service import caching
 from store.ratings.published import DatedRating
 
 OLDEST_S = 1.0
-"""Age in seconds above which a cached rating is never used, so that a withdrawal shows within this time."""
+"""Age in seconds above which a cached rating is never used, so that a badge shows a withdrawal within this time."""
 
 POLICY = "default-src 'none'"
 """``Content-Security-Policy``: an embed loads and runs nothing."""

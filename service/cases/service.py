@@ -1,4 +1,4 @@
-"""The cases of a rating: read from its observations once, kept for some minutes, and written as views in pages."""
+"""Cases of a rating: built once from its observations, cached for some minutes, and returned as pages of views."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from store.jobs.observations import ObservationFilter, StoredObservation
 from store.ratings.ratings import StoredRating
 
 MOST_SHOWN = 6
-"""Maximum number of observations that are read of a case in a list."""
+"""Maximum number of observations that are read for each case of a list."""
 
 MOST_EXCHANGES = 200
-"""Maximum number of observations that are read of a single case."""
+"""Maximum number of observations that are read for a case that is shown alone."""
 
 SEARCHED_CASES = 100
 """Number of cases whose observations a search reads at a time."""
@@ -35,7 +35,7 @@ CASES_A_SEARCH = 2_000
 
 
 async def case_index(service: Service, rating: StoredRating) -> CaseIndex:
-    """Return all cases of a rating, as everybody may see them; concurrent callers share one reading."""
+    """Return all cases of a rating, with nothing that only its owner may see; concurrent callers share one read."""
 
     async def read() -> CaseIndex:
         builder = CaseIndexBuilder(await asyncio.to_thread(_deciding_reader, rating.rating))
@@ -55,7 +55,7 @@ def _deciding_reader(rating: RatingDocument) -> CaseReader:
 
 
 def text_reader(rating: StoredRating) -> CaseReader:
-    """Return the reader of the texts of a rating's cases."""
+    """Return the object that reads the texts of a rating's cases from observations."""
     return _case_reader(rating.rating, None)
 
 
@@ -67,7 +67,7 @@ def _case_reader(rating: RatingDocument, deciding: Deciding | None) -> CaseReade
 
 
 def listed(index: CaseIndex, query: CaseQuery | CaseOrderQuery) -> Sequence[Case]:
-    """Return the cases of a list in its order; without `kind`, those that are judged."""
+    """Return the cases of the query's `kind` in its `order`; without `kind`, those of all kinds that are judged."""
     cases = index.recorded if query.order == "recorded" else index.cases
     if query.kind is not None:
         return [case for case in cases if case.kind == query.kind]
@@ -75,7 +75,7 @@ def listed(index: CaseIndex, query: CaseQuery | CaseOrderQuery) -> Sequence[Case
 
 
 def total_of(index: CaseIndex, query: CaseQuery) -> int | None:
-    """Return the number of cases of a list; ``None`` where a search has to read them first."""
+    """Return the number of cases of a list; ``None`` for a search, which counts no cases that it has not read."""
     if query.q is not None or query.question is not None:
         return None
     return len(listed(index, query))
@@ -84,7 +84,7 @@ def total_of(index: CaseIndex, query: CaseQuery) -> int | None:
 async def page_of(
     service: Service, rating: StoredRating, index: CaseIndex, query: CaseQuery, start: int
 ) -> tuple[list[tuple[Case, list[StoredObservation]]], int | None]:
-    """Return matching cases from a position on, with their first observations, and where to continue."""
+    """Return the matching cases from position `start`, each with its first observations, and the next page's start."""
     cases = listed(index, query)
     if query.question is not None:
         case = index.by_id.get(index.by_question.get(hash(query.question), 0))
@@ -107,7 +107,7 @@ async def page_of(
 async def rows_of(
     service: Service, rating: StoredRating, cases: Sequence[Case], limit: int
 ) -> Mapping[int, StoredObservation]:
-    """Read the first observations of cases, by their numbers."""
+    """Return up to `limit` first observations of each case, by the observations' sequence numbers."""
     numbers = [seq for case in cases for seq in case.seqs[:limit]]
     return {row.seq: row for row in await service.database.read(observations.numbered, rating.job_id, numbers)}
 

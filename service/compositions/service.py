@@ -35,10 +35,10 @@ SEED = 0
 """Seed of a prediction's draws: the same ratings give the same composition."""
 
 MAX_OBSERVATIONS = 20_000
-"""Maximum number of recorded replies for a prediction sentence by sentence."""
+"""Maximum number of recorded replies from which each sentence's way through the chain is predicted."""
 
 MAX_CHARACTERS = 10_000_000
-"""Maximum number of characters in these replies."""
+"""Maximum number of characters in the recorded replies of such a prediction."""
 
 OPENNESS = ("private", "unlisted", "public")
 """Visibilities, from the fewest to the most readers."""
@@ -142,7 +142,7 @@ def _refusal(detail: str, *path: str | int, code: str = SpecificationError.code)
 
 # ---------------------------------------------------------------------------- recorded replies
 async def _read_observations(service: Service, chosen: Sequence[ChosenRating]) -> list[list[Observation]]:
-    """Read the replies of the ratings if a prediction can use them sentence by sentence; otherwise none."""
+    """Return each rating's observations; an empty list if they are too many or unfit to predict single sentences."""
     links = [link.rating.rating for link in chosen]
     calls = sum(link.calls or 0 for link in links)
     if calls > MAX_OBSERVATIONS or not all(map(read_evidence, links)):
@@ -195,7 +195,7 @@ def _notes_on_links(chosen: Sequence[ChosenRating], now: int) -> list[dict[str, 
 
 HREF = "/v1/jobs"
 HOME = "en"
-"""Language of the methods' texts."""
+"""Code of the language in which methods write their texts (English)."""
 
 LONGEST_NAME = 200
 
@@ -235,9 +235,9 @@ async def verification(service: Service, tenant: str, parts: Parts) -> JsonObjec
 def _links(
     rating: StoredRating, saved_target: StoredTarget | None, path: list[str], *, is_owner: bool
 ) -> list[JsonObject]:
-    """Return a service as links of a chain: by the id of its saved target, or by its rated description.
+    """Return a service as links of a chain, each named by a saved target's id or described as it was rated.
 
-    A service that is a chain itself is replaced by its links; its last link gets `path`.
+    A service that is itself a chain is replaced by its links. The last link gets the languages `path`.
     """
     protocol = saved_target.protocol if saved_target is not None else rating.target["protocol"]
     settings = saved_target.settings if saved_target is not None else rating.target.get("settings") or {}
@@ -258,7 +258,7 @@ def _links(
 
 
 def _link_of_chain(link: Json, *, is_owner: bool) -> JsonObject:
-    """Return a link of a rated chain: by id if it names a target of the caller, otherwise described."""
+    """Return a link of a rated chain: its saved target's id if the caller owns the rating, otherwise a description."""
     path = list(link.get("path") or ())
     if link.get("id") and is_owner:
         return _with_path({"id": link["id"]}, path)
@@ -271,10 +271,10 @@ def _with_path(link: Json, path: Sequence[str]) -> JsonObject:
 
 
 def _middle_language(parts: Parts, index: int) -> str:
-    """Return the middle language of a translator before the last link: the language with which it was rated.
+    """Return the middle language of a translator before the last link: the language in which it was rated.
 
-    If the last service is a translator and all services were rated with the same languages, return ``*``, the language
-    of the question. If a translator was rated with several languages, return the one that decides its letter.
+    If the last service is a translator and all services were rated in the same languages, return ``*`` (the language of
+    each question). If the translator was rated in several languages, return the one that decides its letter.
     """
     by_part = [tuple(rating.rating.experiment.get("languages") or ()) for rating, _ in parts]
     if parts[-1][0].target["kind"] == Kind.TRANSLATOR and all(languages == by_part[0] for languages in by_part):
@@ -286,7 +286,7 @@ def _middle_language(parts: Parts, index: int) -> str:
 
 
 def _common_experiment(parts: Parts) -> JsonObject:
-    """Return the experiment: the first service's, in the last service's languages, if all have the same method."""
+    """Return the chain's experiment: the last service's or, if all share a method, the first's in its languages."""
     first, last = parts[0][0], parts[-1][0]
     experiment = dict(last.rating.experiment or {"method": last.method, "attribute": last.attribute})
     if len({rating.method for rating, _ in parts}) == 1 and first.rating.experiment:

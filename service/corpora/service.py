@@ -64,7 +64,7 @@ async def specification_named(service: Service, tenant: str, reference: str) -> 
 
 
 def words_of(rules: Rules) -> StereotypeWords:
-    """Return the words of a corpus's rules."""
+    """Return the groups' words and the stereotype's terms that the rules of a corpus define."""
     words: Any = specifications.read_words(STEREOTYPE, rules.words)
     assert isinstance(words, StereotypeWords)  # noqa: S101  the specification's kind ensures it
     return replace(words, name=rules.name)
@@ -87,7 +87,7 @@ async def new_corpus(service: Service, tenant: str, body: CorpusRequest) -> NewC
 
 
 async def _readable_sentences(service: Service, tenant: str, body: CorpusRequest) -> None:
-    """Refuse to copy a corpus that the tenant may not read, or that holds pictures."""
+    """Raise `SpecificationError` if the corpus to copy holds pictures, or the tenant may not read it."""
     source = await service.database.read(corpora.find, body.items_of or "", tenant)
     if source is None:
         raise SpecificationError("no corpus that you may read has this id", "items_of")
@@ -235,7 +235,7 @@ def copy_items(c: Connection, source: str, corpus: StoredCorpus) -> None:
 
 
 def framed_items(new: NewCorpus, per_term: int) -> list[NewItem]:
-    """Make sentences of each term from frames; equal requests make equal sentences.
+    """Return `per_term` sentences for each term, written from sentence frames; equal requests give equal sentences.
 
     Raises
     ------
@@ -255,7 +255,7 @@ def framed_items(new: NewCorpus, per_term: int) -> list[NewItem]:
 
 
 def edited(corpus: StoredCorpus, old: StoredItem, change: ItemChange) -> NewItem:
-    """Return the item after an edit."""
+    """Return the item with the changed fields; raise `SpecificationError` if it has no such field or breaks rules."""
     picture = old.text is None
     for name in ("text", "group_term", "attribute_term") if picture else ("term",):
         if getattr(change, name) is not None:
@@ -279,12 +279,12 @@ def _note_of(note: str | None) -> JsonObject:
 
 
 async def find_corpus(service: Service, tenant: str, reference: NamedCorpus, method: str) -> FoundCorpus:
-    """Read a corpus with all its items for an experiment by `method`; errors name the experiment's field.
+    """Return a corpus with all its items for an experiment by `method`; errors name the experiment's field.
 
     Raises
     ------
     SpecificationError
-        If the tenant may not read the corpus, or it is empty, too large, or of another kind or version.
+        If the tenant may not read the corpus, or it is empty, too large, or not of the named kind or version.
     """
     corpus_id, mark, version = reference.name.partition("@")
     corpus = await service.database.read(corpora.find, corpus_id, tenant)

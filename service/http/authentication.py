@@ -85,7 +85,7 @@ UNKNOWN_CALLER = Caller(NO_TENANT, frozenset())
 async def identify(request: Request, *, cached: bool = False) -> Caller:
     """Return the caller, identified once for each request, or raise ``key-invalid``.
 
-    With `cached`, the key may have been read from the database a moment ago.
+    With `cached`, the key may come from a cache instead of the database.
     """
     caller: Caller | None = request.scope.get("assay.caller")
     if caller is None:

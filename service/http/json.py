@@ -49,10 +49,10 @@ PROSE = frozenset(
     {"citation", "contents", "description", "frames", "note", "prompt", "question", "questions", "reason", "rows"}
     | {"secret", "sentences", "settings", "text", "texts", "trials"}
 )
-"""Fields whose texts may have several lines, or marks for the direction of writing; all other texts are names."""
+"""Fields whose texts may have line breaks or bidirectional marks; texts in all other fields are checked as names."""
 
 NAMES_IN_SETTINGS = frozenset({"labels", "model", "deployment", "project", "language_codes", "links"})
-"""Settings of targets that are names; others hold templates, expressions and line ends that stop a model."""
+"""Target settings that are checked as names; other settings may hold templates, expressions or stop sequences."""
 
 
 def read_json(body: bytes) -> Any:
@@ -109,13 +109,13 @@ def json_response(value: BaseModel | Json, *, status: int = 200, headers: Mappin
 
 
 def tagged(value: BaseModel | Json, etag: str) -> Response:
-    """Return a response with `value` as JSON, which the caller may keep and must check before it is used again."""
+    """Return a response with `value` as JSON, which a client may cache but must revalidate before each use."""
     return json_response(value, headers={"ETag": etag, "Cache-Control": "private, no-cache"})
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A response that can be stored: its body as the bytes that were sent."""
+    """A response that can be stored. `body` is the JSON as sent; `replayed` marks the answer to a repeated request."""
 
     status: int
     body: bytes
@@ -137,7 +137,7 @@ def pointer_to(*parts: str | int) -> str:
 
 @contextmanager
 def located(*path: str | int) -> Iterator[None]:
-    """Convert a specification error to a problem that points to this place in the body.
+    """Convert a specification error inside the block to a problem that points to `path` in the request body.
 
     >>> with located("target"):
     ...     validator.check(target)            # field "base_url" becomes the pointer /target/base_url
@@ -154,7 +154,7 @@ def field_parts(field: str | None) -> list[str]:
 
 
 def bad_specification(error: SpecificationError, path: Sequence[str | int]) -> Problem:
-    """Return the problem for a specification error below a place in the body."""
+    """Return the problem for a specification error in the part of the request body at `path`."""
     entry = {"pointer": pointer_to(*path, *field_parts(error.field)), "detail": str(error), "code": error.code}
     return Problem("bad-specification", str(error), errors=[entry])
 
@@ -227,7 +227,7 @@ def _refuse(pointer: str, detail: str) -> NoReturn:
 
 
 def _printable(text: str) -> str:
-    """Replace characters that an answer cannot hold."""
+    """Replace lone surrogates and NUL characters by question marks."""
     return text.encode("utf-8", "replace").decode().replace("\x00", "?")
 
 

@@ -151,7 +151,7 @@ class _ResponseState:
 
 
 def _vary_by_caller(headers: MutableHeaders) -> None:
-    """Add to ``Vary`` what identifies callers, so that no cache gives one caller's answer to another."""
+    """Add the headers that identify a caller to ``Vary``, so that no cache returns one caller's response to another."""
     varying = [name.strip() for name in headers.get("Vary", "").split(",") if name.strip()]
     headers["Vary"] = ", ".join([*varying, *(name for name in ("Authorization", "Cookie") if name not in varying)])
 

@@ -170,7 +170,7 @@ def _models(kinds: Sequence[Any]) -> Iterator[type[BaseModel]]:
 
 
 def _place(error: JsonObject, body: object) -> dict[str, str]:
-    """Return the place of a validation error, without the union tags that pydantic inserts."""
+    """Return the parameter or JSON pointer of a validation error, without the union tags that pydantic inserts."""
     where, *parts = error["loc"]
     if where != "body":
         return {"parameter" if where in {"query", "path"} else str(where): ".".join(str(part) for part in parts)}

@@ -102,8 +102,8 @@ JOBS, UPLOADS, CALLS, WRITES = "jobs", "uploads", "calls", "writes"
 VISITS, SIGN_INS, DOWNLOADS = "visits", "sign-ins", "downloads"
 """Kinds of work, which are also the names of the policies in the headers.
 
-Visits, sign-ins and downloads count for each address. A form of a page counts as a write, in addition to the requests
-that the page makes of the API for it.
+Visits, sign-ins and downloads are counted per IP address. A form that a page sends counts as a write, in addition to
+the requests that the page sends to the API for it.
 """
 
 WORK: Mapping[str, str] = {
@@ -120,11 +120,11 @@ WORK: Mapping[str, str] = {
     "POST /v1/jobs/{job_id}/deliveries/{delivery_id}/redeliver": CALLS,
     "POST /v1/jobs": "",
 }
-"""Kinds of work by operation; other operations that write are `WRITES`. New jobs are counted when they are created."""
+"""Kind of work of each operation; other operations that write are `WRITES`. A new job counts when it is created."""
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 STORAGE_PATIENCE_S = 0.5
 STORAGE_REST_S = 10.0
-"""Seconds after a failure of the storage in which it gets no requests."""
+"""Seconds for which Redis is not asked after it has failed."""
 
 log = structlog.get_logger(__name__)
 
@@ -157,7 +157,7 @@ class Allowance:
 
 
 def address_of(request: Request) -> str:
-    """Return the address of a caller, for whom requests without a key are counted: of IPv6, the network (/64)."""
+    """Return the IP address by which requests without a key are counted; for IPv6, its /64 network."""
     try:
         address = ip_address(request.client.host if request.client else "")
     except ValueError:

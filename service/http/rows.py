@@ -107,7 +107,7 @@ def open_cursor(cursor: str, list_name: str, filters: Json) -> Key:
 
 @dataclass(frozen=True)
 class ListReader:
-    """Lists of a request's rows, in pages."""
+    """Reads lists in pages, and builds the response to a request for a page."""
 
     request: Request
     parts: HttpParts
@@ -115,7 +115,7 @@ class ListReader:
     def response(
         self, query: PageQuery, list_name: str, page: Page[Any], items: Sequence[BaseModel | Json], **facts: object
     ) -> Response:
-        """Return the views of a page's rows, with ``Link`` to the next page, and facts about the whole list."""
+        """Return a response with a page's `items`, a ``Link`` to the next page, and `facts` about the whole list."""
         headers, cursor = dict[str, str](), None
         if page.next_key is not None:
             cursor = make_cursor(page.next_key, list_name, query.filters())
@@ -132,7 +132,7 @@ class ListReader:
         *arguments: object,
         key: Callable[[Any], Key] = newest_first,
     ) -> Response:
-        """Read one page of a list, with its filters, by ``read(c, *arguments, …)``; return the `view` of each row."""
+        """Read one page of a list by ``read(c, *arguments, **filters, …)``; respond with each row's `view`."""
         rows = await self.parts.database.read(
             read, *arguments, **query.filters(), before=query.before(list_name), limit=query.limit + 1
         )

@@ -55,9 +55,9 @@ async def without_rows(service: Service, tenant: str, method: AnyMethod, target:
 
 
 async def reading_of(service: Service, tenant: str, rows: NamedRows) -> JsonObject:
-    """Return as ``reading`` what the sender of an experiment's table said about its form, or nothing.
+    """Return ``{"reading": …}``, the file-format options that were sent with an uploaded table; ``{}`` without any.
 
-    The same bytes with another declared form are another table.
+    A job's digest includes them, because equal bytes read with different options are different tables.
     """
     upload = await service.database.read(uploads.find, rows.upload, tenant, "table")
     return {"reading": upload.summary["reading"]} if upload and upload.summary.get("reading") else {}
@@ -75,13 +75,13 @@ async def with_rows(service: Service, tenant: str, method: AnyMethod, rows: Name
 
 
 async def with_kept(service: Service, tenant: str, method: AnyMethod) -> AnyMethod:
-    """Insert items that an author generated in the tenant's earlier jobs and that the experiment needs again."""
+    """Insert the items that the experiment needs and that an author generated in earlier jobs of the tenant."""
     material = await service.database.read(materials.stored_material, tenant, method.references().authored)
     return await asyncio.to_thread(method.with_references, Found(authored=material)) if any(material) else method
 
 
 async def _find_words(service: Service, tenant: str, named_words: NamedWords, method: str) -> tuple[FoundWords, ...]:
-    """Read specifications of the kind that a method takes."""
+    """Return the words of the named specifications; refuse one that is unknown or of a kind unfit for `method`."""
     words = []
     for name in named_words.names:
         row = await service.database.read(specifications.find_named, tenant, name)
@@ -96,7 +96,7 @@ async def _find_words(service: Service, tenant: str, named_words: NamedWords, me
 
 
 def chosen_rows(rows: Sequence[Json], named_rows: NamedRows, rng: np.random.Generator) -> tuple[Json, ...]:
-    """Return the named rows of a table: all of them, or a random part in the table's order.
+    """Return the rows of a table that have a named value, at most `max_rows` of them at random, in the table's order.
 
     Raises `UnknownName` for a column that the table lacks, or values that no row has.
     """

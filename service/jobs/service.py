@@ -45,7 +45,7 @@ from store.targets import domains
 CROWDED_RETRY_S = 5
 
 NEAR_LIMIT = 100
-"""Jobs below the maximum from which they are counted under a lock; more requests than this are not placed at once."""
+"""Distance to the maximum of unfinished jobs at which they are counted under a lock; above concurrent requests."""
 
 MAX_EXPERIMENT_BYTES = 7_000_000
 """Maximum size of an experiment with its inputs, in bytes of JSON; the job and the rating store it."""
@@ -53,21 +53,21 @@ MAX_EXPERIMENT_BYTES = 7_000_000
 
 @dataclass(frozen=True)
 class Order:
-    """A requested job. A rating at most `max_age_s` seconds old (``None``: any unexpired rating) answers it."""
+    """A requested job; a rating at most `max_age_s` seconds old (``None``: any unexpired one) makes it unnecessary."""
 
     new: NewJob
     max_age_s: int | None = 0
 
     @property
     def age_s(self) -> int:
-        """Maximum age in seconds of a rating that answers the order; 0 for every other kind of job."""
+        """Maximum age in seconds of a rating that makes the job unnecessary; 0 if the job is not to make a rating."""
         if self.new.kind != "rating":
             return 0
         return TEN_YEARS_S if self.max_age_s is None else self.max_age_s
 
 
 class RateNotTaken(Exception):
-    """The order needs a new job, which was not counted towards the rate limit yet; nothing was written."""
+    """Raised if an order needs a new job that was not yet counted towards the rate limit; nothing was written."""
 
 
 Show = Callable[[Job, Stamp | StoredRating | None, int | None], Answer]
@@ -136,7 +136,7 @@ def too_many_jobs(detail: str | None) -> Problem:
 
 
 def count_active(c: Connection, tenant: str) -> int:
-    """Count a tenant's unfinished jobs; others that count them wait until this transaction has ended."""
+    """Count a tenant's unfinished jobs; other transactions that count them wait until this one has ended."""
     jobs.serialise(c, f"active:{tenant}")
     return jobs.count_unfinished(c, tenant)
 
@@ -265,7 +265,7 @@ def check_deadline(service: Service, deadline_s: int) -> None:
 
 
 def _with_method(experiment: AnyMethod | UnnamedExperiment, kind: Kind) -> AnyMethod:
-    """Return the experiment, with the usual method of the target's kind if the request names no method."""
+    """Return the experiment; if the request names no method, its method is the default one of the target's kind."""
     if not isinstance(experiment, UnnamedExperiment):
         return experiment
     with located("experiment"):
@@ -283,14 +283,14 @@ def probe_order(service: Service, caller: Caller, target: ResolvedTarget) -> Ord
 
 
 def probe_digest(caller: Caller, target: ResolvedTarget) -> str:
-    """Return the digest of a probe of a target."""
+    """Return the digest by which identical probes of a saved target are recognised."""
     return _request_digest(caller, target, "probe", 0)
 
 
 def new_job(service: Service, caller: Caller, target: ResolvedTarget, *, digest: str, **fields: Any) -> NewJob:
     """Return a new job, private and without a callback unless `fields` say otherwise.
 
-    A secret of the request is encrypted for this job.
+    A secret in the request is encrypted for this job; the secret of a saved target stays with the target.
     """
     job_id = new_id("job")
     sealed: SealedSecret | None = None
@@ -320,7 +320,7 @@ def _request_digest(
 async def second_service(
     service: Service, caller: Caller, request: RatingRequest, method: AnyMethod
 ) -> tuple[dict[str, Any] | None, AnyMethod]:
-    """Return the descriptor of a job's author or judge, and the method fitted to the judge."""
+    """Return the descriptor of a job's author or judge (``None`` without one), and the method adapted to the judge."""
     if request.judge is None or request.author is not None:
         author = None if request.author is None else await resolve_second(service, caller, request.author, "author")
         check_judge(method, request)

@@ -54,7 +54,7 @@ class Annotations:
     reply: OwnersReply | None = None
 
     def added_to(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a rating's document with the annotations and its paragraph in plain words."""
+        """Return a rating's document with the annotations, its summary in words, reason and number of questions."""
         reply = None if self.reply is None else ReplyView.of(self.reply).model_dump()
         preview = {"version": self.next_version, "letter": self.next_letter}
         view = read(document)
@@ -67,14 +67,14 @@ class Annotations:
 
     @property
     def tag(self) -> str:
-        """Part of the entity tag for the annotations."""
+        """Suffix of the rating's entity tag: it changes with the annotations."""
         return "-" + hashlib.sha256(repr(self).encode("utf-8", "backslashreplace")).hexdigest()[:12]
 
 
 def read_annotations(
     c: Connection, ratings: Sequence[StoredRating], announced: Methodology | None
 ) -> dict[str, Annotations]:
-    """Read the annotations of several ratings, by their ids."""
+    """Return the annotations of several ratings by rating id; `announced` is the announced methodology."""
     if not ratings:
         return {}
     ids = [rating.id for rating in ratings]
@@ -90,7 +90,7 @@ def read_annotations(
 async def thumbnails_of(
     service: Service, rating_id: str, tenant: str, rows: Sequence[StoredObservation]
 ) -> Mapping[str, str]:
-    """Return the addresses of the thumbnails that a tenant may see of pictures in questions, by their digests."""
+    """Return the thumbnail addresses of pictures in questions by picture digest, for pictures that a tenant may see."""
     digests = {row.observation.probe.ask.image for row in rows if isinstance(row.observation.probe.ask, Look)}
     if not digests:
         return {}
@@ -157,7 +157,7 @@ def _file_response(text: str, media_type: str, headers: Mapping[str, str]) -> Re
 
 
 def report_formats() -> list[str]:
-    """Return the names of the formats."""
+    """Return the names of the installed report formats."""
     return list(installed_formats())
 
 
@@ -170,7 +170,7 @@ def audit_report(file: AuditFile, headers: Mapping[str, str], *ratings: StoredRa
 
 
 async def recount_file(service: Service, rating: RatingDocument, tenant: str, upload: str) -> list[Check]:
-    """Count an uploaded table again, and compare it with its rating; nothing is stored."""
+    """Count the people of an uploaded table again, and compare the counts with those of a rating; store nothing."""
     method = parse_method(uncounted(rating))
     columns = method.references().decisions
     assert columns is not None  # noqa: S101  the method is without its table

@@ -44,7 +44,7 @@ def _refuse_secret(order: Order) -> Order:
 
 
 def _prepend_pointer(problem: Problem, prefix: str) -> Problem:
-    """Prepend the schedule's `request` field to the pointers of a problem."""
+    """Prepend `prefix` to the pointers of a problem that do not begin with it; return the same problem."""
     errors = [
         {**error, "pointer": error["pointer"] if error["pointer"].startswith(prefix) else prefix + error["pointer"]}
         if "pointer" in error

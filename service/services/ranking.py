@@ -21,9 +21,9 @@ Sort = Literal["place", "name", "effect", "questions", "rated_at"]
 
 
 class KeyEffect(NamedTuple):
-    """The effect that decided a letter: its interval, and the largest size that counts as no effect.
+    """The effect that decided a letter: its estimate and interval, and the largest size that counts as no effect.
 
-    `sizes` are its size and its interval without their signs, in units of the limit.
+    `sizes` are the absolute size and the ends of its interval, in units of `limit` (see `in_limits`).
     """
 
     figures: JsonObject
@@ -36,7 +36,7 @@ class KeyEffect(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The input on which it was measured, or the stratum, loss or single case that it is about."""
+        """The effect in words: the input on which it was measured, or the stratum, loss or item that it concerns."""
         name, hidden = self.figures["name"], self.figures["hidden"]
         effect = DecidingEffect(
             *(name, self.figures["step"], NO_EFFECT, self.limit, 0.0),
@@ -47,13 +47,13 @@ class KeyEffect(NamedTuple):
 
 
 def in_limits(estimate: float, low: float, high: float, limit: float) -> tuple[float, float, float]:
-    """Return the size of an effect and the ends of its interval without their signs, in units of its limit."""
+    """Return the absolute size of an effect, and the ends of the interval of that size, in units of its limit."""
     near, far = sorted((abs(low), abs(high)))
     return abs(estimate) / limit, 0.0 if low <= 0 <= high else near / limit, far / limit
 
 
 class RankedService(NamedTuple):
-    """The newest rating of a service with its place; ``None`` for services without a declared, valid letter."""
+    """The newest rating of a service with its rank `place`: ``None`` without a declared, valid letter or an effect."""
 
     rating: NewestRating
     place: int | None
@@ -62,9 +62,9 @@ class RankedService(NamedTuple):
 
 
 def ranked(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
-    """Rank services by declared letter, and within a letter by the size of the deciding effect against its limit.
+    """Rank services by declared letter, and within a letter by the deciding effect's size in units of its limit.
 
-    The place of a service is one more than the number of services that are certainly better: those with a better
+    The place (rank) of a service is one more than the number of services that are certainly better: those with a better
     letter, and those with the same letter whose interval ends below the start of its own. So services whose intervals
     all overlap share a place. Services without a declared letter, or with an expired one, have no place and come last.
     """
@@ -101,11 +101,11 @@ def resorted(ranking: Sequence[RankedService], sort: Sort) -> list[RankedService
 
 
 BEFORE = 4
-"""Number of rows above the service that was searched for."""
+"""Number of rows that a page shows above the service that was searched for."""
 
 
 def start_near(rows: Sequence[RankedService], text: str) -> int:
-    """Return the first row of a page on which a rating's id, or a name with the text, is; behind all if none is."""
+    """Return the index of the first row of the page with a matching rating id or name; ``len(rows)`` if none does."""
     names = [(row.rating.name or "").casefold() for row in rows]
     for hits in ([row.rating.id == text for row in rows], [text.casefold() in name for name in names]):
         if any(hits):
@@ -140,13 +140,13 @@ def key_effect(row: NewestRating | ServiceRating) -> KeyEffect | None:
 
 
 def model_of(row: ServiceRating) -> str | None:
-    """Return the name of the rated model, where an address has several."""
+    """Return the model that the target's settings name; ``None`` if they name none."""
     settings = row.target.get("settings") or {}
     return next((str(settings[name]) for name in MODEL_SETTINGS if settings.get(name)), None)
 
 
 def name_of(row: ServiceRating, *, for_address: bool) -> str:
-    """Return the name of a rating's service in an address: words of its address and its key, or the rating's id."""
+    """Return a service's name in page addresses: words of its own address and its key, or else the rating's id."""
     if not for_address or row.address is None or row.service is None:
         return row.id
     words = re.sub(r"[^a-z0-9]+", "-", row.address.lower())[:48].strip("-")
@@ -161,11 +161,11 @@ class Series:
     attribute: str
     ratings: Sequence[ServiceRating]
     withdrawn: bool
-    """Whether the newest rating was withdrawn, so that no letter stands."""
+    """Whether the newest rating was withdrawn, so that the service has no valid letter."""
 
 
 def series_of(rows: Sequence[ServiceRating]) -> Iterator[Series]:
-    """Split the ratings of a service, newest first, by method and attribute; leave out those without any to show."""
+    """Yield the ratings of a service, newest first, by method and attribute; skip those with withdrawn ratings only."""
     for method, attribute in dict.fromkeys((row.method, row.attribute) for row in rows):
         same = [row for row in rows if (row.method, row.attribute) == (method, attribute)]
         standing = [row for row in same if row.withdrawn_at is None]

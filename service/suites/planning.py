@@ -112,7 +112,7 @@ async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, re
 
 
 def _refuse_oversize(size: int, *before: Sequence[object]) -> None:
-    """Refuse a suite of more than one cell whose cells are too large together."""
+    """Refuse a suite if `size`, the bytes of its cells together, is too large and `before` has earlier cells."""
     if size > MAX_SUITE_BYTES and (cells := sum(map(len, before))):
         reason = f"the first {cells + 1} cells hold {size:,} bytes, and {MAX_SUITE_BYTES:,} are allowed for all"
         raise OutOfBounds(f"{reason}: send several suites, or leave out long lists")
@@ -204,7 +204,7 @@ def _excluding_field(problem: Problem) -> str | None:
 
 # ---------------------------------------------------------------------------- unused names
 def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[OmittedCell]) -> None:
-    """Refuse a name in the request that leads to no cell; the error has the reason of its first omitted cell."""
+    """Refuse a method, attribute or language in the request that no cell has, with its first omitted cell's reason."""
     planned = {cell.cell.method for cell in omitted} | {cell.method for cell in cells}
     for method, settings in body.settings.items():
         with located("settings", method):
@@ -230,7 +230,7 @@ def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Om
 def _path_of_exclusion(
     body: SuiteRequest, omissions: list[OmittedCell], unused_field: str, number: int | None
 ) -> tuple[str | int, ...]:
-    """Return the path of the setting that excluded the cells, or else of the unused name; paths are in the request."""
+    """Return the path, in the request, of the setting that excluded the cells, or else of the name that no cell has."""
     if omissions and omissions[0].field:
         field, method = omissions[0].field.split(".")[0], omissions[0].cell.method
         if field in body.settings.get(method, {}):

@@ -1,4 +1,4 @@
-"""Suites: submission, which reuses ratings, joins running jobs and adds the others together; and the profile."""
+"""Suites: submission (reuse ratings, join running jobs, add the other jobs in one transaction), and the profile."""
 
 from __future__ import annotations
 
@@ -311,7 +311,7 @@ def _read_reusable(c: Connection, tenant: str, plan: Plan) -> dict[str, Reusable
 
 
 def _settle_jobs(plan: Plan, known_jobs: dict[str, ReusableWork]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
-    """Return the jobs to add, each with the rating that answers it, and the job id of each cell."""
+    """Return the jobs to add, each with the id (or ``None``) of the rating that answers it, and each cell's job id."""
     wanted_jobs: dict[str, tuple[NewJob, str | None]] = {}
     ids: list[str] = []
     for _, order in plan.orders:

@@ -57,7 +57,7 @@ async def resolve_target(
 
 
 async def find_target(service: Service, caller: Caller, request: TargetDescription | TargetReference) -> ResolvedTarget:
-    """Return the target of a request, saved or described, unvalidated; the error for an unknown id names ``id``."""
+    """Return the target of a request, saved or described, not validated; the error for an unknown id names ``id``."""
     if isinstance(request, TargetDescription):
         return of_described(request)
     row = await service.database.read(targets.find, request.id, caller.tenant)
@@ -67,7 +67,7 @@ async def find_target(service: Service, caller: Caller, request: TargetDescripti
 
 
 async def with_described_links(service: Service, caller: Caller, target: ResolvedTarget) -> ResolvedTarget:
-    """Insert the saved targets that the links of a chain name."""
+    """Return a chain with the descriptions of the saved targets that its links name; other targets are unchanged."""
     described = await with_links(service, caller.tenant, target.descriptor, saved=target.saved_id is not None)
     return replace(target, descriptor=described)
 
@@ -85,7 +85,7 @@ def of_saved(service: Service, row: StoredTarget) -> ResolvedTarget:
 
 
 def open_secret(service: Service, row: StoredTarget) -> str | None:
-    """Decrypt a saved target's secret."""
+    """Return a saved target's secret in plain text; ``None`` if it has none."""
     if row.sealed_secret is None:
         return None
     described = targets.descriptor(row)
@@ -95,8 +95,8 @@ def open_secret(service: Service, row: StoredTarget) -> str | None:
 async def check_target(service: Service, target: ResolvedTarget) -> None:
     """Refuse an invalid description of a target; the error names the field, relative to the target.
 
-    The secret of a saved target was checked when it was saved; another secret may hold a key, whose check takes
-    milliseconds, so it is checked in a thread.
+    A saved target's secret is not checked again. Any other secret is checked in a thread, because it may hold a private
+    key, whose check takes milliseconds.
     """
     if target.saved_id is not None:
         service.target_validator.check(target.descriptor)

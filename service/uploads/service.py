@@ -110,8 +110,8 @@ async def keep(
 ) -> tuple[StoredUpload, bool]:
     """Validate and store a file; return the stored upload, and whether it is new.
 
-    `reading` is what the sender says about a table (`store.formats.table.inspect`). A file that is sent again with
-    other words is read again.
+    `reading` has the sender's options for reading a table (`store.formats.table.inspect`). A file that is sent again
+    with other options is read again.
 
     Raises
     ------
@@ -133,7 +133,7 @@ async def keep(
 
 
 def _is_read_alike(earlier: StoredUpload, reading: Mapping[str, str] | None) -> bool:
-    """Return whether an upload was read as it would be read now; tables of earlier versions have no notes."""
+    """Return whether an upload was read with these options, by a version that notes how it read a table."""
     return earlier.summary.get("reading") == reading and (earlier.purpose != "table" or "notes" in earlier.summary)
 
 
@@ -161,7 +161,7 @@ async def trials_of(service: Service, tenant: str, reference: str, *, field: str
 async def decisions_of(service: Service, upload: StoredUpload, columns: NamedDecisions) -> JsonObject:
     """Count the people of an uploaded table of decisions (`store.formats.decision_rows.read_decisions`).
 
-    The table is read as its sender said, with the encoding, the decimal sign and the sheet of the upload.
+    The table is read with the encoding, the decimal sign and the sheet that were sent with the upload.
     """
     reading = upload.summary.get("reading", {})
     arguments = {"media_type": upload.media_type, **asdict(columns), **reading}

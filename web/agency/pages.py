@@ -58,7 +58,7 @@ async def create_webhook(visit: Visit) -> Response:
 
 @pages.get("/keys/shown-once")
 async def shown_once(visit: Visit) -> Response:
-    """Show the secret of a new key or endpoint; opened again, only that it was shown."""
+    """Show the secret of a new key or endpoint once; a second request shows that it was already shown."""
     content = {"secret": None, "webhook": None, "key": None}
     return visit.page(
         "agency/secret.html", **content | (await read_draft(visit, visit.query("draft"), once=True) or {})

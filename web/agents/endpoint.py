@@ -1,6 +1,6 @@
 """``/mcp``: the tools over streamable HTTP, within the service.
 
-No session is kept and no stream stays open, so that a caller holds nothing of the agency between two requests.
+No session is kept and no stream stays open, so that callers occupy no resources between two requests.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ PATH = "/mcp"
 
 
 class AgentEndpoint:
-    """The endpoint of agents. The library is loaded with the first request, because loading takes most of a second."""
+    """HTTP endpoint for AI agents. It loads the MCP library at the first request; this takes most of a second."""
 
     def __init__(self) -> None:
         self._ready: asyncio.Future[StreamableHTTPSessionManager] | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def answer(self, request: Request) -> Response:
-        """Identify the caller, count the request, and hand it to the library."""
+        """Identify the caller, count the request, and return a response that the MCP library sends."""
         caller = await identify(request)
         visitor = address_of(request) if caller.tenant == NO_TENANT else caller.tenant
         (await service_of(request).rate_limiter.take(visitor, work=VISITS)).check()
@@ -61,7 +61,7 @@ class AgentEndpoint:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Stop the library's tasks at the end of the block."""
+        """Return a context; at its end, the MCP library's tasks are stopped."""
         try:
             yield
         finally:
@@ -71,14 +71,14 @@ class AgentEndpoint:
 
 
 class _Handled(Response):
-    """The answer that an ASGI application sends."""
+    """A response that another ASGI application, the MCP library's handler, sends."""
 
     def __init__(self, application: Callable[..., Any]) -> None:
         super().__init__()
         self._application = application
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the answer."""
+        """Call the application, which sends the response."""
         await self._application(scope, receive, send)
 
 

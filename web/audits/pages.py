@@ -21,7 +21,7 @@ MAX_VALUES = 20
 """Maximum number of values of a column that can be chosen as favourable."""
 
 MAX_COMBINED = 5
-"""Maximum number of columns of groups whose pairs are compared too."""
+"""Maximum number of group columns of which combinations of two columns are also compared."""
 
 WAIT_S = 20
 """Maximum time in seconds that the page waits for the rating, which makes no call and usually takes less."""
@@ -29,21 +29,21 @@ WAIT_S = 20
 
 @pages.get("/audits")
 async def audits(visit: Visit) -> Response:
-    """Show the form for a file, and the tables that were sent before."""
+    """Show the form that sends a file, and the tables that were sent earlier."""
     tables = await visit.api.get("/v1/uploads", purpose=TABLE, limit=20)
     return visit.page("audits/file.html", tables=tables["items"])
 
 
 @pages.post("/audits", "jobs:write", with_file=True, form_page=audits)
 async def send_decisions(visit: Visit) -> Response:
-    """Store the file, and show what was recognised in it."""
+    """Store the sent file as an upload, and redirect to the page with its columns."""
     upload = await send_file(visit, TABLE)
     return visit.redirect(f"/audits/{upload['id']}")
 
 
 @pages.get("/audits/{upload_id}")
 async def columns(visit: Visit) -> Response:
-    """Show the columns, their values and the first rows, and ask what the columns are."""
+    """Show the columns, their values and the first rows, with a form that asks for the meaning of each column."""
     upload = await _read_table(visit)
     described = upload["summary"]["columns"]
     return visit.page(

@@ -114,7 +114,7 @@ def _row(document: Json) -> list[object]:
 
 
 async def _ranking(visit: Visit, kind: str) -> dict[str, Any]:
-    """Return a page of the ranking of a kind of service, and the end of the axis on which all effects are drawn."""
+    """Return the template's values for a page of a ranking, with the ends of the axis (`scale`) of all its effects."""
     searched, start = visit.query("of"), min(whole_number(visit.query("start")) or 0, 10**6)
     parameters = {name: visit.query(name) for name in RANKED_BY}
     ranking = await visit.api.get("/v1/services/ranking", **parameters, kind=kind, q=searched, start=start, limit=ROWS)
@@ -136,13 +136,13 @@ def size_axis(ends: Sequence[float]) -> tuple[float, float]:
 
 @pages.get("/compare/ranking.csv")
 async def ranking_csv(visit: Visit) -> Response:
-    """Send a ranking as CSV, as the visitor may see it."""
+    """Send a ranking as CSV, with the ratings that the visitor may see."""
     query = {"kind": visit.query("kind", "translator"), **{name: visit.query(name) for name in RANKED_BY}}
     return visit.api.passed_on("/v1/services/ranking.csv", **query)
 
 
 def _relative_effect(because: Mapping[str, Any] | None) -> tuple[float, float, float] | None:
-    """Return the size of the effect that decided, and its interval, in units of its limit."""
+    """Return (size, low, high) of the deciding effect in units of its limit; ``None`` without an effect or limit."""
     if not because or not because["limit"]:
         return None
     ends = [because["estimate"] if because[end] is None else because[end] for end in ("low", "high")]
@@ -180,7 +180,7 @@ async def _changes(api: Api, before: RatingDocument, after: RatingDocument) -> d
 
 
 def _scale(ratings: Sequence[RatingDocument], step: str) -> tuple[float, float]:
-    """Return the ends of a column's scale, which contains 0, all intervals and all tolerances."""
+    """Return the ends of the scale for the effects of a `step`; it contains 0, all intervals and all tolerances."""
     effects = [deciding(rating).effects.get(step) or NO_EFFECT for rating in ratings]
     ends = [0.0, *(rating.delta or 0.0 for rating in ratings)]
     ends += [end for effect in effects for end in (effect.low, effect.high) if end is not None]
@@ -197,7 +197,7 @@ _ID = re.compile(r"rat_[0-9A-Za-z]+")
 async def search(api: Api, q: str, **filters: str | None) -> tuple[list[dict[str, Any]], Json]:
     """Find the newest ratings by the service's name or address, or one rating by its id or a URL with its id.
 
-    The second value is the page of the list, if it is one.
+    The second value is the API's page of the list; it is empty if the text has an id.
     """
     if pasted := _ID.search(q):
         try:

@@ -13,7 +13,7 @@ ROWS = 40
 """Number of items on a page. The page of a corpus of 10,000 items stays below 60 kB."""
 
 SHOWN_TERMS = 40
-"""Number of terms of one side that are shown; the others are folded."""
+"""Number of terms of each group that are shown; the others are folded."""
 
 OTHERS = "others"
 """Group of the terms that items have, but the specification does not."""
@@ -48,9 +48,9 @@ async def review_of(visit: Visit, corpus: Json, words: Json | None) -> JsonObjec
 
 
 def sides_of(terms: list[Json], words: Json | None) -> list[tuple[str, list[JsonObject]]]:
-    """Return the number of items of each term, grouped by the term's side of the stereotype.
+    """Return the number of items of each term, in groups: first terms, second terms, neutral terms and others.
 
-    A term of `words` without items counts 0, as such terms of the corpus's own specification do.
+    `words` has the terms of the first three groups; a term without items counts 0.
     """
     items_by_term = {term["term"]: term["items"] for term in terms if term["term"]}
     sides = []

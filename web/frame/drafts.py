@@ -1,4 +1,4 @@
-"""Drafts of a person: texts of a form between two pages, and secrets that are shown once.
+"""Drafts: a person's form texts that are stored between two pages, and secrets that are shown once.
 
 A draft is encrypted for the session, so that its id is of no use to others.
 """
@@ -21,7 +21,7 @@ from store.security import drafts
 from web.frame.visit import Visit
 
 SECRETS = frozenset({"secret", "key"})
-"""Fields that no draft has: people type them again."""
+"""Form fields that are never stored in a draft; people type them again."""
 
 MAX_DRAFT_CHARACTERS = 250_000
 """Maximum number of characters of a draft; a form has at most 64 kB."""

@@ -97,7 +97,7 @@ def number(value: float | None, digits: int = 2) -> str:
 
 
 def language(code: str) -> str:
-    """Write the language of a part, such as ``es`` or ``es/possessive``, by its name."""
+    """Return the language name for a component's name, such as ``es`` or ``es/possessive``."""
     first, *parts = code.split("/")
     return " · ".join([_translate(languages().get(first, first)), *parts])
 

@@ -35,7 +35,7 @@ class Pages:
     public: bool = False
     """Whether everyone may see the pages. The session is not read, so that they can be cached."""
     open_to_visitors: bool = False
-    """Whether people without a session also see the pages, with what everyone may see."""
+    """Whether people without a session may also see the pages, which then show public data only."""
     negotiated: bool = False
     """Whether the API answers programs at the same addresses. Then these pages come before the API's routes, for
     requests that accept HTML only.
@@ -59,15 +59,15 @@ class Pages:
         with_file : bool
             Whether the form may have a file, as its last field.
         form_page : callable, optional
-            Page of the form, to which the browser is sent back if the API refuses it: `Visit.refused` says why,
-            `Visit.kept_fields` what was kept_fields. Without it, the refusal is shown on a page of its own.
+            Page of the form, to which the browser is redirected if the API refuses the form: `Visit.refused` is the
+            refusal, `Visit.form` the sent fields. Without `form_page`, the refusal is shown on a page of its own.
         """
         return self._add_route(path, "POST", scope, with_file=with_file, form_page=form_page)
 
     def act(self, path: str, scope: str, method: str, resource: str, then: str) -> None:
-        """Add a form without fields: a request to the API, and the page that follows.
+        """Add the handler of a form without fields: it sends a request to the API, and redirects to the page `then`.
 
-        Both addresses can have the parameters of `path`, such as ``/v1/keys/{key_id}``.
+        `resource` and `then` can have the parameters of `path`, such as ``/v1/keys/{key_id}``.
         """
 
         async def send(visit: Visit) -> Response:
@@ -78,7 +78,7 @@ class Pages:
         self._add_route(path, "POST", scope)(send)
 
     def file(self, path: str, resource: str) -> None:
-        """Add a file of the API; `resource` can have the parameters of `path`."""
+        """Add a page that forwards a file of the API; `resource` can have the parameters of `path`."""
 
         async def send(visit: Visit) -> Response:
             return visit.api.passed_on(resource.format(**visit.request.path_params))
@@ -131,20 +131,20 @@ class Pages:
 
 
 def _without_empty_fields(request: Request) -> Response:
-    """Redirect to the same address without the fields of a form that nobody filled in."""
+    """Redirect to the same address without its empty query parameters."""
     filled = [(name, value) for name, value in request.query_params.multi_items() if value]
     path = quote(request.scope["path"], safe="/")
     return RedirectResponse(f"{path}?{urlencode(filled)}" if filled else path, 303)
 
 
 REFUSED = "refused"
-"""Parameter of a form's address with the draft of what was kept_fields and why it was refused."""
+"""Query parameter with the id of the draft that has the fields of a refused form and the refusal."""
 
 
 async def _call_page(page: Page, visit: Visit, form_page: Page | None) -> Response:
-    """Call a page's handler; if the API refuses a form, redirect to the form's page, with a draft of it.
+    """Call a page's handler; if the API refuses a form, redirect to `form_page`, with a draft of the form.
 
-    A request that replaces a part of a page gets the form itself, because it is not in the browser's history.
+    If a script requests a part of a page, or the API is busy (429, 503), return `form_page` without a redirect.
     """
     try:
         return await page(visit)
@@ -161,7 +161,7 @@ async def _call_page(page: Page, visit: Visit, form_page: Page | None) -> Respon
 
 
 async def _restore_refused_form(visit: Visit) -> Visit:
-    """Return a visit of a form with the refused form that its address names, if that draft is still there."""
+    """Return a visit with the fields and the refusal of the draft in its address; unchanged if there is no draft."""
     content = await read_draft(visit, visit.query(REFUSED))
     if content is None or "fields" not in content:
         return visit

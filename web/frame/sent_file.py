@@ -1,4 +1,4 @@
-"""Files of forms: sent to the API as uploads, with what the form says about them."""
+"""Files of forms: sent to the API as uploads, with the file-format options that the form has."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ ENCODING = re.compile(r"[A-Za-z0-9_.:-]{1,40}")
 async def send_file(visit: Visit, purpose: str) -> dict[str, Any]:
     """Send the file of a form to the API, and return the upload.
 
-    The file's ending decides its media type, or else the browser does; the form may have the fields of
-    ``uploads/reading.html``, which say how a table is written.
+    The media type is that of the file's ending, or else the browser's. The form may have the file-format options of
+    ``uploads/reading.html``, such as the encoding of a table.
 
     Raises
     ------
@@ -55,5 +55,5 @@ async def send_file(visit: Visit, purpose: str) -> dict[str, Any]:
 
 
 def unreadable(field: str, detail: str) -> Refused:
-    """Return the refusal of a form because of one field."""
+    """Return the exception for a form with one invalid field."""
     return Refused.unreadable([{"pointer": f"/{field}", "detail": detail}])

@@ -51,7 +51,7 @@ class Visit:
     public: bool
     """Whether the page is the same for everyone, and may be cached."""
     refused: Refused | None = None
-    """The API's refusal of the form that the page is shown again for."""
+    """The API's refusal of a form, if this page shows that form again."""
 
     @cached_property
     def api(self) -> Api:
@@ -90,7 +90,7 @@ class Visit:
         return str(self.request.scope["path"])
 
     def path(self, name: str) -> str:
-        """Return a part of the path, such as an id."""
+        """Return a parameter of the page's path, such as an id."""
         return str(self.request.path_params[name])
 
     def query(self, name: str, default: str = "") -> str:
@@ -98,7 +98,7 @@ class Visit:
         return self.request.query_params.get(name, default)
 
     def older(self, listing: Json) -> tuple[str, int | None]:
-        """Return the address of a list's next page with the filters of this one, or "", and the number of all rows."""
+        """Return the address of a list's next page and the list's length, if known; ("", ``None``) on the last page."""
         if not (cursor := listing.get("next_cursor")):
             return "", None
         query = self.request.query_params.multi_items()
@@ -107,12 +107,12 @@ class Visit:
 
     @property
     def partial(self) -> bool:
-        """Whether a script asks for a part of the page only."""
+        """Whether a script requests only a part of the page (HTMX)."""
         return "hx-request" in self.request.headers
 
     @property
     def form(self) -> Form:
-        """The form that was sent (`accept_form` has read it); an empty one if the page was only opened."""
+        """The form that was sent and read by `accept_form`; an empty form for a GET request."""
         form: Form = getattr(self.request.state, "form", NO_FORM)
         return form
 
@@ -122,7 +122,7 @@ class Visit:
         return Fields((name, value) for name, value in self.form.fields if name != TOKEN_FIELD)
 
     async def accept_form(self, scope: str | None, *, with_file: bool) -> None:
-        """Read the form, if the caller may send it: scope and rate are checked before, the form's token after.
+        """Read the form. The caller's scope and rate limit are checked before it is read, the form's token afterwards.
 
         Raises
         ------
@@ -147,7 +147,7 @@ class Visit:
         (await service_of(self.request).rate_limiter.take(address_of(self.request), work=SIGN_INS)).check()
 
     def page(self, template: str, status: int | None = None, **values: Any) -> Response:
-        """Return a template as a page; it is rendered while it is sent. It gets the form and its refusal, if any."""
+        """Return a page that is rendered while it is sent; the template gets `values`, the form and its refusal."""
         packed, refused = "gzip" in self.request.headers.get("accept-encoding", ""), self.refused
         shared = {"visit": self, "typed": self.typed, "refused": refused, "problem": refused and refused.problem}
         status = status or (refused.status if refused else 200)
@@ -234,7 +234,7 @@ def at_most(count: int, values: Sequence[str], things: str) -> Sequence[str]:
 
 
 def whole_number(text: str) -> int | None:
-    """Return the whole number that a text is, if it has at most 15 digits; otherwise ``None``."""
+    """Parse a text of 1 to 15 digits as an integer; return ``None`` for any other text."""
     return int(text) if text.isdecimal() and len(text) <= 15 else None
 
 

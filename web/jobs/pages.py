@@ -132,14 +132,14 @@ async def _live_of(visit: Visit, job: Json) -> JsonObject:
 
 
 def _percent(job: Json) -> int | None:
-    """Return the share of the questions that are answered, for the title of the page; ``None`` if the job has ended."""
+    """Return the percentage of a running job's questions that are answered; ``None`` if it is not running."""
     if job["status"] != "running" or not job["expected"]:
         return None
     return int(100 * job["asked"] / max(job["expected"], job["asked"]))
 
 
 def _pace(job: Json) -> float | None:
-    """Return the answers per second: over the whole job if it has ended, otherwise by its remaining time."""
+    """Return questions per second: those of the whole job if it has ended, otherwise the remaining ones by its ETA."""
     if job["finished_at"] is None:
         remaining, seconds = job["expected"] - job["asked"], job["eta_seconds"]
         return float(remaining / seconds) if seconds and remaining > 0 else None
@@ -154,7 +154,7 @@ MAX_CHARACTERS = 300
 
 @dataclass(frozen=True)
 class Exchange:
-    """A question with its reply. Languages are empty where the question names none."""
+    """A question with its reply, as texts; a language that the question does not name is empty."""
 
     label: str
     question: str
@@ -165,7 +165,7 @@ class Exchange:
 
 
 def exchange_of(observation: Json) -> Exchange:
-    """Return an observation of the API as texts."""
+    """Return an API observation as a question with its reply, each shortened to `MAX_CHARACTERS`."""
     ask, failure = observation["ask"], observation["failure"]
     source, target = ask.get("source") or "", ask.get("target") or ""
     return Exchange(

@@ -1,4 +1,4 @@
-"""``/overview``."""
+"""``/overview``: the page with the newest letters, problems that need attention, and running jobs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ACTS = {"job-failed": "Fix", "no-worker": "Jobs", "expired": "Renew", "expires-s
 """Label of the link beside each kind of problem that somebody can solve."""
 
 FINDINGS = {"biased": "Read why", "inconclusive": "Why", "not-measured": "Why"}
-"""Label of the link beside each kind of finding, which needs a reader only."""
+"""Label of the link beside each kind of rating that should be read; there is nothing to repair."""
 
 
 @pages.get("/overview")

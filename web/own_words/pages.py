@@ -104,7 +104,7 @@ async def store_changed_words(visit: Visit) -> Response:
 
 
 def _texts_of(kind: str, words: Json) -> dict[str, str]:
-    """Write words as the fields of the form: words for the groups are two lists, a word's counterpart at its place."""
+    """Return words as texts of the form's fields; the groups' words become two lists in equal order."""
     sides = zip(*words.get(PAIR_FIELD, ()), strict=True)
     lists = dict(zip(("first_words", "second_words"), map(", ".join, sides), strict=False))
     return {**typed_of(kind, words), **lists}

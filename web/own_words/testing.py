@@ -86,7 +86,7 @@ async def cancel(visit: Visit) -> Response:
 
 @pages.get("/own-words/{corpus_id}/test")
 async def choose_model(visit: Visit) -> Response:
-    """Show step 3: the choice of the model, and the answer of a test; an error page without items or words."""
+    """Show step 3: the choice of the model, and the answer of a test; an error page if items or words are missing."""
     now = await read_test(visit)
     if not now.corpus["items"] or not now.specification:
         return visit.page("own_words/nothing.html", 409, now=now)

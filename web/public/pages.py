@@ -66,7 +66,7 @@ async def service(visit: Visit) -> Response:
 
 
 def _series_line(number: int, ratings: Sequence[Json]) -> Markup | None:
-    """Draw the effects that decided the letters of a series."""
+    """Draw the deciding effects of the ratings by one method for one attribute, over time, as SVG."""
     sizes = [EffectDocument(*rating["effect"]["of_limit"]) if rating["effect"] else NO_EFFECT for rating in ratings]
     return line_of(ratings, sizes, "effect, in units of its limit", f"s{number}", 1.0)
 

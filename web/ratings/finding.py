@@ -51,7 +51,7 @@ class PageFigure:
 
 @dataclass(frozen=True)
 class Walk:
-    """A set of linked squares, one for each case of a method: a drawing and a table by group; none unless selected."""
+    """Set of squares, each linked to its case. `drawings` has name, SVG and table by group; empty if not selected."""
 
     heading: str
     filled: str
@@ -61,7 +61,7 @@ class Walk:
 
 @dataclass(frozen=True)
 class Part:
-    """One measured part of a rating with its figures."""
+    """One measured component of a rating with its figures."""
 
     component: Component
     band: PageFigure | None
@@ -74,7 +74,7 @@ class Part:
 
 
 def part_of(rating: Rating, name: str, walk: str = "") -> Part | None:
-    """Return the figures of the named component, or else of the one that decided; ``None`` if nothing was measured.
+    """Return the figures of the named component, or else of the deciding one; ``None`` if nothing was measured.
 
     `walk` is the number, from 0, of the only set of squares that is drawn: drawing hundreds of squares is slow.
     """
@@ -128,7 +128,7 @@ def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
 
 
 def _walks(rating: Rating, component: Component, read: int | None) -> Iterator[Walk]:
-    """Yield every set of squares; only the set with the number `read` is drawn, or else that of the deciding step."""
+    """Yield every set of squares; only the set with the index `read` is drawn, or else that of the deciding step."""
     walked = [picture for picture in component.pictures if isinstance(picture, Squares)]
     if read is None:
         step = 1 if rating.view.verdict.letter is Letter.BS else 2

@@ -15,12 +15,12 @@ MOST_READ = 8
 """Maximum number of other ratings of the same service that are read."""
 
 MENTIONS = {"explicit": "in words", "name": "by first names"}
-"""Descriptions of the mentions."""
+"""Ways to mention a person's group (`texts.mention` of an experiment), in words."""
 
 
 @dataclass(frozen=True)
 class MentionRow:
-    """A rating by one mention."""
+    """A rating of a decision in which people's groups are mentioned in one way."""
 
     mention: str
     rated: RatingDocument
@@ -31,7 +31,7 @@ class MentionRow:
 
 
 async def both_mentions(visit: Visit, rating: Rating) -> list[MentionRow]:
-    """Return the rating of a decision, and the newest one of the same cases by the other mention; else nothing."""
+    """Return this rating and the newest one of the same decision with the other mention; empty if there is none."""
     cases = _decision_and_mention(rating.document)
     if cases is None:
         return []
@@ -49,7 +49,7 @@ async def both_mentions(visit: Visit, rating: Rating) -> list[MentionRow]:
 
 
 def _decision_and_mention(document: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the decision of a rating and the mention of people; ``None`` if it is of no decision."""
+    """Return the name of a rating's decision, and its mention of people; ``None`` if it rates no decision."""
     texts = (document.get("experiment") or {}).get("texts") or {}
     return (texts["decision"], texts.get("mention") or "explicit") if texts.get("decision") else None
 

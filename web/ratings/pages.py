@@ -46,7 +46,7 @@ FILES = frozenset(
 """Files about a rating that the API makes."""
 
 MOST_STEPS = 5
-"""Maximum number of differences that the history computes."""
+"""Maximum number of differences between consecutive ratings that the history shows."""
 
 
 @pages.get(OWN)
@@ -105,9 +105,9 @@ async def history(visit: Visit) -> Response:
 
 
 def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
-    """Return the effects of the part that decided, for each of several ratings, with the scales to draw them on.
+    """Return the effects of the deciding component in each rating of `changes`, with the scale of each effect.
 
-    Of the effects that a mean can hide, only the one that moved most is drawn.
+    Of the hidden effects, only the one that changed most between two ratings is included.
     """
     because, parts = rating.document.get("because"), {part.name: part for part in rating.view.components}
     name = because["component"] if because else next(iter(parts), "")
@@ -141,7 +141,7 @@ def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
 
 
 def _key_of(rating: Json) -> tuple[object, ...]:
-    """Return the key of comparable ratings: those that differ because the service changed, not the request."""
+    """Return a key that is equal for comparable ratings: method, attribute, requester's role, kind of description."""
     requester = rating.get("requester") or {}
     return (rating["method"], rating["attribute"], rating["standing"]["requester"], requester.get("description"))
 

@@ -78,7 +78,7 @@ class Rating:
         return [(file.name, file.title) for file in AUDIT_FILES] if self.document["method"] == AUDITED else []
 
     def evidence(self, text: str) -> str:
-        """Return the address of the evidence page, filtered by a text."""
+        """Return the address of the evidence page with the cases that contain a text."""
         return f"{self.base}/evidence?q={_quote(text[:200])}"
 
     def case_of(self, question: str) -> str:
@@ -127,7 +127,7 @@ async def rating_in_path(visit: Visit) -> Rating:
 
 
 async def _ratings_of_service(visit: Visit, digest: str | None, *, mine: bool = True) -> list[Json]:
-    """Read the ratings of the service whose description has this digest."""
+    """Read the newest ratings of the service whose description has `digest`; if `mine`, only the caller's own."""
     filters = {"digest": digest or "none", "mine": mine and not visit.public, "state": "all"}
     page = await visit.api.get("/v1/ratings", **filters, limit=MOST_LISTED)
     return list(page["items"])

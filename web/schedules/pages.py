@@ -17,7 +17,7 @@ SHOWN, READ = 50, 200
 """Number of schedules on a page, and of saved services that are read at once."""
 
 USUAL = {"every": "week", "weekday": "1", "day": "1", "hour": "3"}
-"""Fields of a new schedule, as long as nothing else is chosen."""
+"""Default values of the fields of a new schedule."""
 
 
 @pages.get("/schedules")

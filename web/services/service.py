@@ -63,11 +63,11 @@ async def read_service(visit: Visit, service_id: str) -> Service:
 
 
 MOST_RATED = 200
-"""Number of services in the overview, and of ratings that a search reads."""
+"""Maximum number of services in the overview, and of ratings that a search reads."""
 
 
 async def find_rated(api: Api, **filters: str) -> tuple[list[Json], bool]:
-    """List the newest rating of each service of the caller that passes the filters; whether these are all."""
+    """Return the newest rating of each service of the caller that matches the filters, and whether these are all."""
     if not any(filters.values()):
         rows = (await api.get("/v1/overview"))["targets"]
         return rows, len(rows) < MOST_RATED
@@ -111,7 +111,7 @@ def lines(entries: Iterable[Json]) -> Iterator[JsonObject]:
 def line_of(
     entries: Sequence[Json], sizes: Iterable[EffectDocument], axis: str, key: str, limit: float | None = None
 ) -> Markup | None:
-    """Draw ratings, newest first, as a line of a number of each; ``None`` for fewer than two."""
+    """Draw `sizes`, one for each rating (newest first), as a line over time (SVG); ``None`` for fewer than two."""
     moments = [
         Moment(entry["rated_at"], entry["letter"], entry["declared"], entry["methodology"], size)
         for entry, size in zip(entries, sizes, strict=True)

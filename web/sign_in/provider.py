@@ -58,7 +58,7 @@ class Attempt:
 
     @classmethod
     def begin(cls, mark: Callable[[str], str], following: str) -> Self:
-        """Begin an attempt."""
+        """Begin an attempt; the page `following` is shown after it has succeeded."""
         page = base64.urlsafe_b64encode(following.encode()).decode()
         return cls(f"{int(time.time()) + ATTEMPT_S}.{token_urlsafe(32)}.{page}", mark)
 
@@ -109,9 +109,9 @@ class Client:
 
 
 class Provider:
-    """OpenID Connect provider; the sign-in page has its `name`, and `ask` sends the requests.
+    """OpenID Connect provider. The sign-in page shows its `name`; `ask` sends the requests to it.
 
-    `rules` grant rights to people, by the mark that a session stores.
+    `rules` grant rights to people with certain claims; the key of a rule is the mark that a session stores.
     """
 
     def __init__(self, client: Client, name: str, rules: Mapping[str, Rule], ask: Ask) -> None:

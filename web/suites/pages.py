@@ -121,9 +121,9 @@ class Choice:
 
 
 async def choices(api: Api, text: str, picked: Sequence[str]) -> tuple[list[Choice], bool]:
-    """List services of the caller whose name or address has a text, saved or rated; whether these are all.
+    """Return the caller's saved or rated services whose name or address has a text, and whether these are all.
 
-    Those that are `picked` come first, also if they do not match. Rated services that are not saved are read only if
+    The `picked` services come first, even if they do not match. Rated services that are not saved are read only if
     all saved ones are listed.
     """
     listing = await api.get("/v1/targets", q=text, limit=MAX_LISTED_SERVICES)
@@ -159,7 +159,7 @@ async def target_of(api: Api, value: str) -> dict[str, Any]:
 
 
 def described(target: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the description of a rated service for a request, without a secret: the agency has none."""
+    """Return the description of a rated service for a request; it has no secret, because ratings store none."""
     return {
         "name": target["name"],
         "kind": target["kind"],

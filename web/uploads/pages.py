@@ -1,4 +1,4 @@
-"""``/uploads``: files for jobs: sent by a form, listed, removed."""
+"""``/uploads``: pages that send, list, show and remove files for jobs."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ async def _answers_of(api: Api, earlier: str, request: Mapping[str, Any], saved:
 
 
 def _kind_and_decision(target: Mapping[str, Any]) -> dict[str, str]:
-    """Return the wizard's kind of a target, and the answers that it depends on."""
+    """Return the wizard's answers about a target's kind; for a model that decides, also those about its decision."""
     decision = (target.get("settings") or {}).get("decision")
     if decision is None:
         return {"kind": target["kind"]}
@@ -125,13 +125,13 @@ def _kind_and_decision(target: Mapping[str, Any]) -> dict[str, str]:
 
 
 async def _id_of(api: Api, target: Mapping[str, Any]) -> str:
-    """Return the id of the saved target that was rated, or an empty text."""
+    """Return the id of the saved target with the digest of a rated target; an empty text if there is none."""
     listing = await api.get("/v1/targets", kind=target["kind"], q=target.get("url") or target["name"], limit=200)
     return next((str(row["id"]) for row in listing["items"] if row["digest"] == target["digest"]), "")
 
 
 async def _existing_id(api: Api, target: str | None) -> str:
-    """Return the id of a job's saved target if it is still there, or an empty text."""
+    """Return the id of a job's saved target; an empty text if it has none or the target was removed."""
     if target is None:
         return ""
     try:

@@ -26,14 +26,14 @@ KINDS: Mapping[str, tuple[str, str]] = {
 """Kinds of services: their titles, and what they do."""
 
 DECIDING_MODEL = "deciding-model"
-"""Choice of a language model with a decision, which is a classifier or a regressor."""
+"""The wizard's kind for a language model with a decision prompt; the API's kind is a classifier or a regressor."""
 
 FRONT = (
     *(f"settings.decision.{name}" for name in ("name", "system", "prompt", "labels", "range")),
     "experiment.texts.decision",
     "experiment.texts.mention",
 )
-"""Fields of parts that are shown first for a model that decides."""
+"""Fields of the folded parts of a form that are shown first if the service is a model that decides."""
 
 LIMITS = (
     Field("limits.concurrency", "integer", "Calls at a time", "", 8, minimum=1, maximum=256),
@@ -103,12 +103,12 @@ WORDS = {
     "stereotype-score": "stereotype",
     "visual-stereotype": "visual",
 }
-"""Kind of specification that a method takes."""
+"""Kind of specification that a method takes, by the method's name."""
 
 
 @dataclass(frozen=True)
 class Material:
-    """Choices that remain after the answers so far: of protocols and methods, the usual one first."""
+    """Choices that fit the answers so far: possible protocols and methods, the chosen ones, and their form fields."""
 
     protocols: Sequence[Mapping[str, Any]]
     methods: Sequence[Mapping[str, Any]]
@@ -121,7 +121,7 @@ class Material:
     copied: Mapping[str, Any]
     """Parts of an earlier rating's experiment that no input shows."""
     front: tuple[Field, ...] = ()
-    """Fields within parts that are shown first, outside their parts."""
+    """Fields of folded parts that are shown before the parts (see `FRONT`)."""
 
     @property
     def inputs(self) -> Sequence[Field]:
@@ -130,7 +130,7 @@ class Material:
 
 
 def kind_of(texts: Mapping[str, str]) -> str:
-    """Return the kind of service in the API; that of a model that decides depends on its decision."""
+    """Return the API's kind of service; a model that decides is a regressor if its decision is a number."""
     kind = texts.get("kind", "")
     if kind != DECIDING_MODEL:
         return kind
@@ -140,7 +140,7 @@ def kind_of(texts: Mapping[str, str]) -> str:
 
 
 async def material_for(api: Api, texts: Mapping[str, str]) -> Material:
-    """Read the choices for the answers so far from the API."""
+    """Read from the API the choices that fit the answers so far (`texts`)."""
     kind, decides, earlier = kind_of(texts), texts.get("kind") == DECIDING_MODEL, texts.get("earlier", "")
     protocol, method = texts.get("protocol", ""), texts.get("method", "")
     protocols, methods = await asyncio.gather(api.get("/v1/protocols"), api.get("/v1/methods"))
@@ -164,14 +164,14 @@ async def material_for(api: Api, texts: Mapping[str, str]) -> Material:
 
 
 def _inner_fields(*fields: Field) -> Iterator[Field]:
-    """Yield the fields of parts."""
+    """Yield the parts of fields, and their parts, at any depth."""
     for field in fields:
         yield from field.parts
         yield from _inner_fields(*field.parts)
 
 
 def _with_decisions(field: Field) -> Field:
-    """Return a field; a name of a decision in its part is a choice among those of the catalog."""
+    """Return a field; if one of its parts names a decision, that part becomes a choice of the catalog's decisions."""
     titles = [(name, decision(name).title) for name in decisions()]
     names = {"settings.decision.name", "experiment.texts.decision"}
     parts = tuple(_choice(part, titles) if part.name in names else part for part in field.parts)
@@ -190,7 +190,7 @@ async def _method_fields(api: Api, method: Mapping[str, Any]) -> list[Field]:
 
 
 async def _with_options(api: Api, method: Mapping[str, Any], field: Field) -> Field:
-    """Return a field with the resources that it can name as options."""
+    """Return a field with options: the attributes, languages, specifications, corpora or tables that it can name."""
     match field.key:
         case "attribute":
             titles = {attribute["name"]: attribute["title"] for attribute in (await api.get("/v1/attributes"))["items"]}

@@ -103,7 +103,7 @@ NO_HEADERS = Headers()
 
 
 async def _read_draft(visit: Visit) -> JsonObject:
-    """Return the draft in the path, if the path names a step, too."""
+    """Return the draft with the id in the path; raise ``not-found`` without it, or if the path names no step."""
     content = await read_draft(visit, visit.path("draft_id"))
     if content is None or "texts" not in content or visit.path("step") not in STEPS:
         raise not_found("draft of yours: drafts are kept for a day", visit.path("draft_id"))

@@ -26,7 +26,7 @@ from web.wizard.schema_form import read_all
 
 
 def settle(state: WizardState) -> None:
-    """Drop answers for another protocol or method, set the chosen ones, and seal a typed secret."""
+    """Remove answers about a former protocol or method, store the chosen ones' names, and encrypt a typed secret."""
     answers, material = state.answers, state.material
     _settle_decision(answers)
     if material.protocol["name"] != answers["settings_of"]:
@@ -50,9 +50,9 @@ def settle(state: WizardState) -> None:
 
 
 def _settle_decision(answers: Answers) -> None:
-    """Drop the cases of another decision, and the decision of a service that is no model that decides any more.
+    """Remove answers about cases if the decision has changed, and about decisions if the service decides nothing.
 
-    A prompt of one's own takes the place of a shipped decision.
+    If the user wrote a prompt, the name of a shipped decision is removed.
     """
     if answers["kind"] == DECIDING_MODEL:
         if answers["settings.decision.prompt"].strip():
@@ -122,7 +122,7 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
 
 
 def _has_same_cases(texts: Any, copied: Any) -> bool:
-    """Return whether the cases of a decision are those of the earlier request, which may have words of its own."""
+    """Return whether two requests, now and `copied` from earlier, have the same decision and mention of people."""
     if not isinstance(texts, dict) or not isinstance(copied, dict):
         return False
     return all(texts.get(name) == copied.get(name) for name in ("decision", "mention"))
@@ -141,7 +141,7 @@ def factor_of(answers: Answers) -> str:
 
 
 REFERENCES = ("attribute", "specification", "corpus")
-"""Fields of an experiment that are left out where they are empty."""
+"""Fields of an experiment that a request leaves out if they are empty."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class WizardState:
     """The API's refusal of the answers."""
 
     def with_errors(self, errors: Sequence[Mapping[str, str]], refused: Refused | None = None) -> WizardState:
-        """Return the state with errors of the answers, and the refusal that they are from, if any."""
+        """Return the state with errors of the answers, and the API's refusal that caused them, if any."""
         return replace(self, errors=errors, refused=refused)
 
 

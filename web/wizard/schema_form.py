@@ -56,7 +56,7 @@ class Field:
 def fields_of(schema: Schema, prefix: str, *, as_json: bool = False) -> list[Field]:
     """Return the form fields of an object's schema; their names begin with `prefix`, such as ``settings``.
 
-    Fields that no other input fits are left out or, `as_json`, written as JSON.
+    Fields that fit no other kind of input are left out or, with `as_json`, written as JSON.
     """
     required = schema.get("required", ())
     optional_fields = (
@@ -68,13 +68,13 @@ def fields_of(schema: Schema, prefix: str, *, as_json: bool = False) -> list[Fie
 
 
 def settings_fields(schema: Schema, kind: str) -> list[Field]:
-    """Return the form fields of a protocol's settings for a kind of service: only some kinds decide."""
+    """Return the form fields of a protocol's settings; `decision` is left out for kinds that decide nothing."""
     fields = fields_of(schema, "settings", as_json=True)
     return [field for field in fields if field.key != "decision" or kind in DECIDING]
 
 
 DECIDING = frozenset({"classifier", "regressor"})
-"""Kinds of services that a language model with a decision can be."""
+"""Kinds of services as which a language model with a decision prompt can be rated."""
 
 
 def _field(name: str, schema: Schema, defs: Schema, required: bool, *, as_json: bool) -> Field | None:

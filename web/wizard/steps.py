@@ -20,7 +20,7 @@ from web.wizard.trials import newest_probe, planned
 
 
 class Step(ABC):
-    """A page of the form."""
+    """A step of the wizard, with a page of its form."""
 
     name: str
 
@@ -30,7 +30,7 @@ class Step(ABC):
 
     @abstractmethod
     async def context(self, state: WizardState) -> dict[str, Any]:
-        """Read what the page shows beside the state."""
+        """Read the template's values that are not in the state."""
 
     async def show(self, state: WizardState) -> Response:
         """Render the page, with an error beside each refused answer."""
@@ -57,7 +57,7 @@ class Step(ABC):
 
 
 class WhereStep(Step):
-    """A saved service, or the address, the protocol and its settings; the test of the service."""
+    """Step for the service: a saved one, or address, protocol and settings; and for a test question to it."""
 
     name = "where"
 
@@ -79,7 +79,7 @@ class WhereStep(Step):
 
 
 class WhatStep(Step):
-    """The method and the fields of its experiment."""
+    """Step for the method and the fields of its experiment."""
 
     name = "what"
 
@@ -106,7 +106,7 @@ class WhatStep(Step):
 
 @dataclass(frozen=True)
 class PlanStep(Step):
-    """The number of questions, with what each size costs; or the complete request, with the last options."""
+    """Step for the number of questions, with a plan of each size; or for the complete request and the last options."""
 
     name: str
     fields: Sequence[str]
@@ -117,7 +117,7 @@ class PlanStep(Step):
         return self.fields
 
     async def context(self, state: WizardState) -> dict[str, Any]:
-        """Plan the request, unless its answers were refused; the body is shown either way."""
+        """Plan the request unless its answers were refused; return the plans, the last test and the request's body."""
         probe, refused = await newest_probe(state), state.errors or state.refused
         plans = [] if refused else await planned(state, probe, all_sizes=self.all_sizes)
         return {"plans": plans, "probe": probe, "body": request_of(state)[0]}

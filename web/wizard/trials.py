@@ -1,4 +1,4 @@
-"""Checks before the request: a test of the described service with one question, and plans of the request in sizes.
+"""Checks before the request: a test question to the described service, and a plan for each size of the request.
 
 After a test, the agency forgets the service's secret.
 """
@@ -57,7 +57,7 @@ async def newest_probe(state: WizardState) -> Mapping[str, Any] | None:
 
 
 def latency_of(job: Mapping[str, Any] | None) -> float | None:
-    """Return the seconds that a call took in a test."""
+    """Return the seconds that one call took in the test `job`; ``None`` if unknown."""
     result = (job or {}).get("result") or {}
     return None if result.get("code") else result.get("latency_s") or None
 
@@ -67,7 +67,7 @@ LONGEST_PRICE = 15
 
 @dataclass(frozen=True)
 class Size:
-    """A size of the request, and its plan."""
+    """A choice of the number of questions (a factor of the usual number), and the plan of the request with it."""
 
     factor: str
     title: str

@@ -13,7 +13,7 @@ USER_AGENT = "assay-client"
 
 
 class RateOptions(RatingOptions, total=False):
-    """Options of `Client.rate`: the optional fields of the request, and two of the client itself."""
+    """Options of `Client.rate`: the optional fields of the request, and two arguments of the client itself."""
 
     timeout_s: float | None
     idempotency_key: str | None

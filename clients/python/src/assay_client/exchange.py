@@ -78,7 +78,7 @@ class Patience:
     longest_pause_s: float = 60.0
 
     def pause_s(self, attempt: int, asked_s: float | None) -> float | None:
-        """Return the seconds before the next retry, after `attempt` retries; ``None`` to give up."""
+        """Return the seconds before retry `attempt` + 1 (`asked_s` if the service named it); ``None`` to give up."""
         if attempt >= self.retries:
             return None
         if asked_s is not None:

@@ -35,7 +35,7 @@ UNRATED = {
     "--whose address",
     "address": "unrated: no rating that this key may see stands for this address; ask for one",
 }
-"""Message if there is no rating, by whose rating counts."""
+"""Message if there is no rating, by the value of ``--whose`` (the ratings that count)."""
 
 REQUESTERS = {"owner": "the host's owner", "operator": "the agency", "other": "a third party"}
 
