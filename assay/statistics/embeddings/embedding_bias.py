@@ -186,7 +186,7 @@ class DirectBias:
     value: float
     """Mean of ``abs(cos(word, direction))**c``, in [0, 1]."""
     c: float
-    """Strictness of the source's measure, always 1; if it were smaller, small cosines would count more."""
+    """Exponent of the published measure, always 1; with a smaller one, small cosines would count more."""
     explained: float
     """Share of the pairs' squared differences that lies along the direction, in (0, 1]. If it is small, the pairs have
     no common direction, and the value means little."""
@@ -295,7 +295,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class NegativeSentiment:
-    """Result of RNSB."""
+    """Result of RNSB (relative negative sentiment bias)."""
 
     value: float
     """Kullback-Leibler divergence, in nats, of the targets' normalised probabilities from the uniform distribution; 0
