@@ -38,7 +38,7 @@ MOST_COMBINATIONS = 64
 """Maximum number of combinations of components to predict."""
 
 NORMAL_95 = 1.96
-"""Standard errors from the middle of a 95 % interval to its ends."""
+"""Half the width of a 95 % interval of a normal distribution, in standard errors."""
 
 Basis = Literal["pooled", "content-stratified"]
 
@@ -168,12 +168,12 @@ def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[Tran
     Parameters
     ----------
     ratings : sequence of sequence of TransitionEvidence
-        The components of each service, first to last (`assay.composition.prediction.read_evidence`).
+        The components of each service, first to last (`measured_service.read_evidence`).
 
     Returns
     -------
     tuple of tuple of TransitionEvidence
-        Chains for `predict_chain`; their letters are aggregated to that of the composite
+        Chains for `predict_chain`; the caller aggregates their letters to that of the composite
         (`assay.rating.decision`). Empty if a rating has no component with a matrix.
 
     Raises
