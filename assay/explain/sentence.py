@@ -1,4 +1,4 @@
-"""Sentences filled with facts: unknown facts are left out, and percentages do not hide their rounding."""
+"""Sentences filled with facts: clauses with unknown facts are left out, and 0 % and 100 % are written only if exact."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 class _FactUnknown(Exception):
-    """A part of a sentence needs a fact that is missing or makes no sense."""
+    """A part of a sentence needs a fact that is missing or invalid."""
 
 
 class _Sentence(Formatter):
