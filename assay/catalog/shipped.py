@@ -1,4 +1,4 @@
-"""Shipped specifications: the words printed in P1 and P2, WEAT 1 to 10, and the predefined words of P4."""
+"""Shipped specifications: words of Liang & Acuna, of Dobrzeniecka & Urbaniak, of WEAT 1 to 10 and of Jiang et al."""
 
 from __future__ import annotations
 
