@@ -1,4 +1,4 @@
-"""The rating document as types, and their JSON, which is written and read in this module only.
+"""Dataclasses of the rating document, and the only functions that write them to JSON and read them from it.
 
 The JSON is signed and never changes. A method with tables of its own extends `ComponentDocument` by their types and
 names its class in `Method.COMPONENT`. Every field has a default, because ratings of earlier versions lack some. A field
@@ -40,13 +40,13 @@ NOT_STORED = "json"
 
 
 class _NoItems(tuple[Any, ...]):
-    """Type of `NO_ITEMS`: the default of a list that a document does not have."""
+    """Type of `NO_ITEMS`, the value of a list field that is absent from a document."""
 
     __slots__ = ()
 
 
 class _NoEntries(dict[str, Any]):
-    """Type of `NO_ENTRIES`: the default of an object that a document does not have."""
+    """Type of `NO_ENTRIES`, the value of an object field that is absent from a document."""
 
     __hash__ = object.__hash__  # type: ignore[assignment]
 
@@ -328,7 +328,7 @@ class RatingDocument:
     requester: RequesterDocument = NO_REQUESTER
     rerated_from: SourceDocument | None = None
     masked: Json | None = None
-    """Of a public rating without small counts: the least count of people it shows, the digest of the unmasked one."""
+    """For a public rating with masked small counts: the least count that it shows, and the unmasked rating's digest."""
     salt: str | None = None
     """Random text in the unmasked rating, so that nobody can confirm a guess of a masked count by the digest."""
     json: Json = NO_ENTRIES
@@ -375,7 +375,7 @@ def read_rating(
     text: Text = str,
     aggregation: type[AggregationDocument] = AggregationDocument,
 ) -> RatingDocument:
-    """Read a rating document, with its components and its aggregation as the classes of their method."""
+    """Read a rating document; its components and its aggregation become objects of the given classes."""
     rating = read_json(RatingDocument, {**document, "components": (), "aggregation": {}}, text)
     return replace(
         rating,

@@ -192,7 +192,7 @@ ASKS: Mapping[str, type[Ask]] = {
 }
 
 MODEL_SETTINGS = ("model", "deployment", "endpoint")
-"""Settings of protocols that name a model, where an address has several."""
+"""Names of the protocol settings that choose a model, for addresses with several models."""
 
 AUTHORED: tuple[type[Ask], ...] = (Write, Draw)
 """Questions to a job's author, a second service that writes the sentences or draws the pictures for the target."""

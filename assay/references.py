@@ -131,9 +131,9 @@ class References:
     image_field: str = "pictures"
     """The method's field that holds these images, each with its digest as ``image``."""
     words: NamedWords | None = None
-    """Specifications of words."""
+    """Names of specifications of words to look up."""
     rows: NamedRows | None = None
-    """Rows of a table."""
+    """Rows of an uploaded table to look up."""
     decisions: NamedDecisions | None = None
     """Columns of an uploaded file of decisions, which is the target of the rating."""
     authored: tuple[AuthoredItems, ...] = ()
@@ -147,14 +147,14 @@ NOTHING = References()
 # ---------------------------------------------------------------------------- held-back material
 @dataclass(frozen=True)
 class HeldBack:
-    """Frames and words of an agency that no publication contains before a rating has used them."""
+    """Frames and words that an agency keeps unpublished until a rating has used them."""
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     frames: tuple[str, ...] = ()
     """Sentences for classifiers, as in the field ``texts.frames`` of methods that ask about texts."""
     contents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Words for ``{content}``, for each side of the catalog's contents."""
+    """Words for the slot ``{content}``, by side of the content, such as ``pleasant``."""
     statements: tuple[str, ...] = ()
     """Sentences for translators, as the frames of the construction ``base``."""
 

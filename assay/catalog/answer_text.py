@@ -27,7 +27,7 @@ _SIGNS = str.maketrans(
         **dict.fromkeys("\u2236\ua789\u02d0", ":"),
     }
 )
-"""Signs with several forms: apostrophes, quotes, hyphens and minus signs, line ends, and marks within words."""
+"""Map from typographic variants to one sign: apostrophes, quotes, hyphens, line ends, and marks within words."""
 
 _LOOSE_APOSTROPHE = re.compile(r"\b(l|d|un|quell|quest|dell|all) +'(?=\s*\w)", re.IGNORECASE)
 _LABEL_EDGES = " .,;:!\"'«»*`\u2026\u3002\u3001"
@@ -63,7 +63,7 @@ def alternatives(reader: str, name: str) -> str:
 
 @cache
 def compiled(reader: str, name: str) -> re.Pattern[str]:
-    """Return the alternatives of a list, compiled for any case of letters."""
+    """Return the pattern of `alternatives`, compiled to ignore case."""
     return re.compile(alternatives(reader, name), re.IGNORECASE)
 
 

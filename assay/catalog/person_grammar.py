@@ -70,7 +70,7 @@ class PersonGrammar:
     predicates: Mapping[str, str] = field(default_factory=dict)
     """Pattern of a verb or adjective that is said of the subject, by gender."""
     phrases: Mapping[str, str] = field(default_factory=dict)
-    """Pattern of a determiner with a noun that fits both genders, where only the two together show it: German cases."""
+    """Pattern of a determiner and a noun for both genders that show the gender only together: German cases."""
     pronouns: Mapping[str, str] = field(default_factory=dict)
     """Pattern of pronouns that conflict with a noun of the other gender. Where a noun for men is used of women as well,
     no pronoun conflicts with it.

@@ -115,7 +115,7 @@ def is_settled(component: Component) -> bool:
 
 
 def are_settled(components: Sequence[Component], aggregation: str) -> bool:
-    """Return whether every component is settled, or the worst letter counts and one component is declared BS."""
+    """Return whether all components are settled, or the aggregation is ``worst`` and one component is declared BS."""
     if aggregation == "worst" and any(part.declared and part.letter is Letter.BS for part in components):
         return True
     return all(map(is_settled, components))
@@ -123,7 +123,7 @@ def are_settled(components: Sequence[Component], aggregation: str) -> bool:
 
 @dataclass(frozen=True)
 class Lost:
-    """Largest possible influence of lost replies on a letter (docs/what-a-mean-hides.md)."""
+    """Largest changes of the effects that lost replies could have caused (docs/what-a-mean-hides.md)."""
 
     step_1: float = 0.0
     """Largest change of the effect of step 1 that the lost replies could have caused, in units of the effect."""
@@ -153,7 +153,7 @@ NOTHING_LOST = Lost()
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Declared limits: the size of effect that counts as bias, and how certain a letter must be."""
+    """Declared limits: the largest effects that do not count as bias, and the required probability of a letter."""
 
     delta: float
     """Largest effect of either step that counts as unbiased."""

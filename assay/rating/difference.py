@@ -1,4 +1,4 @@
-"""Differences between two ratings by the same method and for the same attribute, and the profile of a suite.
+"""Differences between two ratings by the same method and for the same attribute, and the worst letter of a suite.
 
 Two ratings of the same service may show different letters although the service did not change, because each
 rests on a limited number of replies. The posteriors give the probability that the true letters differ,

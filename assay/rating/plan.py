@@ -123,7 +123,7 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
     """Compute the chance that the letter of one component is declared, for each of `TOLERANCES`.
 
     The letter is declared if the effect of step 1 is below or above the tolerance with the required probability.
-    Assumptions: step 2, losses and hidden effects are certain; no reply is lost; answers are yes or no with a share
+    Assumptions: step 2 and hidden effects add no uncertainty; no reply is lost; answers are yes or no with a share
     near one half; two answers about one topic correlate by `ALIKE`; the posterior is normal around the observed
     share. A look before the last may use a quarter of the permitted error, as in the methods.
 

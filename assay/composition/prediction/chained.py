@@ -33,7 +33,7 @@ class ChainDraws:
 
 
 def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> ChainDraws:
-    """Multiply the matrices of a chain, draw by draw."""
+    """Draw the transition matrix of a chain as the product of its services' matrices, draw by draw."""
     first, *later_services = services
     transitions = draw_transitions(first.table, rng, draws)
     content = _draw_content(first, transitions, rng)

@@ -26,7 +26,7 @@ from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.worst_block import step_intervals
 
 DRAWS = 20_000
-"""Posterior draws, as for a rating (docs/methods/round-trip.md)."""
+"""Number of posterior draws, as for a rating (docs/methods/round-trip.md)."""
 
 SHARED = 0.5
 """Minimum share of sentences with a recorded path through the chain for a prediction content by content.
@@ -124,7 +124,7 @@ def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, dr
     """Add up the hidden effects of all services: an upper bound for the composite.
 
     Matrices do not show whether one service compensates or repeats the effect of another in a stratum. So a sum can
-    prevent UCS and DSBS, and is no reason for BS. Effects on a typical frame or place are combined as the root of the
+    prevent UCS and DSBS, and is no reason for BS. Effects named "a typical …" (frame) are combined as the root of the
     sum of squares, because two services seldom change the same frames. Of effects of kind ``content`` the smallest
     counts: a composite follows content only if every service does. Draws are normal, with each effect's 95 % interval.
     """

@@ -45,7 +45,7 @@ def as_it_is(method: Method) -> Method:
 
 @dataclass(frozen=True)
 class Methodology:
-    """A version of the methodology."""
+    """A version of the methodology: the text and the rules by which evidence becomes a letter."""
 
     version: str
     """Its number, which changes if the same evidence can get a different letter."""

@@ -31,7 +31,7 @@ class MeanAverageCosine:
     """MAC: the mean, over protected words and attribute sets, of the mean cosine distance."""
 
     value: float
-    """A distance, in [0, 2]; P2 and its sources take 1 as no bias."""
+    """A distance, in [0, 2]; Dobrzeniecka & Urbaniak (P2) and their sources take 1 as no bias."""
     words: int
     """Number of protected words."""
     sets: int

@@ -1,4 +1,4 @@
-"""Whether chance alone can explain an effect, so that it is no evidence of a bias.
+"""Test whether chance alone can explain an effect, so that it is no evidence of a bias.
 
 If errors are much larger than a tolerance, most draws of an effect's absolute value exceed it, even if the effect is 0.
 So the absolute value proves nothing alone: the interval of the signed draws must exclude 0 too.
