@@ -124,8 +124,8 @@ def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, dr
     """Add up the hidden effects of all services: an upper bound for the composite.
 
     Matrices do not show whether one service compensates or repeats the effect of another in a stratum. So a sum can
-    prevent UCS and DSBS, and is no reason for BS. Effects named "a typical …" (frame) are combined as the root of the
-    sum of squares, because two services seldom change the same frames. Of effects of kind ``content`` the smallest
+    prevent UCS and DSBS, and is no reason for BS. Effects on a typical frame, or place in a text, are added as squares,
+    because two services seldom change the same frames. Of effects of kind ``content`` the smallest
     counts: a composite follows content only if every service does. Draws are normal, with each effect's 95 % interval.
     """
     totals: dict[tuple[str, str], Floats] = {}
