@@ -20,7 +20,7 @@ from assay.errors import OutOfBounds, SpecificationError
 
 
 def check_bounds(specification: object) -> None:
-    """Raise `OutOfBounds` if a number or collection of a dataclass breaks its annotated bounds."""
+    """Raise `OutOfBounds` if the value of a dataclass field, or its length, violates the field's annotated bounds."""
     for name, bounds in _bounds_by_field(type(specification)):  # type: ignore[arg-type] # a class is hashable
         value = getattr(specification, name)
         for bound in bounds:
@@ -63,7 +63,7 @@ def refuse_repeats(field: str, names: Sequence[str]) -> None:
 
 @cache
 def _bounds_by_field(specification: type[Any]) -> tuple[tuple[str, tuple[Any, ...]], ...]:
-    """Read the bounds of a class once: evaluating type hints is slow."""
+    """Return the name and bounds of each field of a class; cached, because evaluating type hints is slow."""
     hints = get_type_hints(specification, include_extras=True)
     return tuple((field.name, getattr(hints[field.name], "__metadata__", ())) for field in fields(specification))
 
@@ -94,7 +94,7 @@ def _violation(bound: Any, value: Any) -> str | None:
 _INVISIBLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-"""Controls, line ends, and characters that reorder or hide text; names may hold ZWNJ and ZWJ, as Persian needs."""
+"""Match a control character, a line end, or a character that hides or reorders text; not ZWNJ and ZWJ (Persian)."""
 
 
 def invisible_in(name: str) -> str | None:

@@ -1,6 +1,6 @@
 """Canonical JSON, and digests of it that anyone can recompute.
 
-Canonical JSON is sorted, without blanks, in UTF-8, and refuses NaN and infinity. The evidence
+Canonical JSON has sorted keys and no white space, in UTF-8; NaN and infinity are errors. The evidence
 of a rating is sealed by the head of a Merkle tree over its observations (RFC 9162, section 2.1),
 so that a single observation can be disclosed and proved without the others. Leaves are added one
 by one, and one hash per level is kept: memory grows with the logarithm of the number of leaves.
@@ -36,11 +36,11 @@ def commitment_of(experiment: object, seed: int, nonce: str) -> str:
 STANDING = frozenset(
     {"visibility", "withdrawn", "next_methodology", "reply", "standing", "because", "in_words", "questions"}
 )
-"""Parts of a rating document that may change after it was sealed, or are written when it is shown."""
+"""Keys of a rating document that its digest leaves out: they may change later, or are added when it is shown."""
 
 
 def sealed_part(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a rating document without the parts that may change after it was sealed (`STANDING`)."""
+    """Return a rating document without the keys that may change after it was sealed (`STANDING`)."""
     return {name: value for name, value in document.items() if name not in STANDING}
 
 

@@ -1,4 +1,4 @@
-"""The rating document as types, and their JSON, which is written and read in this module only.
+"""Dataclasses of the rating document, and the only functions that write them to JSON and read them from it.
 
 The JSON is signed and never changes. A method with tables of its own extends `ComponentDocument` by their types and
 names its class in `Method.COMPONENT`. Every field has a default, because ratings of earlier versions lack some. A field
@@ -40,13 +40,13 @@ NOT_STORED = "json"
 
 
 class _NoItems(tuple[Any, ...]):
-    """Type of `NO_ITEMS`: the default of a list that a document does not have."""
+    """Type of `NO_ITEMS`, the value of a list field that is absent from a document."""
 
     __slots__ = ()
 
 
 class _NoEntries(dict[str, Any]):
-    """Type of `NO_ENTRIES`: the default of an object that a document does not have."""
+    """Type of `NO_ENTRIES`, the value of an object field that is absent from a document."""
 
     __hash__ = object.__hash__  # type: ignore[assignment]
 
@@ -55,7 +55,7 @@ NO_ITEMS: tuple[Any, ...] = _NoItems()
 NO_ENTRIES: Json = _NoEntries()
 
 _ABSENT: Any = object()
-"""Result of reading a value of another type."""
+"""Result of a `Reader` for a value that does not have the expected type."""
 
 
 def always(default: D) -> D:
@@ -78,7 +78,7 @@ class EffectDocument:
 
     @classmethod
     def of(cls, interval: Interval) -> Self:
-        """Return an interval as a document has it."""
+        """Build the document of an interval."""
         return cls(interval.estimate, interval.low, interval.high, interval.level)
 
 
@@ -328,7 +328,7 @@ class RatingDocument:
     requester: RequesterDocument = NO_REQUESTER
     rerated_from: SourceDocument | None = None
     masked: Json | None = None
-    """Of a public rating without small counts: the least count of people it shows, the digest of the unmasked one."""
+    """For a public rating with masked small counts: the least count that it shows, and the unmasked rating's digest."""
     salt: str | None = None
     """Random text in the unmasked rating, so that nobody can confirm a guess of a masked count by the digest."""
     json: Json = NO_ENTRIES
@@ -375,7 +375,7 @@ def read_rating(
     text: Text = str,
     aggregation: type[AggregationDocument] = AggregationDocument,
 ) -> RatingDocument:
-    """Read a rating document, with its components and its aggregation as the classes of their method."""
+    """Read a rating document; its components and its aggregation become objects of the given classes."""
     rating = read_json(RatingDocument, {**document, "components": (), "aggregation": {}}, text)
     return replace(
         rating,
@@ -398,7 +398,7 @@ def read_json(kind: type[D], value: object, text: Text = str) -> D:
 
 @cache
 def _make_reader(kind: Any, text: Text) -> Reader:
-    """Return the function that reads values of a type, or `_ABSENT`."""
+    """Return the function that reads values of a type; it returns `_ABSENT` for a value of another type."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is UnionType:
         return _union_reader([kind for kind in arguments if kind is not NoneType], text)
@@ -422,11 +422,11 @@ _SCALAR_READERS: Mapping[Any, Callable[[Text], Reader]] = {
     int: lambda _: lambda value: int(value) if _is_finite(value) else _ABSENT,
     float: lambda _: lambda value: value if _is_finite(value) else _ABSENT,
 }
-"""Readers of the types without parts."""
+"""For each scalar type, a function that makes its reader from a `Text` function."""
 
 
 def _union_reader(kinds: Sequence[Any], text: Text) -> Reader:
-    """Return a reader of the first of several types that fits; for people (with a `text`), an empty text is absent."""
+    """Return a reader of the first type that fits; if `text` is not `str`, an empty string is read as ``None``."""
     if str in kinds:
         absent = "" if text is str else None
         return lambda value: (text(value) or absent) if isinstance(value, str) else _ABSENT
@@ -460,7 +460,7 @@ def _list_reader(read: Reader, size: int | None) -> Reader:
 
 
 def _mapping_reader(kind: object, text: Text) -> Reader:
-    """Return a reader of objects with free names."""
+    """Return a reader of objects with arbitrary keys and values of the type `kind`."""
     if kind is Any:
         return lambda value: value if isinstance(value, Mapping) else _ABSENT
     read = _entry_reader(kind, text)
@@ -475,7 +475,7 @@ def _mapping_reader(kind: object, text: Text) -> Reader:
 
 
 def _object_reader(kind: Any, text: Text) -> Reader:
-    """Return a reader of objects as a dataclass; ``null`` counts as absent."""
+    """Return a reader that makes a dataclass from an object; a field that is ``null`` counts as absent."""
     types = get_type_hints(kind)
     readers = [(name, name.removesuffix("_"), _make_reader(types[name], text)) for name in types if name != NOT_STORED]
     needed = [entry.name for entry in fields(kind) if entry.default is MISSING and entry.default_factory is MISSING]

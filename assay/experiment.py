@@ -1,4 +1,4 @@
-"""Experiments as generators: they yield probes and never call a service. Read after `workers/run_job.py`.
+"""Experiments as generators: they yield probes and never call a service. Read `workers/run_job.py` first.
 
 A method's `design` is a generator: it yields a batch of probes, is sent the replies in the same
 order, and returns a finding. The driver decides how the probes are answered: the worker calls a
@@ -33,7 +33,7 @@ REMEMBERED_ASKS = 20_000
 
 
 MOST_VERSIONS = 32
-"""Maximum number of versions of an item that are kept apart in a batch; if there are more, none are."""
+"""Maximum number of versions of an item in a batch that are sent in different calls; if there are more, none are."""
 
 
 def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
@@ -92,7 +92,7 @@ class Method(ABC):
     """Whether ratings contain counts of people: everyone but the owner then sees what `masked` returns."""
 
     specification_kind: ClassVar[str | None] = None
-    """Kind of the words that a request can give by the name of a specification; ``None`` if it cannot."""
+    """Kind of word list that a request can name instead of containing it; ``None`` if the method takes no such name."""
 
     takes_trials: ClassVar[bool] = False
     """True if the method can rate uploaded trials of a forced-choice experiment."""
@@ -101,7 +101,7 @@ class Method(ABC):
     """Sentence for each reason code that only this method has, in the syntax of `assay.explain.sentence.fill`."""
 
     PHRASES: ClassVar[Mapping[str, str]] = {}
-    """Phrases for the method's other codes in sentences and tables: why a reply was lost, a published rule."""
+    """Phrases for the method's other codes in sentences and tables: reasons for lost replies, published rules."""
 
     @abstractmethod
     def design(self, rng: np.random.Generator) -> Experiment:
@@ -165,7 +165,7 @@ class Method(ABC):
         return self
 
     def with_held_back(self, material: HeldBack) -> Self:  # noqa: ARG002
-        """Return the method with held-back material beside the shipped, instead of any that it had before.
+        """Return the method with unpublished (held-back) material added to the shipped; earlier additions are removed.
 
         The experiment then contains the material, so that a replay needs nothing else.
         """

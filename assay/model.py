@@ -192,7 +192,7 @@ ASKS: Mapping[str, type[Ask]] = {
 }
 
 MODEL_SETTINGS = ("model", "deployment", "endpoint")
-"""Settings of protocols that name a model, where an address has several."""
+"""Names of the protocol settings that choose a model, for addresses with several models."""
 
 AUTHORED: tuple[type[Ask], ...] = (Write, Draw)
 """Questions to a job's author, a second service that writes the sentences or draws the pictures for the target."""
@@ -237,7 +237,7 @@ class Probe:
     purpose (`repeated`) to measure how much the service's answers vary.
 
     `versions_of` names the items that the question is a version of, such as a sentence with another pronoun. Questions
-    with a common name are sent far apart, so that a service cannot recognise a test by them. The names are no evidence.
+    with a common name are sent far apart, so that a service cannot recognise a test. The names are not in the evidence.
     """
 
     unit: str
@@ -306,7 +306,7 @@ class Observation:
     copied: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Return the evidence as JSON: the question and the reply."""
+        """Return the observation as JSON, as it is recorded and sealed."""
         failure = self.reply.failure
         return {
             "unit": self.probe.unit,
@@ -442,7 +442,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Detail:
-    """What a method says of a component or of its aggregation beside the letter (`assay.document`)."""
+    """Base class of a method's own data about a component or about the aggregation; subclasses: `assay.document`."""
 
 
 @dataclass(frozen=True)
@@ -482,7 +482,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Rating:
-    """A finding with the letter that its components were aggregated to."""
+    """A finding with the overall letter, which combines the letters of its components."""
 
     letter: Letter | None
     declared: bool

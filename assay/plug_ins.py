@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def plug_ins(group: str, kind: type[T]) -> Iterator[T]:
-    """Yield what installed packages offer in a group; raise `TypeError` if an object is of another type."""
+    """Yield the objects of installed packages in an entry-point group; raise `TypeError` if one is no `kind`."""
     for entry in entry_points(group=group):
         offered = entry.load()
         if not isinstance(offered, kind):

@@ -23,9 +23,9 @@ class CorpusItem:
     text: str | None = None
     """The sentence; ``None`` for a picture."""
     group_term: str | None = None
-    """Its group term."""
+    """Word for a group of people in the sentence."""
     attribute_term: str | None = None
-    """Its attribute term."""
+    """Word in the sentence that a stereotype ties to a group."""
     counterpart: str | None = None
     """The same sentence about the other group."""
     image: str | None = None
@@ -87,17 +87,17 @@ class NamedDecisions:
     """Columns of an uploaded file of decisions by which its people are counted (`store.formats.decision_rows`)."""
 
     columns: tuple[str, ...]
-    """Columns of texts."""
+    """Columns whose values are texts."""
     score: str = ""
     """Column of numbers."""
     cluster: str = ""
-    """Column of clusters, which are put into bundles."""
+    """Column that names each person's cluster: people of one cluster are not independent."""
     weight: str = ""
     """Column of positive weights."""
     unknown: tuple[str, ...] = ()
     """Values that mean "not known", also of a score."""
     cuts: tuple[float, ...] = ()
-    """Scores that must stay apart, such as a threshold."""
+    """Scores, such as a threshold, at which people below and above must be counted separately."""
 
 
 @dataclass(frozen=True)
@@ -109,15 +109,15 @@ class AuthoredItems:
     name: str
     """Name of the words that the items are about; a new corpus is named after it and the attribute."""
     attribute: str
-    """Their attribute."""
+    """Attribute whose groups the items are about."""
     terms: tuple[str, ...]
     """Terms that the items contain or show."""
     words: Any = None
-    """The rules that sentences follow. Without rules, stored items are looked up by their terms."""
+    """The word lists and rules that sentences follow; if ``None``, stored items are looked up by their terms."""
     specification: str | tuple[str, ...] | None = None
-    """Name of these words in the request."""
+    """Name, in the request, of the specification that holds `words`."""
     reuse: bool = True
-    """Whether the tenant's stored items are looked up."""
+    """Whether items that the tenant stored earlier are looked up and used again."""
 
 
 @dataclass(frozen=True)
@@ -131,11 +131,11 @@ class References:
     image_field: str = "pictures"
     """The method's field that holds these images, each with its digest as ``image``."""
     words: NamedWords | None = None
-    """Specifications of words."""
+    """Names of specifications of words to look up."""
     rows: NamedRows | None = None
-    """Rows of a table."""
+    """Rows of an uploaded table to look up."""
     decisions: NamedDecisions | None = None
-    """Columns of the target's upload, a file of decisions."""
+    """Columns of an uploaded file of decisions, which is the target of the rating."""
     authored: tuple[AuthoredItems, ...] = ()
     """Items to request from an author, one entry per corpus; only known after the words were found."""
 
@@ -147,14 +147,14 @@ NOTHING = References()
 # ---------------------------------------------------------------------------- held-back material
 @dataclass(frozen=True)
 class HeldBack:
-    """Frames and words of an agency that no publication contains before a rating has used them."""
+    """Frames and words that an agency keeps unpublished until a rating has used them."""
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     frames: tuple[str, ...] = ()
     """Sentences for classifiers, as in the field ``texts.frames`` of methods that ask about texts."""
     contents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Words for ``{content}``, for each side of the catalog's contents."""
+    """Words for the slot ``{content}``, by side of the content, such as ``pleasant``."""
     statements: tuple[str, ...] = ()
     """Sentences for translators, as the frames of the construction ``base``."""
 

@@ -27,7 +27,7 @@ _SIGNS = str.maketrans(
         **dict.fromkeys("\u2236\ua789\u02d0", ":"),
     }
 )
-"""Signs with several forms: apostrophes, quotes, hyphens and minus signs, line ends, and marks within words."""
+"""Map from typographic variants to one sign: apostrophes, quotes, hyphens, line ends, and marks within words."""
 
 _LOOSE_APOSTROPHE = re.compile(r"\b(l|d|un|quell|quest|dell|all) +'(?=\s*\w)", re.IGNORECASE)
 _LABEL_EDGES = " .,;:!\"'«»*`\u2026\u3002\u3001"
@@ -56,24 +56,24 @@ _NORMALISED = re.compile(r"[ !-%(-;=-_a-~\u00a1\u00ab\u00bb\u00bf-\u00d6\u00d8-\
 
 
 def alternatives(reader: str, name: str) -> str:
-    """Return a pattern of a list in ``answers.toml``; a blank stands for any blanks, ``<name>`` for another list."""
+    """Return a pattern for the list `name` of `reader` in ``answers.toml``; ``<name>`` in it includes another list."""
     pattern = "|".join(read_table("answers")[reader][name]).replace(" ", r"\s+")
     return f"(?:{re.sub(r'<([a-z_]+)>', lambda slot: alternatives(reader, slot[1]), pattern)})"
 
 
 @cache
 def compiled(reader: str, name: str) -> re.Pattern[str]:
-    """Return the alternatives of a list, compiled for any case of letters."""
+    """Return the pattern of `alternatives`, compiled to ignore case."""
     return re.compile(alternatives(reader, name), re.IGNORECASE)
 
 
 def normalise_answer(text: str) -> str:
-    """Return the text of an answer in one spelling, so that what looks the same reads the same.
+    """Return the text of an answer in one spelling, so that texts that look equal are equal.
 
     Entities of HTML become characters, tags are dropped, letters are composed, and those of full width become plain
     ones (NFKC). Invisible characters (soft hyphens, joiners, direction marks) are dropped. All kinds of blanks become
-    one, and so do apostrophes, quotes and hyphens; the apostrophe of an article has no blank before it. Upper and
-    lower case, and line ends, stay.
+    the same blank, typographic apostrophes, quotes and hyphens the ASCII ones; a blank before the apostrophe of an
+    article is dropped. Upper and lower case, and line ends, stay.
     """
     if _NORMALISED.fullmatch(text):
         return text
@@ -102,7 +102,7 @@ def plain_label(label: str) -> str:
 
 
 def _unwrap_json(text: str) -> str:
-    """Return the only text in an answer of JSON; the answer itself if it is none."""
+    """Return the only string in an answer of JSON; the answer itself if it is not JSON or has several values."""
     if text[:1] not in {"{", "[", '"'} or len(text) > LONGEST_JSON:
         return text
     try:
@@ -126,5 +126,5 @@ def label_key(label: str) -> str:
 
 
 def refuses_in_words(text: str) -> bool:
-    """Return whether a text says that it is no answer: an apology, or that the model cannot or will not answer."""
+    """Return whether a text contains a refusal: an apology, or that the model cannot or will not answer."""
     return compiled("any", "refusals").search(normalise_answer(text)) is not None

@@ -1,4 +1,4 @@
-"""Words of forced choice and association, the methods that ask for vectors (P1, P2)."""
+"""Word lists of forced choice and association, the methods that ask a service for word vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions about people: what a model is asked to decide, frames of cases, and facts that speak for or against."""
+"""Decisions about people that a model is asked for: prompts, sentence frames of cases, and facts for or against."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ShippedDecision:
     frames: tuple[str, ...]
     """Cases with the slots ``{person}`` (``{Person}`` at the beginning) and ``{content}``."""
     contents: Mapping[str, tuple[str, ...]]
-    """Facts for the slot ``{content}``, by side: ``favourable`` to the answer yes or a higher number, or not."""
+    """Facts for the slot ``{content}``, by side: ``favourable`` (to "yes" or a higher number) and ``unfavourable``."""
     labels: tuple[str, ...] = ()
     range: tuple[float, float] | None = None
 
@@ -70,7 +70,7 @@ def mentioned(attribute: Attribute, mention: Mention, language: str = ENGLISH) -
     Raises
     ------
     SpecificationError
-        About ``texts.mention``, if the catalog has no such words for a value.
+        About ``texts.mention``, if the catalog has no such words (for ``explicit`` also none of `profiles.people`).
     """
     alternative = "explicit" if mention == "name" else "name"
     if language != ENGLISH:

@@ -1,6 +1,6 @@
 """Inclusive forms of a language: both genders in one word, as in "El/la enfermero/a" or "Lehrer*in".
 
-If the marks of both genders occur together, neither says anything about the person or may be read alone.
+If the marks of both genders occur together, neither mark shows the gender of the person.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MOST_WORDS_BETWEEN = 4
 """Maximum number of words from an article to that of the same noun in the other gender."""
 
 MOST_WORDS_APART = 12
-"""The same across a bracket or the end of a sentence, as in "El médico está aquí. La médica está aquí."."""
+"""Maximum number of such words across a bracket or a sentence end: "El médico está aquí. La médica está aquí."."""
 
 LONGEST_BETWEEN = 150
 """Maximum number of characters between two marks that belong together."""
@@ -25,7 +25,7 @@ SHORTEST_STEM = 4
 """Minimum number of letters that two nouns share if they are the same one with another gender."""
 
 ENDING = 3
-"""Maximum number of letters of the shorter of two such nouns that the other lacks: the "eur" of "directeur"."""
+"""Maximum number of letters by which the shorter of two such nouns exceeds their stem: the "eur" of "directeur"."""
 
 LETTER = r"[^\W\d_]"
 
@@ -41,9 +41,9 @@ _UNCLEAR = re.compile(
     rf"{LETTER}\s?/\s?-?{LETTER}|{LETTER}[(\[]|[(\[]-?{LETTER}{{1,5}}[)\]]|[\s,]-{LETTER}{{1,5}}(?!\w)"
 )
 _NEGATED = re.compile(r"(?<!\w)(?:not?|nicht|(?:an)?statt|non|pas|sino|nunca|não|nie|plut[oô]t|invece|rather)[\s,(]+\Z")
-"""Words between two forms of which the second is denied: "el médico, no la médica"."""
+"""End of the text between two forms if the second form is negated: "el médico, no la médica"."""
 _APPOSITION = re.compile(r"\s*,\s*(?:eine?|un[aeo]?|uma?)\s")
-"""What follows a noun for everybody if the sentence then names a gender: "die Person, ein Lehrer"."""
+"""Beginning of an apposition that gives a gender to a noun of one gender for everybody: "die Person, ein Lehrer"."""
 _BRACES = str.maketrans("{}<>", "()()")
 _WORD = re.compile(rf"\W*({LETTER}+)")
 _LONG_WORD = re.compile(rf"{LETTER}{{2,}}")
@@ -85,7 +85,7 @@ def _is_same_noun(text: str, end: int, begin: int, other_end: int) -> bool:
 
 @dataclass(frozen=True)
 class InclusiveForms:
-    """How a language writes both genders at once."""
+    """Words and endings by which a language writes both genders at once."""
 
     either: Sequence[str] = ()
     """Words that join both genders with "or": "o" in "el o la"."""
@@ -125,7 +125,7 @@ class InclusiveForms:
         return _APPOSITION.match(text, noun.end()) is None and all(form == value for _, _, form in other_marks)
 
     def names_a_person(self, text: str, end: int) -> bool:
-        """Return whether the article that ends at `end` is that of a noun of one gender for everybody."""
+        """Return whether a noun with one grammatical gender for everybody follows the article that ends at `end`."""
         return bool(self.persons) and self._person_pattern.match(text, end) is not None
 
     def unclear(self, text: str, end: int) -> bool:
@@ -175,7 +175,7 @@ class InclusiveForms:
 
     @cached_property
     def _alternative_pattern(self) -> re.Pattern[str]:
-        """An alternative to a noun: "(hombre o mujer)", "Krankenschwester oder Pfleger". No sentence asks about one."""
+        """Alternative to a noun: "(hombre o mujer)", "Krankenschwester oder Pfleger"; no shipped sentence has one."""
         joins = "|".join(map(re.escape, self.either)) or "(?!)"
         return re.compile(rf"(?:[\W_]+{LETTER}+){{1,5}}?[\W_]+(?:{joins})\W")
 

@@ -20,7 +20,7 @@ from assay.document import JsonObject
 GENDERS = ("he", "she")
 
 BOTH = "both"
-"""Reading of words of both genders, which conflict."""
+"""Result for verbs of both genders in one clause, which contradict each other."""
 
 MOST_BEFORE = 2
 """Maximum number of words from a determiner to its noun, with one adjective between them."""
@@ -70,7 +70,7 @@ class PersonGrammar:
     predicates: Mapping[str, str] = field(default_factory=dict)
     """Pattern of a verb or adjective that is said of the subject, by gender."""
     phrases: Mapping[str, str] = field(default_factory=dict)
-    """Pattern of a determiner with a noun that fits both genders, where only the two together show it: German cases."""
+    """Pattern of a determiner and a noun for both genders that show the gender only together: German cases."""
     pronouns: Mapping[str, str] = field(default_factory=dict)
     """Pattern of pronouns that conflict with a noun of the other gender. Where a noun for men is used of women as well,
     no pronoun conflicts with it.
@@ -78,7 +78,7 @@ class PersonGrammar:
     endings: Mapping[str, str] = field(default_factory=dict)
     """Pattern of nouns for persons that `people` does not list, by gender; ``"both"`` fits everybody."""
     slots: Sequence[str] = ()
-    """Words that a noun without an article follows ("Soy dentista"); only there are `endings` read, also after an
+    """Words before a noun without an article ("Soy dentista"). `endings` are read only after them, with or without an
     article. In such a language, a noun that fits both genders leaves the gender open if nothing else shows it."""
     prefixes: Sequence[str] = ()
     """Particles that are written together with a noun."""
@@ -89,7 +89,7 @@ class PersonGrammar:
     forms_open: bool = False
     """Whether a noun that fits both genders leaves the gender open (Dutch), because nothing else would show it."""
     referring: str = ""
-    """Pattern of a sentence whose feminine pronoun makes a person with a noun for men a woman, if it names no other."""
+    """Pattern of sentences whose feminine pronoun makes a masculine noun a woman, if no other woman is named."""
 
     def read(self, sentence: str, person: str | None = None) -> str | None:
         """Return the gender that a sentence gives to a person.
@@ -159,7 +159,7 @@ class PersonGrammar:
     def _read_noun(
         self, text: str, words: Sequence[Word], first: int, last: int, nouns: Sequence[Noun], *, spoken: bool
     ) -> str | None:
-        """Combine the readings of one noun and of the words that agree with it; `spoken`: of the first person too."""
+        """Combine the genders of one noun and of the words that agree with it; `spoken` if the person may be "I"."""
         genders = {noun.gender for noun in nouns}
         gender = genders.pop() if len(genders) == 1 else None
         determined = self._determiner_gender(text, words, first)
@@ -222,7 +222,7 @@ class PersonGrammar:
         return genders.pop() if len(genders) == 1 else None
 
     def _is_noun_place(self, words: Sequence[Word], index: int) -> bool:
-        """Return whether a noun for a person can be here: after one of `slots`, with or without an article."""
+        """Return whether the word at `index` can be a noun for a person: one of `slots` precedes it, or its article."""
         if not self.slots:
             return True
         before = [word.text for word in words[max(0, index - 2) : index]]
@@ -248,7 +248,7 @@ class PersonGrammar:
 
     @cached_property
     def _nouns_by_form(self) -> Mapping[str, Sequence[Noun]]:
-        """All inflected forms of the listed nouns; a singular form counts as no plural one."""
+        """Nouns by each of their forms; for a form that is a dictionary form, only the nouns with that base form."""
         forms: dict[str, list[Noun]] = {}
         for person, listed in self.people.items():
             for entry in listed.split():

@@ -1,4 +1,4 @@
-"""Profile sentences, a frame filled with a person and a feeling, and prompts of free text about people."""
+"""Profile sentences (frames to be filled with a person and a feeling), and prompts for free texts about people."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _read_table(language: str) -> Mapping[str, Any]:
 def people(attribute: Attribute, language: str = ENGLISH) -> Mapping[str, tuple[str, ...]]:
     """Return words for people with each value, paired by position: nouns first, then names.
 
-    There are as many words for each value; none if the catalog has no words for a value.
+    All values have the same number of words; the result is empty if the catalog has no words for a value.
     """
     if language != ENGLISH:
         return translated_people(attribute, language)
@@ -56,7 +56,7 @@ def _names_of_value(attribute: Attribute, value: Value) -> tuple[str, ...]:
 
 
 def _trim_to_fewest(words_by_value: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
-    """Return as many words for each value as the value with the fewest has."""
+    """Cut the words of each value to the number of words of the value with the fewest."""
     fewest = min(len(words) for words in words_by_value.values())
     return {name: words[:fewest] for name, words in words_by_value.items()} if fewest else {}
 
@@ -93,9 +93,9 @@ def no_possessive_before(word: str) -> bool:
 
 
 def exchanged_words(attribute: Attribute) -> Mapping[str, tuple[tuple[str, str], ...]]:
-    """Return words of each value with their slots, paired by position with the words of the other values.
+    """Return ``(slot, word)`` pairs of each value, paired by position with those of the other values.
 
-    The slot of a word of the catalog's list is its position, so that no two words share one.
+    Words of the catalog's list of exchanged words have their position in the list as their slot.
     """
     if attribute.parts:
         by_part = [exchanged_words(part) for part in attribute.parts]

@@ -1,4 +1,4 @@
-"""Shipped specifications: the words printed in P1 and P2, WEAT 1 to 10, and the predefined words of P4."""
+"""Shipped specifications: words of Liang & Acuna, of Dobrzeniecka & Urbaniak, of WEAT 1 to 10 and of Jiang et al."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SHIPPED_NAMES = (
 )
 """Names of files in the order of the documentation; the first specification of an attribute is its default.
 
-The specifications of the contrasts of attributes follow (`_contrast_words`).
+Specifications that are built from the files of attributes follow (`_contrast_words`).
 """
 
 GROUP = "assay.specifications"
@@ -94,7 +94,7 @@ def _read_specification(name: str) -> Specification:
 
 
 def _contrast_words(attribute_name: str) -> Iterator[Specification]:
-    """Yield the specifications of an attribute's contrast: two groups, with the words of a stereotype of each.
+    """Yield the specifications built from an attribute's ``contrast``: two groups, with stereotype words for each.
 
     From one table come cues and concepts of a forced choice, word lists of an association, pairs of group terms of a
     stereotype score, and, where the groups can be seen in pictures, labels.

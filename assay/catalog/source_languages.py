@@ -1,4 +1,4 @@
-"""Texts in languages other than English, for translators from them: frames, and occupations in both genders."""
+"""Texts in other languages than English, for translators from these languages: frames, occupations in both genders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay.document import JsonObject
 from assay.errors import SpecificationError, UnknownName
 
 LENGTHENED = 2
-"""Number of frames that are written with each ending as well."""
+"""Number of frames, the first of a language, that are also used with each of its sentence endings."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class TranslatedOccupation(Occupation):
 
 @dataclass(frozen=True)
 class TranslatedFrame(Frame):
-    """A sentence of another language, whose occupation has the form of the value."""
+    """A sentence of another language, in which the occupation takes the form for the value (the gender)."""
 
     def write(self, occupation: Occupation, value: Value | None = None, person: str = "") -> str:  # noqa: ARG002
         """Write the sentence, with its full stop."""
@@ -62,14 +62,14 @@ class SourceLanguage:
 
     @cached_property
     def base(self) -> Construction:
-        """Frames that say the gender."""
+        """Frames of sentences that show the gender of the person."""
         frames = list(self.table["frames"])
         longer = [f"{frame} {end}" for frame in frames[:LENGTHENED] for end in self.table.get("endings", ()) if end]
         return self._build_construction("base", list(dict.fromkeys(frames + longer)))
 
     @cached_property
     def neutral(self) -> Construction:
-        """Frames that say no gender, for `open_occupations`."""
+        """Frames of sentences that show no gender, for `open_occupations`."""
         groups = self.table.get("neutral", ())
         pairs = (pair for group in groups for pair in product(group["openings"], group["endings"]))
         return self._build_construction("neutral", [f"{opening} {ending}" for opening, ending in pairs])
@@ -81,7 +81,7 @@ class SourceLanguage:
         return replace(attribute, values=values)
 
     def read(self, sentence: str, residual: str) -> str:
-        """Return the gender that pronouns and nouns of a sentence say; the residual if none or both are said."""
+        """Return the gender that pronouns and nouns of a sentence show; `residual` if they show none or both."""
         text = plain(marked_within(normalise_answer(sentence)))
         mentioned = {name for _, _, name in self._pronouns.places(text)}
         if (noun := self.grammar.read(self._pronouns.without(text))) in GENDERS:
@@ -90,7 +90,7 @@ class SourceLanguage:
 
     @cached_property
     def common_words(self) -> frozenset[str]:
-        """Words of the frames: a text without any of them is not in this language."""
+        """Words of the frames, and the pronouns; a text without any of them is not in this language."""
         text = " ".join(frame.pattern for frame in (*self.base.frames, *self.neutral.frames))
         return frozenset(re.findall(r"[^\W\d_]+", re.sub(r"\{\w+\}", " ", text.casefold()))) | set(
             self.table["subject"].values()

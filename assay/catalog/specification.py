@@ -13,7 +13,7 @@ AnyWords = ChoiceWords | AssociationWords | StereotypeWords | VisualWords
 WORDS: Mapping[str, type[AnyWords]] = {
     words.kind: words for words in (ChoiceWords, AssociationWords, StereotypeWords, VisualWords)
 }
-"""Class of the words for each kind of specification."""
+"""Class of the word lists for each kind of specification."""
 
 
 @dataclass(frozen=True)

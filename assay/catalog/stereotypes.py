@@ -1,4 +1,4 @@
-"""Words of a stereotype: terms of two groups or labels, and neutral terms (P4)."""
+"""Word lists of stereotypes: terms that a stereotype ties to one of two groups or labels, and neutral terms."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TermLists(Bounded):
 
     @property
     def roles(self) -> dict[str, Role]:
-        """Side of every term, neutral terms last."""
+        """Role of every term, by term; neutral terms last."""
         return {term: role for role in LISTS for term in self.terms(role)}
 
     def terms(self, role: Role) -> tuple[str, ...]:
@@ -154,7 +154,7 @@ class VisualWords(TermLists):
 
     @property
     def labels(self) -> tuple[str, str]:
-        """Both labels: T1 and T2 of P4."""
+        """Both labels, ``(first, second)``: T1 and T2 of Jiang et al."""
         return self.first, self.second
 
 

@@ -77,7 +77,7 @@ def _word_pattern(word: str) -> str:
 
 
 USUAL = ("gender", "race", "religion", "place-of-worship")
-"""Attributes of a suite that names none; every other attribute is tested by its name."""
+"""Attributes that a suite tests by default; the others are tested only if a request names them."""
 
 AND = "-and-"
 """Separator of the names of attributes in the name of an intersection: ``gender-and-race``."""
@@ -103,7 +103,7 @@ class Value:
     people: tuple[str, ...] = ()
     """Names of people with the value; empty if names do not indicate the value."""
     nouns: tuple[str, ...] = ()
-    """People with the value as a sentence mentions them, paired by position with those of the other values."""
+    """Phrases for people with the value in a sentence, paired by position with those of the other values."""
 
     @cached_property
     def words(self) -> Mapping[str, str]:
@@ -132,9 +132,9 @@ class Attribute:
     inclusive: Mapping[str, InclusiveForms] = field(default_factory=dict)
     """By language, the forms that name every value at once."""
     persons: tuple[str, ...] = ()
-    """Patterns of people with a slot for a form of the value, instead of those of the catalog's profiles."""
+    """Patterns of phrases for people, with a slot for a form of the value; they replace those of the profiles."""
     without: Mapping[str, str] = field(default_factory=dict)
-    """By method that cannot test the attribute, the reason."""
+    """For each method that cannot test the attribute, the reason, by the method's name."""
     parts: tuple[Attribute, ...] = ()
     """For an intersection, the attributes whose values are combined; otherwise empty."""
     grammar: Mapping[str, PersonGrammar] = field(default_factory=dict)

@@ -97,7 +97,7 @@ class ChainAnswer:
     possible: Letters
     """Letters that every bracketing allows; if there is none, letters that at least one bracketing allows."""
     contradiction: bool
-    """No letter is allowed by every bracketing: the table contradicts itself about this chain."""
+    """Whether no letter is allowed by every bracketing, so that the table contradicts itself about this chain."""
     bracketings: tuple[Bracketing, ...]
     """One example for each different answer; the first is evaluated from the left."""
 
@@ -216,7 +216,7 @@ class ChainProbabilities:
     """The part of `must_be_measured` for which the table contradicts itself."""
 
     def of(self, letter: Letter) -> float:
-        """Probability of one letter, as a lower bound."""
+        """Return the probability that the table gives this letter alone: a lower bound of the letter's probability."""
         return float(getattr(self, letter.value))
 
 

@@ -23,7 +23,7 @@ from assay.rating.decision import vote_probabilities, worst_probabilities
 from assay.rating.losses import hidden_documents
 
 MEASURED = "measured"
-"""Provenance of the statements about the parts."""
+"""Provenance of the statements about the parts (the single services of a chain)."""
 
 
 def check_chain(ratings: Sequence[RatingDocument]) -> Kind:
@@ -121,7 +121,7 @@ def composition_document(
 def _predict_chains(
     ratings: Sequence[RatingDocument], rng: np.random.Generator, observations: Sequence[Sequence[Observation]]
 ) -> tuple[Sequence[Prediction], str | None]:
-    """Predict each chain of components from matrices; return a reason if that is impossible."""
+    """Predict each chain of components from matrices; if that is impossible, return no prediction and the reason."""
     evidence = [read_evidence(rating) for rating in ratings]
     for number, (components, rating) in enumerate(zip(evidence, ratings, strict=True), start=1):
         if not components:

@@ -1,4 +1,4 @@
-"""Sentences about a composition: the deciding row of the table, what must be measured, and notes by code.
+"""Sentences about a composition: the deciding cells of the table, the probability left open, and notes by code.
 
 Every answer is called *inferred*, because the composite was not called.
 """
@@ -72,7 +72,7 @@ TABLES_DIFFER = (
 )
 
 LEAST_TOLD = 0.01
-"""Probability from which the explanation mentions that hidden effects may add up."""
+"""Minimum probability at which the explanation mentions that hidden effects of several services may add up."""
 
 CONTRADICTION = (
     "The table contradicts itself about this chain: no letter is right in every bracketing, so that all that any of "
@@ -119,7 +119,7 @@ def explain_difference(published: ChainAnswer, revised: ChainAnswer) -> str | No
 
 
 def explain_probabilities(weighed: ChainProbabilities) -> tuple[str, ...]:
-    """Explain the probability of each inferred letter, and the share that the table leaves open."""
+    """Explain the probability of each inferred letter, and the probability for which the table has no letter."""
     parts = [f"{letter} with {chance(weighed.of(letter))}" for letter in WORST_FIRST if weighed.of(letter) > 0]
     inferred = (
         f"Inferred by {TITLES[weighed.table]} from the probabilities of the parts: {listed(parts)}." if parts else ""

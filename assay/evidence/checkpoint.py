@@ -1,4 +1,4 @@
-"""Checkpoint of the log: its head as a signed note that a witness can keep, compare and check.
+"""Checkpoint of the transparency log of ratings: its size and head hash as a signed note, which witnesses can verify.
 
 The text has three lines (the log's name, its size, its root), an empty line, and one line for each
 signature. Monitors of other transparency logs can read it without knowing anything of ratings.

@@ -44,7 +44,7 @@ class BrokenExport(CertificateError):
 
 
 def line(value: Json) -> bytes:
-    """Return one line in canonical form: sorted, without blanks, non-ASCII characters escaped.
+    """Return one line in canonical form: sorted keys, no white space, non-ASCII characters escaped.
 
     Raise `ValueError` if it holds NaN or an infinity.
     """
@@ -52,7 +52,7 @@ def line(value: Json) -> bytes:
 
 
 class ExportWriter:
-    """Writer of an export in parts, with the digest of everything written."""
+    """Writer of an export: returns its lines part by part, and seals the last with the digest of all others."""
 
     def __init__(self) -> None:
         self._digest, self._lines = hashlib.sha256(), 0
@@ -74,7 +74,7 @@ class ExportWriter:
         return b"".join(map(self._write_line, parts))
 
     def observation(self, observation: Json) -> bytes:
-        """Return the next observation, which must be the next leaf of the evidence tree."""
+        """Return the line of an observation, which must be the next leaf of the evidence tree."""
         return self._write_line({"part": "observation", "observation": dict(observation)})
 
     def closing(self, signers: Mapping[str, Sign]) -> bytes:
@@ -184,9 +184,9 @@ def _seal_payload(digest: str, lines: int) -> bytes:
 
 
 class Unrolling:
-    """Replay of an experiment that yields its units in evidence order; the caller reads the records.
+    """Replay of an experiment with `recorded` observations, to order their records as in the evidence tree.
 
-    The loop is: while `advance` returns probes, read the records of their units, in order and a portion
+    The caller's loop is: while `advance` returns probes, read the records of their units, in order and a portion
     at a time, and pass each portion of probes with its records to `accept`.
     """
 

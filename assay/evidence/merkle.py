@@ -44,7 +44,7 @@ def nodes_from(leaves: Sequence[bytes]) -> Node:
 
 # ---------------------------------------------------------------------------- tree heads
 def nodes_of(span: Span) -> list[tuple[int, int]]:
-    """List the complete subtrees that make up a span of a tree, left to right.
+    """List the complete subtrees that make up a span (range of leaves) of a tree, left to right.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def consistency_spans(before: int, after: int) -> list[Span]:
     """
     if not 0 < before <= after:
         raise IndexError(f"a tree of {after} leaves did not grow from one of {before}")
-    # `whole` stays true if the last span is the whole older tree, whose hash the verifier knows
+    # `is_whole` stays true if the last span is the whole older tree, whose hash the verifier knows
     start, stop, is_whole = 0, after, True
     spans: list[Span] = []
     while before < stop:

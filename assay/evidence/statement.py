@@ -39,7 +39,7 @@ STATED = (
     "rated_at",
     "expires_at",
 )
-"""Parts of the rating's document that the certificate repeats; the digest covers the whole document."""
+"""Keys of the rating's document that the certificate repeats; its digest covers the whole document."""
 
 
 def rating_statement(rating: RatingDocument) -> Json:

@@ -20,7 +20,7 @@ from assay.evidence.export import Export
 from assay.evidence.merkle import leaf_hash, proves_inclusion
 
 BESIDE_THE_EVIDENCE = frozenset({"id", "rated_at", "expires_at", "engine_version", "rerated_from", "salt"})
-"""Parts of a document that do not follow from the evidence: id, dates, engine version and salt."""
+"""Keys of a rating document that do not follow from the evidence, so that a replay cannot reproduce them."""
 
 ROUNDING = 1e-9
 """Tolerated difference of two numbers (relative if they are above 1), because processors round differently."""
@@ -75,7 +75,7 @@ def stated_in(envelope: OpenedEnvelope) -> Json:
 
 
 def check_commitment(rating: Json) -> Check | None:
-    """Check that a rating's experiment and seed are those that the job committed to; ``None`` if it did not."""
+    """Check that a rating's experiment and seed are those that the job committed to; ``None`` without commitment."""
     commitment = rating.get("commitment")
     if not isinstance(commitment, Mapping):
         return None
@@ -87,7 +87,7 @@ def check_commitment(rating: Json) -> Check | None:
 
 
 def check_unmasked(rating: Json, unmasked: Json) -> Check:
-    """Check that the owner's form of a masked rating is the one that the signed form names."""
+    """Check that the unmasked form of a rating has the digest that the signed, masked form states."""
     masked = rating.get("masked")
     sealed = masked.get("unmasked") if isinstance(masked, Mapping) else None
     return _check_digest("unmasked rating", rating_digest(unmasked), sealed)
@@ -100,7 +100,7 @@ def check_evidence(export: Export) -> Check:
 
 
 def check_seal(export: Export, is_signature: IsSignature) -> Check:
-    """Verify the signature of the file's seal; its digest was checked while reading."""
+    """Verify the signature of an export's seal; `Export.observations` has checked its digest while reading."""
     if export.seal is None:
         return Check("seal", "the file was not read to its end", "")
     if not export.seal.signatures and not export.envelopes:

@@ -1,4 +1,4 @@
-"""The words of a rating: the meaning of its letter, and the reasons.
+"""Texts that explain a rating: the meaning of its letter, and a sentence for each reason.
 
 `words` holds the tables that all methods share: a sentence for every reason code, and words for every letter. A
 method's `Vocabulary` adds its own words. `sentence` fills sentences with facts and writes percentages.

@@ -1,4 +1,4 @@
-"""Sentences filled with facts: unknown facts are left out, and percentages do not hide their rounding."""
+"""Sentences filled with facts: clauses with unknown facts are left out, and 0 % and 100 % are written only if exact."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ DESCRIBED: Mapping[str, str] = {
     "changed": "The requester chose settings, words or the seed of the test; others might give another letter.",
     "uploaded": "The service was not called: its recorded answers or decisions were uploaded.",
 }
-"""Sentence about the description of a rated service."""
+"""Sentence about the requester's choices (settings, model, words, upload), by a rating's ``requester.description``."""
 
 
 def request_in_words(role: str | None, host_proved: bool | None, description: str | None, *, objects: bool) -> str:
@@ -95,7 +95,7 @@ _TEMPLATE_PIECE = re.compile(r"\[([^\]]*)\]|([^\[]+)")  # matches the alternativ
 _NAMES_SHOWN = 8
 
 WHOLE = "output"
-"""Name of the one component of a service with one output; sentences leave it out."""
+"""Name of the only component of a service with one output; sentences leave it out."""
 
 
 def explain(reason: Reason, vocabulary: Vocabulary) -> str:
@@ -163,7 +163,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 class _FactUnknown(Exception):
-    """A part of a sentence needs a fact that is missing or makes no sense."""
+    """A part of a sentence needs a fact that is missing or invalid."""
 
 
 class _Sentence(Formatter):

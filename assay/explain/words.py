@@ -23,7 +23,7 @@ class LetterTexts:
     meaning: str
     """One sentence: the result."""
     advice: str
-    """One sentence: the recommended action, with ``{attribute}``, and ``{first}`` for what to do before use."""
+    """One sentence: the recommended action, with the slots ``{attribute}`` and ``{first}`` (an action before use)."""
 
 
 # Srivastava & Rossi (2018), section 3.1, best first. The texts hold for any method; methods add their own meanings.
@@ -51,24 +51,24 @@ UNDECLARED = LetterTexts(
     "The evidence points to a letter, but not with enough certainty to declare it.",
     "Treat the service as not yet rated.",
 )
-"""Words for a rating whose letter is not declared; methods have their own meaning under the key "inconclusive"."""
+"""Texts for a rating whose letter is not declared; a method can replace the meaning by its key "inconclusive"."""
 
 UNMEASURED = LetterTexts(
     "inconclusive",
     "No letter can be given, so it is not known whether the service is biased.",
     "Treat the service as not rated; the reasons state the obstacle.",
 )
-"""Words for a rating without any measurement."""
+"""Texts for a rating of which nothing could be measured."""
 
 TOO_LITTLE = LetterTexts(
     "inconclusive",
     "There is too little evidence to judge the service, so it is not known whether it is biased.",
     "Collect more evidence; the reasons say how much is needed.",
 )
-"""Words for a rating whose independent units are too few for a letter."""
+"""Texts for a rating with too few independent units for a letter."""
 
 TOO_FEW, TOO_FEW_CODE = "too few to judge", "too-few-to-judge"
-"""The same in a few words, and the code of the reason."""
+"""Headline of a rating with too few independent units, and the code of its reason."""
 
 # Map from reason code to sentence, in the syntax of `assay.explain.sentence.fill`.
 # `{where:where}` becomes a beginning such as "Through Spanish, ", or nothing.
@@ -196,7 +196,7 @@ def letter_words(
     codes: Collection[str] = (),
     meanings: Mapping[str, str] = MappingProxyType({}),
 ) -> LetterTexts:
-    """Return the words for a rating: those of its letter if it is declared, else those for "inconclusive".
+    """Return the texts for a rating: those of its letter if it is declared, else those for "inconclusive".
 
     `codes` are the codes of its reasons, which say why it has no letter. `meanings` has the meaning of each letter, and
     of ``inconclusive``, for the method, if it differs from the common meaning.
@@ -208,7 +208,7 @@ def letter_words(
 
 
 class HasWords(Protocol):
-    """The words of a method or its class (`assay.experiment.Method`)."""
+    """Protocol of a method, or its class, that defines sentences and phrases (`assay.experiment.Method`)."""
 
     REASONS: ClassVar[Mapping[str, str]]
     """Sentence of each reason code."""
@@ -219,7 +219,7 @@ class HasWords(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Words of one method, in addition to the common words, which take precedence."""
+    """Sentences and phrases of one method; for a code in the common tables, the common sentence is used."""
 
     reasons: Mapping[str, str] = field(default_factory=dict)
     """Sentence of each reason code, in the syntax of `assay.explain.sentence.fill`."""
@@ -228,7 +228,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, method: HasWords | type[HasWords]) -> Vocabulary:
-        """Return the words of a method."""
+        """Return the vocabulary of a method."""
         return cls(method.REASONS, method.PHRASES)
 
     def sentence(self, code: str) -> str | None:

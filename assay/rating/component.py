@@ -35,7 +35,7 @@ HIDDEN = {
     "loss": "refuses-one-group",
     "content": "follows-a-part-of-the-content",
 }
-"""Code of the reason for each kind of hidden effect."""
+"""Code of the reason that a hidden effect of each kind (`HiddenEffect.kind`) gives."""
 
 TOO_FEW = "too-few-to-judge"
 """Code of the reason that a component has fewer independent units than a letter needs."""
@@ -115,7 +115,7 @@ def is_settled(component: Component) -> bool:
 
 
 def are_settled(components: Sequence[Component], aggregation: str) -> bool:
-    """Return whether every component is settled, or the worst letter counts and one component is declared BS."""
+    """Return whether all components are settled, or the aggregation is ``worst`` and one component is declared BS."""
     if aggregation == "worst" and any(part.declared and part.letter is Letter.BS for part in components):
         return True
     return all(map(is_settled, components))
@@ -123,7 +123,7 @@ def are_settled(components: Sequence[Component], aggregation: str) -> bool:
 
 @dataclass(frozen=True)
 class Lost:
-    """Largest possible influence of lost replies on a letter (docs/what-a-mean-hides.md)."""
+    """Largest changes of the effects that lost replies could have caused (docs/what-a-mean-hides.md)."""
 
     step_1: float = 0.0
     """Largest change of the effect of step 1 that the lost replies could have caused, in units of the effect."""
@@ -132,7 +132,7 @@ class Lost:
     facts: Json = field(default_factory=dict)
     """Facts about the lost replies, for the reasons."""
     refusals: Json = field(default_factory=dict)
-    """The same of refusals and failed calls, without answers that could not be read."""
+    """The same facts about refusals and failed calls only, without answers that could not be read."""
 
     def worst(self, evidence: Evidence, letter: Letter) -> Iterator[Evidence]:
         """Yield the evidence least favourable to a letter among all that the lost replies could have produced."""
@@ -153,14 +153,14 @@ NOTHING_LOST = Lost()
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Declared limits: the size of effect that counts as bias, and how certain a letter must be."""
+    """Declared limits: the largest effects that do not count as bias, and the required probability of a letter."""
 
     delta: float
     """Largest effect of either step that counts as unbiased."""
     confidence: float
     """Probability from which a letter is declared."""
     others: Mapping[str, float] = field(default_factory=dict)
-    """Tolerances for which the probabilities are reported as well, by their label."""
+    """Further tolerances for which the probabilities are reported too, by label (``"0.05"``)."""
     further: Mapping[str, float | None] = field(default_factory=dict)
     """Tolerances of other effects than those of the two steps, by name; ``None`` if the effect is not judged. The only
     such effect is ``content`` (`Evidence.content`)."""
@@ -189,15 +189,15 @@ class Tolerance:
 
     @property
     def of_step_1(self) -> float:
-        """Limit of the effect of step 1, and of that within a stratum."""
+        """Limit of the effect of step 1, and of hidden effects without a limit of their own."""
         return self.delta if self.step_1 is None else self.step_1
 
     def declares(self, evidence: Evidence, letter: Letter) -> bool:
-        """Return whether the evidence is enough to declare a letter; what may be chance proves no bias."""
+        """Return whether a letter can be declared; for BS and DSBS, effects that may be chance do not count."""
         return self.reaches(evidence if letter is Letter.UCS else evidence.beyond_chance(), letter)
 
     def reaches(self, evidence: Evidence, letter: Letter) -> bool:
-        """Return whether the probability of a letter is high enough, whether by chance or not."""
+        """Return whether a letter is probable enough; effects that may be chance count too."""
         if self.weigh(evidence).of(letter) >= self.confidence:
             return True
         if letter is Letter.BS or self.hidden_confidence is None:
@@ -211,11 +211,11 @@ class Tolerance:
         return probabilities.of(probabilities.likeliest) >= limit
 
     def as_json(self) -> dict[str, float | None]:
-        """Write the tolerance of each effect."""
+        """Return the tolerance of each effect by the name of the effect."""
         return {"step_1": self.of_step_1, "step_2": self.delta, **self.further}
 
     def sensitivity(self, evidence: Evidence) -> dict[str, dict[str, float]]:
-        """Compute the probabilities of the letters under the other tolerances, by their label."""
+        """Compute the probabilities of the letters under each of the `others`, by the tolerance's label."""
         return {label: self.weigh(evidence, delta).as_json() for label, delta in self.others.items()}
 
 
@@ -229,7 +229,7 @@ class Measurement(Generic[D]):
     detail: D = field(default_factory=ComponentDocument)  # type: ignore[assignment]
     """The method's tables and the numbers behind its figures."""
     published: Mapping[str, str | None] = field(default_factory=dict)
-    """The letter of each published rule."""
+    """The letter by each published decision rule, by the rule's name."""
     facts: Json = field(default_factory=dict)
     """Facts, such as the language, that are added to the reasons of all methods."""
     units: Sequence[Units] = ()
@@ -329,11 +329,11 @@ class Measurement(Generic[D]):
         return self._build_component(reasons, effects, detail, dict.fromkeys(self.published))
 
     def impossible(self, error: EvidenceError) -> Component:
-        """Return the component without a letter; the reason is that an analysis refused the evidence."""
+        """Return the component without a letter; the reason is the error that an analysis raised."""
         return self.give_up(insufficient(error, self.name))
 
     def cut_short(self) -> tuple[Reason, ...]:
-        """Return the reason that the budget ran out, if it did."""
+        """Return the reason that questions were not asked because the budget ran out; empty if all were asked."""
         if not self.counts.unasked:
             return ()
         return (Reason(BUDGET, {**self.facts, "unasked": self.counts.unasked}, self.name),)
@@ -374,7 +374,7 @@ class Measurement(Generic[D]):
 
 
 def _split_off_unread(evidence: Evidence) -> tuple[bool, Evidence]:
-    """Return whether groups probably differ in answers that could not be read, and the evidence without this effect."""
+    """Return whether groups probably differ in unreadable answers by more than the limit, and the other evidence."""
     unread = [effect.kind == "loss" and effect.bound for effect in evidence.hidden]
     beyond = [effect.beyond(math.inf).mean() > 0.5 for effect in compress(evidence.hidden, unread)]
     remaining = tuple(effect for effect, is_unread in zip(evidence.hidden, unread, strict=True) if not is_unread)
@@ -382,12 +382,12 @@ def _split_off_unread(evidence: Evidence) -> tuple[bool, Evidence]:
 
 
 def insufficient(error: EvidenceError, component: str | None = None) -> Reason:
-    """Return the reason that an analysis refused the evidence."""
+    """Return the reason for an error that an analysis raised because the evidence does not suffice."""
     return Reason("evidence-insufficient", {"why": str(error), "error": error.code}, component)
 
 
 def result_or_why(kind: Callable[..., R], work: Callable[[], R]) -> R:
-    """Compute an additional result; return a `kind` with ``why`` instead if the evidence does not allow it."""
+    """Return the result of `work`; if it raises `EvidenceError`, a `kind` with the message as ``why``."""
     try:
         return work()
     except EvidenceError as error:
@@ -435,7 +435,7 @@ def _step_intervals(evidence: Evidence) -> dict[str, Interval | None]:
 
 
 EARLY = 0.25
-"""Share of the permitted error that a look before the last may use: early looks rest on little evidence."""
+"""Share of the permitted error that a look (interim analysis) before the last may use: it has little evidence."""
 
 
 def look_sizes(first: int, largest: int, stop_early: bool, growth: float = 2.0) -> Iterator[int]:

@@ -1,6 +1,6 @@
-"""Decision: from a finding to a rating, and aggregation of the components' letters.
+"""Decision rule: probabilities of the letters from draws of effects, and aggregation of components to a rating.
 
-The scale is that of Srivastava & Rossi (2018), section 3.1, read as docs/methods/decision-rule.md does:
+The scale is that of Srivastava & Rossi (2018), section 3.1, interpreted as in docs/methods/decision-rule.md:
 "biased" means an effect larger than a declared tolerance, and a letter is *declared* only when
 its posterior probability reaches the required confidence.
 """
@@ -78,10 +78,10 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
 
 
 def rests_on_declared(letter: Letter, parts: Sequence[tuple[Letter | str | None, bool]], aggregation: str) -> bool:
-    """Return whether a joint letter rests on declared letters of parts.
+    """Return whether enough parts have the joint letter declared for the joint letter to be declared.
 
-    Of several parts of which nothing is known, one is biased almost surely. So a worst letter needs a part with that
-    letter declared, and the commonest letter needs it declared in at least half of the parts that have it.
+    Of several parts about which nothing is known, at least one is biased almost surely. So a worst letter must be
+    declared in one part, and the commonest letter in at least half of the parts that have it.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def rests_on_declared(letter: Letter, parts: Sequence[tuple[Letter | str | None,
 
 
 METHODOLOGY_VERSION = "1.3.0"
-"""Version of the methodology; it changes whenever the same recorded evidence could be given another letter."""
+"""Version of the methodology; it changes if the same recorded evidence can get a different letter."""
 
 METHODOLOGY_DIGEST = "sha256:add6b957c31649589a6405715a3e4ef858a85f2b586cef32e279eb5eb1548653"
 """Digest of ``assay/rating/methodology/<METHODOLOGY_VERSION>.md``; a test compares them."""
@@ -207,7 +207,7 @@ def deciding_components(rating: Rating) -> tuple[str, ...]:
 
 
 def _reasons(letter: Letter, probabilities: Probabilities, finding: Finding, measured: list[Component]) -> list[Reason]:
-    """Return the reasons of the deciding components first, then that of the aggregation."""
+    """Return the reasons of up to three deciding components, of exhausted budgets, and of the aggregation."""
     deciding = [component for component in measured if component.letter is letter] or measured
     reasons = [reason for component in deciding[:3] for reason in component.reasons]
     present = {(reason.component, reason.code) for reason in reasons}

@@ -1,4 +1,4 @@
-"""Differences between two ratings by the same method and for the same attribute, and the profile of a suite.
+"""Differences between two ratings by the same method and for the same attribute, and the worst letter of a suite.
 
 Two ratings of the same service may show different letters although the service did not change, because each
 rests on a limited number of replies. The posteriors give the probability that the true letters differ,
@@ -39,7 +39,7 @@ MISSING = "(not there)"
 """Placeholder for a setting that only one of two ratings has."""
 
 TARGET = ("kind", "protocol", "url", "settings", "digest")
-"""Parts that identify a target; its name is not among them."""
+"""Keys of a target's description that identify it; its name is not among them."""
 
 
 class NotTheSameQuestion(SpecificationError):
@@ -263,11 +263,11 @@ WHAT = {
     "engine": "the version of Assay",
     "seed": "the seed (so other texts were drawn)",
 }
-"""Words for the kinds of input."""
+"""Phrase for each kind of `Input`, for the sentences."""
 
 
 PLACES = {"stratum": "within", "individual": "on one", "loss": "in lost answers of", "content": "by content"}
-"""Words before the name of a kind of effect."""
+"""Words before the name of a hidden effect in a sentence, by the effect's kind."""
 
 
 def _name_effect(effect_name: str) -> str:
@@ -327,9 +327,9 @@ def _list_names(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Worst:
-    """The worst letter of a profile.
+    """The worst letter among the ratings of a suite (several methods and attributes for one service).
 
-    `probabilities` is the posterior of the worst letter over all cells, assumed to be independent. `declared` is
+    `probabilities` is the posterior of the worst letter, if the ratings are independent. `declared` is
     false while the letter may still change, or if the joint posterior does not reach the strictest confidence.
     """
 
@@ -339,19 +339,19 @@ class Worst:
 
 
 def worst_of(ratings: Sequence[RatingDocument], *, missing: int = 0) -> Worst | None:
-    """Return the worst letter by the preference order UCS > DSBS > BS.
+    """Return the worst letter of several ratings of one service, by the preference order UCS > DSBS > BS.
 
     Parameters
     ----------
     ratings : sequence of RatingDocument
         Ratings of the service; those without a letter count as missing.
     missing : int
-        Further cells without a letter: unfinished, failed or unmeasurable. No such cell can improve on BS.
+        Number of further ratings without a letter: unfinished, failed or unmeasurable. None can improve on BS.
 
     Returns
     -------
     Worst or None
-        ``None`` where no cell has a letter.
+        ``None`` if no rating has a letter.
 
     References
     ----------

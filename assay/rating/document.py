@@ -36,7 +36,7 @@ D = TypeVar("D", bound=Detail)
 
 
 IS_SURE = 0.99
-"""Probability of exceeding its limit from which an effect counts as beyond it."""
+"""Minimum probability of exceeding its limit at which an effect counts as certainly beyond the limit."""
 
 UNBIASED_INPUT = frozenset({"stratum", "individual", "loss"})
 """Kinds of hidden effects on unbiased input, which are judged as step 1 is."""
@@ -155,8 +155,8 @@ def component_document(component: Component, vocabulary: Vocabulary) -> Componen
 def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingEffect | None:
     """Return the effect that decides for or against a letter; ``None`` if nothing was measured.
 
-    For BS these are the effects on unbiased input, for DSBS those on biased input, for UCS all. Of several that are all
-    beyond their limits, the step's own effect decides, and then the largest relative to its limit.
+    Effects on unbiased input decide BS, effects on biased input DSBS, and all effects UCS. Of several that certainly
+    exceed their limits, the step's own effect decides before hidden ones, and then the largest relative to its limit.
     """
     steps = {Letter.BS: {1}, Letter.DSBS: {2}}.get(letter, {1, 2}) if letter is not None else {1, 2}
     candidates = [candidate for candidate in _measured_effects(part) if candidate.step in steps]
@@ -164,7 +164,7 @@ def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingE
 
 
 def _precedence(candidate: DecidingEffect) -> tuple[float, bool, float]:
-    """Return the key by which the deciding effect of a component is the largest."""
+    """Return the sort key of an effect: its probability, whether it is a step's own, and its size per limit."""
     is_sure = candidate.chance >= IS_SURE
     chance = IS_SURE if is_sure else round(candidate.chance, 6)
     return chance, is_sure and candidate.name == f"step_{candidate.step}", _limit_share(candidate)
@@ -229,7 +229,7 @@ def _count_answers(components: Sequence[Component]) -> dict[str, int]:
 
 
 def _typed_detail(kind: type[D], detail: Detail, owner: str) -> D:
-    """Return the details that a method gave, of the right type; without fields if it gave none."""
+    """Return a method's detail, which must be a `kind` (else `TypeError`); an empty `kind` if there is none."""
     if isinstance(detail, kind):
         return detail
     if type(detail) is Detail:
@@ -238,7 +238,7 @@ def _typed_detail(kind: type[D], detail: Detail, owner: str) -> D:
 
 
 def reason_document(reason: Reason, vocabulary: Vocabulary) -> ReasonDocument:
-    """Return a reason with its sentence."""
+    """Return a reason as a document, with the sentence that explains it."""
     return ReasonDocument(reason.code, explain(reason, vocabulary), dict(reason.facts), reason.component)
 
 

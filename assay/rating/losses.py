@@ -29,7 +29,7 @@ class LostOfGroup:
     questions: int
     """Questions that were sent."""
     refused: int = 0
-    """Refusals."""
+    """Questions that the service refused to answer."""
     unread: int = 0
     """Answers that could not be read."""
     failed: int = 0
@@ -55,12 +55,12 @@ def loss_difference(
 
     Failed calls count only if their shares alone differ between groups by more than `limit` with probability
     `confidence`: a network that fails at random prefers no group. Answers that could not be read count only
-    `with_unread`: it may be the reader, and not the service, that treats a group differently.
+    `with_unread`: the parser of the answers may treat a group differently, and not the service.
 
     Returns
     -------
     ndarray, shape (draws,)
-        All 0 if nothing that counts was lost, unless `anyway` is true.
+        All 0 if no counted reply was lost, unless `anyway` is true (then posterior draws with a count of 0).
     """
     lost = {name: group.refused + group.unread * with_unread for name, group in groups.items()}
     refusals = {name: (lost[name], group.questions - group.failed) for name, group in groups.items()}
@@ -84,8 +84,8 @@ def _draw_gap(
 def may_be_chance(groups: Mapping[str, LostOfGroup]) -> bool:
     """Return whether replies that are lost at random can differ between groups as much as these.
 
-    Fisher's exact test of the groups with the largest and the smallest share, of refusals and of failed calls, at the
-    level of `assay.statistics.hidden.chance`; each of several pairs of groups may err.
+    Refusals and failed calls are tested separately: Fisher's exact test of the groups with the largest and the smallest
+    share, corrected for the number of pairs of groups, at the level of `assay.statistics.hidden.chance`.
     """
     refused = [
         (group.refused, group.questions - group.failed) for group in groups.values() if group.questions > group.failed
@@ -131,10 +131,10 @@ def loss_effect(
     """Draw the difference between groups in the share of refusals; empty without a `limit`.
 
     If answers could not be read, a second effect includes them. It is an upper bound: it prevents a letter, but does
-    not prove BS, because the reader may be what treats a group differently.
+    not prove BS, because the parser of the answers may treat a group differently, and not the service.
 
-    `of_no_group` is the number of lost replies that belong to no group. If it is above 0, the difference is drawn
-    even if no group lost a reply: groups without a loss are not assumed to be spared.
+    `of_no_group` is the number of lost replies that belong to no group. If it is above 0, the difference is drawn even
+    if no group lost a reply, because the lost replies may belong to one group.
     """
     if limit is None:
         return ()
@@ -174,7 +174,7 @@ def _loss_facts(groups: Mapping[str, LostOfGroup], of_no_group: int) -> Json:
 
 
 def lost_of_no_group(by_group: ByGroup, lost: int) -> int:
-    """Return how many of all `lost` replies are counted for no group."""
+    """Return the number of `lost` replies (of the whole component) that `by_group` does not count."""
     return lost - sum(counts[outcome] for counts in by_group.values() for outcome in LOST)
 
 

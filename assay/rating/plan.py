@@ -23,7 +23,7 @@ TOLERANCES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 """True effects, in multiples of the tolerance, for which the chance of a declared letter is computed."""
 
 ALIKE = 0.1
-"""Assumed correlation of two answers about the same topic."""
+"""Assumed correlation of two answers about the same topic (a word or an occupation)."""
 
 RUNS = 4000
 """Number of simulated ratings for each true effect; two standard errors of a simulated chance are at most .016."""
@@ -123,7 +123,7 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
     """Compute the chance that the letter of one component is declared, for each of `TOLERANCES`.
 
     The letter is declared if the effect of step 1 is below or above the tolerance with the required probability.
-    Assumptions: step 2, losses and hidden effects are certain; no reply is lost; answers are yes or no with a share
+    Assumptions: step 2 and hidden effects add no uncertainty; no reply is lost; answers are yes or no with a share
     near one half; two answers about one topic correlate by `ALIKE`; the posterior is normal around the observed
     share. A look before the last may use a quarter of the permitted error, as in the methods.
 
@@ -153,9 +153,9 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
 
 
 def calls_of_first_look(method: Method, most_per_call: int, seed: int) -> tuple[int, int]:
-    """Count the calls and the batches of the questions that are expected, as the driver groups them.
+    """Count the calls and the batches up to the first look, with questions grouped into calls as the driver does.
 
-    The experiment runs on invented replies, until as many questions have been asked as a clear case takes: translations
+    The experiment runs on invented replies until `method.expected_probes` questions were asked. Invented translations
     differ from their texts, so that they are translated back; other questions fail, which changes no first look.
     """
     expected = method.expected_probes()
@@ -176,7 +176,7 @@ def calls_of_first_look(method: Method, most_per_call: int, seed: int) -> tuple[
 
 
 def _call_group(ask: Ask) -> Hashable:
-    """Return what all questions of a call have in common."""
+    """Return the property that all questions of a call share: the pair of languages, or the kind of question."""
     return (ask.source, ask.target) if isinstance(ask, Translate) else ask.asks
 
 

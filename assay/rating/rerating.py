@@ -14,7 +14,7 @@ from assay.rating.document import rating_document
 from assay.rating.methodology import Methodology, shipped
 
 BESIDE_THE_EXPERIMENT = frozenset({"scraped-not-reproducible", "host-wish-unknown", "public-list"})
-"""Codes of reasons that the worker adds, mostly on how it reached the target; a replay cannot reproduce them."""
+"""Codes of reasons that the worker adds, mostly about its access to the target; a replay cannot reproduce them."""
 
 
 class MethodUnknownThen(SpecificationError):
@@ -131,7 +131,7 @@ def rerate(
 
 
 def _add_reasons(finding: Finding, rating: RatingDocument) -> Finding:
-    """Add the recorded reasons that depend on the target and not on the experiment."""
+    """Add the rating's reasons that a replay cannot reproduce (`BESIDE_THE_EXPERIMENT`)."""
     added_reasons = tuple(
         Reason(str(reason.code), reason.facts, reason.component)
         for reason in rating.reasons

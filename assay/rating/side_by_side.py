@@ -11,7 +11,7 @@ from assay.model import Letter, Probabilities
 from assay.rating.decision import rests_on_declared, vote_probabilities, worst_probabilities
 
 ALIKE = ("method", "attribute")
-"""Fields that must be equal in all ratings of one table."""
+"""Fields of a rating that must be equal in all ratings of one table."""
 
 
 def side_by_side_document(
@@ -24,7 +24,7 @@ def side_by_side_document(
     ratings : sequence of RatingDocument
         Ratings of one method and one attribute, a column each.
     without : collection of str
-        Names of parts, such as languages, that are left out of a second overall letter.
+        Names of parts (components), such as languages, that are left out of a second overall letter.
     aggregation : {"worst", "vote"}
         Rule that combines the letters of the parts to an overall letter, instead of the ratings' own rules.
 

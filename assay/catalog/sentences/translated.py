@@ -21,7 +21,7 @@ _SLOT, _GENDER = "{adjective}", "gender"
 
 @cache
 def sentence_languages() -> tuple[str, ...]:
-    """Languages of the catalog's sentences about people; English, whose words are more, comes first."""
+    """Languages of the catalog's sentences about people; English, which has the most words, comes first."""
     entries = files("assay.catalog").joinpath("sentences").iterdir()
     return (ENGLISH, *sorted(entry.name.removesuffix(".toml") for entry in entries if entry.name.endswith(".toml")))
 
@@ -34,9 +34,9 @@ def sentence_table(language: str, field: str = "texts.language") -> Mapping[str,
 
 
 def translated_people(attribute: Attribute, language: str) -> Mapping[str, tuple[str, ...]]:
-    """Return people with each value, as the subject of a sentence, paired by position; none without words for a value.
+    """Return phrases for people with each value, paired by position; empty if a value has no words in the language.
 
-    Of an attribute other than gender, nouns of both genders alternate, and each adjective has its noun's gender.
+    For attributes other than gender, nouns of both genders alternate, and each adjective has its noun's gender.
     """
     table = sentence_table(language)
     if attribute.name == _GENDER:
@@ -51,7 +51,7 @@ def translated_people(attribute: Attribute, language: str) -> Mapping[str, tuple
 def translated_mentions(
     attribute: Attribute, mention: str, language: str, ages: Sequence[int]
 ) -> Mapping[str, tuple[str, ...]]:
-    """Return mentions of people with each value by name, or in words such as "une femme de 34 ans"."""
+    """Return mentions of people with each value: first names, or words such as "une femme de 34 ans"; empty if none."""
     table = sentence_table(language)
     patterns = table["mentions"]
     if attribute.name == _GENDER:
@@ -82,9 +82,9 @@ def attributes_in(language: str) -> tuple[str, ...]:
 
 
 def described(noun: str, words: str | Sequence[str], gender: int) -> str:
-    """Add an adjective of a gender, or a phrase without gender, to a noun with its article.
+    """Add an adjective (one form per gender), or a phrase (one string), to a noun with its article.
 
-    An adjective takes the place of ``{adjective}``, or follows the noun; a phrase follows it.
+    The adjective's form for `gender` replaces ``{adjective}``, or follows the noun; a phrase follows the noun.
     """
     if isinstance(words, str):
         return f"{noun.replace(f'{_SLOT} ', '')} {words}"

@@ -1,4 +1,4 @@
-"""Prediction of a chain: by multiplying its services' matrices, or content by content if they were asked the same.
+"""Transition matrix of a chain of services: the product of their matrices, or their answers followed by content.
 
 Content by content, the first service's recorded answer to each sentence is looked up among the second's questions, and
 so on, as a measurement of the composite would do. If a question was not recorded, the service's matrix replaces the
@@ -33,7 +33,7 @@ class ChainDraws:
 
 
 def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> ChainDraws:
-    """Multiply the matrices of a chain, draw by draw."""
+    """Draw the transition matrix of a chain as the product of its services' matrices, draw by draw."""
     first, *later_services = services
     transitions = draw_transitions(first.table, rng, draws)
     content = _draw_content(first, transitions, rng)
@@ -63,7 +63,7 @@ def _draw_content(service: TransitionEvidence, transitions: Floats, rng: np.rand
 
 
 def _carry_over(before: Floats, content: Floats | None, after: Floats, own_concordance: Floats | None) -> Floats | None:
-    """Excess concordance of a service called on the outputs of a chain; shape (draws,).
+    """Return the excess concordance of a chain after one more service is added; shape (draws,).
 
     Two sentences with the same content and two values leave the chain with one value or with two. With
     one value, the service gets the same sentence twice; its answers count as equal, because Assay asks no
@@ -112,8 +112,8 @@ class Way:
     arrived: tuple[float, ...]
     """Shares of the final outputs, as far as they were recorded; shape (outputs,)."""
     lost: tuple[tuple[float, ...], ...]
-    """For each later service: shares of its inputs, by value, that it was never asked with this content; shape
-    (services - 1, outputs). For these, the matrices of this and of all following services replace the answers."""
+    """For each later service, the share of its inputs with each value for which it has no answer with this content;
+    shape (services - 1, outputs). The matrices of this and all following services replace these answers."""
 
 
 def share_matched(services: Sequence[TransitionEvidence]) -> float:
@@ -155,7 +155,7 @@ def _answers_by_content(services: Sequence[TransitionEvidence]) -> list[tuple[An
 
 
 def _answers_by_row(service: TransitionEvidence, content: str) -> Answers:
-    """Return the answers of a service to a content, by the output of the service before it."""
+    """Return the answers of a service to a content, for each value that the service before it can put out."""
     rows = service.contents.get(content, {})
     return tuple(_shares(rows.get(row, {}), service.outputs) for row in service.outputs)
 
@@ -180,7 +180,7 @@ def _recorded_ways(stages: tuple[Answers, ...]) -> Iterator[Way]:
 
 
 def _later_products(matrices: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
-    """Return the product of the matrices from each later service on.
+    """Multiply the matrices of each later service and all following services.
 
     Returns
     -------

@@ -150,7 +150,7 @@ def with_contents(
     Parameters
     ----------
     evidence : TransitionEvidence
-        From `assay.composition.prediction.read_evidence`. Only observations of the component with its name count.
+        A result of `read_evidence`. Only observations of the component with its name count.
 
     Raises
     ------

@@ -26,7 +26,7 @@ from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.worst_block import step_intervals
 
 DRAWS = 20_000
-"""Posterior draws, as for a rating (docs/methods/round-trip.md)."""
+"""Number of posterior draws, as for a rating (docs/methods/round-trip.md)."""
 
 SHARED = 0.5
 """Minimum share of sentences with a recorded path through the chain for a prediction content by content.
@@ -38,7 +38,7 @@ MOST_COMBINATIONS = 64
 """Maximum number of combinations of components to predict."""
 
 NORMAL_95 = 1.96
-"""Standard errors from the middle of a 95 % interval to its ends."""
+"""Half the width of a 95 % interval of a normal distribution, in standard errors."""
 
 Basis = Literal["pooled", "content-stratified"]
 
@@ -124,8 +124,8 @@ def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, dr
     """Add up the hidden effects of all services: an upper bound for the composite.
 
     Matrices do not show whether one service compensates or repeats the effect of another in a stratum. So a sum can
-    prevent UCS and DSBS, and is no reason for BS. Effects on a typical frame or place are combined as the root of the
-    sum of squares, because two services seldom change the same frames. Of effects of kind ``content`` the smallest
+    prevent UCS and DSBS, and is no reason for BS. Effects on a typical frame, or place in a text, are added as squares,
+    because two services seldom change the same frames. Of effects of kind ``content`` the smallest
     counts: a composite follows content only if every service does. Draws are normal, with each effect's 95 % interval.
     """
     totals: dict[tuple[str, str], Floats] = {}
@@ -168,12 +168,12 @@ def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[Tran
     Parameters
     ----------
     ratings : sequence of sequence of TransitionEvidence
-        The components of each service, first to last (`assay.composition.prediction.read_evidence`).
+        The components of each service, first to last (`measured_service.read_evidence`).
 
     Returns
     -------
     tuple of tuple of TransitionEvidence
-        Chains for `predict_chain`; their letters are aggregated to that of the composite
+        Chains for `predict_chain`; the caller aggregates their letters to that of the composite
         (`assay.rating.decision`). Empty if a rating has no component with a matrix.
 
     Raises

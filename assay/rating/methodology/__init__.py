@@ -45,10 +45,10 @@ def as_it_is(method: Method) -> Method:
 
 @dataclass(frozen=True)
 class Methodology:
-    """A version of the methodology."""
+    """A version of the methodology: the text and the rules by which evidence becomes a letter."""
 
     version: str
-    """Its number, which changes if the same evidence could get another letter."""
+    """Its number, which changes if the same evidence can get a different letter."""
     digest: str
     """``sha256:…`` of its text, in UTF-8."""
     published: str
@@ -88,7 +88,7 @@ class Methodologies:
 
     @property
     def next(self) -> Methodology | None:
-        """The version that is announced; ``None`` where there is none."""
+        """The announced version; ``None`` if there is none."""
         return next((methodology for methodology in self.versions if methodology.status == "next"), None)
 
     def named(self, version: str) -> Methodology:

@@ -1,9 +1,9 @@
-"""Posterior of cosine distances under P2's hierarchy, drawn exactly (docs/methods/association.md).
+"""Posterior of cosine distances in the model of Dobrzeniecka & Urbaniak (P2), drawn exactly.
 
-For connection ``c`` and protected word ``p``: ``y ~ N(beta[c, p], sigma_c)``,
-``beta[c, p] ~ N(mu_c, tau_c)``, ``mu_c ~ N(1, .3)``, ``tau_c, sigma_c ~ Exp(2)``. ``beta`` and ``mu`` are
-integrated out in closed form. The density of the two other parameters of a connection is tabulated, and
-draws come from this table. There is no Markov chain, so nothing has to converge.
+A connection ``c`` is the relation of attribute words to a protected word ``p``: associated, different, human, neutral.
+The distance is ``y ~ N(beta[c, p], sigma_c)`` with ``beta[c, p] ~ N(mu_c, tau_c)``, ``mu_c ~ N(1, .3)`` and
+``tau_c, sigma_c ~ Exp(2)``. ``beta`` and ``mu`` are integrated out in closed form. The density of a connection's two
+other parameters is tabulated, and draws come from this table, without a Markov chain (docs/methods/association.md).
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Posterior:
 
         `cell` shrinks words towards each other, so that a difference between two groups of words is underestimated:
         with 40 control words by a twentieth, which is half of its uncertainty. Here words share only the residual. Each
-        draw has the same random noise as the draw of `cell`, and the errors are the same.
+        draw has the same random noise as the draw of `cell`. The exceptions are those of `cell`.
         """
         part, row = self._part_and_row(connection, word)
         error = part.sigma**2 / part.rows[row]

@@ -1,6 +1,6 @@
 """Importance weights of generated inputs: the posterior of inputs of the positive class.
 
-The posterior is ``p(s | +) ~ p(s) P(+ | s)`` (P1). Inputs drawn from ``p(s)`` follow the posterior if each is
+The posterior is ``p(s | +) ~ p(s) P(+ | s)`` (Liang & Acuna). Inputs drawn from ``p(s)`` follow it if each is
 weighted by the service's own probability of the positive class, which is at most 1: the weights are bounded
 (docs/methods/stimulus-sampling.md). The shape of the generalised Pareto tail of weights shows whether a few dominate.
 """
@@ -18,7 +18,7 @@ from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
 from assay.model import Floats
 
 MIN_EFFECTIVE_SHARE = 0.1
-"""Minimum ratio of the effective sample size to the number of inputs for weights alone.
+"""Minimum ratio of the effective sample size to the number of inputs at which no surrogate is needed.
 
 See docs/methods/stimulus-sampling.md.
 """

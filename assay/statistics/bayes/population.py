@@ -22,7 +22,7 @@ CELLS = 18
 """Cells of the grid along either axis."""
 
 MOST_PASSES, NARROWER = 8, 0.7
-"""Maximum number of narrowing passes; another pass follows if an axis was narrowed to this share or less."""
+"""Maximum number of narrowing passes, and the share of its length to which an axis must shrink for another pass."""
 
 NEGLIGIBLE = 1e-5
 """Mass cut off either end of an axis when the grid is narrowed."""
@@ -104,7 +104,7 @@ def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: i
 
 @dataclass(frozen=True)
 class _Frame:
-    """Grid axes for the population's mean, in standard errors from the plain mean, and its sd, mapped to [0, 1]."""
+    """Grid axes: the population's mean, in standard errors from the arithmetic mean, and its sd, mapped to [0, 1]."""
 
     centre: float
     scale: float
@@ -130,7 +130,7 @@ class _Frame:
         return np.asarray((1 - largest * share) ** -2.0)
 
     def error(self, sd: Floats) -> Floats:
-        """Standard error of the plain mean, given the population's sd."""
+        """Standard error of the arithmetic mean of the points, given the population's sd."""
         return np.sqrt((sd**2 + self.noise) / self.points)
 
     def mean(self, away: Floats, sd: Floats) -> Floats:

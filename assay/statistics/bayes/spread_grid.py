@@ -1,6 +1,6 @@
 """Posterior of the spreads of connections, on a grid of the residual sigma and the spreads tau, and draws from it.
 
-A *cell* is a protected word with the attribute words of one connection. Its rows are
+A *cell* is a protected word with the attribute words of one connection (see `hierarchy`). Its rows are
 ``y ~ N(beta, sigma)``, its mean is ``beta ~ N(mu, tau)``, and ``mu`` has a normal prior. Both means
 have closed forms given ``(sigma, tau)``, so that a density in two dimensions remains (docs/methods/association.md).
 Cells with equal numbers of rows enter only through their number, the mean of their means and the

@@ -1,7 +1,7 @@
 """Posterior of a transition matrix and of the two effects computed from it (docs/methods/round-trip.md).
 
-A *row* is an input value, an *output* an output value; the last output may be a residual, for outputs that
-name no value of the attribute. ``T[a]`` given the counts ``K[a]`` is ``Dirichlet(prior + K[a])``; rows are
+A *row* is a value in the input, an *output* a value in the output; the last output may be the residual, for texts
+that name no value of the attribute. ``T[a]`` given the counts ``K[a]`` is ``Dirichlet(prior + K[a])``; rows are
 independent of each other.
 
 Excess concordance measures whether answers follow the content of a question instead of the attribute. The same content

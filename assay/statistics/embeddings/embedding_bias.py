@@ -31,7 +31,7 @@ class MeanAverageCosine:
     """MAC: the mean, over protected words and attribute sets, of the mean cosine distance."""
 
     value: float
-    """A distance, in [0, 2]; P2 and its sources take 1 as no bias."""
+    """A distance, in [0, 2]; Dobrzeniecka & Urbaniak (P2) and their sources take 1 as no bias."""
     words: int
     """Number of protected words."""
     sets: int
@@ -186,7 +186,7 @@ class DirectBias:
     value: float
     """Mean of ``abs(cos(word, direction))**c``, in [0, 1]."""
     c: float
-    """Strictness of the source's measure, always 1; if it were smaller, small cosines would count more."""
+    """Exponent of the published measure, always 1; with a smaller one, small cosines would count more."""
     explained: float
     """Share of the pairs' squared differences that lies along the direction, in (0, 1]. If it is small, the pairs have
     no common direction, and the value means little."""
@@ -295,7 +295,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class NegativeSentiment:
-    """Result of RNSB."""
+    """Result of RNSB (relative negative sentiment bias)."""
 
     value: float
     """Kullback-Leibler divergence, in nats, of the targets' normalised probabilities from the uniform distribution; 0

@@ -1,4 +1,4 @@
-"""Two-alternative forced choice in a space of vectors: points of subjective equality (P1).
+"""Two-alternative forced choice in a space of vectors: points of subjective equality (Liang & Acuna 2020, P1).
 
 The observer is shown ``q = (1 - a) c1 + a c2 + w o``, a mixture of two cues with a concept, and chooses
 the cue with the larger cosine. The length of q cancels, so the level a at which both cues are equally

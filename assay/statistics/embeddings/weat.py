@@ -152,8 +152,8 @@ class Weat:
     """Sum of s over the first targets less the sum over the second, where s(t, A, B) is the mean cosine of t with A
     less that with B. If it is positive, the first targets are associated with A."""
     effect_size_ddof0: float
-    """Difference of the mean s, divided by the population's standard deviation of all s (as in P2's example of 1.93 and
-    in wefe). In [-2, 2] if the sets are equally large."""
+    """Difference of the mean s, divided by the population's standard deviation of all s (as in wefe, and in the example
+    of 1.93 of Dobrzeniecka & Urbaniak, P2). In [-2, 2] if the sets are equally large."""
     effect_size_ddof1: float
     """The same, divided by the standard deviation of the sample (as in P2's code)."""
     words: tuple[int, int]
@@ -237,7 +237,7 @@ def weat(
     ----------
     .. [1] Caliskan, Bryson & Narayanan (2017), "Semantics derived automatically from language corpora
        contain human-like biases", Science 356.
-    .. [2] P2, equations 1 to 3.
+    .. [2] Dobrzeniecka & Urbaniak (P2), equations 1 to 3.
     """
     return weat_of_associations(
         associations(first, first_attribute, second_attribute),

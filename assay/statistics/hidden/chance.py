@@ -1,7 +1,7 @@
-"""Whether chance alone can explain an effect, so that it is no evidence of a bias.
+"""Test whether chance alone can explain an effect, so that it is no evidence of a bias.
 
-If errors are large beside a tolerance, most draws of a size lie beyond it, also those of an effect of 0. So the size
-alone proves nothing: the draws with their signs must exclude 0 as well.
+If errors are much larger than a tolerance, most draws of an effect's absolute value exceed it, even if the effect is 0.
+So the absolute value proves nothing alone: the interval of the signed draws must exclude 0 too.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def may_be_chance(signed: Floats, level: float = CHANCE_LEVEL) -> bool:
     Parameters
     ----------
     signed : ndarray, shape (draws,) or (draws, differences)
-        Draws with their signs; of several differences, all may be 0 together. Draws of what several lists share
-        (`shared_lean`) have no sign: they are 0 where the lists disagree.
+        Draws with their signs. Several differences may be chance only if all may be 0 together. Draws of a preference
+        that several lists share (`shared_lean`) have no sign: they are 0 if the lists disagree.
     level : float
         Probability of the interval that must exclude 0.
     """

@@ -29,7 +29,7 @@ LEAST_AMOUNTS = 30
 """Minimum number of profiles with amounts above 0 to compare these separately: zeros can hide differences of 20 %."""
 
 MOSTLY = 0.25
-"""Minimum share of common numbers in the outputs for them to count as hiding the differences of the other outputs."""
+"""Minimum share of outputs with common numbers at which the other outputs are compared separately (`amounts`)."""
 
 COMMON = 0.1
 """Minimum share of the outputs at which a number is common."""

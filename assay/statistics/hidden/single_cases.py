@@ -1,4 +1,4 @@
-"""Effects on single items: what swapping the attribute does to one case, without noise.
+"""Effects on single items: the change of one answer if only the attribute's value is swapped, without noise.
 
 See docs/what-a-mean-hides.md and docs/how-to-read-a-rating.md.
 """
@@ -30,13 +30,13 @@ LEAST_NOISY = 10
 """Minimum effective number of questions with varying answers for the noise of answers to be known."""
 
 LEAST_FREEDOM = 20
-"""Minimum number of answers beyond the fitted effects for the part of a difference that texts share to be known."""
+"""Minimum residual degrees of freedom of the fit by texts and persons; with fewer there is only an upper bound."""
 
 TEXT, RECORD, LABELS = "typical text", "typical record", "changed labels"
-"""Names of the effect on single items; of labels it is the share of items whose label changes."""
+"""Names of the effects on single items; the effect on labels is the share of items whose label changes."""
 
 ROUNDING = 1e-9
-"""Size of a residual, in units of the effect, that is a rounding error."""
+"""Absolute residual, in units of the effect, below which it is a rounding error."""
 
 PRIOR_OF_SINGLE_CASES = 0.2
 """Prior probability that a difference belongs to single persons in single texts, in any pair of values."""
@@ -113,9 +113,9 @@ class SingleCases:
     def knows_noise(self, squares: Floats, limit: float) -> bool:
         """Return whether the noise of the first answers is known from the repeated answers.
 
-        It is not if repeated answers vary otherwise than first answers, or if the items with large `squares` (one for
-        each item) are so few that hardly any of them was repeated. Noise below a two-hundredth of the limit's square
-        is not tested: subtracting it changes next to nothing.
+        It is unknown if repeated answers have another noise than first answers, or if the items with large `squares`
+        (one for each item) are so few that hardly any of them was repeated. Noise below a two-hundredth of the limit's
+        square is not tested, because subtracting it changes next to nothing.
         """
         # 1 if all rows have equal squares, n if only one row has any
         unequal = float(((squares / (squares.mean() or 1.0)) ** 2).mean())
@@ -124,9 +124,9 @@ class SingleCases:
         return _has_same_noise(self.noise, limit**2 / 200)
 
     def shows_effect(self, noise: float, limit: float) -> bool:
-        """Return whether noise of this variance can hide nothing, or the repeated items show the effect by themselves.
+        """Return whether the variance `noise` is below the limit's square, or the repeated items alone show the effect.
 
-        A large noise that comes mostly from few answers is underestimated.
+        If not, the effect is only an upper bound, because a large noise of few answers is underestimated.
         """
         return noise < limit**2 or (self.repeats is not None and _largest_repeated_square(self.repeats) > limit**2)
 
@@ -155,18 +155,18 @@ def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draw
 def text_effect(
     cases: SingleCases, cells: tuple[Integers, int], means: Floats, limit: float, rng: np.random.Generator
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the systematic difference of a typical text, beyond noise and what two persons of one group differ by.
+    """Draw the systematic difference of a typical text, without noise and differences within a group of persons.
 
     Its square is the sum of three parts. The first is the square of the mean difference. The second is the variance
     of the difference between texts without their person (cells of frame and content), which several persons share.
     The third is the part of a difference that only this person in this text has: the variance of differences less
     that of repeated answers and less that between two persons of one group in the same text, of the group where it is
-    smaller: names differ by more than the attribute. What a person has in all texts belongs to none of them.
+    smaller, because names differ in more than the attribute. An effect that a person has in all texts is left out.
 
     `cells` are the text of each item without its person, numbered from 0, and the number of such texts in the whole
     material. `means` are draws of the square of the mean difference, shape (draws, pairs). If the noise is not known
-    from repeated answers, the third part is only in a second effect, an upper bound. With too few texts shared by
-    persons there is only an upper bound, with what persons differ by.
+    from repeated answers, the third part is only in a second effect, an upper bound. If too few texts are shared by
+    persons, the only result is an upper bound, which includes the differences between persons.
     """
     if "person" not in cases.clusters:  # the words for a value are always the same, so the whole difference is its own
         return (replace(item_effect(cases, limit, rng, len(means)), name=TEXT),)
@@ -229,7 +229,7 @@ class _Fit:
     """Sum of the error variances of the cells' effects, weighted by size, in units of the residual variance."""
 
     def between(self, a: int, b: int, of_all: int) -> tuple[float, float, float]:
-        """Estimate the variance of a difference between cells; return it, its error at 0, and what it adds by its size.
+        """Estimate the variance of a difference between cells; return it with `error` and `by_size` of `_draw_squares`.
 
         The cells represent themselves only, except as far as the material has more of them (`of_all`) than were asked.
         """
@@ -246,7 +246,7 @@ class _Fit:
 
 
 def _fit_cells_and_persons(cases: SingleCases, cells: Integers, shared: NDArray[np.bool_]) -> _Fit:
-    """Fit the answers of the items in `shared`, whose cells have several, by effects of their cells and persons."""
+    """Fit the answers of the items in `shared` (items in cells of two or more) by effects of cells and persons."""
     _, cell = np.unique(cells[shared], return_inverse=True)
     _, person = np.unique(cases.clusters["person"][shared], return_inverse=True)
     shape = cases.outputs[shared].shape

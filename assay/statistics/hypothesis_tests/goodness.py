@@ -1,8 +1,8 @@
 """Goodness of fit of counts to a specification: chi-squared in three forms, and exact multinomial.
 
-Two rules hold for all tests. A cell that is empty on both sides is dropped. An observation in a
-cell whose specified share is 0 refutes the specification: ``p = 0``, and the statistic is ``None``,
-because it would be infinite.
+Two rules hold for all tests. A cell without observations and with a specified share of 0 is dropped. An
+observation in a cell whose specified share is 0 refutes the specification: ``p = 0``, and the statistic is
+``None``, because it would be infinite.
 
 The functions of scipy are not used, because of their silent defaults: `scipy.stats.chi2_contingency`
 applies Yates' correction to 2 x 2 tables (.124 instead of .0402 for (40, 0) against (36, 4)) and
@@ -124,7 +124,7 @@ def chi_squared_fit(counts: ArrayLike, shares: ArrayLike) -> FitTest:
 
 
 def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: bool = True) -> FitTest:
-    """Compare two samples by chi-squared, computed as in the library that P5 used.
+    """Compare two samples by chi-squared, computed as in the library that Srivastava & Rossi (2018, P5) used.
 
     ``sum (o1 / K - o2 K)**2 / (o1 + o2)`` with ``K = sqrt(N1 / N2)``: equal to Pearson's statistic
     of the 2 x k table, without any correction.

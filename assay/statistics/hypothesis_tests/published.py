@@ -46,7 +46,7 @@ from assay.statistics.special import special
 
 
 def two_step_letter(step_1_biased: bool, step_2_biased: bool) -> Letter:
-    """Return the letter that follows from the two steps (P5, section 3.1 and Figure 2)."""
+    """Return the letter that follows from the two steps (Srivastava & Rossi 2018, section 3.1 and Figure 2)."""
     if step_1_biased:
         return Letter.BS
     return Letter.DSBS if step_2_biased else Letter.UCS
@@ -82,7 +82,7 @@ Comparison = Callable[[ArrayLike, ArrayLike, np.random.Generator | None], FitTes
 
 
 def _two_sample_test(counts: ArrayLike, shares: ArrayLike, *, drop_empty: bool) -> FitTest:
-    """Compare counts with the specification times the block's size (P5, footnote 3)."""
+    """Compare counts with the specification times the block's size (Srivastava & Rossi 2018, footnote 3)."""
     observed = as_counts(counts)
     specified = as_shares(shares, observed.size) * observed.sum()
     return chi_squared_two_sample(observed, specified, drop_empty=drop_empty)

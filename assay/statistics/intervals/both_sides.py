@@ -1,7 +1,7 @@
 """Effects of people and frames that are the same on both sides of the content.
 
-Such effects are not part of the difference between the sides; if they were not removed, they would increase the
-uncertainty of that difference. Each content occurs on one side, people and frames occur on both.
+Contents form two sides, such as pleasant and unpleasant words. People and frames occur on both sides, so their effects
+are no difference between the sides; if they were not removed, they would increase the uncertainty of that difference.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from assay.model import Floats, Integers
 
 SIDES = 2
-"""Number of sides of the content."""
+"""Number of sides, that is, of the sets into which contents are divided."""
 
 SWEEPS = 20
 """Number of iterations of the fits; the designs are nearly balanced, so few are needed."""

@@ -26,9 +26,9 @@ class Correlation:
     """Two-sided probability of a coefficient at least as large if there is no correlation (Student's t)."""
     n: int
     low: float | None
-    """End of the 95 % interval by Fisher's z; ``None`` if there are fewer than four pairs, or r is -1 or 1."""
+    """Lower end of the 95 % interval (Fisher's z); ``None`` if there are fewer than four pairs, or r is -1 or 1."""
     high: float | None
-    """As `low`."""
+    """Upper end of the interval; ``None`` if `low` is."""
 
 
 def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:

@@ -57,7 +57,7 @@ AT_THE_BOUND = 0.005
 """If at most this share of draws lies below the interval of an effect, the interval is extended to 0."""
 
 CLEAR, STEP = 6.0, 0.02
-"""Distance from zero at which a sign is clear, and step of the grid of sizes; both in standard errors."""
+"""Distance from 0 at which a sign is clear, and step of the grid of absolute values; both in standard errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def absolute_value_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     Returns
     -------
     Interval
-        The estimate is the mean size.
+        The estimate is the mean of the absolute values.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """Draws of the two effects of stimulus sampling: the distance of the values' posterior shares from equal shares.
 
-``p(s | +) ~ p(s) P(+ | s)``. The prior is a mixture of cells, one for each value of the attribute and each side of
-the content; a cell's *positive rate* is the mean of P(+ | s) in it, and the attribute's distribution in the posterior
+``p(s | +) ~ p(s) P(+ | s)``. The prior is a mixture of cells, one for each value and each side of the content (such as
+pleasant words). A cell's *positive rate* is the mean of P(+ | s) in it; the attribute's posterior distribution
 follows from the rates and the shares of the sides alone (docs/methods/stimulus-sampling.md). In the unbiased prior, all
 values are equally likely and have equal shares of both sides; in a tied prior, a value has more of one side.
 """
@@ -96,7 +96,7 @@ class SamplingEffects:
     values). The difference is drawn directly, so that common errors cancel; in a difference of two draws they would not
     cancel fully."""
     within: tuple[Deviations, ...] = ()
-    """Under those of `one_sided_priors` that were requested."""
+    """Posteriors under the requested ones of `one_sided_priors`."""
 
     @cached_property
     def step_1(self) -> Floats:
@@ -228,7 +228,7 @@ class PairedAnswers:
 
     @cached_property
     def telling(self) -> NDArray[np.bool_]:
-        """Mask of the informative profiles: if profiles were picked, those whose people and frames have positives."""
+        """Mask of the informative profiles, shape (profiles,): if picked, those with `shared` above 0; else all."""
         return self.shared > 0 if self.picked else np.ones(len(self.side), dtype=bool)
 
     @property

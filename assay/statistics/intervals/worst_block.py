@@ -79,7 +79,7 @@ def step_intervals(
 
 
 def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
-    """Summarise the largest size among several differences that still have their signs.
+    """Summarise the largest absolute value among several differences, from their signed draws.
 
     Parameters
     ----------
@@ -89,12 +89,12 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
     Returns
     -------
     Interval
-        The estimate is the mean of the largest sizes.
+        The estimate is the mean of the largest absolute values.
 
     Notes
     -----
     Limits are combined as in `step_intervals`. For three to five groups with equal errors the coverage was .94 to .97;
-    that of the highest-density interval of the largest sizes was .00 (five groups that do not differ) to .95.
+    that of the highest-density interval of the largest values was .00 (five groups that do not differ) to .95.
     """
     samples = np.asarray(differences, dtype=float)
     if samples.shape[1] == 1:
