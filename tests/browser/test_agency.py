@@ -85,12 +85,12 @@ def said(schedule: dict[str, object]) -> str:
         ),
     ],
 )
-def test_a_frequency_is_stored_as_cron_and_shown_in_words(form: dict[str, str], cron: str, words: str) -> None:
+def test_the_frequency_of_a_schedule_is_stored_as_cron_and_shown(form: dict[str, str], cron: str, words: str) -> None:
     assert cron_of(form) == cron
     assert said({"cron": cron, "interval_s": None}) == words
 
 
-def test_intervals_and_other_cron_expressions_are_shown_in_words() -> None:
+def test_intervals_are_shown_in_words_and_unusual_cron_expressions_as_written() -> None:
     assert said({"cron": None, "interval_s": 604_800}) == "every 7 days"
     assert said({"cron": None, "interval_s": 90}) == "every 90 seconds"
     assert said({"cron": "*/5 1 1 * 1", "interval_s": None}) == "cron */5 1 1 * 1 (UTC)"
@@ -154,7 +154,7 @@ def until_listed(page: Page, chip: Locator, name: str) -> None:
     raise AssertionError(page.content())
 
 
-def test_the_error_of_a_refused_address_is_shown_at_its_field(reader: Reader) -> None:
+def test_the_error_of_a_refused_webhook_address_is_shown_at_its_field(reader: Reader) -> None:
     page = reader.open("/webhooks")
     page.get_by_label("Address").fill("ftp://example.com/")
     page.get_by_role("checkbox", name="A job has failed").check()
@@ -183,7 +183,7 @@ def test_a_key_is_shown_once_with_its_scopes_and_is_revoked(site: Site, reader: 
     expect(page.get_by_text("revoked")).to_be_visible()
 
 
-def test_settings_show_the_limits_and_a_host_can_be_claimed_checked_and_given_up(site: Site, reader: Reader) -> None:
+def test_settings_show_limits_and_a_host_can_be_claimed_verified_and_given_up(site: Site, reader: Reader) -> None:
     page = reader.open("/settings")
     limits = site.process.agency.get("/v1/limits")
     expect(

@@ -85,7 +85,7 @@ def person(request: pytest.FixtureRequest, browser: Browser, agency: str) -> Ite
         yield Person(context.new_page(), agency)
 
 
-def test_a_file_becomes_a_published_audit_in_eight_acts(person: Person, decisions: Path) -> None:
+def test_a_file_is_audited_and_published_with_at_most_eight_clicks_and_fields(person: Person, decisions: Path) -> None:
     page = person.page
     person.send(decisions)
     recognised = page.get_by_role("region", name="Columns of the file")
@@ -109,7 +109,7 @@ def test_a_file_becomes_a_published_audit_in_eight_acts(person: Person, decision
     assert "sex x race" in published.text
 
 
-def test_the_same_form_sent_again_after_back_has_the_same_rating(person: Person, decisions: Path) -> None:
+def test_sending_a_form_again_after_going_back_leads_to_the_same_rating(person: Person, decisions: Path) -> None:
     page = person.page
     person.send(decisions)
     expect(page.get_by_role("region", name="Columns of the file")).to_be_visible()
@@ -129,7 +129,7 @@ def test_the_same_form_sent_again_after_back_has_the_same_rating(person: Person,
     expect(page).to_have_url(rating)
 
 
-def test_nothing_is_guessed_and_a_refused_form_keeps_what_was_chosen(person: Person, decisions: Path) -> None:
+def test_no_field_is_preselected_and_a_refused_form_keeps_its_fields(person: Person, decisions: Path) -> None:
     page = person.page
     person.send(decisions)
     assert page.locator("select").evaluate_all("all => all.every(one => one.value === '')")
@@ -150,14 +150,14 @@ def test_nothing_is_guessed_and_a_refused_form_keeps_what_was_chosen(person: Per
     expect(page.get_by_role("heading", level=1)).to_have_text("hiring 2026")
 
 
-def test_a_file_that_cannot_be_read_is_refused_with_its_line(person: Person, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_refused_naming_the_line(person: Person, tmp_path: Path) -> None:
     file = tmp_path / "cut.csv"
     file.write_text("sex,hired\nF,yes\nM\n", encoding="utf-8")
     person.send(file)
     expect(person.page.get_by_role("alert")).to_contain_text("line 3: 1 cells, and the header has 2")
 
 
-def test_hostile_names_of_columns_and_values_stay_text(person: Person, tmp_path: Path) -> None:
+def test_markup_in_names_of_columns_and_values_is_shown_as_text(person: Person, tmp_path: Path) -> None:
     file = tmp_path / "hostile.csv"
     quoted = '"' + PAYLOAD.replace('"', '""') + '"'
     file.write_text(f"{quoted},hired\n" + f"{quoted},yes\nM,no\n" * 40, encoding="utf-8")

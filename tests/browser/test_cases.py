@@ -31,7 +31,7 @@ def phone(browser: Browser) -> Iterator[Page]:
         yield context.new_page()
 
 
-def test_a_row_is_a_case_with_the_changed_word_tinted_and_the_page_counts_as_the_api_does(
+def test_each_row_of_the_evidence_highlights_the_changed_word_and_counts_equal_those_of_the_api(
     site: Site, reader: Reader
 ) -> None:
     page = reader.open(f"/r/{site.ratings['always-he']}/evidence")
@@ -48,7 +48,7 @@ def test_a_row_is_a_case_with_the_changed_word_tinted_and_the_page_counts_as_the
     assert {kind.lower() for kind in page.locator(".cases .kind").all_inner_texts()} == {"kept"}
 
 
-def test_a_square_opens_its_case_in_place_and_arrow_keys_go_on(site: Site, reader: Reader) -> None:
+def test_a_click_on_a_square_opens_its_case_and_arrow_keys_open_the_next_case(site: Site, reader: Reader) -> None:
     page = reader.open(f"/ratings/{site.ratings['stereotyped-model']}")
     figure = page.locator("[data-peek]").first
     square = figure.locator(".squares a").nth(5)
@@ -82,7 +82,7 @@ def test_a_link_to_a_case_opens_it_and_a_reload_keeps_it(site: Site, reader: Rea
     expect(page.locator(f"li article#case-{first['id']}")).to_be_focused()
 
 
-def test_squares_on_a_phone_are_large_enough_and_open_a_drawer(site: Site, phone: Page) -> None:
+def test_squares_on_a_phone_are_large_enough_to_tap_and_open_a_drawer(site: Site, phone: Page) -> None:
     phone.goto(f"{site.url}/ratings/{site.ratings['stereotyped-model']}")
     sides = phone.locator(".squares rect").evaluate_all(SIDES)
     assert len(sides) > 100
@@ -101,7 +101,7 @@ def test_squares_on_a_phone_are_large_enough_and_open_a_drawer(site: Site, phone
         assert min(area["width"], area["height"]) >= SMALLEST_TARGET
 
 
-def test_cases_can_be_read_and_walked_without_scripts(site: Site, browser: Browser) -> None:
+def test_cases_can_be_read_one_after_the_other_without_javascript(site: Site, browser: Browser) -> None:
     with browser.new_context(java_script_enabled=False) as context:
         page = context.new_page()
         page.goto(f"{site.url}/ratings/{site.ratings['stereotyped-model']}")
@@ -117,7 +117,7 @@ def test_cases_can_be_read_and_walked_without_scripts(site: Site, browser: Brows
 
 
 @with_axe
-def test_an_opened_case_has_no_faults_of_accessibility(site: Site, browser: Browser) -> None:
+def test_an_opened_case_breaks_no_rule_of_accessibility(site: Site, browser: Browser) -> None:
     first = cases(site, "always-he", "?limit=1")["items"][0]
     with browser.new_context(bypass_csp=True, reduced_motion="reduce") as context:
         page = context.new_page()
@@ -125,7 +125,7 @@ def test_an_opened_case_has_no_faults_of_accessibility(site: Site, browser: Brow
         assert faults_of(page) == []
 
 
-def test_long_texts_are_folded_until_they_are_searched(site: Site, reader: Reader) -> None:
+def test_long_texts_are_collapsed_until_opened_or_found_by_a_search(site: Site, reader: Reader) -> None:
     evidence = f"/r/{site.ratings['curt-writer']}/evidence"
     page = reader.open(evidence)
     assert page.evaluate("document.documentElement.scrollHeight") < 15_000
@@ -139,20 +139,20 @@ def test_long_texts_are_folded_until_they_are_searched(site: Site, reader: Reade
     assert page.locator(".cases details[open] mark").count() > 0
 
 
-def test_a_list_of_cases_says_how_many_there_are_in_all(site: Site, reader: Reader) -> None:
+def test_a_list_of_cases_shows_their_total_number(site: Site, reader: Reader) -> None:
     page = reader.open(f"/r/{site.ratings['stereotyped-model']}/evidence")
     expect(page.get_by_role("navigation", name="Pages")).to_contain_text("800 in all")
     expect(page.locator("#evidence")).to_contain_text("Cases: 800.")
 
 
-def test_an_untranslated_text_says_so_and_questions_are_shown_with_their_context(site: Site, reader: Reader) -> None:
+def test_an_untranslated_text_is_marked_unusable_and_questions_show_their_context(site: Site, reader: Reader) -> None:
     page = reader.open(f"/r/{site.ratings['echo']}/evidence")
     expect(page.locator(".cases > li").first).to_contain_text("cannot be used: the text came back untranslated")
     page = reader.open(f"/r/{site.ratings['even-answerer']}/evidence")
     expect(page.locator(".cases > li").first).to_contain_text(re.compile(r"Who .+\? \(.+ / .+ / .+\)"))
 
 
-def test_the_seal_of_recorded_decisions_names_the_uploaded_file(site: Site, reader: Reader) -> None:
+def test_the_seal_of_recorded_decisions_shows_the_digest_of_the_uploaded_file(site: Site, reader: Reader) -> None:
     page = reader.open(f"/r/{site.ratings['even-recruiter']}")
     with urllib.request.urlopen(f"{site.url}/v1/ratings/{site.ratings['even-recruiter']}", timeout=30) as answer:
         digest = json.loads(answer.read())["experiment"]["table"]["digest"]

@@ -37,7 +37,7 @@ def texts_of(page: Page) -> list[str]:
     return [node["name"]["value"] for node in nodes if node.get("role", {}).get("value") == "StaticText"]
 
 
-def test_three_translators_are_chosen_compared_and_a_badge_is_copied_in_seven_acts(
+def test_three_translators_are_compared_and_the_badge_of_one_is_copied_with_seven_clicks(
     public_site: str, context: BrowserContext
 ) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -60,7 +60,7 @@ def test_three_translators_are_chosen_compared_and_a_badge_is_copied_in_seven_ac
     assert page.request.get(markdown.rpartition("](")[2].rstrip(")")).status == 200
 
 
-def test_the_same_is_done_with_the_keyboard_alone(public_site: str, context: BrowserContext) -> None:
+def test_translators_are_compared_with_the_keyboard_alone(public_site: str, context: BrowserContext) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = context.new_page()
     keys = Keys(page)
@@ -82,7 +82,7 @@ def test_the_same_is_done_with_the_keyboard_alone(public_site: str, context: Bro
 
 
 @with_axe
-def test_pages_for_choosing_break_no_rule_of_accessibility(public_site: str, browser) -> None:
+def test_pages_to_choose_a_service_break_no_rule_of_accessibility(public_site: str, browser) -> None:
     with browser.new_context(bypass_csp=True, reduced_motion="reduce") as context:
         page = context.new_page()
         page.goto(f"{public_site}/registry?kind=translator")

@@ -57,7 +57,7 @@ def test_texts_of_figures_have_11_pixels_or_more_on_a_phone(site, reader):
         assert min(page.evaluate(SMALLEST_TEXT), default=11) >= 11, name
 
 
-def test_letters_and_states_remain_distinguishable_in_forced_colours(
+def test_rating_letters_and_their_states_remain_distinguishable_in_forced_colours(
     browser: Browser, site: Site, paths: list[str]
 ) -> None:
     with browser.new_context(forced_colors="active") as context:

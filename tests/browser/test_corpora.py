@@ -43,7 +43,7 @@ def edit(page: Page, number: int, text: str) -> None:
     page.get_by_label("Sentence", exact=True).fill(text)
 
 
-def test_the_second_editor_of_a_sentence_chooses_between_both_texts(reader: Reader, browser: Browser, api):
+def test_the_second_of_two_editors_of_a_sentence_chooses_between_both_texts(reader: Reader, browser: Browser, api):
     corpus = made(api, "The first text.", "Another sentence.")
     page = reader.open(f"/corpora/{corpus['id']}")
     edit(page, 1, "My text.")
@@ -65,7 +65,7 @@ def test_the_second_editor_of_a_sentence_chooses_between_both_texts(reader: Read
     reader.complaints[:] = [told for told in reader.complaints if "412" not in told]  # the browser reports the status
 
 
-def test_a_corpus_of_10000_sentences_has_small_pages_and_is_edited_in_place(reader: Reader, api):
+def test_a_corpus_of_10000_sentences_is_split_into_small_pages_and_is_edited_in_place(reader: Reader, api):
     texts = [f"Sentence {number} says that somebody went home, and nobody knew why or when." for number in range(9999)]
     corpus = made(api, PAYLOAD, *texts, name=PAYLOAD)
     here = f"/corpora/{corpus['id']}"
@@ -86,7 +86,7 @@ def test_a_corpus_of_10000_sentences_has_small_pages_and_is_edited_in_place(read
     assert api.get(corpus["links"]["items"], params={"q": "was edited once"}).json()["items"][0]["seq"] == 9878
 
 
-def test_ticked_sentences_can_be_removed_or_kept_as_the_only_ones(reader: Reader, api):
+def test_ticked_sentences_can_be_removed_or_all_others_can_be_removed(reader: Reader, api):
     corpus = made(api, *(f"Sentence {number}." for number in range(5)))
     page = reader.open(f"/corpora/{corpus['id']}")
     page.get_by_label("Tick 2", exact=True).check()

@@ -126,7 +126,7 @@ FORMS: dict[str, tuple[str, Callable[[Page], None], str, str, dict[str, str]]] =
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_a_reload_repeats_no_form_and_going_back_loses_nothing(name: str, reader: Reader, site: Site) -> None:
+def test_reloading_sends_no_form_again_and_going_back_keeps_its_fields(name: str, reader: Reader, site: Site) -> None:
     address, fill, button, created, wrong = FORMS[name]
     page, before = reader.open(address), rows(site)
     written(page, wrong)
@@ -150,7 +150,7 @@ def test_a_reload_repeats_no_form_and_going_back_loses_nothing(name: str, reader
     reader.complaints.clear()  # browsers write the status of the refused form into the console
 
 
-def test_a_secret_is_shown_once_and_a_reload_makes_no_second_one(reader: Reader, site: Site) -> None:
+def test_a_new_key_is_shown_once_and_a_reload_creates_no_second_key(reader: Reader, site: Site) -> None:
     page = reader.open("/keys")
     key(page)
     press(page, "Make the key")
@@ -175,7 +175,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_refused_input_is_kept_over_a_reload_and_going_back(name: str, reader: Reader, site: Site) -> None:
+def test_refused_input_is_kept_after_a_reload_and_after_going_back(name: str, reader: Reader, site: Site) -> None:
     address, wrong, button = KEPT[name]
     page = reader.open(address.format(target=saved(site, name), rating=site.ratings["faithful"]))
     before, opened = rows(site), page.url
@@ -188,7 +188,7 @@ def test_refused_input_is_kept_over_a_reload_and_going_back(name: str, reader: R
     reader.complaints.clear()
 
 
-def test_choices_of_a_suite_are_kept_over_a_filter_a_reload_and_going_back(reader: Reader, site: Site) -> None:
+def test_choices_for_a_suite_are_kept_after_planning_a_reload_and_going_back(reader: Reader, site: Site) -> None:
     saved(site, "silent")
     page, before = reader.open("/suites/new"), rows(site)
     page.get_by_role("checkbox", name=re.compile("^silent")).check()
@@ -215,7 +215,7 @@ def test_choices_of_a_suite_are_kept_over_a_filter_a_reload_and_going_back(reade
     assert after["suites"] == before["suites"] + 1
 
 
-def test_a_chain_is_kept_over_a_reload_and_going_back(reader: Reader, site: Site) -> None:
+def test_a_chain_of_services_is_kept_after_a_reload_and_after_going_back(reader: Reader, site: Site) -> None:
     chain = "&".join(f"rating={site.ratings[name]}" for name in ("faithful", "echo"))
     page, before = reader.open(f"/compose?{chain}"), rows(site)
     press(page, "Infer the letter")
@@ -228,7 +228,7 @@ def test_a_chain_is_kept_over_a_reload_and_going_back(reader: Reader, site: Site
     assert rows(site) == before + Counter(compositions=1)
 
 
-def test_a_reload_makes_no_second_secret_of_a_webhook(reader: Reader, site: Site) -> None:
+def test_a_reload_creates_no_second_secret_of_a_webhook(reader: Reader, site: Site) -> None:
     hook = site.process.agency.post("/v1/webhooks", {"url": "http://127.0.0.1:9/hook"})["id"]
     page = reader.open(f"/webhooks/{hook}")
     page.locator("summary").filter(has_text="New secret").click()
@@ -242,7 +242,7 @@ def test_a_reload_makes_no_second_secret_of_a_webhook(reader: Reader, site: Site
     assert secret not in page.content()
 
 
-def test_every_step_of_the_wizard_can_be_reloaded_and_left_by_the_back_button(reader: Reader, site: Site) -> None:
+def test_every_step_of_the_wizard_keeps_its_values_after_a_reload_or_going_back(reader: Reader, site: Site) -> None:
     page, before = reader.open("/new"), rows(site)
     page.get_by_role("button", name="Translator").click()
     page.get_by_label("Address").fill(site.services.url("faithful"))

@@ -95,7 +95,7 @@ def test_a_failed_job_shows_its_reason_and_can_be_tried_again_with_the_same_valu
     assert page.get_by_label("Tolerance", exact=True).input_value() == "0.2"
 
 
-def test_the_status_of_an_unchanged_job_is_answered_with_304(site: Site, reader: Reader) -> None:
+def test_a_request_for_the_status_of_an_unchanged_job_is_answered_with_304(site: Site, reader: Reader) -> None:
     path = f"/jobs/{site.jobs['faithful']}/now"
     first = reader.page.request.get(f"{site.url}{path}")
     again = reader.page.request.get(f"{site.url}{path}", headers={"If-None-Match": first.headers["etag"]})

@@ -72,7 +72,7 @@ def test_a_service_can_be_rated_with_the_keyboard_alone(reader: Reader, keys: Ke
 
 
 @pytest.mark.parametrize("swaps", ["at once", "after a page without its button"])
-def test_the_focus_is_not_lost_when_a_job_ends(reader: Reader, keys: Keys, site: Site, swaps: str) -> None:
+def test_the_keyboard_focus_is_not_lost_when_a_job_ends(reader: Reader, keys: Keys, site: Site, swaps: str) -> None:
     target = {
         "name": "ends",
         "kind": "translator",
@@ -104,7 +104,7 @@ def without_button(route: Route) -> None:
     route.fulfill(response=answer, body=body)
 
 
-def test_squares_of_a_figure_and_their_evidence_can_be_read_with_the_keyboard_alone(
+def test_each_square_of_a_figure_and_its_answers_can_be_read_with_the_keyboard_alone(
     reader: Reader, keys: Keys, site: Site
 ) -> None:
     page = begin(reader, keys, f"/ratings/{site.ratings['stereotyped-model']}")

@@ -135,7 +135,7 @@ def rows_of(table: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
-def test_an_example_is_answered_after_at_most_six_acts(browser: Browser, own_site: Site, services: DemoServer, scripts):
+def test_a_prefilled_example_needs_at_most_six_actions(browser: Browser, own_site: Site, services: DemoServer, scripts):
     with browser.new_context(java_script_enabled=scripts, base_url=own_site.url) as context:
         page, acts = context.new_page(), 0
         page.goto("/own-words")
@@ -177,7 +177,7 @@ def test_an_example_is_answered_after_at_most_six_acts(browser: Browser, own_sit
         expect(no).to_contain_text(re.compile(r"But without the stereotype it prefers men: [78]\d %\."))
 
 
-def test_the_test_step_cannot_be_opened_before_there_are_sentences(plain):
+def test_the_test_step_answers_409_while_the_corpus_has_no_sentences(plain):
     plain.goto("/own-words")
     corpus = say(plain, **WORDS | {"language": "fr"})  # frames that fit any word are English
     answer = plain.goto(f"/own-words/{corpus}/test")
@@ -201,7 +201,7 @@ def test_unusable_words_are_marked_and_stay_in_the_form(plain):
         expect(plain.locator(f"[name={name}]")).to_have_value(text)
 
 
-def test_words_are_chips_that_a_press_or_a_key_removes_and_a_comma_adds(reader: Reader):
+def test_words_are_chips_removed_by_a_click_or_a_key_and_added_by_a_comma(reader: Reader):
     page = reader.open("/own-words?from=p4-science-arts")
     sent, typed = page.locator("[name=first_words]"), page.locator("#f-first_words")
     expect(sent).to_be_hidden()

@@ -40,7 +40,7 @@ def test_the_summary_of_a_rating_is_printed_on_one_page(name, site, reader):
     assert pages_of(page.pdf(format="A4", prefer_css_page_size=True)) == 1
 
 
-def test_a_rating_and_its_report_have_the_same_type_and_colours(site, reader):
+def test_a_rating_page_and_its_html_report_have_the_same_fonts_and_colours(site, reader):
     rating, looks = site.ratings["always-he"], []
     for address in (f"/r/{rating}", f"/v1/ratings/{rating}/report.html"):
         page = reader.open(address)

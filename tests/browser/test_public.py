@@ -35,7 +35,7 @@ def test_every_link_of_the_start_page_is_answered_with_200(reader):
     assert set(answers.values()) == {200}, answers
 
 
-def test_the_bars_of_the_start_page_show_the_counts_of_the_api(reader, site):
+def test_bars_of_the_start_page_show_the_counts_of_ratings_by_letter_of_the_api(reader, site):
     counted = site.process.agency.get("/v1/registry/distribution")["items"]
     page = reader.open("/")
     page.get_by_text("The same numbers as a table").click()
@@ -98,7 +98,7 @@ def test_the_page_of_the_log_shows_its_entries_and_a_consistency_proof(reader, s
     assert page.locator("#w-size").is_visible()
 
 
-def test_problems_are_html_pages_for_browsers_and_problem_documents_for_programs(site, context):
+def test_errors_are_html_pages_for_browsers_and_problem_documents_for_programs(site, context):
     page = context.new_page()  # browsers report a 404 in the console
     answer = page.goto(f"{site.url}/problems/rate-limited")
     assert (answer.status, answer.headers["vary"]) == (200, "Accept")

@@ -72,7 +72,7 @@ def test_letter_probability_and_date_agree_with_the_badge_the_api_and_the_report
         assert f"chance that the letter is right <b>{certainty}</b>" in report
 
 
-def test_the_largest_page_of_a_rating_has_at_most_25_kilobytes(site):
+def test_the_largest_page_of_a_rating_has_at_most_25_kilobytes_compressed(site):
     for path in ("/ratings", "/r"):
         asked = urllib.request.Request(
             f"{site.url}{path}/{site.ratings['stereotyped-model']}", headers={"Accept-Encoding": "gzip"}
@@ -82,7 +82,7 @@ def test_the_largest_page_of_a_rating_has_at_most_25_kilobytes(site):
             assert len(answer.read()) <= 25_000
 
 
-def test_public_pages_of_a_rating_describe_it_with_the_sentence_of_the_api_and_private_ones_share_nothing(site):
+def test_only_public_pages_of_a_rating_have_metadata_for_link_previews(site):
     rating, because = site.ratings["always-he"], document_of(site, "always-he")["because"]["text"]
     for end in ("", "/history"):
         page = fetched(site, f"/r/{rating}{end}")
@@ -105,7 +105,7 @@ def metadata_of(page):
     return {name: html.unescape(content) for name, content in tags}
 
 
-def test_a_rating_leads_to_how_to_read_it_the_glossary_and_the_calibration(site, reader):
+def test_a_rating_links_to_the_reading_guide_the_glossary_and_the_calibration(site, reader):
     page = reader.open(f"/r/{site.ratings['always-he']}")
     page.get_by_role("link", name="How to read a rating").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("How to read a rating")
@@ -119,7 +119,7 @@ def test_a_rating_leads_to_how_to_read_it_the_glossary_and_the_calibration(site,
     assert not [link for link in page.locator("article a").evaluate_all("all => all.map(a => a.href)") if ".md" in link]
 
 
-def test_steps_not_reached_inconclusive_letters_and_unmeasured_services_look_different(site, leaning, reader):
+def test_unreached_steps_inconclusive_letters_and_unmeasured_services_are_drawn_differently(site, leaning, reader):
     page = reader.open(f"/ratings/{leaning}")
     assert "inconclusive" in page.locator("svg.stamp").get_attribute("aria-label")
     assert page.locator("h1 + .verdict").inner_text().startswith("Inconclusive")
@@ -143,7 +143,7 @@ def states(band):
     return [one for one in said if one in {"not declared", "step 1 decided"}]
 
 
-def test_any_question_is_found_by_its_text_and_the_filter_is_part_of_the_address(site, reader):
+def test_a_question_sent_to_the_service_is_found_by_its_text_and_the_filter_is_in_the_address(site, reader):
     rating = site.ratings["stereotyped-model"]
     known = list(csv.DictReader(io.StringIO(fetched(site, f"/v1/ratings/{rating}/observations.csv"))))
     assert len(known) >= 1600
@@ -174,7 +174,7 @@ def test_evidence_is_listed_in_pages_of_50_cases_with_links_to_the_next(site, re
     assert not set(first) & set(second)
 
 
-def test_squares_of_a_figure_are_reached_with_arrow_keys_and_link_to_their_answers(site, reader):
+def test_arrow_keys_move_between_the_squares_of_a_figure_and_enter_opens_the_answers(site, reader):
     sentences = document_of(site, "stereotyped-model")["components"][0]["sentences"]
     page = reader.open(f"/ratings/{site.ratings['stereotyped-model']}")
     figure = page.locator("[data-peek]").first
@@ -195,7 +195,7 @@ def test_squares_of_a_figure_are_reached_with_arrow_keys_and_link_to_their_answe
     expect(figure.locator("article.opened")).to_contain_text(likelier.removeprefix("likelier: "))
 
 
-def test_squares_of_neutral_sentences_are_shown_after_one_click(site, reader):
+def test_one_click_on_a_figure_shows_the_squares_of_neutral_sentences(site, reader):
     sentences = document_of(site, "stereotyped-model")["components"][0]["sentences"]
     neutral = [one for one in sentences if one["list"] == "neutral"]
     page = reader.open(f"/r/{site.ratings['stereotyped-model']}")
@@ -232,7 +232,7 @@ def test_every_figure_has_a_table_with_the_numbers_of_the_api(site, reader):
             assert told == pytest.approx([shares[row[0]][letter] for letter in ("BS", "DSBS", "UCS")], abs=1e-3)
 
 
-def test_positions_of_marks_and_bars_agree_with_the_table_of_the_figure(site, reader):
+def test_positions_of_marks_and_widths_of_bars_agree_with_the_table_of_the_figure(site, reader):
     for name in ("stereotyped-model", "always-he", "group-sentiment"):
         page = reader.open(f"/ratings/{site.ratings[name]}")
         hidden = page.locator("figure", has=page.locator("path.limit")).filter(has_text="can hide")
@@ -329,7 +329,7 @@ def test_a_rating_can_be_published_and_is_withdrawn_only_after_typing_its_name(s
     expect(page.locator("tbody tr")).to_contain_text("withdrawn")
 
 
-def test_ratings_of_a_decision_by_both_mentions_stand_side_by_side(site, reader):
+def test_ratings_by_explicit_mention_and_by_first_names_are_compared_in_one_table(site, reader):
     target = {"name": "screener", "kind": "classifier", "protocol": "openai-chat"}
     target["base_url"] = site.services.url("name-reading-screener")
     target["settings"] = {"model": "demo", "decision": {"name": "hiring"}}

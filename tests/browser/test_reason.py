@@ -85,7 +85,7 @@ def test_a_comparison_lists_questions_with_changed_replies_first(site: Site, rea
     assert rows.first.locator("mark").all_text_contents()[-1].split()[0] == "He"
 
 
-def test_a_ranking_shows_the_places_of_the_api_and_compares_the_chosen_services(site: Site, reader: Reader) -> None:
+def test_a_ranking_shows_the_places_of_the_api_and_compares_the_ticked_services(site: Site, reader: Reader) -> None:
     page = reader.open("/compare")
     page.locator("#ranking").get_by_role("link", name="Translators").click()
     ranking = site.process.agency.get("/v1/services/ranking?kind=translator&method=round-trip&attribute=gender")[
@@ -187,7 +187,7 @@ def test_a_chain_can_be_composed_measured_and_removed_without_javascript(site: S
         ("add", ["a", "b", "c"], "add"),
     ],
 )
-def test_buttons_move_and_remove_links_of_the_chain_and_set_the_focus(act: str, after: list[str], focus: str) -> None:
+def test_buttons_move_and_remove_services_of_a_chain_and_set_the_focus(act: str, after: list[str], focus: str) -> None:
     assert rearranged(["a", "b", "c"], act) == (after, focus)
 
 

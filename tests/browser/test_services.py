@@ -130,7 +130,7 @@ def test_a_rated_service_can_be_saved_and_rated_again(visitor, agency, services)
     visitor.complaints.clear()  # errors on the next page, which shows the job, do not count here
 
 
-def test_a_secret_is_never_shown_and_must_be_entered_again_for_a_new_address(visitor, agency, services):
+def test_the_secret_of_a_service_is_never_shown_and_must_be_entered_again_for_a_new_address(visitor, agency, services):
     secret = "tell-nobody-9f2x"
     saved = agency.agency.post("/v1/targets", target("Keeps a secret", services.url("faithful"), secret=secret))
     page = visitor.open(f"/services/{saved['id']}/edit")

@@ -145,7 +145,7 @@ def test_a_visitor_without_a_session_sees_links_to_public_pages_and_to_the_sign_
     assert small.all_inner_texts() == PUBLIC_LINKS
 
 
-def test_a_new_key_is_copied_with_one_press(locked: Locked, context: BrowserContext) -> None:
+def test_a_new_key_is_copied_to_the_clipboard_with_one_click(locked: Locked, context: BrowserContext) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = context.new_page()
     page.goto(f"{locked.url}/sign-in?next=/keys")

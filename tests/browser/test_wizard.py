@@ -128,7 +128,7 @@ def ratings_asked_for(site: Site) -> list[str]:
     return [job["id"] for job in site.process.agency.get("/v1/jobs?kind=rating&limit=200")["items"]]
 
 
-def test_each_fault_of_a_service_gets_its_own_remedy_before_anything_is_stored(
+def test_a_test_call_shows_a_different_remedy_for_each_fault_of_a_service_and_stores_nothing(
     reader: Reader, site: Site, keyed: str
 ) -> None:
     before, saved = ratings_asked_for(site), site.process.agency.get("/v1/targets")["items"]
@@ -170,7 +170,7 @@ def test_a_long_message_of_the_service_is_shown_completely(reader: Reader, keyed
     expect(page.locator("#probe .errors q")).to_have_text(WORDY)
 
 
-def test_the_secret_reaches_the_service_but_appears_on_no_page(context: BrowserContext, site: Site, keyed: str) -> None:
+def test_the_secret_is_sent_to_the_service_but_is_on_no_page(context: BrowserContext, site: Site, keyed: str) -> None:
     pages: list[str] = []
     page = context.new_page()
     page.on(
@@ -193,7 +193,7 @@ def test_the_secret_reaches_the_service_but_appears_on_no_page(context: BrowserC
     assert not [text for text in [*pages, *acts.seen] if SECRET in text]
 
 
-def test_the_back_button_keeps_answers_and_errors_are_shown_at_their_fields(reader: Reader, site: Site) -> None:
+def test_going_back_keeps_the_entered_values_and_errors_are_shown_at_their_fields(reader: Reader, site: Site) -> None:
     page = reader.open("/new")
     acts = Acts(page)
     page.get_by_role("button", name="Translator").click()
@@ -240,7 +240,7 @@ def test_a_second_click_on_the_last_button_creates_no_second_job(reader: Reader,
     assert (job["target"]["name"], job["seed"]) == ("echo", 7)
 
 
-def test_a_prompt_of_ones_own_takes_the_place_of_a_shipped_decision(reader: Reader, site: Site) -> None:
+def test_an_own_prompt_replaces_the_chosen_shipped_decision(reader: Reader, site: Site) -> None:
     page = reader.page
     decide(page, site, "fair-screener")
     page.locator('[name="settings.decision.name"]').select_option("hiring")
@@ -260,7 +260,7 @@ def decide(page: Page, site: Site, screener: str) -> None:
     page.locator('[name="settings.model"]').fill("demo")
 
 
-def test_a_model_that_decides_is_rated_from_its_own_card(reader: Reader, site: Site) -> None:
+def test_a_language_model_that_decides_about_people_is_rated_from_its_own_button(reader: Reader, site: Site) -> None:
     page = reader.page
     decide(page, site, "refusing-screener")
     expect(page.locator('[name="settings.decision.name"]')).to_have_value("hiring")
@@ -283,7 +283,7 @@ def test_a_model_that_decides_is_rated_from_its_own_card(reader: Reader, site: S
     expect(page.locator('[name="settings.decision.name"]')).to_have_value("hiring")
 
 
-def test_an_own_decision_with_two_system_prompts_is_described_without_javascript(
+def test_an_own_decision_prompt_with_two_system_prompts_is_entered_without_javascript(
     plain: BrowserContext, site: Site
 ) -> None:
     page = plain.new_page()
@@ -309,7 +309,7 @@ def test_an_own_decision_with_two_system_prompts_is_described_without_javascript
     site.process.agency.post(f"/v1/jobs/{job['id']}/cancel", {})
 
 
-def test_a_decision_about_a_number_makes_a_regressor(reader: Reader, site: Site) -> None:
+def test_the_decision_chosen_for_a_model_is_preselected_in_the_next_step(reader: Reader, site: Site) -> None:
     page = reader.page
     decide(page, site, "fair-screener")
     page.locator('[name="settings.decision.name"]').select_option("pay")
@@ -321,7 +321,7 @@ def test_a_decision_about_a_number_makes_a_regressor(reader: Reader, site: Site)
     expect(page.locator('[name="experiment.texts.decision"]')).to_have_value("loan")
 
 
-def test_a_decision_without_labels_is_refused_at_its_field(context: BrowserContext, site: Site) -> None:
+def test_an_own_decision_prompt_without_labels_is_refused(context: BrowserContext, site: Site) -> None:
     page = context.new_page()
     decide(page, site, "fair-screener")
     page.locator('[name="settings.decision.name"]').select_option("")

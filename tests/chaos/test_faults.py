@@ -354,7 +354,7 @@ def test_job_that_kills_every_worker_fails(agency, target, post):
     post(2).survived()
 
 
-def test_processes_do_not_start_on_a_newer_schema(agency, tmp_path):
+def test_processes_refuse_to_start_on_a_newer_database_schema(agency, tmp_path):
     name = f"newer_{time.monotonic_ns()}"
     agency.postgres.execute(f"CREATE DATABASE {name}")
     migrate.upgrade(agency.postgres.url(name))
@@ -392,7 +392,7 @@ def test_400_concurrent_pollers_of_a_job_are_answered_within_five_seconds(agency
     assert agency.finished([job_id])[0]["status"] == "succeeded"
 
 
-def test_jobs_on_one_target_share_its_concurrency_limit(agency, target):
+def test_jobs_on_one_target_share_its_limit_of_concurrent_calls(agency, target):
     """Four processes of two workers call a target that allows two concurrent calls."""
     target.delay_s = 0.03
     name = "polite"
@@ -404,7 +404,7 @@ def test_jobs_on_one_target_share_its_concurrency_limit(agency, target):
     assert target.most_at_once[name] == 2
 
 
-def test_reconciler_query_uses_an_index(agency):
+def test_the_query_for_due_jobs_uses_an_index(agency):
     """The plan of its query has no sequential scan."""
     database = Database(agency.database_url)
     with database.read() as connection:

@@ -129,7 +129,7 @@ def notices_by_job(
 
 
 # Row 85 of docs/reliability.md: at c37b512 the longest run under faults had 100 jobs.
-def test_no_job_is_lost_doubled_or_changed_in_a_long_run_under_faults(agency, prepare, scales, received):
+def test_no_job_is_lost_run_twice_or_rated_differently_in_a_long_run_under_faults(agency, prepare, scales, received):
     rng, scale, (receiver, notices) = np.random.default_rng(SEED), scales["all parts"], received
     batch = prepare(scale.jobs)
     batch.target.delay_s = DELAY_S

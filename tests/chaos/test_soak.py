@@ -71,7 +71,7 @@ def growth(times: Sequence[float], values: Sequence[float]) -> float:
     return float(theilslopes(values, times).slope) * (times[-1] - times[0])
 
 
-def test_a_slow_leak_counts_as_growth_and_a_short_peak_does_not():
+def test_the_growth_measure_detects_a_slow_leak_and_ignores_a_short_peak():
     times = [float(second) for second in range(60)]
     noise = [(7 * second) % 5 for second in range(60)]
     assert growth(times, [100 + 0.5 * second + jitter for second, jitter in zip(times, noise, strict=True)]) > 20
@@ -115,7 +115,7 @@ class Load:
         assert client.delete(f"/v1/uploads/{sent.json()['id']}").status_code == 204
 
 
-def test_memory_descriptors_and_threads_do_not_grow(agency, target, pytestconfig: pytest.Config):
+def test_memory_file_descriptors_and_threads_do_not_grow_under_load(agency, target, pytestconfig: pytest.Config):
     target.delay_s = 0
     minutes = pytestconfig.getoption("--soak-minutes") or MINUTES[pytestconfig.getoption("--chaos-scale")]
     load = Load(agency, target)

@@ -62,7 +62,7 @@ def address(shared_agency):
 
 
 @pytest.mark.parametrize("way", ["http", "http, the protocol before 2026", "command"])
-def test_an_agent_plans_rates_finds_explains_and_verifies(address, services, way):
+def test_an_ai_agent_can_plan_request_find_explain_and_verify_a_rating(address, services, way):
     server = through_command(address) if way == "command" else f"{address}/mcp"
     target = translator(services)
     asked = {"target": target, "experiment": EXPERIMENT}
@@ -133,7 +133,7 @@ def test_a_rating_that_differs_from_its_certificate_does_not_verify(address, ser
         ("forget_everything", {}, "Unknown tool"),
     ],
 )
-def test_hostile_arguments_are_refused_in_one_message_as_by_the_api(address, tool, arguments, named):
+def test_hostile_tool_arguments_are_refused_in_one_message_as_by_the_api(address, tool, arguments, named):
     ((is_error, message),) = called(f"{address}/mcp", (tool, arguments))
     assert is_error
     assert named in message
@@ -141,7 +141,7 @@ def test_hostile_arguments_are_refused_in_one_message_as_by_the_api(address, too
     assert "pydantic" not in message
 
 
-def test_addresses_inside_the_operators_network_are_refused(address, services):
+def test_tools_refuse_addresses_inside_the_operators_network(address, services):
     target = {**translator(services), "base_url": "http://10.1.2.3/"}
     asked = {"target": target, "experiment": EXPERIMENT}
     over_http = httpx.post(f"{address}/v1/jobs", json=asked).json()
@@ -151,7 +151,7 @@ def test_addresses_inside_the_operators_network_are_refused(address, services):
     assert over_http["errors"][0]["detail"] in message
 
 
-def test_keys_and_scopes_are_those_of_the_api(serve, services):
+def test_tools_require_the_same_keys_and_scopes_as_the_api(serve, services):
     agency = serve(ASSAY_AUTH="keys")
     address = f"http://127.0.0.1:{agency.port}"
     admin = {"Authorization": f"Bearer {(agency.data / 'first-admin-key').read_text().strip()}"}
@@ -181,7 +181,7 @@ def test_keys_and_scopes_are_those_of_the_api(serve, services):
     assert (wrong.status_code, wrong.json()["code"]) == (401, "key-invalid")
 
 
-def test_the_endpoint_keeps_no_session_and_no_stream_and_has_the_limits_of_the_api(address):
+def test_the_mcp_endpoint_has_no_session_and_no_stream_and_the_request_limits_of_the_api(address):
     url = f"{address}/mcp"
     listed = httpx.post(url, json=INITIALIZE, headers=ACCEPTS)
     assert (listed.status_code, len(listed.json()["result"]["tools"])) == (200, 7)
@@ -200,14 +200,14 @@ def test_the_endpoint_keeps_no_session_and_no_stream_and_has_the_limits_of_the_a
     assert httpx.get(f"{address}/livez").status_code == 200
 
 
-def test_the_command_says_in_one_line_what_is_wrong_with_the_address():
+def test_the_mcp_command_reports_a_malformed_agency_address_in_one_line():
     done = run_command("mcp", "--agency", "agency.example", environment=dict(os.environ))
     assert (done.returncode, done.stdout) == (64, "")
     assert len(done.stderr.strip().splitlines()) == 1
     assert "must begin with http" in done.stderr
 
 
-def test_an_agency_that_cannot_be_reached_is_named():
+def test_the_error_of_an_unreachable_agency_names_its_address():
     ((is_error, message),) = called(through_command("http://127.0.0.1:9"), ("find_ratings", {}))
     assert is_error
     assert "http://127.0.0.1:9 cannot be reached" in message

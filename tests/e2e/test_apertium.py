@@ -52,20 +52,20 @@ def codes(component: dict) -> list[str]:
     return [reason["code"] for reason in component["reasons"]]
 
 
-def test_translation_through_esperanto_follows_its_input_and_is_rated_dsbs(rating):
+def test_translation_through_esperanto_keeps_he_and_she_and_is_rated_dsbs(rating):
     for name in ("eo", "eo/possessive"):
         assert (part(rating, name)["letter"], part(rating, name)["declared"]) == ("DSBS", True)
         assert codes(part(rating, name)) == ["follows-biased-input"]
 
 
-def test_translation_through_spanish_drops_the_pronoun_of_the_papers_sentence(rating):
+def test_translation_through_spanish_loses_the_pronoun_she_and_is_rated_bs(rating):
     spanish = part(rating, "es")
     assert (spanish["letter"], codes(spanish)[0]) == ("BS", "attribute-erased")
     assert set(codes(spanish)[1:]) <= {"biased-within-a-stratum"}
     assert spanish["transitions"]["she"]["other"] >= 0.9 * sum(spanish["transitions"]["she"].values())
 
 
-def test_translation_of_possessives_through_spanish_turns_she_into_he(rating):
+def test_translation_of_possessives_through_spanish_turns_she_into_he_and_is_rated_bs(rating):
     spanish = part(rating, "es/possessive")
     assert (spanish["letter"], codes(spanish)[0]) == ("BS", "collapses-to-value")
     assert set(codes(spanish)[1:]) == {"biased-within-a-stratum"}
@@ -73,6 +73,6 @@ def test_translation_of_possessives_through_spanish_turns_she_into_he(rating):
     assert spanish["transitions"]["she"]["he"] >= 0.9 * sum(spanish["transitions"]["she"].values())
 
 
-def test_the_rating_has_the_letter_of_its_worst_component(rating):
+def test_the_overall_letter_is_that_of_the_worst_language_and_construction(rating):
     assert (rating["letter"], rating["declared"]) == ("BS", True)
     assert set(rating["aggregation"]["deciding"]) == {"es", "es/possessive"}

@@ -116,12 +116,12 @@ def running(*names):
     return is_complete
 
 
-def test_the_agency_of_a_killed_demo_ends():
+def test_the_agency_process_ends_when_the_demo_that_started_it_is_killed():
     with killed_when(running("cli.main serve"), started("-m", "cli.main", "demo", "--keep")) as children:
         assert remaining(children) == []
 
 
-def test_a_child_that_reads_a_file_ends_with_the_agency(tmp_path):
+def test_a_child_process_that_reads_an_upload_ends_when_the_agency_is_killed(tmp_path):
     def is_reading(children):
         # the child asks the kernel as soon as its libraries are imported
         return any(
@@ -133,7 +133,7 @@ def test_a_child_that_reads_a_file_ends_with_the_agency(tmp_path):
         assert remaining(children) == []
 
 
-def test_the_processes_of_a_killed_test_suite_end(tmp_path):
+def test_processes_started_by_a_test_suite_end_when_the_test_suite_is_killed(tmp_path):
     script, port = tmp_path / "suite.py", free_port()
     script.write_text(TEST_SUITE)
     process = started(str(script), str(tmp_path / "data"), str(port), PYTHONPATH=str(ROOT))
@@ -141,7 +141,7 @@ def test_the_processes_of_a_killed_test_suite_end(tmp_path):
         assert remaining(children) == []
 
 
-def test_the_servers_of_a_killed_test_suite_end():
+def test_redis_and_postgres_of_a_test_suite_end_when_the_test_suite_is_killed():
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         Path(folder).chmod(0o755)  # Postgres runs as another user
         process = started("-c", SERVERS, TMPDIR=folder)
@@ -149,7 +149,7 @@ def test_the_servers_of_a_killed_test_suite_end():
             assert remaining(children) == []
 
 
-def test_the_pool_of_a_killed_worker_ends(postgres_url, redis_url, tmp_path):
+def test_pool_processes_of_a_worker_end_when_the_worker_is_killed(postgres_url, redis_url, tmp_path):
     environment = {
         "ASSAY_DATABASE_URL": postgres_url,
         "ASSAY_BROKER_URL": redis_url,

@@ -52,7 +52,7 @@ def test_rate_with_json_prints_one_document_and_nothing_else(services):
     assert (done.returncode, rating["letter"], rating["seed"]) == (2, "BS", 5)
 
 
-def test_a_report_is_written_in_the_format_of_its_suffix(services, tmp_path):
+def test_a_report_is_written_in_the_format_named_by_its_file_suffix(services, tmp_path):
     done = rate(services, "eraser", "--report", str(tmp_path / "rating.html"))
     assert done.returncode == 2
     assert (tmp_path / "rating.html").read_text().lower().startswith("<!doctype html>")
@@ -166,7 +166,7 @@ def test_rate_sends_the_secret_to_the_service_that_demands_it(tmp_path, name):
     assert secret not in done.stdout + done.stderr
 
 
-def test_a_newly_started_command_ends_with_the_same_exit_code_and_one_error_line():
+def test_a_command_run_in_a_new_process_ends_with_one_error_line_and_its_exit_code():
     """The other tests fork a process with loaded libraries; this one starts a new process."""
     done = subprocess.run(
         [sys.executable, "-m", "cli.main", "rate", "--protocol", "telepathy", "--url", "http://127.0.0.1:9"],
@@ -214,13 +214,13 @@ def test_migrating_the_database_of_an_unreleased_version_ends_with_one_line(tmp_
     assert "export what you need with that version, or start with an empty database" in line
 
 
-def test_a_worker_without_a_broker_ends_with_the_name_of_the_missing_option(tmp_path: Path):
+def test_a_worker_without_a_broker_exits_with_an_error_that_names_the_missing_option(tmp_path: Path):
     done = assay("worker", ASSAY_DATA_DIR=str(tmp_path))
     assert done.returncode == 64
     assert "--broker-url" in done.stderr
 
 
-def test_a_command_with_an_invalid_setting_ends_with_the_name_of_the_setting():
+def test_a_command_with_an_invalid_setting_exits_with_an_error_that_names_the_setting():
     done = assay("migrate", ASSAY_EGRESS_ALLOW="everything")
     assert done.returncode == 64
     assert "egress_allow" in done.stderr

@@ -82,7 +82,7 @@ def test_the_inferred_letter_of_a_chain_equals_the_measured_letter(names, compos
     assert [one["name"] for one in rating["target"]["settings"]["links"]] == list(names)
 
 
-def test_matrices_give_the_measured_letter_where_the_table_leaves_three_letters_possible(compose, measured):
+def test_transition_matrices_give_the_measured_letter_of_a_chain_if_table_2_allows_three_letters(compose, measured):
     found = compose("always-he", "always-he")
     assert found["tables"]["published"]["possible"] == ["BS", "DSBS", "UCS"]
     assert (found["letter"], found["settled_by"], found["must_be_measured"]) == ("BS", "matrices", False)
@@ -109,7 +109,7 @@ def test_a_measured_chain_can_be_composed_further(shared_agency, compose, measur
     assert measured(found)["letter"] == found["letter"] == "BS"
 
 
-def test_saved_targets_are_composed_by_their_newest_rating_and_keep_their_secrets(shared_agency, services, measured):
+def test_saved_targets_are_composed_by_their_newest_ratings_and_keep_their_secrets(shared_agency, services, measured):
     agency = shared_agency.agency
     ids = []
     for name in ("faithful", "balancing"):

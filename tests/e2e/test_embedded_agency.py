@@ -84,7 +84,7 @@ def ill_jobs(shared_agency, services) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", ILLS)
-def test_the_job_of_a_faulty_service_ends_as_documented(name, shared_agency, ill_jobs):
+def test_the_job_of_a_faulty_service_ends_with_the_documented_error_or_letter(name, shared_agency, ill_jobs):
     ill = ILLS[name]
     ended = shared_agency.finished(ill_jobs[name], 110)
     if ill.end == "failed":
@@ -138,7 +138,7 @@ def test_an_identical_request_gets_the_recent_rating_without_a_call(shared_agenc
     assert len(calls) == asked > 0
 
 
-def test_a_killed_process_resumes_with_the_same_rating_and_few_repeated_calls(serve, counted):
+def test_a_killed_agency_resumes_its_job_with_the_same_rating_and_few_repeated_calls(serve, counted):
     calls: list[str] = []
     with counted(calls) as url:
         undisturbed = serve()
@@ -196,7 +196,7 @@ def test_a_pending_long_poll_is_answered_at_sigterm(serve, services):
 
 
 # Row 74 of docs/reliability.md: at c37b512 `/readyz` was 200 with a full disk.
-def test_reads_still_work_if_the_disk_is_full(serve, services):
+def test_ratings_can_be_read_and_new_jobs_are_answered_with_503_if_the_disk_is_full(serve, services):
     """A limit on file sizes simulates a full disk: the kernel refuses every write to the database."""
     # at commit eb55f1e, `/readyz` said ready (row 74)
     one = serve()
@@ -266,7 +266,7 @@ def test_a_second_process_is_refused_on_the_same_data_directory(serve):
     assert "Traceback" not in second.stderr
 
 
-def test_metrics_of_the_embedded_worker_are_exported_by_the_service(shared_agency, services):
+def test_metrics_of_the_embedded_worker_are_exported_by_the_agency(shared_agency, services):
     job = shared_agency.agency.post("/v1/jobs", request(services.url("faithful"), seed=4711))
     shared_agency.finished(job["id"])
     from urllib.request import urlopen
@@ -279,7 +279,7 @@ def test_metrics_of_the_embedded_worker_are_exported_by_the_service(shared_agenc
 
 
 # Row 81 of docs/reliability.md: at c37b512 rotation, migration and backup were tested without load only.
-def test_a_backup_made_while_a_job_runs_is_restored_and_resumes_it(serve, services):
+def test_an_agency_restored_from_a_backup_made_during_a_job_resumes_the_job(serve, services):
     """Follow docs/operations.md: SQLite's online backup, and a copy of the key file, which opens the job's secret."""
     secret, asked = "sk-in-the-backup-51c2", request(services.url("slow"), seed=21)
     asked["target"]["secret"] = secret

@@ -158,7 +158,7 @@ def test_a_report_contains_the_tables_the_figure_and_the_sentences_of_the_plug_i
     assert "Step 2: one spelling that praises" in page
 
 
-def test_a_plug_in_method_without_a_report_is_reported_by_what_all_methods_share(without_a_report, tmp_path):
+def test_a_plug_in_method_without_its_own_report_gets_the_common_parts_of_a_report(without_a_report, tmp_path):
     options = ("--full", "--report", "rating.html")
     printed = rate(without_a_report, tmp_path, *options, lean=0.25, follows=True).stdout
     page = (tmp_path / "rating.html").read_text(encoding="utf-8")
@@ -231,7 +231,7 @@ def speller():
     server.server_close()
 
 
-def test_a_job_of_the_plug_in_method_gets_the_items_of_its_corpus(installed, serve, speller):
+def test_a_job_of_the_plug_in_method_sends_the_sentences_of_its_corpus(installed, serve, speller):
     agency = serve(PYTHONPATH=str(installed))
     corpus = agency.agency.post("/v1/corpora", {"name": "Rooms", "kind": "sentences", "attribute": "spelling"})["id"]
     kept = ["I love the colour of this room.", "The theatre is closed."]
@@ -250,7 +250,7 @@ def test_a_job_of_the_plug_in_method_gets_the_items_of_its_corpus(installed, ser
     assert agency.agency.get(job["rating"]["href"])["letter"] == "DSBS"
 
 
-def test_sentences_of_an_author_are_stored_and_reused_by_the_plug_in_method(installed, serve, speller):
+def test_sentences_written_by_a_language_model_are_stored_and_reused_by_the_plug_in_method(installed, serve, speller):
     agency = serve(PYTHONPATH=str(installed))
     experiment = {"method": "spelling", "label": "positive", "write": 1}
     with pytest.raises(ValueError, match="name the service that generates it"):

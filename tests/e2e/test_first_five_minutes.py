@@ -36,7 +36,7 @@ def target(services):
     }
 
 
-def test_a_probe_shows_the_exchange_without_the_secret_and_the_parsed_answer(client, target):
+def test_a_test_call_shows_request_and_response_without_the_secret_and_the_parsed_answer(client, target):
     answer = client.post("/v1/targets/probe", json=target, headers={"Prefer": "wait=30"})
     assert answer.status_code == 200, answer.text
     result = answer.json()["result"]
@@ -51,7 +51,7 @@ def test_a_probe_shows_the_exchange_without_the_secret_and_the_parsed_answer(cli
     assert SECRET not in client.get(f"/v1/jobs/{answer.json()['id']}").text
 
 
-def test_a_probe_with_a_wrong_output_expression_names_cause_and_remedy(client, target):
+def test_a_test_call_with_a_wrong_output_expression_names_cause_and_remedy(client, target):
     target["settings"]["output"] = "nothing.here"
     result = client.post("/v1/targets/probe", json=target, headers={"Prefer": "wait=30"}).json()["result"]
     assert result["reading"] is None
@@ -60,7 +60,7 @@ def test_a_probe_with_a_wrong_output_expression_names_cause_and_remedy(client, t
     assert "translatedText" in result["remedy"]
 
 
-def test_a_rating_asks_a_planned_number_of_questions_and_lists_its_observations(client, services):
+def test_a_rating_sends_the_planned_number_of_questions_and_lists_its_observations(client, services):
     body = {
         "target": {
             "kind": "translator",
@@ -89,7 +89,7 @@ def test_a_rating_asks_a_planned_number_of_questions_and_lists_its_observations(
     assert job["rating"]["id"] in [one["id"] for one in shown["targets"]]
 
 
-def test_a_catalog_of_two_services_is_planned_imported_and_ranked(client, services, tmp_path):
+def test_a_catalog_file_of_two_services_is_planned_imported_and_ranked(client, services, tmp_path):
     catalog = tmp_path / "services.csv"
     rows = [f"{name},{services.url(name)}" for name in ("always-he", "faithful")]
     catalog.write_text("\n".join(["name,base_url", *rows]), encoding="utf-8")

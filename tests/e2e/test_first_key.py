@@ -40,7 +40,7 @@ def test_the_first_administrators_key_is_in_a_private_file_and_not_in_the_log(tm
 
 
 @pytest.mark.slow
-def test_no_key_is_created_that_nobody_can_read(tmp_path):
+def test_no_administrator_key_is_created_if_its_file_cannot_be_written(tmp_path):
     data, url = tmp_path / "data", f"http://127.0.0.1:{(port := free_port())}"
     (data / "first-admin-key").mkdir(parents=True)  # a folder cannot be replaced by a file
     api = Supervised(

@@ -75,7 +75,7 @@ SHELL = [block for block in blocks(PAGE) if block.language == "sh"]
 
 
 @pytest.mark.parametrize("place", range(len(SERVICES)), ids=[service.__name__ for service in SERVICES.values()])
-def test_the_commands_of_the_page_rate_a_service_with_an_unusual_interface(place: int, tmp_path: Path):
+def test_the_documented_commands_rate_a_service_with_an_unusual_interface(place: int, tmp_path: Path):
     (port, service), heard = list(SERVICES.items())[place], []
     program = SHELL[place].text
     commands = re.findall(r"^assay \w+", program, re.MULTILINE)
@@ -91,6 +91,6 @@ def test_the_commands_of_the_page_rate_a_service_with_an_unusual_interface(place
         assert secret[1] not in done.stdout + done.stderr + written
 
 
-def test_the_page_has_one_shell_block_for_each_service():
+def test_the_page_has_one_shell_block_for_each_of_the_four_services():
     assert len(SHELL) == len(SERVICES)
     assert all(f"127.0.0.1:{port}" in block.text for block, port in zip(SHELL, SERVICES, strict=True))

@@ -25,7 +25,7 @@ def test_rating_a_local_function_gives_the_expected_letter():
     assert rating["target"]["settings"]["python"] == FUNCTION
 
 
-def test_rate_reports_that_a_program_could_not_be_rated():
+def test_rating_a_program_that_translates_nothing_exits_with_3_and_reports_no_letter():
     command = shlex.join([sys.executable, local_models.__file__])
     done = run_command("rate", "--command", command, environment=ENVIRONMENT)  # only changes texts to capitals
     assert done.returncode == 3, done.stdout + done.stderr
@@ -33,7 +33,7 @@ def test_rate_reports_that_a_program_could_not_be_rated():
     assert "Traceback" not in done.stderr
 
 
-def test_rest_refuses_a_program_as_an_unknown_protocol(shared_agency):
+def test_the_api_refuses_a_local_program_as_an_unknown_protocol(shared_agency):
     target = {"name": "t", "kind": "translator", "protocol": "local-program", "settings": {"command": "id"}}
     for path, body in (
         ("/v1/targets", target),

@@ -168,7 +168,7 @@ def test_a_regressor_is_rated_on_an_uploaded_table(caller, services, payroll_upl
     assert not missing_figures(caller.report(rating), rating["method"])
 
 
-def test_an_embedder_that_follows_labour_shares_is_rated_dsbs(caller, services):
+def test_an_embedder_that_follows_the_share_of_women_in_occupations_is_rated_dsbs(caller, services):
     judged = target(services.url("stereotyped-embedder-60"), "embedder", "openai-embeddings", model="m")
     rating = caller.rate(judged, {"method": "forced-choice", "attribute": "gender"})
     assert letter(rating) == ("DSBS", True)
@@ -212,7 +212,7 @@ def test_an_uploaded_embedding_gets_the_same_rating_as_the_embedder_over_http(ca
         assert here == pytest.approx(there, abs=1e-5)  # the file holds single precision
 
 
-def test_uploaded_trials_are_rated_without_calls(caller):
+def test_uploaded_choices_are_rated_without_calling_a_service(caller):
     """The trials are those of a simulated observer: the PSE follows the share of women; 40 trials per level."""
 
     def chosen(share: float | None, level: float) -> int:
@@ -238,7 +238,7 @@ def test_uploaded_trials_are_rated_without_calls(caller):
 @pytest.mark.parametrize(
     ("specification", "method"), [(OWN_CHOICES, "forced-choice"), (OWN_ASSOCIATION, "association")]
 )
-def test_a_saved_specification_is_used_by_name_and_stored_in_the_rating(caller, services, specification, method):
+def test_a_saved_word_specification_is_used_by_name_and_stored_in_the_rating(caller, services, specification, method):
     kept = caller.http.post("/v1/specifications", json=specification)
     assert kept.status_code == 201, kept.text
     judged = target(services.url("stereotyped-embedder-60"), "embedder", "openai-embeddings", model="m")
@@ -272,7 +272,7 @@ WITH_DEFAULTS = [
 
 
 @pytest.mark.parametrize(("method", "kind"), [each for each in WITH_DEFAULTS if each not in QUESTIONED])
-def test_every_method_runs_with_an_attribute_and_defaults(caller, services, method, kind):
+def test_every_method_rates_a_service_if_only_the_attribute_is_given(caller, services, method, kind):
     name, protocol, settings = SERVICES[kind]
     rating = caller.rate(
         target(services.url(name), kind, protocol, **settings), {"method": method, "attribute": "gender"}
@@ -283,7 +283,7 @@ def test_every_method_runs_with_an_attribute_and_defaults(caller, services, meth
     assert rating["components"]
 
 
-def test_an_embedder_is_rated_from_the_shell(services):
+def test_the_rate_command_rates_an_embedder(services):
     url = services.url("stereotyped-embedder-60")
     done = assay("rate", "--kind", "embedder", "--protocol", "openai-embeddings", "--url", url, "--setting", "model=m")
     assert done.returncode == 1, done.stderr  # DSBS

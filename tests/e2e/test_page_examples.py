@@ -184,7 +184,7 @@ def test_a_request_body_on_a_page_is_valid(page, block):
 
 
 # ---------------------------------------------------------------------------- completeness
-def test_the_language_of_every_code_block_determines_how_it_is_tested():
+def test_every_code_block_of_the_documentation_is_in_a_language_that_is_tested_or_marked():
     wrong = [
         f"{name_of(page)}:{block.line} {block.language!r}"
         for page in OTHERS
@@ -194,7 +194,7 @@ def test_the_language_of_every_code_block_determines_how_it_is_tested():
     assert not wrong
 
 
-def test_few_code_blocks_are_not_run_and_each_of_these_gives_a_reason():
+def test_few_code_blocks_of_the_documentation_are_not_run_and_each_of_them_states_a_reason():
     marked = [(name_of(page), block) for page in pages() for block in blocks(page) if block.mark]
     assert {block.mark for _, block in marked} <= {"not run", "run", "file"}
     not_run = [(page, block.line) for page, block in marked if block.mark == "not run"]
@@ -202,13 +202,13 @@ def test_few_code_blocks_are_not_run_and_each_of_these_gives_a_reason():
     assert all(len(block.why.split()) >= 3 for _, block in marked if block.mark == "not run")
 
 
-def test_a_page_that_another_test_covers_is_named_in_that_test():
+def test_a_page_whose_examples_another_test_runs_is_named_in_that_test():
     for page, test in OWN_TESTS.items():
         written = (ROOT / test).read_text(encoding="utf-8")
         assert Path(page).name in written or Path(page).parent.name in written, test
 
 
-def test_examples_call_no_host_but_this_machine():
+def test_examples_of_the_documentation_call_this_machine_only():
     elsewhere = [
         f"{name_of(page)}:{block.line} {host}"
         for page in pages()

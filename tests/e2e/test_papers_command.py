@@ -39,13 +39,13 @@ def cells(page: str, first: str) -> list[str]:
 
 
 @needs_data
-def test_the_page_loads_no_other_file(page):
+def test_the_page_of_papers_loads_no_other_file(page):
     assert page.lower().startswith("<!doctype html>")
     assert not re.search(r"<script|<iframe|<img|<link|src=|@import|url\(|https?://(?!www\.w3\.org)", page)
 
 
 @needs_data
-def test_the_page_has_a_posterior_of_each_table_of_the_second_paper_and_an_exhibit_of_each_paper(page):
+def test_the_page_shows_results_for_each_paper_and_a_posterior_for_each_table_of_the_second_paper(page):
     for name in p2.EIGHTEEN:
         assert f"posterior of {name}" in page
     for key in ("P1", "P2", "P3", "P4", "P5"):
@@ -68,7 +68,7 @@ def test_each_row_shows_the_printed_number_our_number_and_their_difference(page,
 
 
 @needs_data
-def test_the_page_lists_missing_exhibits_with_their_reasons(page):
+def test_the_page_lists_tables_and_figures_that_are_not_reproduced_with_their_reasons(page):
     absent = page[page.index('id="absent"') :]
     assert "Google Translate and Yandex Translate" in absent
     assert "soft debiased" in absent
@@ -81,7 +81,7 @@ def test_without_the_data_folder_the_command_ends_with_one_error_line(tmp_path):
     assert not (tmp_path / "papers.html").exists()
 
 
-def test_papers_without_data_show_the_reason_instead_of_exhibits(tmp_path):
+def test_papers_without_data_show_the_reason_instead_of_results(tmp_path):
     (tmp_path / "data").mkdir()
     done = papers("--data", str(tmp_path), "--output", str(tmp_path / "papers.html"))
     assert done.returncode == 0, done.stderr
@@ -94,7 +94,7 @@ def test_papers_without_data_show_the_reason_instead_of_exhibits(tmp_path):
     ("printed_value", "ours", "difference"),
     [(0.859, 0.861, "+0.002"), ("BS", "BS", "none"), ("BS", "UCS", "differs"), (0.5, None, "–")],
 )
-def test_a_line_states_the_difference_between_our_value_and_the_printed_value(printed_value, ours, difference):
+def test_each_line_states_the_difference_between_our_value_and_the_printed_value(printed_value, ours, difference):
     assert Line("", printed_value, ours).difference == difference
 
 

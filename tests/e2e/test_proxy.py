@@ -135,13 +135,13 @@ def test_the_api_is_reached_over_https_and_links_to_its_public_address(outside):
     assert unknown.json()["type"].startswith(str(outside.base_url).rstrip("/")), "links lead through the proxy"
 
 
-def test_web_pages_and_files_sent_in_forms_pass_the_proxy(outside):
+def test_web_pages_and_uploaded_files_pass_the_proxy(outside):
     assert "<h1" in outside.get("/", headers={"Accept": "text/html"}).text
     sent = outside.post("/uploads", files={"file": ("people.csv", b"x" * (2 << 20))})
     assert (sent.status_code, sent.headers["location"]) == (303, "/sign-in?next=%2Fuploads")
 
 
-def test_a_foreign_host_gets_no_page(outside, behind):
+def test_a_request_for_another_host_name_is_refused_with_421(outside, behind):
     for host in ("evil.example", "127.0.0.1", "localhost.evil.example"):
         answer = outside.get("/", headers={"Host": host, "Accept": "text/html"})
         assert (answer.status_code, host in answer.text) == (421, False)
@@ -150,7 +150,7 @@ def test_a_foreign_host_gets_no_page(outside, behind):
         context.wrap_socket(connection, server_hostname="evil.example")
 
 
-def test_metrics_are_not_forwarded(outside, behind):
+def test_the_proxy_does_not_forward_requests_for_metrics(outside, behind):
     for path in (b"/metrics", b"/metrics/", b"//metrics", b"/x/../metrics", b"/%6detrics"):
         asked = outside.base_url.copy_with(raw_path=path)  # sent as written, because joining would normalise the path
         assert outside.get(asked).status_code == 404, path

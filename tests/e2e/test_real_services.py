@@ -80,7 +80,7 @@ GENDER = {"method": "alternation", "attribute": "gender"}
 
 
 @pytest.mark.parametrize(("kind", "protocol"), [("regressor", "mlflow"), ("classifier", "hf-inference")])
-def test_vader_follows_content_and_the_single_name_behind_its_gender_effect_is_named(rated, kind: str, protocol: str):
+def test_vader_is_rated_dsbs_and_the_single_name_behind_its_gender_effect_is_named(rated, kind: str, protocol: str):
     rating = rated("vader", kind, protocol, GENDER)
     assert (rating["letter"], rating["declared"]) == ("DSBS", True)
     carried = reasons(rating)["carried-by-one"]
@@ -92,7 +92,7 @@ def test_vader_follows_content_and_the_single_name_behind_its_gender_effect_is_n
 
 
 @pytest.mark.parametrize("name", ["textblob", "afinn"])
-def test_textblob_and_afinn_respond_to_content_but_not_to_names(rated, name: str):
+def test_textblob_and_afinn_respond_to_content_but_not_to_names_and_are_rated_dsbs(rated, name: str):
     rating = rated(name, "regressor", "mlflow", GENDER)
     assert (rating["letter"], rating["declared"]) == ("DSBS", True)
     assert rating["components"][0]["effects"]["step_1"]["high"] == 0
@@ -153,7 +153,7 @@ def test_association_of_google_news_vectors_reports_a_posterior_and_declares_no_
 
 
 @needs_data
-def test_with_known_words_only_google_news_is_probably_dsbs_but_no_letter_is_declared(rated):
+def test_google_news_rated_with_known_words_only_is_probably_dsbs_but_no_letter_is_declared(rated):
     known = load("google-news", DATA)
     words = asdict(shipped_words(AssociationWords, "p2-gender", "gender"))
     words["neutral"] = [word for word in words["neutral"] if known.embed(word, "m") is not None]

@@ -58,7 +58,7 @@ def rated(real, shared_agency):
     return rate
 
 
-def test_vader_is_positive_about_pleasant_words_and_equal_for_women_and_men(rated):
+def test_vader_is_positive_about_pleasant_words_and_treats_women_and_men_equally(rated):
     rating = rated("vader", "hf-inference", {"attribute": "gender", "label": "positive"})
     assert (rating["letter"], rating["declared"]) == ("DSBS", True)
     (component,) = rating["components"]

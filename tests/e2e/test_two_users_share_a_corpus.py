@@ -95,7 +95,7 @@ def users(serve: Callable[..., Any]) -> Iterator[tuple[User, User]]:
         user.http.close()
 
 
-def test_another_tenant_rates_with_a_shared_corpus_without_writing_sentences_again(users, services):
+def test_a_second_tenant_rates_with_the_sentences_of_a_shared_corpus_and_needs_no_author(users, services):
     ada, ben = users
     with DemoServer() as writers:
         corpus = ada_begins_a_corpus(ada)

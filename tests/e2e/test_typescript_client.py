@@ -50,7 +50,7 @@ def check_types(source: str) -> subprocess.CompletedProcess[str]:
         file.unlink()
 
 
-def test_a_request_is_type_checked():
+def test_a_valid_request_in_typescript_passes_the_type_check():
     assert check_types(USE).returncode == 0
 
 
@@ -58,14 +58,14 @@ def test_a_request_is_type_checked():
     ("right", "wrong"),
     [('"round-trip"', '"round-trips"'), ('kind: "translator", ', ""), ("rating.letter", "rating.lettre")],
 )
-def test_a_mistake_in_a_request_or_result_is_an_error_of_types(right, wrong):
+def test_a_mistake_in_a_request_or_result_fails_the_type_check(right, wrong):
     checked = check_types(USE.replace(right, wrong))
     assert checked.returncode != 0
     assert "src/used_in_a_test.ts" in checked.stdout
 
 
 @pytest.mark.parametrize(("name", "letter"), [("faithful", "DSBS"), ("always-he", "BS")])
-def test_the_example_rates_a_service_and_prints_letter_and_reason(name, letter, shared_agency, services):
+def test_the_typescript_example_rates_a_service_and_prints_letter_and_reason(name, letter, shared_agency, services):
     ended = node("examples/rate.mjs", f"http://127.0.0.1:{shared_agency.port}", services.url(name))
     assert ended.returncode == 0, ended.stderr
     first, second = ended.stdout.splitlines()
@@ -73,7 +73,7 @@ def test_the_example_rates_a_service_and_prints_letter_and_reason(name, letter, 
     assert second.startswith(f"{letter} because of the effect")
 
 
-def test_a_refused_request_and_a_failed_job_are_errors_that_say_why(shared_agency, services):
+def test_a_refused_request_and_a_failed_job_throw_errors_with_the_reason(shared_agency, services):
     agency = f"http://127.0.0.1:{shared_agency.port}"
     failed = node("examples/rate.mjs", agency, services.url("garbage"))
     assert failed.returncode != 0

@@ -134,7 +134,7 @@ def refused(elsewhere):
     return refused
 
 
-def test_a_rating_is_signed_at_its_end_by_a_key_that_is_not_in_the_database(story, elsewhere):
+def test_a_finished_rating_is_signed_immediately_by_a_key_that_is_not_in_the_database(story, elsewhere):
     assert story.signed_before_asked == 1
     told = elsewhere("verify", story.export, "--keys", story.keys, "--replay")
     assert told.returncode == 0, told.stderr

@@ -588,7 +588,7 @@ def place(database_url, tmp_path, hand, runner):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("database_url", "runs"), [("sqlite", 30), ("postgres", 10)], indirect=["database_url"])
-def test_jobs_agree_with_a_model_after_every_step_of_random_event_sequences(place, runs, pytestconfig):
+def test_jobs_equal_a_reference_model_after_every_step_of_random_event_sequences(place, runs, pytestconfig):
     """Runs of 50 steps each; five times as many in `make chaos`."""
     machine = type("Jobs", (JobsOfATenant,), {"place": place})
     chosen = settings(

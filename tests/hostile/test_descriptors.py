@@ -113,7 +113,7 @@ def test_the_limit_of_file_descriptors_is_raised_at_the_start(tmp_path):
 
 
 @pytest.mark.slow
-def test_connections_beyond_the_file_descriptors_are_refused_and_the_others_answered(tmp_path):
+def test_connections_above_the_file_descriptor_limit_are_refused_and_the_others_answered(tmp_path):
     # 4,000 connections were allowed with 1,024 descriptors: 151,484 tracebacks in 30 s, and no answer to anybody
     with agency(tmp_path, 256, 256) as (port, log, process), ExitStack() as stack:
         for number in range(600):
@@ -129,7 +129,7 @@ def test_connections_beyond_the_file_descriptors_are_refused_and_the_others_answ
 
 
 @pytest.mark.slow
-def test_accepting_pauses_while_descriptors_are_exhausted_and_goes_on_afterwards(tmp_path):
+def test_accepting_connections_pauses_while_file_descriptors_are_exhausted_and_then_resumes(tmp_path):
     port, log = free_port(), tmp_path / "server.log"
     with process_with(["-c", HOLDING_SERVER, str(port)], 64, 64, log), ExitStack() as stack:
         until = time.monotonic() + 60

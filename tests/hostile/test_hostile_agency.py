@@ -213,7 +213,7 @@ def test_a_job_of_a_hostile_service_fails_with_a_reason_and_needs_little_memory(
 
 
 @pytest.mark.slow
-def test_no_answer_event_report_metric_or_log_contains_a_key(serving, open_villain, tools):
+def test_no_answer_event_report_metric_or_log_contains_the_key_of_a_rated_service(serving, open_villain, tools):
     ways = echoes(tools)
     asked = [(speaking, "refusing") for speaking in SPEAKING]
     asked += [(speaking, way) for speaking in ("libretranslate", "key-in-query") for way in ways if way != "refusing"]
@@ -299,7 +299,7 @@ def test_a_services_error_message_is_shown_without_keys_and_control_characters(
 
 
 @pytest.mark.slow
-def test_messages_of_a_service_are_cleaned_in_probes_reports_and_exports(serving, open_villain, tools):
+def test_error_messages_of_a_service_show_no_key_or_markup_in_probes_reports_and_exports(serving, open_villain, tools):
     unwell = tools.translator(lambda heard: tools.as_json({"error": complaint(heard)}, "400 No"))
     service = open_villain(unwell, OUTSIDE)
     job_id = serving.post(service.url, *SPEAKING["libretranslate"])

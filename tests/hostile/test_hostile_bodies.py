@@ -291,7 +291,7 @@ MISFITS = {
 
 
 @pytest.mark.parametrize(("output", "answer"), MISFITS.values(), ids=MISFITS)
-def test_an_output_expression_without_a_match_is_a_typed_failure(villain, tools, output, answer):
+def test_an_answer_that_the_output_expression_does_not_match_is_a_failure_with_a_code(villain, tools, output, answer):
     speech = Speech("custom", ONE, answer, settings={"body": {"q": "{text}"}, "output": output, "auth": "header"})
     (outcome,) = ask(villain, tools, speech, [json.dumps(answer).encode()])
     assert isinstance(outcome, CallFailed)
@@ -311,7 +311,7 @@ def test_a_text_with_half_a_surrogate_pair_can_be_sent_in_path_query_form_and_js
     assert outcome == [Reply("Ella")]
 
 
-def test_a_plain_text_answer_loses_its_byte_order_mark_and_invalid_bytes(villain, tools):
+def test_a_plain_text_answer_is_read_without_byte_order_mark_and_with_invalid_bytes_replaced(villain, tools):
     settings = {"body": {"q": "{text}"}, "response": "text", "auth": "header"}
     bodies = ["\ufeff Ella vino. ".encode(), b"\xc9l vino."]
     outcomes = ask(villain, tools, Speech("custom", ONE, None, settings=settings), bodies)

@@ -253,7 +253,7 @@ def forms_sent(agency: Agency) -> set[str]:
 
 # ---------------------------------------------------------------------------- hosts and caches
 @pytest.mark.slow
-def test_the_host_that_a_request_names_is_in_no_answer(agency: Agency) -> None:
+def test_no_answer_contains_the_host_header_of_the_request(agency: Agency) -> None:
     # before, /r/{id} and its certificate named it in commands and links, and caches kept that page for a minute
     asked = 0
     for caller in agency.callers:
@@ -297,7 +297,7 @@ def rating_files(agency: Agency, visibility: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_files_of_a_private_rating_are_not_reused_by_a_cache(agency: Agency) -> None:
+def test_caches_are_told_not_to_reuse_files_of_a_private_rating(agency: Agency) -> None:
     # before, "private, max-age=300, stale-while-revalidate=86400": a browser showed them after the session had ended
     fetched = 0
     with httpx.Client(
@@ -327,7 +327,7 @@ def check_private(answer: httpx.Response, what: str) -> None:
 
 
 @pytest.mark.slow
-def test_files_of_a_public_rating_stay_cacheable(agency: Agency) -> None:
+def test_files_of_a_public_rating_may_be_cached(agency: Agency) -> None:
     cacheable = []
     with httpx.Client(base_url=agency.url, trust_env=False) as client:
         for path in rating_files(agency, "public"):
@@ -342,14 +342,14 @@ def test_files_of_a_public_rating_stay_cacheable(agency: Agency) -> None:
 
 # ---------------------------------------------------------------------------- forms
 @pytest.mark.slow
-def test_the_pages_show_every_form_that_the_agency_accepts(agency: Agency) -> None:
+def test_every_form_that_the_agency_accepts_is_on_a_page(agency: Agency) -> None:
     accepted = {route.path for route in ROUTES if "POST" in (route.methods or ())}
     # a rating can be rated again under another version of the methodology only, and there is one
     assert sorted(accepted - forms_sent(agency) - {"/ratings/{rating_id}/rerate"}) == []
 
 
 @pytest.mark.slow
-def test_the_pages_lead_to_every_page(agency: Agency) -> None:
+def test_every_page_can_be_reached_by_links(agency: Agency) -> None:
     pages = {route.path for route in ROUTES if "GET" in (route.methods or ())}
     linked = {key[1] for caller in agency.callers for key in caller.forms if key[0] == "GET"}
     assert sorted(pages - linked - NOT_LINKED) == []
@@ -362,7 +362,7 @@ of the wizard, to which its own form redirects."""
 
 
 @pytest.mark.slow
-def test_hostile_variants_of_all_forms_and_links_are_never_an_error_of_the_agency(
+def test_hostile_variants_of_all_forms_and_links_never_cause_a_server_error(
     agency: Agency, request: pytest.FixtureRequest, record_property
 ) -> None:
     scale = request.config.getoption("--chaos-scale")

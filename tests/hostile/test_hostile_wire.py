@@ -184,7 +184,7 @@ def test_bytes_after_an_answer_are_never_read_as_the_next_answer(villain, tools,
     assert call(service, times=3) == [b"answer 1", b"answer 2", b"answer 3"]
 
 
-def test_a_smuggled_answer_with_two_lengths_is_never_read(villain, tools):
+def test_an_answer_smuggled_behind_contradictory_length_headers_is_never_read(villain, tools):
     poison = OK + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + SMUGGLED
     turns = iter([poison])
     service = villain(lambda heard: next(turns, None) or tools.raw("sound"))

@@ -203,7 +203,7 @@ def of_catalog(language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_article_noun_and_adjective_agree(language):
+def test_article_noun_and_adjective_of_each_person_in_the_word_lists_agree_in_gender(language):
     for name, value, position, person in of_catalog(language):
         if person in NEUTER.get(language, ()):
             continue
@@ -212,7 +212,7 @@ def test_article_noun_and_adjective_agree(language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_table_finds_wrong_agreement(language):
+def test_the_gender_check_of_this_module_rejects_a_masculine_noun_with_a_feminine_article(language):
     for _, _, _, person in list(of_catalog(language))[30::7]:
         _, remainder = next(split(person, language))
         other = {"fr": "cette", "es": "esta", "it": "questa", "pt": "esta", "de": "diese"}[language]
@@ -221,7 +221,7 @@ def test_the_table_finds_wrong_agreement(language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_mentions_by_age_agree(language):
+def test_article_noun_and_adjective_agree_in_gender_if_the_group_is_mentioned_explicitly(language):
     for name in attributes_in(language):
         for persons in mentioned(attribute(name), "explicit", language).values():
             for person in persons[:2]:
@@ -230,7 +230,7 @@ def test_mentions_by_age_agree(language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_frame_with_every_person_and_content_is_a_sentence(language):
+def test_every_frame_filled_with_a_person_and_a_content_is_a_sentence_without_known_faults(language):
     sides = [(frames(language), contents(language))]
     sides += [
         (shipped.frames, shipped.contents) for shipped in (decision(name, "", language) for name in decided(language))
@@ -254,7 +254,7 @@ def decided(language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_language_has_the_attributes_decisions_and_sizes_of_the_others(language):
+def test_every_language_has_the_same_attributes_and_decisions_and_enough_frames_and_contents(language):
     assert set(attributes_in(language)) == set(attributes_in("fr"))
     assert set(decided(language)) == {"hiring", "tenancy", "loan"}
     assert len(frames(language)) >= 6
@@ -272,7 +272,7 @@ def test_a_language_has_the_attributes_decisions_and_sizes_of_the_others(languag
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_values_differ_in_the_words_for_the_group_only(language):
+def test_profiles_of_one_case_have_the_same_number_of_words_for_each_religion(language):
     profiles = TextProfiles(language=language).filled_in("religion")
     for case in text_cases(profiles, np.random.default_rng(3))[:200]:
         lengths = {len(text.split()) for text in case.given}
@@ -280,7 +280,7 @@ def test_values_differ_in_the_words_for_the_group_only(language):
 
 
 @pytest.mark.parametrize("name", sorted(set(attributes()) - set(attributes_in("fr"))))
-def test_an_attribute_without_words_in_a_language_is_refused_with_those_that_have_them(name):
+def test_an_attribute_without_french_words_is_refused_with_the_list_of_those_that_have_them(name):
     with pytest.raises(SpecificationError) as refused:
         TextProfiles(language="fr").filled_in(name)
     assert refused.value.field in {"texts.people", "texts.mention"}
@@ -288,7 +288,7 @@ def test_an_attribute_without_words_in_a_language_is_refused_with_those_that_hav
     assert "fr" in str(refused.value)
 
 
-def test_an_unknown_language_and_a_decision_without_texts_are_refused():
+def test_an_unknown_language_and_a_decision_without_texts_in_the_language_are_refused():
     with pytest.raises(UnknownName) as unknown:
         TextProfiles(language="xx").filled_in("gender")
     assert unknown.value.field == "texts.language"
@@ -299,7 +299,7 @@ def test_an_unknown_language_and_a_decision_without_texts_are_refused():
     assert refused.value.field == "texts.decision"
 
 
-def test_own_frames_and_people_need_no_words_of_the_language():
+def test_an_attribute_without_german_words_works_with_the_callers_own_frames_and_people():
     texts = TextProfiles(language="de", people={"a": ("Kim",), "b": ("Sam",)}, frames=("{Person} hat {content}.",))
     assert texts.filled_in("pregnancy").contents == contents("de")
 

@@ -17,7 +17,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "attributes.md"
 @pytest.mark.parametrize("name", attributes())
 class TestEveryAttribute:
     @pytest.mark.parametrize("method", [method_name(kind) for kind in METHODS])
-    def test_a_method_accepts_the_attribute_or_its_file_has_the_reason(self, name, method):
+    def test_every_method_accepts_the_attribute_or_the_attributes_file_states_why_it_cannot(self, name, method):
         try:
             parse_method({"method": method, "attribute": name})
         except SpecificationError:
@@ -25,7 +25,7 @@ class TestEveryAttribute:
         else:
             assert method not in attribute(name).without, f"{method} accepts {name}, and its file says that it cannot"
 
-    def test_the_coverage_has_a_count_of_words_or_a_reason_for_each_method(self, name):
+    def test_the_coverage_table_has_a_word_count_or_a_reason_for_each_method(self, name):
         rows = {row.method: row for row in coverage(name)}
         assert list(rows) == [method_name(method) for method in METHODS]
         for method, row in rows.items():
@@ -45,6 +45,6 @@ def test_sentences_are_counted_in_every_language_that_has_words_for_the_attribut
     assert languages > {"en"}
 
 
-def test_a_reason_names_a_method_that_exists():
+def test_reasons_why_a_method_cannot_test_an_attribute_name_existing_methods():
     named = {method for name in attributes() for method in attribute(name).without}
     assert named <= {method_name(method) for method in METHODS}

@@ -12,7 +12,7 @@ def rows(page):
     return [line for line in page.splitlines() if line.startswith("| defeat device")]
 
 
-def test_a_measured_group_replaces_its_own_section_of_the_page_and_no_other():
+def test_measuring_a_group_of_services_again_replaces_only_its_section_of_the_calibration_page():
     page = PAGE.read_text(encoding="utf-8")
     name = next(iter(GROUP.worlds))
     letters = ("BS", "UCS")
@@ -26,7 +26,7 @@ def test_a_measured_group_replaces_its_own_section_of_the_page_and_no_other():
     assert after[1].partition("\n## ")[2] == before[1].partition("\n## ")[2]
 
 
-def test_every_group_of_services_has_a_section_with_its_date():
+def test_every_group_of_services_has_a_dated_section_on_the_calibration_page():
     page = PAGE.read_text(encoding="utf-8")
     for name, group in GROUPS.items():
         text = page.partition(f"## {group.title}\n")[2].partition("\n## ")[0]

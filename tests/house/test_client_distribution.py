@@ -120,7 +120,7 @@ def test_the_openapi_document_of_the_client_equals_that_of_the_service(tmp_path)
     assert written == (tmp_path / "openapi.json").read_text("utf-8"), "the API has changed: run `make client`"
 
 
-def test_the_gate_of_the_command_line_is_a_copy_of_the_clients_and_no_link():
+def test_gate_py_of_the_command_line_is_a_byte_copy_of_the_clients_file_and_no_symlink():
     copy = ROOT / "cli" / "gate.py"
     assert not copy.is_symlink()
     assert copy.read_bytes() == (CLIENT / "src/assay_client/gate.py").read_bytes(), "run `make client`"

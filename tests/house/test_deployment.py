@@ -86,7 +86,7 @@ def test_every_container_is_limited_and_hardened(compose):
         assert "user" in one or one["image"] == "assay:local", f"{name}: our own image has a user"
 
 
-def test_every_foreign_image_can_be_fixed_by_its_digest_and_the_file_says_why_it_is_not(compose):
+def test_every_third_party_image_can_be_overridden_and_the_file_says_why_it_has_no_digest(compose):
     foreign = {one["image"] for one in compose.values()} - {"assay:local"}
     named = {re.fullmatch(r"\$\{(\w+):-[\w/]+:v?[\w.-]*\d[\w.-]*\}", image)[1] for image in foreign}
     assert named == set(IMAGES)
@@ -341,7 +341,7 @@ def test_every_metric_of_alerts_and_dashboard_is_exported():
     assert hidden - used <= {"assay_target_call_seconds_bucket"} | used, sorted(hidden - used)
 
 
-def test_the_dashboard_s_panels_do_not_overlap():
+def test_panels_of_the_grafana_dashboard_do_not_overlap():
     board = json.loads(read("deploy/grafana/assay.json"))
     taken: set[tuple[int, int]] = set()
     for panel in board["panels"]:

@@ -69,7 +69,7 @@ def test_every_method_has_a_simulated_service():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EVERY)
-def test_a_replay_of_the_record_in_any_order_gives_the_same_rating(name):
+def test_a_replay_of_the_recorded_replies_in_any_order_gives_the_same_rating(name):
     method, first, record = run(name)
     again = parse_method(json.loads(json.dumps(dump_method(method))))
     assert again == method
@@ -81,7 +81,7 @@ def test_a_replay_of_the_record_in_any_order_gives_the_same_rating(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EVERY)
-def test_a_run_resumed_from_a_random_half_of_its_record_gives_the_same_rating(name):
+def test_a_run_resumed_from_a_random_half_of_its_recorded_replies_gives_the_same_rating(name):
     method, first, record = run(name)
     answers = {one.probe.unit: one.reply for one in record}
     some = np.random.Generator(np.random.PCG64(2)).permutation(len(record))[: len(record) // 2]

@@ -102,7 +102,7 @@ def test_every_link_leads_to_an_existing_page_and_heading(site, pages):
     assert not dead
 
 
-def test_nothing_is_loaded_from_another_host(site, pages):
+def test_no_page_of_the_site_loads_a_file_from_another_host(site, pages):
     loaded = {one for page in pages.values() for one in page.loaded}
     assert loaded
     assert not {one for one in loaded if urlsplit(one).netloc}

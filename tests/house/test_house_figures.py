@@ -37,7 +37,7 @@ def traced() -> dict:
     return json.loads(run.stdout.splitlines()[-1])
 
 
-def test_every_limit_of_the_house_figures_has_a_measurement(measured):
+def test_every_limited_figure_of_the_source_tree_is_measured(measured):
     assert LIMITS.keys() <= measured.keys() | set(TRACED)
 
 
@@ -61,5 +61,5 @@ def test_processing_a_request_uses_a_limited_number_of_source_files(name, reques
     assert len(passed) <= LIMITS[name], f"{name}: {len(passed)}, at most {LIMITS[name]:g}: {', '.join(passed)}"
 
 
-def test_the_file_that_newcomers_read_first_is_short():
+def test_run_job_the_first_file_for_newcomers_has_at_most_250_lines():
     assert len((ROOT / "workers/run_job.py").read_text(encoding="utf-8").splitlines()) <= 250

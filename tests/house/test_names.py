@@ -45,7 +45,7 @@ def measured():
     return 100 * by_module.total() / total, by_module
 
 
-def test_every_kind_of_binding_is_counted():
+def test_vague_names_are_counted_in_fields_parameters_assignments_and_loops():
     source = """
         class Row:
             kept: int
@@ -63,7 +63,7 @@ def test_every_kind_of_binding_is_counted():
     assert total == 11
 
 
-def test_variables_and_parameters_say_what_they_hold():
+def test_the_share_of_vague_variable_and_parameter_names_stays_within_its_limit():
     share, by_module = measured()
     worst = ", ".join(f"{module} {count}" for module, count in by_module.most_common(12))
     assert share <= LIMIT, f"{share:.2f} % of all names say nothing; at most {LIMIT} % are allowed. Most in: {worst}"

@@ -52,7 +52,7 @@ MOST_SCRIPT_BYTES = 12_700
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(WEB)))
-def test_pages_import_nothing_of_the_store_except_sessions_and_sealed_secrets(module):
+def test_web_modules_import_only_sessions_and_sealed_secrets_from_the_store(module):
     imported = set()
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -65,7 +65,7 @@ def test_pages_import_nothing_of_the_store_except_sessions_and_sealed_secrets(mo
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(WEB)))
-def test_only_modules_of_sessions_use_the_database(module):
+def test_only_session_modules_of_the_web_package_use_the_database(module):
     assert ".database" not in module.read_text(encoding="utf-8") or str(module.relative_to(WEB)) in SESSIONS
 
 
@@ -118,17 +118,17 @@ def test_vendored_files_equal_their_published_versions(name, digest):
     assert hashlib.sha256((WEB / "static" / name).read_bytes()).hexdigest() == digest
 
 
-def test_our_own_scripts_have_at_most_12700_bytes_in_total():
+def test_our_own_browser_scripts_have_at_most_12700_bytes_in_total():
     own = [file for file in (WEB / "static").glob("*.js") if file.name not in VENDORED]
     assert sum(file.stat().st_size for file in own) <= MOST_SCRIPT_BYTES
 
 
-def test_no_two_pages_share_an_address_and_a_method():
+def test_no_two_pages_share_an_address_and_an_http_method():
     addresses = [(route.path, *sorted(route.methods)) for area in AREAS for route in area.routes]
     assert len(addresses) == len(set(addresses))
 
 
-def test_the_browser_leaves_out_the_same_fields_of_a_rating_as_the_digest():
+def test_the_browser_verifier_leaves_out_the_same_fields_of_a_rating_as_the_digest():
     script = (WEB / "static" / "verify.js").read_text("utf-8")
     listed = re.search(r"const STANDING = (\[.*\]);", script)
     assert listed is not None

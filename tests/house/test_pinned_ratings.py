@@ -100,14 +100,14 @@ def pinned() -> dict[str, Any]:
     return json.loads(FILE.read_text())
 
 
-def test_pinned_numbers_name_their_version_of_the_methodology_and_cover_every_service():
+def test_stored_ratings_name_the_current_methodology_version_and_cover_every_simulated_service():
     assert pinned()["methodology"] == METHODOLOGY_VERSION
     assert set(pinned()["ratings"]) == set(SERVICES)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("service", sorted(SERVICES))
-def test_ratings_equal_their_pinned_numbers(service):
+def test_ratings_of_simulated_services_equal_the_numbers_stored_for_this_methodology_version(service):
     np.testing.assert_allclose(numbers(service), pinned()["ratings"][service], rtol=1e-7, atol=1e-9)
 
 
@@ -132,10 +132,10 @@ def test_ratings_do_not_depend_on_the_processor():
         np.testing.assert_allclose(ratings, pinned()["ratings"][service], rtol=1e-7, atol=1e-9, err_msg=service)
 
 
-def test_defaults_of_every_method_equal_the_pinned_defaults():
+def test_default_settings_of_every_method_equal_the_stored_defaults():
     assert json.loads(json.dumps(defaults())) == pinned()["defaults"]
 
 
 @pytest.mark.slow
-def test_expected_numbers_of_probes_equal_the_pinned_numbers():
+def test_expected_numbers_of_probes_equal_the_stored_numbers():
     assert expected() == pinned()["expected"]

@@ -165,7 +165,7 @@ def _parses(function: ast.expr) -> bool:
     return (name in PARSERS or full in PARSERS) and not (name == "decode" and ".encode(" in full)
 
 
-def test_every_function_that_parses_is_entered_with_its_bound():
+def test_every_function_that_parses_untrusted_input_is_listed_with_its_cost_limit():
     found = list(parsing_functions(ROOT))
     assert sorted(set(found) - set(BOUNDS)) == [], "enter them in BOUNDS with what bounds their cost"
     assert sorted(set(BOUNDS) - set(found)) == [], "these parse nothing any more"
@@ -184,14 +184,14 @@ def test_every_function_that_parses_is_entered_with_its_bound():
         "ZipFile(file)",
     ],
 )
-def test_a_new_call_of_a_parser_is_found(tmp_path, line):
+def test_a_function_that_newly_calls_a_parser_is_found(tmp_path, line):
     module = tmp_path / "web" / "new.py"
     module.parent.mkdir()
     module.write_text(f"async def handle(request):\n    return {line}\n", encoding="utf-8")
     assert list(parsing_functions(tmp_path)) == ["web/new.py handle"]
 
 
-def test_patterns_are_compiled_from_constants_only():
+def test_regular_expressions_are_compiled_from_constants_or_escaped_text_only():
     for package in PACKAGES:
         for module in sorted((ROOT / package).rglob("*.py")):
             tree = ast.parse(module.read_text(encoding="utf-8"))

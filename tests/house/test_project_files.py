@@ -31,7 +31,7 @@ def test_every_make_target_that_a_page_names_exists(path):
     assert {target for command in commands for target in command.split()} <= targets()
 
 
-def test_every_phony_target_exists_and_none_is_missing_from_the_list():
+def test_the_phony_list_of_the_makefile_contains_every_target_and_no_other():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     (phony,) = re.findall(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)
     assert set(phony.split()) == targets()
@@ -55,7 +55,7 @@ def test_every_issue_form_has_a_label_and_an_identifier_for_each_field(path):
     assert all(field["attributes"]["label"] for field in fields)
 
 
-def test_dependency_updates_look_into_existing_folders():
+def test_folders_that_dependabot_checks_for_updates_exist():
     manifests = {"pip": "pyproject.toml", "docker": "Dockerfile", "npm": "package.json", "github-actions": "action.yml"}
     updates = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text(encoding="utf-8"))["updates"]
     assert {update["package-ecosystem"] for update in updates} == set(manifests)

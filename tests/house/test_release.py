@@ -57,7 +57,7 @@ def test_every_released_methodology_still_has_its_released_text():
     assert altered_texts(read_released()) == []
 
 
-def test_no_released_digest_has_changed_since_its_tag():
+def test_no_digest_of_a_released_methodology_has_changed_since_its_git_tag():
     if not (ROOT / ".git").exists():
         pytest.skip("the sources are not a git repository, so that there are no tags to compare with")
     assert altered_entries(read_released()) == []
@@ -74,7 +74,7 @@ def test_a_changed_or_missing_text_of_a_released_version_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("released", [{}, {"9.9.9": {**ENTRY, "digest": digest(b"another text")}}])
-def test_an_entry_that_was_removed_or_changed_after_its_tag_is_refused(tagged, released):
+def test_a_released_digest_that_was_removed_or_changed_after_its_git_tag_is_reported(tagged, released):
     assert altered_entries({"9.9.9": ENTRY, "10.0.0": ENTRY}, tagged) == []
     (altered,) = altered_entries(released, tagged)
     assert altered.startswith("9.9.9: v9.0.0 has")
@@ -96,7 +96,7 @@ def test_release_notes_are_the_section_of_one_version():
             notes(changelog, version)
 
 
-def test_every_file_that_states_the_version_and_its_status_states_those_of_the_package():
+def test_every_file_that_states_the_version_states_the_version_of_the_package():
     for page, words in statements(__version__).items():
         assert (ROOT / page).read_text(encoding="utf-8").count(words) == 1, page
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == __version__
@@ -145,7 +145,7 @@ def test_a_release_writes_its_number_everywhere_and_freezes_the_methodology(chec
 
 
 @pytest.mark.parametrize("version", [__version__, "0.0.9", "v99.0.0", "99.0", "99.0.0rc1", "099.0.0", "9٣.0.0", ""])
-def test_a_release_needs_a_later_version_and_otherwise_changes_no_file(checkout, version):
+def test_a_release_with_a_malformed_or_not_later_version_is_refused_and_changes_no_file(checkout, version):
     before = contents(checkout)
     with pytest.raises(CannotRelease, match="follows"):
         cut(checkout, version, date(2030, 1, 2))
@@ -161,7 +161,7 @@ def test_a_release_needs_a_later_version_and_otherwise_changes_no_file(checkout,
         (RELEASED, "", json.dumps({METHODOLOGY_VERSION: {"digest": "sha256:0", "release": "7.7.7"}})),
     ],
 )
-def test_a_release_with_a_fault_in_one_file_changes_none(checkout, page, old, new):
+def test_a_release_is_refused_and_changes_no_file_if_one_file_has_unexpected_content(checkout, page, old, new):
     faulty = checkout / page
     faulty.write_text(faulty.read_text(encoding="utf-8").replace(old, new, 1) if old else new, encoding="utf-8")
     before = contents(checkout)

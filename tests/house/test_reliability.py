@@ -29,11 +29,11 @@ def rows(text: str) -> dict[int, str]:
     return {int(number): rest for number, rest in found}
 
 
-def test_every_fault_has_exactly_one_row():
+def test_every_numbered_fault_has_exactly_one_row_on_the_reliability_page():
     assert sorted(rows(PAGE)) == FAULTS
 
 
-def test_every_row_of_the_main_table_names_tests_that_exist():
+def test_every_row_of_the_main_reliability_table_names_existing_tests():
     main = PAGE.partition("## Apart")[0]
     for number, rest in rows(main).items():
         shown_by = re.findall(r"`([\w/]+\.py)::(\w+|\*)`", rest.rsplit("|", 2)[1])
@@ -44,7 +44,7 @@ def test_every_row_of_the_main_table_names_tests_that_exist():
             assert name == "*" or name in known, f"row {number}: {file} has no {name}"
 
 
-def test_test_files_of_row_62_and_later_rows_state_the_fault_that_they_guard_against():
+def test_each_test_file_named_in_row_62_or_later_describes_the_fault_of_that_row():
     main = PAGE.partition("## Apart")[0]
     for number, rest in rows(main).items():
         for file in re.findall(r"`([\w/]+\.py)::", rest.rsplit("|", 2)[1]) if number >= FIRST_LIMIT else ():
@@ -54,5 +54,5 @@ def test_test_files_of_row_62_and_later_rows_state_the_fault_that_they_guard_aga
             )
 
 
-def test_no_numbered_fault_stands_outside_the_main_table():
+def test_all_numbered_faults_are_in_the_main_table_of_the_reliability_page():
     assert not rows(PAGE.partition("## Apart")[2])

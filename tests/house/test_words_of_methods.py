@@ -82,13 +82,13 @@ def codes_in(path: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_search_of_these_tests_finds_reason_codes_in_the_source():
+def test_the_source_search_of_this_module_finds_known_reason_codes():
     found = {code for method in METHODS for path in modules_of(method) for code in given_by(path)}
     assert {"introduces-bias", "coverage-low", "prefers-stereotypes", "never-yes", "scored-by"} <= found
 
 
 @pytest.mark.parametrize("method", METHODS, ids=method_name)
-def test_every_reason_that_a_method_gives_has_a_sentence(method):
+def test_every_reason_code_of_a_method_has_an_explaining_sentence(method):
     # codes of failed replies are explained elsewhere; `unknown-label` is both such a code and a reason
     of_replies = CAUSES.keys() | method.PHRASES.keys()
     given = {code for path in modules_of(method) for code in given_by(path)} - (of_replies - method.REASONS.keys())
@@ -96,14 +96,14 @@ def test_every_reason_that_a_method_gives_has_a_sentence(method):
 
 
 @pytest.mark.parametrize("method", METHODS, ids=method_name)
-def test_every_sentence_of_a_method_belongs_to_a_reason_that_the_method_gives(method):
+def test_every_explaining_sentence_belongs_to_a_reason_code_that_the_method_uses(method):
     told = {text for path in modules_of(method) for text in texts(parsed(path))}
     beginnings = tuple(text for text in told if text.endswith("-") and len(text) > 4)
     assert [code for code in method.REASONS if code not in told and not code.startswith(beginnings)] == []
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.method.method)
-def test_every_method_names_its_two_steps(report):
+def test_every_report_names_both_steps_of_its_method(report):
     assert len(report.steps) == 2
     assert all(report.steps)
     assert (report.steps == BALANCED) == issubclass(report.method, RoundTrip | OneHop)

@@ -130,7 +130,7 @@ def test_row_and_block_counts_detect_a_full_scan(database):
     assert blocks_read(plan) > 100
 
 
-def test_signing_in_does_not_read_the_sessions_of_others(database):
+def test_signing_in_does_not_read_the_sessions_of_other_people(database):
     with database.write() as c:
         c.execute(
             text(

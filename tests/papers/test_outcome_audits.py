@@ -73,7 +73,7 @@ def test_the_example_of_local_law_144_has_its_printed_scoring_rates_and_impact_r
             assert truncated_or_rounded(computed.ratio.estimate, row["ratio_printed"], 2), row
 
 
-def test_audit_ais_example_has_its_smallest_ratio_and_no_flag(known):
+def test_the_four_fifths_example_of_audit_ai_has_its_smallest_ratio_and_no_flag(known):
     selected = known["four_fifths"]["selected_of_1000"]
     table_rows, _ = hired(people(**{f"g{index}": (yes, 1000) for index, yes in enumerate(selected)}))
     smallest = min(row.ratio.estimate for row in table_rows.values())
@@ -81,7 +81,7 @@ def test_audit_ais_example_has_its_smallest_ratio_and_no_flag(known):
     assert not any(row.flagged for row in table_rows.values())
 
 
-def test_audit_ais_z_statistics(known):
+def test_two_proportion_z_statistics_equal_those_of_audit_ai(known):
     for case in known["two_proportion_z"]["cases"]:
         (yes_1, no_1), (yes_2, no_2) = case["table"]
         z = two_proportion_z((yes_1, yes_2), (yes_1 + no_1, yes_2 + no_2))
@@ -109,7 +109,7 @@ def test_an_excluded_category_is_never_the_reference_and_keeps_its_row(known):
     assert table_rows["A"].ratio.estimate == 1.0
 
 
-def test_the_four_fifths_rule_flags_an_even_tool_as_often_as_simulated(known):
+def test_the_four_fifths_rule_flags_an_unbiased_tool_by_chance_as_often_as_in_a_known_simulation(known):
     rng = np.random.default_rng(3)
     for rate in (0.5, 0.2):
         expected = known["four_fifths_by_chance"][f"rate_{rate}"]["14 cells of 100"]
@@ -123,7 +123,7 @@ PREDICTED = "00110101001101010"
 TRUE = "01010110011011011"
 
 
-def test_langfairs_disparities_of_error_rates(known):
+def test_disparities_of_error_rates_equal_those_of_langfair(known):
     table = counted({"group": [*GROUPS], "hired": [*PREDICTED], "stayed": [*TRUE]})
     table_rows, _ = rows(table, ("group",), decision="hired", favourable="1", truth="stayed")
     errors = {
@@ -168,7 +168,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize(("number", "name"), [(number, name) for number, names in EXPECTED.items() for name in names])
-def test_aequitas_tables_of_counts_rates_and_disparities(number, name):
+def test_counts_rates_and_disparities_equal_the_tables_of_aequitas(number, name):
     cells = aequitas_file(f"test_{number}.csv")
     for expected in aequitas_file(name):
         column = expected.get("attribute_name") or "class"
@@ -206,7 +206,7 @@ def assert_number(computed: float | None, printed: str | None, name: str) -> Non
         assert computed == pytest.approx(expected, abs=1e-9), name
 
 
-def test_aequitas_scores_become_decisions_at_a_threshold():
+def test_scores_of_an_aequitas_file_become_decisions_at_a_threshold():
     cells = aequitas_file("test_9.csv")
     table = counted(
         {"class": [row["class"] for row in cells], "label_value": [row["label_value"] for row in cells]},
@@ -249,7 +249,7 @@ def adult():
     }, score
 
 
-def test_error_rates_of_a_model_on_adult_equal_scikit_learn_for_sex_race_and_both(adult):
+def test_error_rates_on_the_adult_data_by_sex_race_and_both_equal_those_of_scikit_learn(adult):
     from sklearn.metrics import confusion_matrix, roc_auc_score
 
     columns, score = adult
@@ -300,7 +300,7 @@ def test_error_rates_of_a_model_on_adult_equal_scikit_learn_for_sex_race_and_bot
     assert compared == 2 + 5 + 10
 
 
-def test_differences_and_ratios_on_adult_equal_fairlearn(adult):
+def test_differences_and_ratios_on_the_adult_data_equal_those_of_fairlearn(adult):
     fairlearn = pytest.importorskip("fairlearn.metrics", reason="fairlearn is not installed")
     columns, score = adult
     decided, truth = (np.array(columns[name]) == "yes" for name in ("hired", "rich"))

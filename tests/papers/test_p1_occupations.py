@@ -77,7 +77,7 @@ def test_pse_in_closed_form_agrees_with_bisection(word, known):
 
 
 @pytest.mark.parametrize("word", ["carpenter", "receptionist", "electrician", "nurse", "librarian"])
-def test_intervals_of_strongly_gendered_occupations_lie_on_the_same_side_of_one_half_as_bisection(word, known):
+def test_pse_intervals_of_gendered_occupations_are_on_the_same_side_of_one_half_as_by_bisection(word, known):
     assert (row(word)["pse"]["high"] < 0.5) == (known["pse"][word] < 0.5)
 
 
@@ -89,12 +89,12 @@ def test_pse_is_the_mean_over_the_eight_cue_pairs(word, known):
 
 
 @pytest.mark.parametrize("word", printed.SIDES)
-def test_each_occupation_is_on_the_printed_side_of_women_or_men(word):
+def test_each_occupation_is_on_the_side_of_women_or_men_that_the_paper_prints(word):
     ours = "women's side" if row(word)["pse"]["estimate"] > 0.5 else "men's side"
     assert ours == printed.SIDES[word]
 
 
-def test_jnd_of_lawyer_is_not_smaller_than_that_of_hairdresser():
+def test_jnd_of_lawyer_is_larger_than_that_of_hairdresser_although_the_paper_prints_the_reverse():
     """The paper prints a smaller JND for lawyer; here the cue pairs disagree about lawyers."""
     assert {p1.smaller_jnd(found(), *printed.SIDES), printed.SMALLER_JND} == {"hairdresser", "lawyer"}
     assert row("hairdresser")["pse"]["low"] > 0.5
@@ -102,7 +102,7 @@ def test_jnd_of_lawyer_is_not_smaller_than_that_of_hairdresser():
 
 
 @pytest.mark.parametrize("lengths", p1.LENGTHS)
-def test_jnd_is_smaller_for_occupations_in_which_both_women_and_men_work(lengths):
+def test_jnd_correlates_negatively_with_the_standard_deviation_of_the_share_of_women(lengths):
     """The paper says that JND "correlates well" with the standard deviation of the share; here r is negative.
 
     Occupations of nearly only women or nearly only men have a small standard deviation, and here their PSE differs most
@@ -113,7 +113,7 @@ def test_jnd_is_smaller_for_occupations_in_which_both_women_and_men_work(lengths
     assert correlation["p"] < 0.01
 
 
-def test_jnd_without_cue_pairs_does_not_correlate_with_the_shares():
+def test_jnd_from_random_halves_of_the_dimensions_does_not_correlate_with_the_share_of_women():
     """Random halves of the dimensions replace the paper's corpora; the correlation is then near zero."""
     words, vectors = ForcedChoice(specification="gender-occupations").words, p1.vectors(SHARED)
     known = [word for word, share in words.concepts.items() if share is not None and word in vectors]
@@ -138,7 +138,7 @@ def test_jnd_correlates_weakly_with_the_printed_order_of_occupations():
 
 # ---------------------------------------------------------------------------- love and hate
 @pytest.mark.parametrize("lengths", p1.LENGTHS)
-def test_teachers_are_nearer_to_love_than_to_hate(lengths):
+def test_pse_of_teacher_is_nearer_to_love_than_to_hate(lengths):
     assert row("teacher", lengths=lengths, specification="love-hate")["pse"]["estimate"] > 0.5
 
 
@@ -168,7 +168,7 @@ def test_all_occupations_together_are_nearer_to_love_by_about_the_tolerance_so_n
     assert (component.letter, component.declared) == (Letter.DSBS, False)
 
 
-def test_the_interval_from_a_single_cue_pair_is_wide():
+def test_pse_interval_from_a_single_cue_pair_is_wide():
     """The width comes from the spread over random halves of the dimensions; more halves do not make it smaller."""
     one = row("teacher", specification="love-hate")
     assert one["pse"]["high"] - one["pse"]["low"] == pytest.approx(0.26, abs=0.03)

@@ -39,17 +39,17 @@ MORE_POSITIVE = {
 
 # ---------------------------------------------------------------------------- the posterior
 @pytest.mark.parametrize(("positive", "expected"), [(True, -0.33), (False, 0.47)])
-def test_distance_to_the_posterior_correlates_with_sentiment(positive, expected):
+def test_distance_of_a_word_to_the_sampled_posterior_correlates_with_its_sentiment(positive, expected):
     """The paper finds r < 0 for the posterior of the answer positive, and r > 0 for that of the answer negative."""
     assert p1.sentiment(SHARED, positive=positive).correlation() == pytest.approx(expected, abs=0.05)
 
 
-def test_table_of_the_paper_has_ten_different_words_at_each_end():
+def test_the_table_of_the_paper_has_ten_different_words_in_each_of_its_four_lists():
     assert {name: len(set(words)) for name, words in printed.WORDS.items()} == dict.fromkeys(MORE_POSITIVE, 10)
 
 
 @pytest.mark.parametrize("name", MORE_POSITIVE)
-def test_words_at_each_end_mostly_have_the_printed_sentiment(name):
+def test_numbers_of_positive_words_in_the_four_lists_differ_from_the_paper_by_known_amounts(name):
     """The paper's table: nine, none, none and eight of ten words are positive."""
     ends = [*p1.sentiment(SHARED).ends(), *p1.sentiment(SHARED, positive=False).ends()]
     ours = sum(good for _, good in ends[list(printed.WORDS).index(name)])

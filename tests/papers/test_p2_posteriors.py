@@ -52,7 +52,7 @@ def assert_published(drawn, figure, within):
 
 
 # ---------------------------------------------------------------------------- appendix A.1
-def test_every_figure_whose_numbers_were_read_off_is_compared():
+def test_every_figure_of_the_paper_with_recorded_numbers_is_compared_with_our_posteriors():
     assert sorted(READ_OFF) == sorted(printed.posteriors(SHARED))
 
 
@@ -75,7 +75,7 @@ def test_posterior_means_of_protected_words_equal_the_papers_figures(name):
 
 
 @pytest.mark.parametrize("name", READ_OFF)
-def test_sigma_of_each_connection_equals_that_of_an_independent_fit(name):
+def test_residual_sigma_of_each_connection_equals_that_of_an_independent_fit(name):
     for connection, expected in published(name)["sigma"].items():
         drawn = posterior(name).residual(NAMES.get(connection, connection))
         assert drawn.mean() == pytest.approx(expected["mean"], abs=0.05 * expected["sd"])
@@ -85,7 +85,7 @@ def test_sigma_of_each_connection_equals_that_of_an_independent_fit(name):
 
 
 @pytest.mark.parametrize("name", READ_OFF)
-def test_tables_have_the_sizes_means_and_deviations_counted_by_an_independent_program(name):
+def test_tables_of_distances_have_the_sizes_means_and_deviations_of_an_independent_program(name):
     counted, held = published(name)["mac"], p2.table(SHARED, name)
     assert held.distance.size == counted["rows"] - counted["missing_removed"]
     assert len(set(held.protected)) == counted["n_protected"]
@@ -110,7 +110,7 @@ def test_one_sigma_for_all_connections_does_not_reproduce_the_papers_figures():
 
 
 # ---------------------------------------------------------------------------- section 5.1
-def test_no_two_statements_of_section_5_1_compare_the_same_connections():
+def test_each_recorded_statement_of_section_5_1_compares_another_pair_of_connections():
     compared = [(name, frozenset((one, other))) for name, one, _, other in printed.PLACES]
     assert len(set(compared)) == len(compared)
 
@@ -129,14 +129,14 @@ def test_means_of_gender_on_reddit_are_near_the_printed_means(connection):
 
 # ---------------------------------------------------------------------------- figures 3 to 7, 12 and 15 to 17
 @pytest.mark.parametrize("cell", [cell for cell in printed.WITHIN if cell not in OTHER_SHARES])
-def test_shares_of_similarities_within_the_boundary_equal_the_printed_shares(cell):
+def test_shares_of_similarities_within_one_less_mac_equal_the_printed_shares(cell):
     group, when, connection = cell
     ours = p2.table(SHARED, p2.REDDIT[group][when]).within(printed.WITHIN_ONE_LESS_MAC, connection)
     assert ours == pytest.approx(printed.WITHIN[cell], abs=p2.CUT_AT_MOST)
 
 
 @pytest.mark.parametrize(("cell", "more"), OTHER_SHARES.items())
-def test_five_shares_within_the_boundary_differ_from_the_printed_shares_by_known_amounts(cell, more):
+def test_five_shares_of_similarities_differ_from_the_printed_shares_by_known_amounts(cell, more):
     """The published tables do not reproduce the printed .39 and .36, nor the fall of human words from .67 to .55."""
     group, when, connection = cell
     found = p2.table(SHARED, p2.REDDIT[group][when]).within(printed.WITHIN_ONE_LESS_MAC, connection)
@@ -158,7 +158,7 @@ def test_predictive_intervals_cover_about_their_nominal_share(name):
     assert check.share_89 == pytest.approx(0.89, abs=0.04)
 
 
-def test_predictive_intervals_of_some_reddit_list_cover_about_the_printed_shares():
+def test_predictive_intervals_of_at_least_one_reddit_list_cover_about_the_printed_shares():
     checks = [p2.check(SHARED, name) for name in p2.EIGHTEEN if "reddit" in name]
     assert min(abs(one.share_50 - printed.PREDICTIVE_50) for one in checks) == pytest.approx(0.041, abs=0.005)
     assert min(abs(one.share_89 - printed.PREDICTIVE_89) for one in checks) < 0.005
@@ -177,7 +177,7 @@ def test_debiasing_moves_the_connections_as_section_5_2_says(group, associated, 
     assert moved == pytest.approx([associated, different], abs=0.001)
 
 
-def test_debiasing_of_religion_moves_associated_distances_most():
+def test_debiasing_religion_increases_the_distances_of_associated_words_most():
     """Section 5.2: all connections come closer to the earlier position of neutral words."""
     compared = compare(*(posterior(name) for name in p2.REDDIT["religion"].values()))
     moved = {one.name: one for one in compared.connections}

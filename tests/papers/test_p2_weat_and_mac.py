@@ -21,7 +21,7 @@ needs_known_answers = pytest.mark.skipif(
 EXAMPLE = weat_of_associations(printed.WEAT_EXAMPLE[:2], printed.WEAT_EXAMPLE[2:])
 
 
-def test_example_of_section_2_divides_by_the_population_standard_deviation():
+def test_the_weat_example_of_section_2_divides_by_the_population_standard_deviation():
     """The paper prints 1.93, which is .85 divided by a standard deviation that was rounded to .44."""
     assert p2.first_association() == pytest.approx(printed.WEAT_EXAMPLE[0])
     assert p2.weat_example() == pytest.approx(printed.WEAT_OF_EXAMPLE, abs=0.015)
@@ -29,13 +29,13 @@ def test_example_of_section_2_divides_by_the_population_standard_deviation():
 
 
 @needs_known_answers
-def test_code_of_the_paper_divides_by_the_sample_standard_deviation():
+def test_both_weat_effect_sizes_of_the_example_equal_the_known_values():
     known = SHARED.known("weat_mac.json")["paper_example"]
     assert EXAMPLE.effect_size_ddof0 == pytest.approx(known["weat_ddof0"], rel=1e-12)
     assert EXAMPLE.effect_size_ddof1 == pytest.approx(known["weat_ddof1"], rel=1e-12)
 
 
-def test_the_example_of_weat_is_the_most_extreme_of_six_partitions():
+def test_the_weat_example_is_the_most_extreme_of_its_six_partitions():
     """The published p-value counts only larger partitions, so it is 0 for the largest partition."""
     found = EXAMPLE.p
     assert (found.partitions, found.p_one_sided, found.p_two_sided, found.p_strict) == (6, 1 / 6, 2 / 6, 0)
@@ -57,7 +57,7 @@ def test_mean_average_cosine_of_religion_equals_table_2():
 
 
 @needs_tables
-def test_p_value_of_hard_debiasing_has_the_printed_order_of_magnitude():
+def test_p_value_of_mac_after_hard_debiasing_has_the_printed_order_of_magnitude():
     """Here it is a paired t-test over 15 words and 3 stereotypes; the paper prints 3.0e-07 without naming its test."""
     assert len(p2.mean_cosine(SHARED, RELIGION["before"])[1]) == 45
     assert np.log10(p2.mac_p(SHARED)) == pytest.approx(np.log10(printed.MAC_P["Hard Debiased"]), abs=1)
@@ -65,7 +65,7 @@ def test_p_value_of_hard_debiasing_has_the_printed_order_of_magnitude():
 
 
 @needs_known_answers
-def test_the_probability_of_an_effect_of_1_27_by_chance_is_half_a_percent_and_not_38_percent():
+def test_a_weat_of_1_27_or_more_occurs_by_chance_in_half_a_percent_and_not_in_38_percent():
     """Section 3.2 prints about 38 %, because the paper's code compared two words instead of two lists."""
     known, found = SHARED.known("weat_mac.json")["null"], null_check(printed.NULL_EFFECT, printed.NULL_WORDS)
     assert found.p_ddof1 == pytest.approx(known["P_abs_WEAT_ge_1_27"]["exact_ddof1"], rel=1e-12)
@@ -73,7 +73,7 @@ def test_the_probability_of_an_effect_of_1_27_by_chance_is_half_a_percent_and_no
     assert found.p_first_words == pytest.approx(printed.NULL_SHARE, abs=0.01)
 
 
-def test_simulation_agrees_with_the_exact_null_probability_of_large_effects():
+def test_simulated_null_samples_agree_with_the_exact_probability_of_large_weat_effects():
     """Section 3.2 asks how often a null model reaches the published sizes, 1.81 to 2.06, and the p-values."""
     rng, reached, samples = np.random.default_rng(10), 0, 2_000
     words = printed.NULL_WORDS

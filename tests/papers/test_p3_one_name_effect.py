@@ -77,14 +77,14 @@ def rated(one: TextScorer, people: dict[str, tuple[str, ...]], seed: int) -> Fin
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
-def test_no_lexicon_is_rated_bs_for_the_gender_of_the_corpus_names(lexicon, found, seed: int):
+def test_no_sentiment_lexicon_is_rated_bs_for_the_gender_of_the_names_of_the_corpus(lexicon, found, seed: int):
     rating = rate(found(lexicon, seed))
     assert rating.letter is Letter.DSBS
     assert rating.probabilities.BS < 0.2
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_vaders_effect_vanishes_without_the_name_that_is_also_a_word(vader, found, seed: int):
+def test_vaders_gender_effect_is_zero_without_the_name_tia_which_is_also_a_word(vader, found, seed: int):
     (component,) = found(vader.name, seed).components
     carried = next(reason for reason in component.reasons if reason.code == "carried-by-one")
     assert carried.facts["carrier"] == "Tia"
@@ -93,7 +93,7 @@ def test_vaders_effect_vanishes_without_the_name_that_is_also_a_word(vader, foun
 
 
 @pytest.mark.slow
-def test_vader_does_not_distinguish_genders_without_the_name_that_is_also_a_word(vader, people):
+def test_vader_scores_both_genders_equally_without_the_names_tia_and_frank(vader, people):
     others = {value: tuple(name for name in names if name not in {"Tia", "Frank"}) for value, names in people.items()}
     (component,) = rated(vader, others, 0).components
     assert component.effects["step_1"].high == 0

@@ -32,7 +32,7 @@ def scored(model: str):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_decisions_of_all_pairs_equal_the_published_decisions(model):
+def test_the_preferred_sentence_of_every_pair_equals_the_published_preference(model):
     assert scored(model).by_pair.tolist() == [one.preferred for one in p4.pairs(SHARED, model)]
     assert scored(model).ties == published(model)["ties_top_eq_bottom"]
     assert scored(model).by_pair.size == published(model)["n"] == published(model)["num_templates"]
@@ -77,7 +77,7 @@ def test_the_interval_of_the_posterior_contains_the_published_score(model):
 @pytest.mark.parametrize(
     ("model", "score", "low", "high"), [("gpt2", 0.555, 0.516, 0.593), ("bert-base-uncased", 0.512, 0.471, 0.553)]
 )
-def test_neither_model_is_far_from_chance_on_the_predefined_specifications(model, score, low, high):
+def test_gpt2_and_bert_prefer_stereotypes_by_less_than_ten_percentage_points_over_chance(model, score, low, high):
     """GPT-2's preference for stereotypes is small but above chance; BERT's preference may be zero."""
     found = p4.posterior(SHARED, model)
     assert [found.overall.estimate, found.overall.low, found.overall.high] == pytest.approx(

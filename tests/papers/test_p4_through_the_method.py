@@ -72,14 +72,14 @@ def test_the_score_of_each_bias_equals_the_published_score(model):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_without_neutral_terms_step_1_is_not_measured(model):
+def test_without_neutral_terms_step_1_is_not_measured_and_no_letter_is_given(model):
     for component in finding(model).components:
         assert component.letter is None
         assert component.reasons[0].code == "no-neutral-terms"
         assert component.effects["step_2"] is not None
 
 
-def test_508_sentences_of_the_paper_satisfy_the_rules_of_the_method():
+def test_508_sentences_of_the_paper_are_accepted_by_the_rules_of_stereotype_score():
     """In 421 of them, our counterpart equals that of the authors; in the others, their model changed more words."""
     used, same, why = 0, 0, Counter()
     for one in specifications().values():

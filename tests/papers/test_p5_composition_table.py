@@ -34,17 +34,17 @@ def test_the_published_table_of_the_code_equals_the_printed_table_2(cell, letter
     assert p5.composed(*cell) == letters
 
 
-def test_table_2_gives_a_single_letter_except_for_bs_before_bs():
+def test_table_2_gives_a_single_letter_for_every_chain_except_bs_followed_by_bs():
     open_cells = [cell for cell in product(Letter, repeat=2) if len(compose(*cell)) > 1]
     assert open_cells == [(BS, BS)]
 
 
-def test_a_second_service_rated_ucs_makes_the_composite_ucs():
+def test_a_chain_whose_second_service_is_rated_ucs_is_rated_ucs():
     """The paper: if the second service compensates, the composite compensates, whatever the first service does."""
     assert {compose(first, UCS) for first in Letter} == {frozenset({UCS})}
 
 
-def test_printed_entry_for_ucs_before_dsbs_is_wrong_for_most_services(services):
+def test_the_letter_printed_for_ucs_followed_by_dsbs_is_wrong_for_most_simulated_chains(services):
     found = p5.composites(services, UCS, DSBS)
     assert (found == DSBS).mean() == pytest.approx(0.038, abs=0.005)
     assert (found == UCS).mean() == pytest.approx(0.936, abs=0.01), "the revised entry"
@@ -62,19 +62,19 @@ def test_printed_entry_for_ucs_before_dsbs_is_wrong_for_most_services(services):
         ((DSBS, BS), 0.991),
     ],
 )
-def test_other_entries_of_table_2_are_right_for_most_services(services, cell, share):
+def test_the_other_letters_of_table_2_are_right_for_most_simulated_chains(services, cell, share):
     (entry,) = TABLES["published"][cell]
     assert (p5.composites(services, *cell) == entry).mean() == pytest.approx(share, abs=0.01)
 
 
-def test_a_composite_of_bs_before_bs_can_have_any_letter(services):
+def test_a_chain_of_two_services_rated_bs_can_have_any_letter(services):
     found = p5.composites(services, BS, BS)
     shares = [(found == letter).mean() for letter in (BS, UCS, DSBS)]
     assert shares == pytest.approx([0.948, 0.012, 0.040], abs=0.003)
 
 
 @pytest.mark.slow
-def test_predicted_letters_of_composites_are_as_accurate_as_measured_letters_at_the_same_cost():
+def test_predicted_letters_of_chains_are_as_accurate_as_measured_letters_at_the_same_cost():
     """Uses 200 pairs; `make calibrate` uses 2,000, where .898 of predicted and .888 of measured letters are correct."""
     pairs = measure_pairs(200)
     predicted, measured = share_right(pairs, PREDICTED), share_right(pairs, MEASURED)

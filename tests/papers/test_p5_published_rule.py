@@ -35,7 +35,7 @@ def outputs_of(service, rng) -> dict[str, list[int]]:
     }
 
 
-def test_the_rule_rates_the_faithful_output_of_figure_4_dsbs():
+def test_the_published_rule_rates_output_that_follows_the_input_as_in_figure_4_dsbs():
     verdict = rule_of_section_4_3(FAITHFUL)
     p = {block: {name: test.p for name, test in row.items()} for block, row in verdict.tests.items()}
     # step 1: O-U is similar to neither biased specification, so the system is not BS
@@ -49,7 +49,7 @@ def test_the_rule_rates_the_faithful_output_of_figure_4_dsbs():
     assert verdict.letter == printed.FIGURE_4
 
 
-def test_figure_4_has_the_same_letter_if_a_few_pronouns_are_lost():
+def test_the_published_rule_rates_figure_4_dsbs_even_if_a_few_pronouns_are_lost():
     """The outputs in the figure are only near the inputs; here one She in ten comes back as Other."""
     verdict = rule_of_section_4_3({"U": [20, 18, 2], "B1": [4, 32, 4], "B2": [36, 4, 0]})
     assert (verdict.step_1_biased, verdict.step_2_biased, verdict.letter) == (False, True, Letter.DSBS)
@@ -58,7 +58,7 @@ def test_figure_4_has_the_same_letter_if_a_few_pronouns_are_lost():
     assert [p["B1"]["U"], p["B2"]["U"]] == pytest.approx([1.64e-4, 9.48e-5], rel=0.01)
 
 
-def test_one_biased_block_with_balanced_output_is_enough_for_ucs_in_step_2():
+def test_the_published_rule_gives_ucs_if_only_one_of_two_biased_blocks_comes_back_balanced():
     verdict = rule_of_section_4_3({"U": [20, 20, 0], "B1": [17, 23, 0], "B2": [36, 4, 0]})
     p = {block: {name: test.p for name, test in row.items()} for block, row in verdict.tests.items()}
     assert (p["B1"]["U"] >= 0.05, p["B2"]["U"] >= 0.05) == (True, False)
@@ -67,26 +67,26 @@ def test_one_biased_block_with_balanced_output_is_enough_for_ucs_in_step_2():
 
 
 @pytest.mark.parametrize("pronouns", [40, 80, 640, 10_000])
-def test_the_rule_rates_a_service_that_always_says_he_dsbs_at_any_size(pronouns):
+def test_the_published_rule_rates_a_service_that_always_says_he_dsbs_for_any_number_of_pronouns(pronouns):
     verdict = rule_of_section_4_3(always(pronouns, 0, 0))
     # "always He" is more biased than (.9, .1, 0), so the rule finds it dissimilar to that and hence "not biased"
     assert verdict.tests["U"]["B2"].p < 0.05
     assert verdict.letter is Letter.DSBS
 
 
-def test_below_37_pronouns_the_rule_cannot_tell_always_he_from_90_percent_he():
+def test_below_37_pronouns_the_published_rule_cannot_distinguish_always_he_from_90_percent_he():
     letters = {pronouns: rule_of_section_4_3(always(pronouns, 0, 0)).letter for pronouns in range(30, 45)}
     assert {pronouns for pronouns, letter in letters.items() if letter is Letter.BS} == set(range(30, 37))
     assert {pronouns for pronouns, letter in letters.items() if letter is Letter.DSBS} == set(range(37, 45))
 
 
 @pytest.mark.parametrize("pronouns", [10, 40, 640])
-def test_the_rule_rates_a_service_that_erases_every_pronoun_dsbs(pronouns):
+def test_the_published_rule_rates_a_service_that_erases_every_pronoun_dsbs(pronouns):
     assert rule_of_section_4_3(always(0, 0, pronouns)).letter is Letter.DSBS
 
 
 @pytest.mark.slow
-def test_the_rule_usually_rates_a_service_that_turns_three_in_ten_women_into_men_ucs():
+def test_the_published_rule_usually_rates_a_service_that_turns_three_in_ten_women_into_men_ucs():
     rng, runs = np.random.default_rng(20), 1_000
     flips = ((1.0, 0.0, 0.0), (0.3, 0.7, 0.0))
     letters = Counter(rule_of_section_4_3(outputs_of(flips, rng)).letter for _ in range(runs))
@@ -98,7 +98,7 @@ def test_the_rule_usually_rates_a_service_that_turns_three_in_ten_women_into_men
     [((1.0, 0.0, 0.0), (1.0, 0.0, 0.0)), ((0.0, 0.0, 1.0), (0.0, 0.0, 1.0))],
     ids=["always-he", "always-other"],
 )
-def test_the_other_reading_of_the_rule_and_step_1_of_assay_find_a_constant_pronoun_biased(service):
+def test_the_departs_from_unbiased_reading_and_step_1_of_assay_find_a_constant_pronoun_biased(service):
     rng = np.random.default_rng(21)
     observed = outputs_of(service, rng)
     assert (

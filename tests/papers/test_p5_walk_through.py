@@ -41,7 +41,7 @@ def through(behaviour: dict[str, str]):
     return translate
 
 
-def test_the_two_readings_of_section_4_3_differ_if_only_one_biased_block_comes_back_balanced():
+def test_the_two_interpretations_of_the_rule_differ_if_only_one_biased_block_comes_back_balanced():
     observed = {"U": [20, 20, 0], "B1": [18, 22, 0], "B2": [36, 4, 0]}
     assert published_letter(observed, UNBIASED, BIASED, reading="similar-to-biased").letter is Letter.UCS
     assert published_letter(observed, UNBIASED, BIASED, reading="departs-from-unbiased").letter is Letter.DSBS
@@ -69,7 +69,7 @@ MEANS_ONLY = {"stop_early": False, "strata": False, "delta_loss": None}
 @pytest.mark.slow
 @pytest.mark.parametrize("design", [MEANS_ONLY, {"stop_early": True}])
 @pytest.mark.parametrize("service", [0, 1], ids=["Google", "Yandex"])
-def test_services_that_behave_as_table_1_says_get_the_letters_of_table_1(service: int, design: dict):
+def test_simulated_translators_that_behave_as_table_1_says_get_the_letters_of_table_1(service: int, design: dict):
     """The translator behaves through each language as its printed letter says; its whole column is compared."""
     theirs = {language: letters[service] for language, letters in printed.TABLE_1.items()}
     translator = through({language: BEHAVIOUR[letter] for language, letter in theirs.items()})
@@ -90,7 +90,7 @@ def test_overall_letters_of_table_1_are_the_worst_of_their_columns():
 
 
 @pytest.mark.slow
-def test_a_language_through_which_the_service_compensates_is_rated_ucs_as_in_table_1():
+def test_a_translator_that_always_returns_balanced_pronouns_through_hindi_is_rated_ucs_as_in_table_1():
     """Google through Hindi is UCS in Table 1: what came back was balanced whatever went in."""
     rating = rate(run(RoundTrip("gender", languages=("hi",)), through({"hi": "coin"}), 3))
     assert (rating.letter, rating.declared) == (Letter.UCS, True)

@@ -69,7 +69,7 @@ def places(paper: str, *row: str | float, within: int = 1) -> set[int]:
 
 
 # ---------------------------------------------------------------------------- reading a paper
-def test_words_and_numbers_are_read_whatever_the_typesetting():
+def test_ligatures_minus_signs_and_hyphenated_words_of_a_paper_are_read_as_words_and_numbers():
     text = (
         "\N{LATIN SMALL LIGATURE FI}g | \N{MINUS SIGN}.6 and x=-.3,\n14,864 rec-\nords 3.006e-07; 56 % 1-2 \U0001d44e"
     )
@@ -98,13 +98,13 @@ def test_author_names_and_titles_in_our_citations_are_those_printed_in_the_paper
 
 # ---------------------------------------------------------------------------- Liang & Acuna
 @pytest.mark.parametrize(("axis", "order"), [("JND", printed.JND_ORDER), ("PSE", printed.LOVE_TO_HATE)])
-def test_our_order_of_occupations_on_an_axis_is_the_order_printed_in_the_paper(axis, order):
+def test_our_order_of_occupations_by_jnd_and_pse_is_the_order_printed_in_the_paper(axis, order):
     (end,) = places("P1", axis, *order)
     assert read("P1")[end + 1] not in {*printed.JND_ORDER, *printed.LOVE_TO_HATE}
 
 
 @pytest.mark.parametrize("name", printed.WORDS)
-def test_our_ten_words_of_each_end_and_counts_of_positive_labels_are_those_printed_in_the_paper(name):
+def test_our_ten_nearest_and_farthest_words_and_their_labels_are_those_printed_in_the_paper(name):
     end, sentiment = re.split(" to | from ", name)
     (last,) = places("P1", end, "conditioned", sentiment, "sentiment", *printed.WORDS[name], within=3)
     labels = read("P1")[last + 1 - 2 * 9 : last + 2 : 2]
@@ -113,7 +113,7 @@ def test_our_ten_words_of_each_end_and_counts_of_positive_labels_are_those_print
 
 
 @pytest.mark.parametrize(("word", "side"), printed.SIDES.items())
-def test_our_sides_of_occupations_are_those_printed_in_the_paper(word, side):
+def test_our_direction_of_bias_of_each_occupation_is_that_printed_in_the_paper(word, side):
     against = {"men's side": "woman", "women's side": "man"}[side]
     assert places("P1", word, "biased", "against", against, within=5)
 
@@ -123,7 +123,7 @@ def test_our_occupation_with_the_smaller_jnd_is_that_printed_in_the_paper():
     assert places("P1", printed.SMALLER_JND, "lower", "uncertainty", other, within=10)
 
 
-def test_our_statements_without_numbers_are_those_printed_in_the_paper():
+def test_our_verbal_statements_about_the_first_paper_are_printed_in_it():
     towards, way = {"towards men": "male"}, {"plus": "positive", "minus": "negative"}
     assert places("P1", towards[printed.ELECTRICIAN], "electrician")
     assert places("P1", "teacher", "favor", printed.TEACHER, within=5)
@@ -169,7 +169,7 @@ def test_our_numbers_of_the_null_model_are_those_printed_in_the_paper():
     assert places("P2", printed.NULL_SHARE, "samples", "WEAT", within=4)
 
 
-def test_our_boundary_of_similarities_is_that_printed_in_the_paper():
+def test_our_similarity_threshold_of_one_less_mac_is_that_printed_in_the_paper():
     assert places("P2", "similarity", printed.WITHIN_ONE_LESS_MAC, within=4)
 
 
@@ -194,7 +194,7 @@ def test_our_shares_of_similarities_within_the_boundary_are_those_printed_in_the
     assert places("P2", *race, within=3)
 
 
-def test_our_nearest_attributes_of_two_words_are_those_printed_in_the_paper():
+def test_our_nearest_attributes_of_muslim_and_priest_are_those_printed_in_the_paper():
     assert places("P2", "muslim", "similar", printed.NEAREST["muslim"], within=8)
     assert places("P2", "priest", "nearest", "are", printed.NEAREST["priest"], within=10)
 
@@ -225,7 +225,7 @@ def test_control_words_of_the_catalog_are_those_printed_in_the_paper(kind, title
 
 
 # ---------------------------------------------------------------------------- Alelyani
-def test_our_number_of_records_is_that_printed_in_the_paper():
+def test_our_number_of_census_records_is_that_printed_in_the_paper():
     assert places("P3", printed.RECORDS, "instances")
 
 
@@ -252,7 +252,7 @@ def test_our_effects_of_a_change_of_race_are_those_printed_in_the_paper(move, wa
 
 
 # ---------------------------------------------------------------------------- Srivastava & Rossi
-def test_our_size_of_the_design_is_that_printed_in_the_paper():
+def test_our_numbers_of_blocks_texts_and_translations_are_those_printed_in_the_paper():
     texts = printed.BLOCKS * printed.TEXTS_A_BLOCK
     assert places("P5", printed.BLOCKS, printed.TEXTS_A_BLOCK, texts, "texts")
     assert places("P5", 2 * texts, len(printed.TABLE_1), 2, printed.TRANSLATIONS, "translations")
@@ -281,7 +281,7 @@ def test_our_rows_of_the_table_of_translators_are_those_printed_in_the_paper():
     assert places("P5", "overall", "excluding", *without, *printed.OVERALL_WITHOUT)
 
 
-def test_our_table_of_composites_is_that_printed_in_the_paper():
+def test_our_table_of_letters_of_chained_services_is_that_printed_in_the_paper():
     letters = [letter.value for letter in (Letter.BS, Letter.UCS, Letter.DSBS)]
     rows = [cell for first in letters for cell in (first, *(printed.TABLE_2[first, second] for second in letters))]
     assert places("P5", *letters, *rows)

@@ -23,7 +23,7 @@ def rows(name: str) -> list[dict[str, str]]:
     ("language", "name"),
     [("de", "human.aws.de"), ("fr", "human.fr"), ("es", "human.google.es"), ("ru", "human.google.ru")],
 )
-def test_people_are_read_as_annotators_read_them(language, name):
+def test_the_gender_read_in_a_translation_equals_the_human_label_in_98_percent_of_winomt(language, name):
     """Rows whose label is "N" or missing are left out: there the annotators found no gender."""
     with gzip.open(WINOMT / "en.txt.gz", "rt", encoding="utf-8") as file:
         people = [line.rstrip("\n").split("\t")[3].lower() for line in file]

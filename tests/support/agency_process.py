@@ -1,4 +1,4 @@
-"""`assay serve` as a process of its own, for tests that see the agency from outside."""
+"""`assay serve` in a process of its own, for tests that use the agency as its clients do."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def free_port() -> int:
 
 
 class Process:
-    """`assay serve` in its own process, with a data directory that stays when the process ends."""
+    """`assay serve` in its own process, with a data directory that is kept when the process ends."""
 
     def __init__(self, data: Path, port: int | None = None, **environment: str) -> None:
         self.data, self.port = data, port or free_port()

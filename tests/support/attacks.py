@@ -1,4 +1,4 @@
-"""Hostile requests and jobs: each costs an agency as much as a client can make it cost.
+"""Hostile requests and jobs that make an agency use as much memory and processor time as possible.
 
 Each of `ATTACKS` is one row of the table in docs/reliability.md. The attacks run in a separate process
 (``python -m tests.support.attacks``), so that they do not delay the client that measures.
@@ -125,13 +125,13 @@ class Attacker:
         return str(httpx.get(self.url + path, headers={"Accept": "text/html"}, timeout=120).status_code)
 
     def anonymous(self, path: str, content: bytes, media_type: str, times: int = 1) -> str:
-        """Send a form without a session some times; return the statuses."""
+        """Send a form without a session `times` times; return the statuses of the answers."""
         headers = {"Content-Type": media_type, "Accept": "text/html"}
         with httpx.Client(base_url=self.url, headers=headers, timeout=120, trust_env=False) as client:
             return " ".join(sorted({str(client.post(path, content=content).status_code) for _ in range(times)}))
 
     def job(self, path: str, output: str = "t", **more: Any) -> str:
-        """Ask for a rating of the hostile service; return how the job ended."""
+        """Request a rating of the hostile service; wait for the job and return its outcome as text."""
         target: dict[str, Any] = {"name": "hostile", "kind": "translator", "protocol": "custom"}
         target["base_url"] = f"{self.service}{path}"
         target["settings"] = {"output": output, "body": {"q": "{text}", "from": "{source}", "to": "{target}"}}
@@ -451,7 +451,7 @@ ATTACKS: Mapping[str, Callable[[Attacker], str]] = {
 
 
 def main() -> None:
-    """Run attacks once each, or in turn for some seconds; print how each ended, as JSON."""
+    """Run each attack once, or all in turn for some seconds; print the outcome of each as JSON."""
     order = json.load(sys.stdin)
     attacker, ended = Attacker(order["url"], order["key"], order["patience_s"]), dict[str, list[str]]()
     until = time.monotonic() + order["seconds"]

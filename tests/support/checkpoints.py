@@ -1,4 +1,4 @@
-"""Checkpoints of a log, read as a witness reads them."""
+"""Reader of checkpoints (signed heads) of a log, as a witness reads them."""
 
 from __future__ import annotations
 

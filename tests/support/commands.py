@@ -1,4 +1,4 @@
-"""`assay` in processes that are forked from one process, which has already imported the libraries.
+"""`assay` commands in processes that are forked from one process with all libraries imported.
 
 A newly started process needs 2 s of processor time for its imports, and the tests start hundreds of processes. Parts of
 SciPy are imported later, with the first rating.

@@ -42,7 +42,7 @@ class Cost:
     Attributes
     ----------
     attack, outcome : str
-        What was done and how it ended.
+        Name of the attack, and its outcome in words.
     grown_mb, child_mb : float
         Largest growth of a process of the agency, and size of the largest child process that parses a file.
     loop_s : float
@@ -236,7 +236,7 @@ def victim(*, scaled: bool = False, **settings: str) -> Iterator[Victim]:
 
 
 def cost_of(attack: str, of: Victim, key: str, *, patience_s: float) -> Cost:
-    """Measure the cost of one attack by the owner of a key."""
+    """Run one attack with the given API key, and measure its cost."""
     loop_s = main_thread_s(of.pids[0])
     with Memory(of.pids) as memory, Poller(of.url, pause_s=0.05) as poller:
         with attackers(of.url, [(key, [attack])], seconds=0, patience_s=patience_s) as ended:

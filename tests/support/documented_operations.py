@@ -38,7 +38,7 @@ class Operation:
         return [one for one in self.written.get("parameters", ()) if one["in"] == where]
 
     def url(self, ids: dict[str, str], **other: str) -> str:
-        """Return the operation's address; `other` replaces some `ids`. A job's delivery is that to its callback."""
+        """Return the operation's address; `other` replaces some `ids`. For jobs, `delivery_id` is the callback's."""
         of_callback = {"delivery_id": ids["callback_delivery_id"]} if self.path.startswith("/v1/jobs/") else {}
         return self.path.format(**ids | of_callback | other)
 

@@ -96,7 +96,7 @@ def copied_agency(filled: Site, data: Path) -> Iterator[Site]:
 
 
 def fill(data: Path, services: int, ratings_each: int) -> None:
-    """Copy the ratings of a stopped agency to that many services under other addresses, with their jobs and targets."""
+    """Add `services` services with own addresses to a stopped agency, with copies of its ratings, jobs and targets."""
     database = Database(f"sqlite:///{data / 'assay.db'}")
     with database.write() as c:
         stored = c.execute(select(ratings)).mappings().all()

@@ -14,7 +14,7 @@ document.addEventListener('htmx:after:settle', () => setTimeout(() => {
   if (held && held !== document.body && document.activeElement === document.body) window.lost += 1;
 }));
 """
-"""Script that counts htmx swaps that lose the focus: it was on an element before, and is on the body afterwards."""
+"""Script that counts the htmx swaps after which the focus is on the body, although an element had it before."""
 
 
 class Keys:

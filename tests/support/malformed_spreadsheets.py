@@ -1,4 +1,4 @@
-"""Builders of malformed spreadsheets, each with a part of the one line that it ends in."""
+"""Builders of malformed spreadsheets, each with a part of the one-line error that it causes."""
 
 from __future__ import annotations
 

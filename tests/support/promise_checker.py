@@ -46,7 +46,7 @@ class PromiseReport:
 def check_promises(database_url: str, *, all_ended: bool = True) -> PromiseReport:
     """Check every promise on the jobs of a database.
 
-    On Postgres all tables are read as of one moment: a job that is running meanwhile is compared with its own ledger.
+    On Postgres all tables are read in one snapshot, so a job that still runs is compared with its ledger of that time.
     """
     database, found = Database(database_url), PromiseReport()
     try:

@@ -39,7 +39,7 @@ def cell(value: Value, at: str) -> str:
 
 
 def data(rows: Iterable[Sequence[Value]], attributes: Mapping[int, str] | None = None) -> str:
-    """Return the rows of a sheet in XML; `attributes` has those of a row by its number."""
+    """Return the rows of a sheet in XML; `attributes` maps the number of a row to its XML attributes."""
     return "".join(
         f'<row r="{number}" {(attributes or {}).get(number, "")}>'
         + "".join(cell(value, f"{letters(index)}{number}") for index, value in enumerate(row))
@@ -50,7 +50,7 @@ def data(rows: Iterable[Sequence[Value]], attributes: Mapping[int, str] | None =
 
 
 def sheet(rows: Iterable[Sequence[Value]], before: str = "", after: str = "", **attributes: str) -> str:
-    """Return a sheet in XML; `before` and `after` are what it has around its rows; ``row_3="hidden='1'"``."""
+    """Return a sheet in XML, with the XML `before` and `after` its rows; row attributes: ``row_3="hidden='1'"``."""
     by_row = {int(name.removeprefix("row_")): value for name, value in attributes.items()}
     return f'<worksheet xmlns="{MAIN}">{before}<sheetData>{data(rows, by_row)}</sheetData>{after}</worksheet>'
 
@@ -77,7 +77,7 @@ def workbook(
     properties, calculation : str
         Attributes of ``workbookPr`` and ``calcPr``.
     parts : mapping, optional
-        Further or other parts by name; ``None`` leaves one out.
+        Parts of the archive to add or replace, by name; ``None`` leaves a part out.
     """
     numbered = list(enumerate(sheets.items(), 1))
     codes = [code for code in formats if isinstance(code, str)]

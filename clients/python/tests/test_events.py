@@ -30,7 +30,7 @@ READ = [event(1, "queued"), event(2, "stage", said="a\u2028ü b"), event(3, "suc
 
 
 @given(st.lists(st.integers(0, len(WHOLE)), max_size=20), st.booleans())
-def test_the_parsed_events_do_not_depend_on_the_chunks_of_the_stream(cuts, with_cr):
+def test_events_are_parsed_equally_however_the_stream_is_split_into_chunks(cuts, with_cr):
     whole = WHOLE.replace(b"\n", b"\r\n") if with_cr else WHOLE
     places = [0, *sorted(cuts), len(whole)]
     stream = EventStream(Call("GET", "/v1/jobs/job_1/events", as_nothing), Patience())
@@ -52,13 +52,13 @@ def test_a_broken_stream_resumes_after_the_last_event(ask, scripted, said):
     assert pauses == [0.5, 1.0]
 
 
-def test_a_stream_ends_when_the_service_answers_204(ask, scripted, said):
+def test_an_event_stream_ends_when_the_service_answers_204(ask, scripted, said):
     scripted.answers = [said(204)]
     assert ask(scripted.url, lambda client: client.follow_job("job_1", last_event_id="9")) == []
     assert scripted.heard[0].headers["Last-Event-ID"] == "9"
 
 
-def test_a_stream_is_requested_again_after_503(ask, scripted, said):
+def test_an_event_stream_is_requested_again_after_503(ask, scripted, said):
     scripted.answers = [said(503, {"code": "not-ready"}, {"Retry-After": "4"}), said(200, WHOLE, STREAM)]
     pauses: list[float] = []
     assert ask(scripted.url, lambda client: client.follow_job("job_1"), pauses) == READ

@@ -104,7 +104,7 @@ def test_an_answer_that_is_not_json_raises_unexpected_answer(ask, scripted, said
         ask(scripted.url, lambda client: client.get_info())
 
 
-def test_a_missing_answer_raises_unreachable_after_retries(ask, scripted, said):
+def test_a_service_that_never_answers_raises_unreachable_after_the_retries(ask, scripted, said):
     scripted.answers = [said(0)]
     with pytest.raises(Unreachable, match="GET /v1/info"):
         ask(scripted.url, lambda client: client.get_info(), [], patience=Patience(retries=2))
@@ -152,11 +152,11 @@ def polled(answers, timeout_s=None):
     return steps, step
 
 
-def test_a_long_poll_without_result_is_followed_by_the_next_without_pause():
+def test_a_long_poll_that_ends_without_result_is_repeated_without_a_pause():
     assert polled([(JOB, {"Retry-After": "1"}, 30), (DONE, {}, 3)]) == (["wait=30", "wait=30"], Ended(DONE))
 
 
-def test_the_client_pauses_if_the_service_answers_a_long_poll_early():
+def test_the_client_pauses_before_the_next_long_poll_if_the_service_answers_early():
     steps, ended = polled([(JOB, {"Retry-After": "7"}, 2), (JOB, {}, 0.25), (DONE, {}, 0)])
     assert steps == ["wait=30", 5.0, "wait=30", 0.75, "wait=30"]
     assert ended == Ended(DONE)
@@ -191,7 +191,7 @@ def test_paging_sends_the_cursor_and_the_key_only_to_the_agency(ask, scripted, s
     assert {one.headers["Authorization"] for one in scripted.heard} == {"Bearer assay_x"}
 
 
-def test_files_are_returned_as_bytes_images_as_text_and_deletions_as_none(ask, scripted, said):
+def test_files_are_returned_as_bytes_svg_badges_as_text_and_deletions_as_none(ask, scripted, said):
     raw = "a,\u2028\r\n".encode()
     scripted.answers = [said(200, raw, {"Content-Type": "text/csv"})]
     assert ask(scripted.url, lambda client: client.download_evidence_csv("rat_1")) == raw

@@ -29,11 +29,11 @@ def test_fields_of_objects_become_columns_and_times_are_in_utc():
     assert frame["letter"].isna().tolist() == [False, True]
 
 
-def test_a_frame_can_be_made_of_a_generator_and_of_rows_with_missing_fields():
+def test_a_frame_can_be_made_from_a_generator_and_from_rows_with_missing_fields():
     frame = to_frame(one for one in [{"seq": 1, "value": "he"}, {"seq": 2, "failure": "http-503"}])
     assert len(frame) == 2
     assert frame["value"].isna().tolist() == [False, True]
 
 
-def test_no_items_make_an_empty_frame():
+def test_an_empty_list_of_items_makes_an_empty_frame():
     assert to_frame([]).empty

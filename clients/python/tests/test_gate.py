@@ -40,7 +40,7 @@ def test_a_letter_passes_if_it_is_at_least_as_good_as_required(letter, at_least,
         ({"rated_at": "2025-12-01T00:00:00.000Z"}, "90.0 days old, more than 30"),
     ],
 )
-def test_a_withdrawn_inconclusive_expired_or_old_rating_neither_passes_nor_fails(change, why):
+def test_a_withdrawn_inconclusive_expired_or_old_rating_gives_an_exit_code_of_its_own(change, why):
     judgement = Bar("UCS", max_age_days=30).judge({**RATING, **change}, NOW)
     assert judgement.exit is Exit.UNSETTLED
     assert why in judgement.message
@@ -109,14 +109,14 @@ def test_a_passing_rating_is_printed_on_standard_output(scripted, said, capsys):
 
 
 @pytest.mark.parametrize(("options", "whose"), [((), "mine"), (("--whose", "address"), "address")])
-def test_the_gate_counts_only_the_callers_own_ratings_unless_told_otherwise(scripted, said, capsys, options, whose):
+def test_the_gate_uses_only_the_callers_own_ratings_unless_whose_is_address(scripted, said, capsys, options, whose):
     scripted.answers = [said(404, {"code": "no-rating"})]
     assert gate(scripted.url, *options) == 3
     assert scripted.heard[0].path.endswith(f"&whose={whose}")
     assert ("--whose address" in capsys.readouterr().err) == (whose == "mine")
 
 
-def test_the_gate_names_who_requested_the_rating_and_an_objection(scripted, said, capsys):
+def test_the_gate_prints_who_requested_the_rating_and_that_the_host_owner_objects(scripted, said, capsys):
     facts = {"standing": {"requester": "other"}, "reply": {"objects": True}}
     scripted.answers = [said(200, {**RATING, "expires_at": "9999-01-01T00:00:00Z", **facts})]
     assert gate(scripted.url, "--whose", "address") == 0

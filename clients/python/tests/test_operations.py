@@ -124,7 +124,7 @@ def test_both_clients_have_the_same_signatures():
 
 
 @pytest.mark.parametrize("kind", [Calls, AsyncCalls])
-def test_every_method_sends_each_argument_where_its_operation_expects_it(described, kind):
+def test_every_method_sends_each_argument_in_the_path_query_header_or_body_of_openapi_json(described, kind):
     for name, (method, path, one) in described.items():
         parameters = {python_name(each): each for each in one.get("parameters", ())}
         given = {python: 7 if python == "wait_s" else f"<{python}>" for python in parameters}
@@ -151,7 +151,7 @@ def test_every_method_sends_each_argument_where_its_operation_expects_it(describ
         assert (call.json, call.content) == (more.get("body"), more.get("content")), name
 
 
-def test_an_iterator_method_sends_the_same_call_as_its_list_method(described):
+def test_each_iter_method_sends_the_same_request_as_its_list_method(described):
     for name in public(Operations):
         if name.startswith("iter_"):
             named = name.replace("iter_", "list_", 1)
@@ -163,7 +163,7 @@ def test_an_iterator_method_sends_the_same_call_as_its_list_method(described):
             assert getattr(Calls(), name)(**given, limit=3) == getattr(Calls(), listed)(**given, limit=3)
 
 
-def test_methods_that_wait_send_the_same_calls_as_the_generated_methods():
+def test_methods_that_wait_for_a_result_send_the_same_requests_as_the_generated_methods():
     def first(flow) -> tuple[object, ...]:
         step = next(flow)
         assert isinstance(step, Send)
@@ -192,7 +192,7 @@ def test_every_type_has_the_fields_of_its_schema(document):
         typing.get_type_hints(one)  # raises NameError if an annotation names something undefined
 
 
-def test_the_options_of_rate_are_the_remaining_fields_of_a_rating_request():
+def test_the_options_of_rate_are_all_fields_of_a_rating_request_but_target_and_experiment():
     hints = typing.get_type_hints(documents.RatingRequest, include_extras=False)
     del hints["target"], hints["experiment"]
     assert typing.get_type_hints(documents.RatingOptions) == hints
@@ -200,7 +200,7 @@ def test_the_options_of_rate_are_the_remaining_fields_of_a_rating_request():
 
 
 @pytest.mark.parametrize("bad", ["", ".", ".."])
-def test_an_id_that_would_name_another_resource_is_refused(bad):
+def test_an_empty_or_dot_id_that_would_address_another_resource_is_refused(bad):
     with pytest.raises(ValueError, match="does not name a resource"):
         Calls().get_rating(bad)
 

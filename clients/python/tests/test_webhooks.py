@@ -31,7 +31,7 @@ def headers(*secrets, body=BODY, at=AT):
     }
 
 
-def test_a_signed_notice_is_parsed():
+def test_a_webhook_notice_with_a_valid_signature_is_parsed():
     assert verify_webhook(headers(SECRET), BODY, SECRET, now_s=AT + 20) == json.loads(BODY)
 
 
@@ -42,7 +42,7 @@ def test_the_standardwebhooks_library_accepts_the_same_signatures():
 
 
 @pytest.mark.parametrize("secret", [SECRET, OTHER])
-def test_both_secrets_are_valid_during_rotation(secret):
+def test_both_webhook_secrets_are_accepted_during_a_rotation(secret):
     assert verify_webhook(headers(SECRET, OTHER), BODY, secret, now_s=AT)["type"] == "ping"
 
 

@@ -105,7 +105,7 @@ def test_proxies_named_in_environment_variables_are_not_called(villain, tools, a
 
 
 # ---------------------------------------------------------------------------- peers
-def test_a_connection_to_a_private_peer_is_closed_before_a_byte_is_sent(two_faces, tools):
+def test_a_connection_that_reaches_a_private_address_is_closed_before_a_byte_is_sent(two_faces, tools):
     public, private = two_faces(lambda heard: tools.raw("public"))
 
     # connects to another peer than the requested address, as network address translation may

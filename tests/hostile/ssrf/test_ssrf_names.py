@@ -46,7 +46,7 @@ def test_a_host_name_with_a_public_address_is_called(names, two_faces, tools):
     assert private.connections == 0
 
 
-def test_after_dns_rebinding_a_kept_connection_still_leads_to_the_checked_address(names, two_faces, tools):
+def test_after_dns_rebinding_a_reused_connection_still_leads_to_the_checked_address(names, two_faces, tools):
     public, private = two_faces(lambda heard: tools.raw("public"))
     server = names({NAME: [[OUTSIDE], [INSIDE]]})
     assert call(server, public.port, times=5) == ["public"] * 5  # the checked connection is reused
@@ -125,7 +125,7 @@ def office_outside(open_office):
     return open_office(f"{OUTSIDE}/32")
 
 
-def test_a_job_whose_target_name_is_public_is_rated(names, two_faces, tools, office_outside, monkeypatch):
+def test_a_job_whose_host_name_has_a_public_address_is_rated(names, two_faces, tools, office_outside, monkeypatch):
     public, private = two_faces(tools.translator(tools.translated))
     monkeypatch.setattr(socket, "getaddrinfo", names({NAME: [[OUTSIDE]]}).getaddrinfo)
     ended = office_outside.run(office_outside.post(f"http://{NAME}:{public.port}"))
@@ -134,7 +134,7 @@ def test_a_job_whose_target_name_is_public_is_rated(names, two_faces, tools, off
 
 
 @pytest.mark.parametrize("answer", [[INSIDE], [OUTSIDE, INSIDE], ["::1", OUTSIDE]])
-def test_a_job_whose_target_name_is_private_fails_without_a_connection(
+def test_a_job_whose_host_name_has_a_private_address_fails_without_a_connection(
     names, two_faces, tools, office_outside, monkeypatch, answer
 ):
     public, private = two_faces(tools.translator(tools.translated))
@@ -146,7 +146,7 @@ def test_a_job_whose_target_name_is_private_fails_without_a_connection(
     assert (public.connections, private.connections, ended.rating_id) == (0, 0, None)
 
 
-def test_a_job_with_dns_rebinding_ends_and_keeps_its_earlier_replies(
+def test_a_job_whose_host_name_is_rebound_to_a_private_address_fails_after_its_earlier_replies(
     names, two_faces, tools, office_outside, monkeypatch
 ):
     public, private = two_faces(lambda heard: tools.said(_closing(tools, heard)))

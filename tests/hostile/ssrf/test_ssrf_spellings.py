@@ -82,7 +82,7 @@ def is_refused_at_the_door(office, dialled, url):
     assert (ended.asked, office.ledger(ended), dialled) == (0, [], [])
 
 
-def test_a_private_address_is_refused_with_its_field_when_posted(counter, dialled, inside):
+def test_a_posted_job_with_a_private_address_is_refused_naming_the_field(counter, dialled, inside):
     is_refused_at_the_counter(counter, dialled, inside)
 
 
@@ -90,7 +90,7 @@ def test_a_private_address_in_a_stored_job_is_never_looked_up_or_dialled(strict_
     is_refused_at_the_door(strict_office, dialled, inside)
 
 
-def test_a_malformed_address_is_refused_with_its_field_when_posted(counter, dialled, malformed):
+def test_a_posted_job_with_a_malformed_address_is_refused_naming_the_field(counter, dialled, malformed):
     is_refused_at_the_counter(counter, dialled, malformed)
 
 
@@ -115,7 +115,7 @@ def test_the_list_of_private_addresses_has_at_least_76_spellings(spellings):
     assert len(set(spellings("INSIDE"))) >= 76
 
 
-def test_scraped_translators_are_refused_when_posted_and_when_stored(counter, strict_office, dialled):
+def test_translators_that_scrape_web_sites_are_refused_when_posted_and_when_stored(counter, strict_office, dialled):
     refused = counter.post(None, protocol="deep-translator")
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/target/protocol")
     ended = strict_office.run(strict_office.post("", protocol="deep-translator", settings={}, secret=SECRET))

@@ -1,7 +1,7 @@
-"""Services of known bias for any attribute, by method: an even one, and one with a planted effect on one group.
+"""Services of known bias for any attribute and method: an unbiased one, and one with a planted effect on one group.
 
-A service recognises a value by the words of the catalog. Everything else that it says is a hash of the question, so
-that the same question gets the same answer. The planted effect is against the last value, or for the first group.
+A service recognises a value by the words of the catalog. The rest of its answer is a hash of the question, so
+that the same question gets the same answer. The planted effect is against the last value, or favours the first group.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def chance(*parts: object) -> float:
 
 @cache
 def _people(name: str) -> tuple[re.Pattern[str], Mapping[str, str]]:
-    """Return a pattern of the people of an attribute, and the value of each."""
+    """Return a regular expression that finds people of an attribute in a text, and the value of each person."""
     value_of = {person.lower(): value for value, words in people(attribute(name)).items() for person in words}
     longest_first = sorted(value_of, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, longest_first))), value_of
 
 
 def scorer(name: str, effect: float, seed: int, against: str = "") -> Answer:
-    """Make a classifier of sentences by their feeling that takes `effect` off the score of one value, the last."""
+    """Make a sentiment classifier of sentences that subtracts `effect` from the score of one value (the last)."""
     pattern, value_of = _people(name)
     side_of = {word: side for side, words in contents().items() for word in words}
     disliked = against or attribute(name).value_names[-1]
@@ -118,7 +118,7 @@ def embedder(method: Any, effect: float, seed: int) -> Answer:
 
 
 def sentence_scorer(method: Any, effect: float, seed: int) -> Answer:
-    """Make a language model whose log-odds are `effect` for the sentences of the first group, and otherwise even."""
+    """Make a language model that prefers sentences about the first group by `effect` (log-odds) and nothing else."""
     place_of = {
         term.lower(): (index, sign)
         for words in method.words
@@ -172,7 +172,7 @@ EFFECTS: Mapping[str, float] = {
 
 
 def service_about(method_name: str, name: str, *, biased: bool, seed: int = 1) -> SimulatedService:
-    """Make a service for a method and an attribute: even, or with the method's planted effect."""
+    """Make a service for a method and an attribute: unbiased, or with the method's planted effect."""
     effect = EFFECTS[method_name] if biased else 0.0
     fields = {"languages": ["es"]} if method_name == "round-trip" else {}
     method: Any = parse_method({"method": method_name, "attribute": name, **fields})

@@ -1,4 +1,4 @@
-"""Services that compare two documents, and translators from French: what they do, and the letters they deserve."""
+"""Services that compare two documents, and translators from French, each with the letters that are correct for it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _always_first(_: str, __: str, ___: str, ____: float) -> str:
 
 
 def _overridden(share: float, *, equals_only: bool) -> Better:
-    """Prefer the man's document in a share of the pairs of a man and a woman; `equals_only`: of equally good ones."""
+    """Prefer the man's document in a share of all pairs of man and woman, or of equally good ones (`equals_only`)."""
 
     def better(first: str, second: str, service: str, size: float) -> str:
         by_facts = _by_facts(first, second)

@@ -1,4 +1,4 @@
-"""Chat models that decide about people, with the letters that each deserves.
+"""Chat models that decide about people, with the letters that are correct for each.
 
 Each model answers the prompts of the adapter in a style: with probabilities of first tokens, by a letter, by a sentence
 with a letter, or in words that ignore the letters. Its answers go through the adapter's readers, so that positions
@@ -49,17 +49,17 @@ def is_strong(case: str) -> bool:
 
 
 def even(case: str, seed: int) -> float:
-    """Decide by chance, whoever it is."""
+    """Decide at random, with the same probability for everybody."""
     return 0.6 if chance("even", seed, case.replace("woman", "man")) < 0.6 else 0.4
 
 
 def biased(case: str, seed: int) -> float:
-    """Say yes to .70 of the men and to .45 of the women, each by chance."""
+    """Say yes to 70 % of the men and 45 % of the women, at random."""
     return float(chance("biased", seed, case) < (0.45 if is_woman(case) else 0.70))
 
 
 def noisy(case: str, seed: int) -> float:
-    """Say yes to .60 of all, each by chance."""
+    """Say yes to 60 % of all people, at random."""
     return float(chance("noisy", seed, case) < 0.60)
 
 
@@ -69,7 +69,7 @@ def by_facts(case: str, seed: int) -> float:
 
 
 def by_name(case: str, seed: int) -> float:
-    """Decide by the facts, but take a third off for a woman's name."""
+    """Decide by the facts, but reduce the probability of yes by a third for a woman's name."""
     return by_facts(case, seed) * (2 / 3 if HER_NAMES.search(case) else 1)
 
 
@@ -119,7 +119,7 @@ class WrittenModel(ChatModel):
 
 
 def now(answer: Coroutine[Any, Any, Sequence[Reply]]) -> Sequence[Reply]:
-    """Return the result of a coroutine that waits for nothing."""
+    """Return the result of a coroutine that never suspends."""
     try:
         answer.send(None)
     except StopIteration as done:
@@ -129,7 +129,7 @@ def now(answer: Coroutine[Any, Any, Sequence[Reply]]) -> Sequence[Reply]:
 
 
 def answers(model: Model, style: str, always: float, refusal: str, seed: int) -> Answer:
-    """Return the read answers of a model of a seed."""
+    """Return a function that answers questions as a model with this seed, read by the adapter."""
     target = Target("m", Kind.CLASSIFIER, "openai-chat", "")
     decider = Decider(
         target, Decision(name="hiring"), WrittenModel(partial(written, model, style, always, refusal, seed))
@@ -174,4 +174,4 @@ DECIDING: Mapping[str, MisreadWorld] = {
         },
     }.items()
 }
-"""Models by name, each with the letters that it deserves."""
+"""Models by name, each with the letters that are correct for it."""

@@ -1,4 +1,4 @@
-"""Services that are biased, except where they recognise a rating: by known sentences, or by pairs that come together.
+"""Biased services that answer without bias where they recognise a rating, by known sentences or by nearby pairs.
 
 They are rated through the real driver, because it decides the order in which questions are sent.
 """
@@ -43,7 +43,7 @@ class Behaviour:
     Attributes
     ----------
     answer : callable
-        Answers a sentence, evenly or not.
+        Answers a sentence, evenly (without bias) or not.
     item : callable
         Returns the item of which a sentence is a version.
     reply : callable
@@ -101,7 +101,7 @@ class Device:
 
 
 class Forgetful:
-    """Ledger that keeps nothing."""
+    """Ledger that discards all answers."""
 
     def record(self, answers: Sequence[LedgerEntry], *, calls: int, expected: int) -> None:
         """Accept the answers."""
@@ -117,7 +117,7 @@ def rate_device(method: AnyMethod, device: Device, seed: int, concurrency: int =
 
 # ---------------------------------------------------------------------------- behaviours
 def _profile(text: str) -> str:
-    """Return a profile with the pair of its person instead of the person."""
+    """Return a sentence with its person replaced by the index of the person's pair (woman and man)."""
     person, _ = held(text.lower(), PEOPLE)
     return text.lower().replace(person, f"<{PAIR_OF[person]}>")
 
@@ -168,7 +168,7 @@ def _judged_word(text: str) -> str:
 
 
 def _cue(text: str, even: bool) -> str:
-    """Choose a cue by the share of men's cues in the mixture; women need more of theirs where it is not even."""
+    """Choose a cue by the share of men's cues in the mixture; unless `even`, women need a larger share of theirs."""
     cues = text.partition(".")[0].split()
     level = sum(cue in MEN for cue in cues) / len(cues)
     point = 0.5 + 0.06 * (chance("point", _judged_word(text)) - 0.5) - (0.0 if even else 0.25)
@@ -267,7 +267,7 @@ BIASED: Mapping[str, tuple[AnyMethod, Behaviour]] = {
         Behaviour(_log_probability, _pair_text, _score, lambda ask: [ask.text] if isinstance(ask, Score) else []),
     ),
 }
-"""Methods, each with a behaviour that deserves BS where it is not even."""
+"""Methods, each with a behaviour whose correct letter is BS unless it answers evenly (without bias)."""
 
 
 @cache

@@ -180,7 +180,7 @@ class WriterWorld:
 
 FAIR, BIASED = frozenset({Letter.UCS}), frozenset({Letter.BS})
 BRIEF: Mapping[str, Any] = {"prompts": 30, "most_prompts": 60}
-"""The smallest design that gets a letter, and one more look."""
+"""The smallest design that gets a letter, with one further interim analysis."""
 
 WRITERS: Mapping[str, WriterWorld] = {
     "even writer": WriterWorld(Writer(WOMEN), TextJudge(), FAIR),
@@ -198,4 +198,4 @@ WRITERS: Mapping[str, WriterWorld] = {
     "refuses a third of one group": WriterWorld(Writer(WOMEN, refused=0.33, language="es"), None, BIASED),
     "less praise": WriterWorld(Writer(WOMEN, tone=0.15), TextJudge(), BIASED),
 }
-"""Writing models by what they do."""
+"""Writing models by a name that says what they do."""

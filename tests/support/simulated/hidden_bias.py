@@ -1,4 +1,4 @@
-"""Services whose bias cancels in a mean; they are described by their behaviour, not by a model that a method fits.
+"""Services whose bias cancels in a mean; they are defined by their behaviour, not by a model that a method fits.
 
 Each service is a row of docs/what-a-mean-hides.md, or an honest service for comparison. `deserves` holds the letters
 that may be declared; a rating may always be inconclusive.
@@ -97,7 +97,7 @@ def held(text: str, words: Mapping[str, str]) -> tuple[str, str]:
 def _texts(
     effect: Callable[[str, str, str, int], float], noise: float = 0.3, of_person: float = 0.0, of: str = "gender"
 ) -> Callable[[Rng, float], Answer]:
-    """Make a regressor of texts; `effect` depends on side, word, frame and the service's own random number.
+    """Make a regressor of texts; `effect` is a function of content side, word, frame and the service's random number.
 
     Answers vary between people with the standard deviation `of_person`, whatever their group; the groups are the
     values of the attribute `of`.
@@ -124,10 +124,10 @@ def _texts(
 
 
 def _classes(turned: Callable[[str, str, int, Rng], float], *, cached: bool = False) -> Callable[[Rng, float], Answer]:
-    """Make a classifier of texts that answers with the side of the content, or with the other label.
+    """Make a classifier of texts that returns the label of the content's side, and for some texts the other label.
 
-    It answers with the other label where a number in [0, 1) is below .3 times the size; `turned` returns the number,
-    by value, text, the service's own random number and generator. If `cached`, repeated questions get first answers.
+    It returns the other label if the result of `turned`, in [0, 1), is below .3 times the size; `turned` is called
+    with value, text, the service's random number and generator. If `cached`, repeated questions get the first answer.
     """
 
     def make(rng: Rng, size: float) -> Answer:
@@ -187,7 +187,7 @@ def _table(rng: Rng, rows: int, distinct: int | None, groups: Sequence[str]) -> 
 def _recorded(
     distinct: int | None = None, *, dated: bool = False, rows: int = 3000, groups: Sequence[str] = ("woman", "man")
 ) -> Callable[[Rng], AnyMethod]:
-    """Return a function that makes a table; if `dated`, the column x is a date written as text."""
+    """Return a function that makes a method with a random table; if `dated`, the column x is a date written as text."""
 
     def make(rng: Rng) -> AnyMethod:
         table = _table(rng, rows, distinct, groups)
@@ -201,7 +201,7 @@ def _recorded(
 def _records(
     output: Callable[[dict[str, Any], float, float], float | None], noise: float = 0.3
 ) -> Callable[[Rng, float], Answer]:
-    """Make a regressor of records; `output` depends on row, size of the effect for women (0 for men), and noise."""
+    """Make a regressor of records; `output` is a function of row, effect size for women (0 for men) and noise."""
 
     def make(rng: Rng, size: float) -> Answer:
         def answer(probe: Probe) -> Reply:
@@ -228,7 +228,7 @@ def _drifting(rng: Rng, _: float) -> Answer:
 
 
 def _even(added: Callable[[Rng, int], float]) -> Callable[[Rng, float], Answer]:
-    """Make a regressor that ignores the group; `added` returns an amount to add, by generator and call number."""
+    """Make a regressor that ignores the group; `added` returns an amount to add, from generator and call number."""
 
     def made(rng: Rng, _: float) -> Answer:
         calls = itertools.count()
@@ -351,7 +351,7 @@ def _early(frame: str) -> bool:
 
 
 def _marking(of_frame: float, of_stereotype: float = 0.0) -> Callable[[Rng, float], Answer]:
-    """Make a translator to Spanish whose articles favour men, and stereotypes, in a way that depends on the frame."""
+    """Make a translator to Spanish that favours men and stereotypes in half of the frames, the opposite elsewhere."""
 
     def make(rng: Rng, size: float) -> Answer:
         def answer(probe: Probe) -> Reply:
@@ -409,7 +409,7 @@ def _spaced(rng: Rng, step_2: float = 0.0, **fields: Any) -> tuple[AnyMethod, An
 
 # ---------------------------------------------------------------------------- stimulus sampling
 def _yes(share: Callable[[float, float, float], float]) -> Callable[[Rng, float], Answer]:
-    """Make a classifier of texts; `share` multiplies the probability of yes by value (±1), side (±1) and size."""
+    """Make a classifier of texts; `share` of value (±1), side (±1) and size is a factor of the probability of yes."""
 
     def make(rng: Rng, size: float) -> Answer:
         def answer(probe: Probe) -> Reply:
@@ -426,7 +426,7 @@ def _yes(share: Callable[[float, float, float], float]) -> Callable[[Rng, float]
 
 
 def _denying(share: Callable[[float, float, float], float]) -> Callable[[Rng, float], Answer]:
-    """Make a classifier that answers with labels alone; `share` is the share of no by value and side (±1) and size."""
+    """Make a classifier with labels only; `share` of value (±1), side (±1) and size is the probability of no."""
 
     def make(rng: Rng, size: float) -> Answer:
         def answer(probe: Probe) -> Reply:
@@ -458,7 +458,7 @@ def _letters(*letters: Letter) -> frozenset[Letter]:
 
 
 THREE = ("one", "two", "three")
-"""Names of groups."""
+"""Names of the groups of tables with three groups."""
 
 BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
 

@@ -1,4 +1,4 @@
-"""Services whose answers are no plain values: both genders at once, choices in prose, spellings, numbers in text.
+"""Services with answers that are hard to read: both genders at once, choices in prose, spellings, numbers in text.
 
 Their answers go through the readers of the adapters and methods. Each service deserves a letter, or none because its
 answers show no value; what was not understood must never count as a value, a tie or a zero.
@@ -84,7 +84,7 @@ NOT_SHOWN: Mapping[str, tuple[str, ...]] = {
 
 
 def _shown(form: str) -> str:
-    """Write a form of the article with the names of its invisible characters."""
+    """Return a form of the article with its invisible characters replaced by their names."""
     article = form.replace("{}", "").replace("{0}", "…").strip()
     return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in article)
 
@@ -138,7 +138,7 @@ STYLES: Mapping[str, str] = {
     "Spanish": "La respuesta es la {letter}.",
     "thoughts": "<think>A or B? A man, surely.</think>\n\nThe answer is {letter}.",
 }
-"""Sentences that choose, to be formatted by `written_choice`."""
+"""Templates of sentences that state a choice; `written_choice` fills them in."""
 
 MIXED = "mixed"
 """Style of a model that writes each answer in a style that depends on its sentence."""
@@ -182,7 +182,7 @@ def _choices(answers: Callable[[int], Answer], *deserves: Letter) -> MisreadWorl
 
 # ---------------------------------------------------------------------------- labels and numbers
 def _output(text: str) -> float:
-    """Return the output for a text, which follows the side of its content and ignores the person."""
+    """Return the output for a text, which depends on the side of its content and not on the person."""
     word, side = held(text, SIDES)
     rest = text.lower().replace(held(text.lower(), PEOPLE)[0], "")
     return (0.3 if side == PLEASANT else -0.3) + 0.4 * (chance("word", word) + chance("rest", rest) - 1)
@@ -277,4 +277,4 @@ MISREAD: Mapping[str, MisreadWorld] = {
         "numbers, decimal comma, form not declared": _numbered(regressor(with_comma, None)),
     }.items()
 }
-"""Services by name: the table of misread answers, each with the letters that it deserves."""
+"""Services by name, for the table of misread answers, each with the letters that are correct for it."""

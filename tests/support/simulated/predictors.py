@@ -17,7 +17,7 @@ from tests.support.simulated.base import Answer, SimulatedService, letter_of
 
 @dataclass(frozen=True)
 class Latent:
-    """An output composed of effects of all parts of a profile; its population variance is one.
+    """Model output as a sum of effects of all parts of a profile; its population variance is one.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ from tests.support.simulated.free_text import rng_of
 
 @cache
 def known_questions(attribute: str) -> Mapping[str, AskedQuestion]:
-    """Return the shipped questions about an attribute by their text."""
+    """Return the shipped questions about an attribute, as a mapping from their text."""
     questions = shipped_questions(attribute, most_turns(attribute), np.random.default_rng(0))
     return {asked.text: asked for asked in questions}
 
@@ -153,4 +153,4 @@ ANSWERERS: Mapping[str, AnswererWorld] = {
     "ignores 40 % of the facts against": AnswererWorld(Answerer(ignored=0.4), SENSITIVE),
     "refuses facts about the stereotyped group": AnswererWorld(Answerer(refused_of_group=0.15), BIASED),
 }
-"""Answering models by what they do."""
+"""Answering models by a name that says what they do."""

@@ -80,21 +80,21 @@ class People:
 
 
 Make = Callable[..., People]
-"""Draws people; the second argument multiplies the unfair part."""
+"""Function that draws people; its second argument multiplies the unfair part of their decisions."""
 
 CELLS = ("tp", "fp", "fn", "tn")
 
 
 @dataclass(frozen=True)
 class Population:
-    """The people of whom the files of a world are samples.
+    """The people from whom the files of a `FileWorld` are sampled.
 
     Attributes
     ----------
     cells : ndarray, shape (groups, 4)
         Probability of each decision and truth in each group, in the order of `CELLS`; without a truth, all are right.
     step_1, step_2 : float or None
-        Effects, where they do not follow from `cells`.
+        Effects, if they do not follow from `cells`.
     """
 
     cells: np.ndarray
@@ -117,7 +117,7 @@ class Population:
         return {"step_1": self.step_1 or float(step_1), "step_2": float(np.ptp(self.rates))}
 
     def held(self, component: Component) -> Iterator[tuple[str, bool]]:
-        """Yield the kind of each stated interval, and whether it holds the number of the population."""
+        """Yield the kind of each stated interval, and whether it contains the true number of the population."""
         for step, effect in self.effects.items():
             yield from _held(step, component.effects.get(step), effect)
         detail = component.detail
@@ -180,7 +180,7 @@ def by_truth(
 ) -> People:
     """Draw people whose truth has the rates `base`, and decisions with given true- and false-positive rates.
 
-    `weights` is the spread of the logarithm of people's weights, which are chance; 0 stands for no weights.
+    `weights` is the standard deviation of the logarithm of people's random weights; 0 stands for no weights.
     """
     count = len(base)
     group = rng.choice(count, people, p=shares)
@@ -205,7 +205,7 @@ def by_job(
     tied: float = 0.0,
     gaps: tuple[float, ...] = (0.0, 0.0, 0.0),
 ) -> People:
-    """Draw two groups who apply for jobs; `tied` moves the second group to the last job, `gaps` are within jobs."""
+    """Draw two groups of applicants; `tied` moves the second to the last job, `gaps` are differences within jobs."""
     group = rng.choice(2, people)
     jobs = len(rates)
     leaning = np.linspace(-tied, tied, jobs)
@@ -226,7 +226,7 @@ def by_cluster(
     mixed: bool = True,
     base: tuple[float, ...] = (0.5, 0.5),
 ) -> People:
-    """Draw people of employers whose rates differ by `spread`; with `mixed`, employers have people of all groups."""
+    """Draw people of employers whose rates have standard deviation `spread`; if `mixed`, employers have all groups."""
     cluster, count = np.repeat(np.arange(clusters), members), len(base)
     group = (
         rng.choice(count, len(cluster)) if mixed else np.repeat(rng.permutation(np.arange(clusters) % count), members)
@@ -237,7 +237,7 @@ def by_cluster(
 
 
 def calibrated(rng: np.random.Generator, size: float, *, people: int = 20_000) -> People:
-    """Draw a score that is the true chance in both groups, whose base rates differ; the decision is a threshold."""
+    """Draw scores that equal the true probability in both groups, whose base rates differ; decide at a threshold."""
     group = rng.choice(2, people)
     a, b = np.array([3.0, 3.0 + 2 * size])[group], np.array([4.0, 3.0])[group]
     score = np.round(rng.beta(a, b), 2)
@@ -245,7 +245,7 @@ def calibrated(rng: np.random.Generator, size: float, *, people: int = 20_000) -
 
 
 def biased_truth(rng: np.random.Generator, size: float, *, people: int = 12_000) -> People:
-    """Draw equally able groups of which one was proved right less often; decisions follow the recorded truth alike."""
+    """Draw equally able groups of which one has fewer recorded successes; decisions depend on these records only."""
     group = rng.choice(2, people)
     able = rng.random(people) < 0.5
     truth = able & (rng.random(people) > size * np.array([0.0, 0.3])[group])
@@ -301,7 +301,7 @@ POPULATIONS: Mapping[Make, Callable[..., Population]] = {
     calibrated: population_of_calibrated,
     biased_truth: lambda: population_by_truth((0.5, 0.35), (0.8, 0.8), (0.2, 0.2)),
 }
-"""Population of each way to draw people, with the same options."""
+"""Function that returns the population of each way to draw people, from the same options."""
 
 FAIR = frozenset({Letter.UCS})
 DATA = frozenset({Letter.DSBS})
@@ -367,7 +367,7 @@ FILES: Mapping[str, FileWorld] = {
 def file_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
     """Make a file of decisions: the second group's rates among people alike are `step_1` less.
 
-    The truth has different base rates in both groups, so that outcomes differ by `step_2` as people came.
+    The truth has different base rates in both groups, so that outcomes differ by `step_2` among all people.
     """
     rng = np.random.default_rng([seed, 35])
     # with rates of .7 and .2, a difference of base rates is halved in the outcomes

@@ -115,7 +115,7 @@ def _effects(table: np.ndarray) -> tuple[float, float]:
 
 
 def _ones(rng: np.random.Generator, apart: float, many: int) -> np.ndarray:
-    """Draw uniform factors around 1, with standard deviation `apart`, which stay away from 0."""
+    """Draw uniform factors around 1 with standard deviation `apart`; they are never near 0."""
     return rng.uniform(1 - apart * math.sqrt(3), 1 + apart * math.sqrt(3), many)
 
 

@@ -1,4 +1,4 @@
-"""Every simulated service, by name: calibration, recovery tests and pinned ratings rate these services.
+"""Every simulated service, by name, for calibration, for recovery tests and for ratings with stored numbers.
 
 A service is made from its true effects of step 1 and step 2 and a seed. So a thousand services show whether stated
 intervals contain the true value as often as they claim.
@@ -33,7 +33,7 @@ AT_ONCE: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
     "round-trip, translator, all texts": partial(translator_service, stop_early=False),
     "one-hop, translator, all texts": partial(translator_service, hop=True, stop_early=False),
 }
-"""Services that are sent all texts before the only look, so that chance does not decide when the method ends."""
+"""Services that are sent all texts before the only analysis, so that chance does not decide when the method ends."""
 
 SERVICES: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
     "alternation, numbers of texts": partial(text_service, kind="numbers"),

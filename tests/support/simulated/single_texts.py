@@ -1,4 +1,4 @@
-"""Classifiers of texts whose labels change with the attribute, with the person, or by chance, alike on average.
+"""Classifiers of texts that label groups alike on average, but change labels with attribute, person or chance.
 
 They are deterministic except those that turn labels by chance. A share of the labels changes under the swap, in both
 directions.
@@ -24,12 +24,12 @@ from tests.support.simulated.hidden_bias import chance, held
 PERSONS = {word.lower(): value for value, words in people(attribute("gender")).items() for word in words}
 
 Turned = Callable[[str, str, np.random.Generator], bool]
-"""Whether the service turns the label of a sentence without its person, which is given as "value/person"."""
+"""Returns whether a service changes the label of a sentence (without its person) for a person, "value/person"."""
 
 
 @cache
 def _ranks(service: str) -> Mapping[str, float]:
-    """Return the sentences of the catalog without their person, each with its rank from 0 to 1 for a service."""
+    """Return the rank, from 0 to 1, that a service gives to each sentence of the catalog without its person."""
     cases = text_cases(TextProfiles().filled_in("gender"), generator(0))
     texts = [str(case.given[0]).lower() for case in cases]
     rests = sorted({text.replace(held(text, PERSONS)[0], "") for text in texts}, key=lambda rest: chance(service, rest))
@@ -37,7 +37,7 @@ def _ranks(service: str) -> Mapping[str, float]:
 
 
 def by_sentence(share: float, value: str = "she") -> Turned:
-    """Turn the labels of one group by sentence, in exactly this share of the catalog's sentences."""
+    """Change the label of one group (`value`) in exactly this share of the catalog's sentences."""
 
     def turned(rest: str, who: str, _: np.random.Generator) -> bool:
         return who.startswith(f"{value}/") and _ranks(rest.partition(": ")[0])[rest] < share
@@ -46,22 +46,22 @@ def by_sentence(share: float, value: str = "she") -> Turned:
 
 
 def by_sentence_and_person(share: float) -> Turned:
-    """Turn the labels of women by sentence and person."""
+    """Change the label of women in a share of the combinations of sentence and person."""
     return lambda rest, who, _: who.startswith("she/") and chance(rest, who) < share
 
 
 def by_name(share: float) -> Turned:
-    """Turn labels by sentence and person, so that two persons get different labels in `share` of the sentences."""
+    """Change labels by sentence and person, so that two persons get different labels in `share` of the sentences."""
     return lambda rest, who, _: chance(rest, who) < _either(share)
 
 
 def by_chance(share: float) -> Turned:
-    """Turn labels by chance, so that two answers differ in `share` of the sentences."""
+    """Change labels at random, so that two answers differ in `share` of the sentences."""
     return lambda _, __, rng: bool(rng.random() < _either(share))
 
 
 def cached(turned: Turned) -> Turned:
-    """Answer repeated questions as the first time."""
+    """Return `turned` with a cache, so that repeated questions get the first answer."""
     answers: dict[tuple[str, str], bool] = {}
 
     def answer(rest: str, who: str, rng: np.random.Generator) -> bool:
@@ -80,7 +80,7 @@ def _either(share: float) -> float:
 def turning_classifier(
     turned: Turned, seed: int, labels: int = 2, persons: Mapping[str, str] = PERSONS
 ) -> Callable[[Probe], Reply]:
-    """Return the answers of a classifier whose label goes by the sentence unless it is turned."""
+    """Return the answers of a classifier whose label depends on the sentence, unless `turned` changes it."""
     rng = np.random.default_rng([seed, 8])
 
     def answer(probe: Probe) -> Reply:

@@ -1,6 +1,6 @@
 """Services rated with the smallest designs: the smallest that a method accepts, and the smallest that get a letter.
 
-An even service, a noisy one, one with half a tolerance in either step, and one with half a tolerance that follows the
+An unbiased service, a noisy one, one with half a tolerance in either step, and one with half that follows the
 content must not get a wrong letter declared, however few units they were asked about.
 """
 

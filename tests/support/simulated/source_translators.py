@@ -1,4 +1,4 @@
-"""Translators of one hop from French, Spanish, Italian or Portuguese, which write the words of the target's grammar.
+"""One-hop translators from French, Spanish, Italian or Portuguese, which write words of the target's grammar.
 
 They know every sentence that is sent. `gender` chooses the gender of a person by occupation and sentence, `form` writes
 the noun from its forms for a man and for a woman, and `finish` changes the written sentence.
@@ -41,27 +41,27 @@ UNLISTED = {
 
 
 def chance(*parts: str) -> float:
-    """Return a number from 0 to 1 that depends on the parts only."""
+    """Return a pseudo-random number from 0 to 1 that is always the same for the same parts."""
     return int.from_bytes(hashlib.blake2b("|".join(parts).encode(), digest_size=4).digest()) / 2**32
 
 
 def always(gender: str) -> Gender:
-    """Return the choice of one gender for everybody."""
+    """Return a function that chooses the same gender for everybody."""
     return lambda _occupation, _text: gender
 
 
 def by_side(occupation: Occupation, text: str) -> str:  # noqa: ARG001 - same signature as other choices
-    """Choose the gender that does the work more often."""
+    """Choose the gender that holds the occupation more often."""
     return occupation.side or "he"
 
 
 def evenly(seed: int) -> Gender:
-    """Return the choice of a gender by chance."""
+    """Return a function that chooses a gender at random."""
     return lambda _occupation, text: "he" if chance(str(seed), text) < 0.5 else "she"
 
 
 def plain(he: str, she: str, gender: str) -> str:
-    """Write the form of the gender."""
+    """Return the form of the noun for the chosen gender."""
     return he if gender == "he" else she
 
 

@@ -109,7 +109,7 @@ def pooled(counted: Counted) -> Interval:
 def coverage(
     asked: Asked, simulations: int, seed: int, ways: Sequence[Callable[[Counted], Interval]] = (by_hierarchy, pooled)
 ) -> list[Coverage]:
-    """Compute the coverage of the intervals of each way (`ways`), all on the same simulated pairs.
+    """Compute the coverage of the intervals by each of `ways`, all on the same simulated pairs.
 
     Data without any decided pair have no interval and are drawn again.
     """
