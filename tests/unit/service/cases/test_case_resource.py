@@ -121,7 +121,7 @@ async def test_only_callers_that_can_read_a_rating_can_read_its_cases(serve, gua
     assert len((await cases(client, public))["items"]) == 6
 
 
-async def test_units_with_names_of_an_unknown_format_are_still_cases(client, rated):
+async def test_cases_of_units_with_unknown_name_formats_are_counted(client, rated):
     facts = [(Probe(unit, Translate("She is a typist.", "en", "es")), Reply("x")) for unit in ("a", "b/c", "d/e/f/g/h")]
     assert sum((await cases(client, await rated(facts)))["counts"].values()) == 3
 

@@ -1,4 +1,4 @@
-"""Ratings without a seed in their request: random seeds and commitments to them; equal requests stay equal.
+"""Jobs requested without a seed: random seeds, commitments to them, and equal requests, which still join one job.
 
 Row 91 of docs/reliability.md: at ffe18d3c every rating asked the questions of seed 0, and calls named agency, job and
 block.
@@ -117,7 +117,7 @@ async def test_each_cell_of_a_suite_without_a_seed_has_a_seed_of_its_own(client,
     assert len((await client.get("/v1/jobs")).json()["items"]) == 3  # the second suite joined the jobs of the first
 
 
-async def test_a_table_larger_than_a_job_gives_other_rows_each_time_and_is_still_the_same_request(
+async def test_equal_requests_about_a_table_larger_than_a_job_join_one_job_and_sample_other_rows_each_time(
     request_body, client, worker
 ):
     rows = b"sex,x\n" + b"".join(b"%s,%d\n" % ((b"f", b"m")[n % 2], n) for n in range(200))
