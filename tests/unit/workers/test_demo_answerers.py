@@ -1,4 +1,4 @@
-"""The demo's answerers get the letters that they deserve, over HTTP."""
+"""The demo services that answer questions about two people get their expected letters over HTTP."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def rated(name: str, url: str, wire: Any) -> Rating:
 
 
 @pytest.mark.parametrize("name", ANSWERERS)
-def test_an_answerer_gets_its_letter_for_its_reason(name, wire):
+def test_a_demo_answerer_gets_its_expected_letter_and_reason(name, wire):
     answerer = ANSWERERS[name]
     with DemoServer() as services:
         rating = asyncio.run(rated(name, services.url(name), wire))

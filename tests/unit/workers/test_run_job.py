@@ -453,7 +453,7 @@ def invented_choices() -> dict:
         *("another setting", "another tolerance", "a seed of the request", "invented choices"),
     ],
 )
-def test_a_rating_says_how_the_service_was_described(context, services, experiment, changes, description):
+def test_a_rating_states_how_the_requester_described_the_service(context, services, experiment, changes, description):
     url = services.url("faithful")
     target = {"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": url, "settings": {}}
     request = {"tenant": "rival", "nonce": "random"}
