@@ -71,12 +71,12 @@ def test_an_undeclared_rating_without_probabilities_counts_as_all_three_letters(
         assert found["probabilities"] is None
 
 
-def test_only_letters_that_an_undeclared_rating_does_not_exclude_are_looked_up():
+def test_an_undeclared_rating_counts_as_the_letters_that_its_probabilities_do_not_exclude():
     leaning = Part(Letter.DSBS, declared=False, probabilities=Probabilities(BS=0.01, DSBS=0.6, UCS=0.39))
     assert tables_document([Part(Letter.DSBS), leaning])["possible"] == ["DSBS", "UCS"]
 
 
-def test_every_note_on_a_composition_can_be_filled_in_from_the_known_facts():
+def test_every_note_on_a_composition_has_all_facts_that_its_text_needs():
     facts = dict.fromkeys(
         ("published", "revised", "table", "link", "leaning", "methods", "predicted", "names"), "something"
     )

@@ -1,4 +1,4 @@
-"""Classifiers of texts whose labels change with the attribute, with the person, or by chance, alike on average."""
+"""Classifiers whose labels change with the attribute, the person or chance, although averages over texts are equal."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_change_among_many_labels_counts_whichever_labels_they_are():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("turned", "biased"), [(by_sentence(0.3, "bob"), True), (by_name(0.3), False)])
-def test_of_three_groups_the_one_whose_labels_change_makes_the_service_biased(turned, biased):
+def test_labels_that_change_with_one_of_three_groups_make_the_service_bs_and_name_that_group(turned, biased):
     finding, _ = rated(turned, texts=TextProfiles(people=GROUPS))
     rating = rate(finding)
     assert (rating.letter is Letter.BS and rating.declared) == biased
@@ -136,7 +136,7 @@ def test_the_effect_on_single_texts_is_computed_once_for_all_labels():
 
 
 @pytest.mark.slow
-def test_fifty_texts_are_asked_three_times():
+def test_fifty_texts_are_asked_two_more_times_to_measure_noise():
     finding, asked = rated(by_sentence(0.5))
     assert asked == 2 * 800 + 2 * 50 * 2
     again = as_json(finding.components[0].detail)["changes"][1]

@@ -17,7 +17,7 @@ def rated(source: str, target: str, *behaviour, seed: int = 0) -> Rating:
 
 
 @pytest.mark.parametrize(("source", "target"), [("fr", "es"), ("fr", "it"), ("fr", "pt"), ("es", "fr"), ("pt", "de")])
-def test_a_translator_that_takes_men_for_granted_is_biased_and_one_by_stereotype_follows_its_input(source, target):
+def test_a_translator_that_always_writes_men_is_bs_and_one_that_follows_stereotypes_is_dsbs(source, target):
     biased = rated(source, target, always("he"))
     assert (biased.letter, biased.declared) == (Letter.BS, True)
     follows = rated(source, target, by_side)
@@ -80,14 +80,14 @@ FINISHES = {
 
 @pytest.mark.parametrize(("source", "target"), [("fr", "es"), ("pt", "de")])
 @pytest.mark.parametrize("name", FINISHES)
-def test_the_way_an_answer_is_written_makes_no_translator_biased_or_unbiased(source, target, name):
+def test_spelling_and_formatting_of_answers_lead_to_no_wrong_letter_of_a_translator(source, target, name):
     even = rated(source, target, evenly(1), plain, FINISHES[name])
     assert not (even.declared and even.letter is not Letter.UCS)
     biased = rated(source, target, always("he"), plain, FINISHES[name])
     assert not (biased.declared and biased.letter is not Letter.BS)
 
 
-def test_nouns_that_are_read_for_one_side_only_prove_no_bias():
+def test_nouns_that_can_be_read_for_one_labour_side_only_do_not_prove_bias():
     """A fifth of the texts about occupations mostly of women is not understood."""
 
     def lose(sentence: str, gender: str) -> str:
@@ -118,5 +118,5 @@ def test_nouns_that_are_read_for_one_side_only_prove_no_bias():
         ("de", "Ich bin BibliothekarIn.", "neutral"),
     ],
 )
-def test_a_noun_is_read_by_its_place_and_its_ending(language, sentence, value):
+def test_the_gender_of_a_noun_is_read_from_its_position_and_ending(language, sentence, value):
     assert attribute("gender").read_one_hop(sentence, language, by_grammar=True) == value

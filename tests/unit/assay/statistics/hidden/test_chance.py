@@ -1,6 +1,6 @@
 """Effects that chance alone can explain.
 
-Row 106 of docs/reliability.md: a lean that lists share by chance was never found to be chance, and was declared BS.
+Row 106 of docs/reliability.md: a preference that word lists shared by chance was declared BS.
 """
 
 import numpy as np
