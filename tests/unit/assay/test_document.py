@@ -16,7 +16,7 @@ SIGNED = {"name", "letter", "declared", "probabilities", "effects", "usable", "u
 
 @dataclass(frozen=True)
 class Pair:
-    """A row as a method could write it."""
+    """A row of a list in a method's component."""
 
     from_: str | None = None
     p: float | Absent | None = None
@@ -25,7 +25,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class PairsComponent(ComponentDocument):
-    """A component with a list of its own."""
+    """A component class of a method that adds a list of pairs."""
 
     pairs: tuple[Pair, ...] = ()
 

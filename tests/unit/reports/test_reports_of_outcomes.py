@@ -23,7 +23,7 @@ from tests.support.simulated.recorded_decisions import counted, never_asked
 
 @pytest.fixture(scope="module")
 def scored():
-    """A component of a score with eight groups, of which the first scores lower, and its threshold 0.5."""
+    """Components of a score of eight groups (the first scores lower) and of decisions by the threshold 0.5."""
     rng = np.random.default_rng(1)
     group, truth = rng.integers(0, 8, 4000), rng.random(4000) < 0.4
     score = rng.normal(0, 1, 4000) + truth - 0.5 * (group == 0)

@@ -42,7 +42,7 @@ CSV = b"word,label\n" + b"a,1\n" * 50
 
 
 class ReadTooEarly(AssertionError):
-    """The body of a request was read."""
+    """Raised if the body of a request is read, although it must not be."""
 
 
 class Unreadable(httpx.AsyncByteStream):

@@ -184,7 +184,7 @@ async def test_a_change_of_rules_or_client_ends_the_sessions_of_users(browser, s
 
 
 def given(settings):
-    """Return the arguments with which the settings were made."""
+    """Return the keyword arguments that were used to make the settings."""
     values = settings.model_dump(include=settings.model_fields_set)
     return {**values, "oidc_rules": json.dumps(RULES)}
 

@@ -21,7 +21,7 @@ FAULTS = {"first-letter-answerer": "ignores-the-facts", "refusing-answerer": "ta
 
 
 async def rated(name: str, url: str, wire: Any) -> Rating:
-    """Rate an answerer, eight calls at a time."""
+    """Rate a demo service that answers questions, with eight concurrent calls."""
     async with Egress(wire.loopback) as egress:
         adapter = connect(Target("t", Kind.LANGUAGE_MODEL, "openai-chat", url, {"model": name}), egress)
         design = GroupQuestions("gender", stop_early=False, most_turns=2).design(generator(7))

@@ -24,7 +24,7 @@ class SpellingComponent(ComponentDocument):
 
 
 def finding_with(detail: object, aggregation: Detail = NO_AGGREGATION) -> Finding:
-    """Return what an installed method could return: one biased component with a detail of its own."""
+    """Return the finding of a method of an installed package: one biased component with its own detail."""
     component = replace(MEASURED, detail=detail)
     return Finding("round-trip", "gender", (component,), 0.95, 0.1, detail=aggregation)
 

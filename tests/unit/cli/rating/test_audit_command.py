@@ -17,7 +17,7 @@ CLEAN = {name: value for name, value in os.environ.items() if not name.startswit
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Write files of known letter: decisions that follow the truth, and decisions that favour men."""
+    """Write two files: decisions that follow the truth (rated UCS), and decisions that favour men (rated BS)."""
     folder, made = tmp_path_factory.mktemp("audits"), {}
     for name, women in (("even", 0.8), ("biased", 0.5)):
         rng, lines = random.Random(4), ["name,sex,hired,stayed"]

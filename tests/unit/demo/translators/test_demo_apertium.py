@@ -75,7 +75,7 @@ def test_apertium_listens_only_on_loopback_and_leaves_no_process():
 
 
 def _runs(process: psutil.Process) -> bool:
-    """Return whether a process still runs; a zombie counts as ended."""
+    """Return whether a process still runs; a zombie process counts as ended."""
     try:
         return process.status() not in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
     except psutil.NoSuchProcess:

@@ -199,7 +199,7 @@ def read(file, view):
 
 
 def views(document):
-    """Return views of a rating: as it is, expired, withdrawn, and of none."""
+    """Return views of a rating that is valid, expired or withdrawn, and the view if there is no rating."""
     expired = shown(document, now=RATED + timedelta(days=400))
     return [shown(document), expired, shown(document, withdrawn=True), shown(None)]
 

@@ -47,7 +47,7 @@ def written(frames=FRAMES, words=WORDS, statements=STATEMENTS) -> str:
 
 @pytest.fixture
 async def agency(settings, serve, tmp_path):
-    """An agency that holds material back."""
+    """A client of an agency whose operator holds texts back."""
     file = tmp_path / "held-back.toml"
     file.write_text(written())
     return await serve(settings.model_copy(update={"held_back": file}))

@@ -23,7 +23,7 @@ async def agency(settings, serve):
 
 @pytest.fixture
 def rate(agency, worker, request_body):
-    """Rate the service of a name, and return the rating's id."""
+    """Store a public rating of a service with a name, and return the rating's id."""
 
     async def rate(name, number, size=0.5, **changes):
         body = request_body(seed=number, visibility="public")

@@ -35,7 +35,7 @@ async def agency(guarded, serve):
 
 @pytest.fixture
 def rate(agency, worker, request_body):
-    """Rate service number n with an effect on unbiased input, as the operator and in public, and return the id."""
+    """Store a rating of service number n with an effect on unbiased input (by default public); return its id."""
     keys = {}
 
     async def rate(number, letter, interval=None, *, tenant="default", visibility="public", limit=0.1, **changes):

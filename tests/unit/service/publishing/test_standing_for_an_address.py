@@ -59,7 +59,7 @@ def key(worker):
 
 @pytest.fixture
 def rate(agency, key, request_body, worker):
-    """Rate an address as a tenant, publicly, and return the rating's id."""
+    """Store a public rating of a URL by a tenant, and return the rating's id."""
     seeds = iter(range(1000))
 
     async def rate(tenant, letter, *, url=URL, description="default", visibility="public", described=None, **changes):
@@ -76,7 +76,7 @@ def rate(agency, key, request_body, worker):
 
 @pytest.fixture
 def prove(worker):
-    """Prove a host as a tenant, some days ago."""
+    """Record that a tenant proved some days ago that it owns the host."""
 
     def prove(tenant, host=HOST, days_ago=0):
         with worker.database.write() as c:

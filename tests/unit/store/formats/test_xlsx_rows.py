@@ -29,7 +29,7 @@ def book(rows, **more):
 
 
 def read(content, **reading):
-    """Return the rows of a table by its summary, and the summary."""
+    """Inspect a table; return its rows, read as the summary says, and the summary."""
     file = io.BytesIO(content)
     summary = inspect(file, "table", XLSX, **reading)
     return read_rows(file, XLSX, summary, None), summary

@@ -7,7 +7,7 @@ from store.jobs.fair_order import QueueState, RunningJob, Share, starts_in_s
 
 
 def running(*jobs: tuple[str, float, float], slots: int) -> QueueState:
-    """Jobs as tenant, elapsed seconds and whole duration; a duration of 0 stands for a job without an answer."""
+    """Running jobs as tenant, elapsed and estimated total seconds; a total of 0 means that there is no answer yet."""
     rows = (
         RunningJob(tenant, 0, elapsed_s, 100 if whole_s else 0, round(100 * whole_s / elapsed_s) if whole_s else 240)
         for tenant, elapsed_s, whole_s in jobs

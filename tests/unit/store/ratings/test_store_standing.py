@@ -21,7 +21,7 @@ TARGET = {"name": "T", "kind": "translator", "protocol": "libretranslate", "url"
 
 @pytest.fixture
 def proved(database):
-    """Prove the host of the address as a tenant."""
+    """Record a tenant's proof that it owns the host of the URL."""
 
     def proved(tenant):
         with database.write() as c:
@@ -33,7 +33,7 @@ def proved(database):
 
 @pytest.fixture
 def rated(published):
-    """Publish a rating of the address and return its id."""
+    """Store a public rating of the URL and return its id."""
 
     def rated(tenant, letter="BS", description="default", url=SPELLED, **changes):
         target = TARGET | {"url": url}
@@ -44,7 +44,7 @@ def rated(published):
 
 
 def found(database, **query):
-    """Return what every look-up by address finds: the badge, `latest`, and the history."""
+    """Return the ids of ratings found by every look-up by URL: the badge, `latest`, and the history."""
     with database.read() as c:
         shown = published.of_address(c, URL, **query).rating
         latest = ratings.latest(c, None, URL, **query)

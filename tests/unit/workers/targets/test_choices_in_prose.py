@@ -19,7 +19,7 @@ from workers.targets.registry import connect
 
 
 def chat(style: str, prose: float = 0.9) -> Callable[[Any], Any]:
-    """Return a chat model that always prefers the stereotype; a share `prose` of its pairs gets a sentence."""
+    """Return a chat model that always prefers the stereotype, and answers a share `prose` of pairs with a sentence."""
 
     def answer(document: Any) -> Any:
         options = re.findall(r"^[AB]\. (.*)$", document["messages"][-1]["content"], re.MULTILINE)

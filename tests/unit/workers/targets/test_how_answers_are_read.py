@@ -253,7 +253,7 @@ def result(kind: str, reader: str) -> str:
 
 
 def table() -> str:
-    """Return the table of the page."""
+    """Return the Markdown table of the documentation page, computed by calling each reader with each answer."""
     rows = [("answer", *READERS), ("---",) * (len(READERS) + 1)]
     rows += [(kind, *(result(kind, reader) for reader in READERS)) for kind in ANSWERS]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

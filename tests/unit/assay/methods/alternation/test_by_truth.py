@@ -20,7 +20,7 @@ from tests.support.simulated.recorded_decisions import counted, never_asked
 
 
 def people(size, seed=0):
-    """Return rows of applicants: group, a mark, a district that is nearly the group, and what later proved right."""
+    """Return rows of applicants: sex, a mark, a district that nearly determines the sex, and the later known truth."""
     rng = np.random.default_rng(seed)
     sex = rng.choice(["F", "M"], size)
     district = np.where(rng.random(size) < 0.9, sex, np.where(sex == "F", "M", "F"))
@@ -38,12 +38,12 @@ def people(size, seed=0):
 
 
 def by_district(record):
-    """A service that never looks at sex, and asks more of one district."""
+    """A service that ignores sex, and requires a higher mark in one district."""
     return record["mark"] > (1.4 if record["district"] == "district F" else 0.3)
 
 
 def by_sex(record):
-    """A service that asks more of women and less of their district, so that outcomes are about even."""
+    """A service that requires more of women and less of their district, so that outcomes are about equal."""
     return record["mark"] > 0.75 + (0.6 if record["sex"] == "F" else -0.6) * (1 if record["own"] else -1)
 
 

@@ -14,7 +14,7 @@ WOMAN, MAN = "woman", "man"
 
 
 def decided(share_of, seed=1, **changed):
-    """Return the component of a model that says yes to shares of the cases."""
+    """Return the component of a simulated model that answers yes with a known probability in each case."""
     texts = TextProfiles(decision="hiring", **changed)
     method = Alternation("gender", texts=texts, repeats=0, stop_early=False, profiles=800).for_kind(Kind.CLASSIFIER)
 

@@ -28,7 +28,7 @@ GROUPS = {name: tuple(f"{name} {place}" for place in range(15)) for name in ("an
 
 
 def rated(turned: Turned, seed: int = 1, labels: int = 2, **fields: Any) -> tuple[Finding, int]:
-    """Rate a classifier whose label goes by the sentence unless turned; return the number of its questions as well."""
+    """Rate a classifier that labels by the sentence except where `turned`; return the finding and question count."""
     persons = (
         {word: value for value, words in GROUPS.items() for word in words} | WORDS if "texts" in fields else PERSONS
     )

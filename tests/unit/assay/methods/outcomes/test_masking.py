@@ -58,7 +58,7 @@ def vector(by, group, answers):
 
 
 def limit(row, sign, known, values):
-    """Return the least (sign 1) or largest (-1) count in all files with the published counts."""
+    """Return the smallest (sign 1) or largest (-1) value of a count in all files that have the published counts."""
     solution = linprog(sign * row, A_eq=np.array([row * 0, *known]), b_eq=[0, *values])
     assert solution.status in {0, 3}
     return -sign * np.inf if solution.status == 3 else sign * solution.fun

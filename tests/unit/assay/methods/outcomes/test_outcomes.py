@@ -261,7 +261,7 @@ def test_unknown_column_or_value_is_refused_and_the_message_lists_the_known_ones
 
 
 def with_truth(table):
-    """Add a column of which half of each cell is 1."""
+    """Add a column of truth that is 1 for half of the people of each cell."""
     columns = tuple(replace(column, codes=column.codes * 2) for column in table.columns)
     halves = tuple(count // 2 for count in table.counts)
     truth = CodedColumn("stayed", ("0", "1"), (0,) * len(halves) + (1,) * len(halves))

@@ -132,7 +132,7 @@ def test_there_are_at_least_eight_question_templates_for_each_of_five_attributes
 
 # ---------------------------------------------------------------------------- questions of one's own
 def records(category: str = "Age", count: int = 10) -> tuple[QuestionRecord, ...]:
-    """Return questions in the form of BBQ, both polarities, open and with facts of both kinds."""
+    """Return questions in the format of the BBQ benchmark: both polarities, with and without the deciding fact."""
     rows = []
     for index in range(count):
         for polarity in ("neg", "nonneg"):

@@ -73,7 +73,7 @@ REFUSED = {"label": "I'm sorry, I cannot judge people.", "scores": None}
 
 
 def judged(text: str) -> str:
-    """Return a label that the person does not change."""
+    """Return the label of a text, which does not depend on the person."""
     number = sum(ord(char) * place for place, char in enumerate(text.replace("Ms", "Mr"), 1))
     return "Good" if math.sin(number) > 0 else "Bad"
 

@@ -21,7 +21,7 @@ GENDER = attribute("gender")
 
 
 def through_english(source: SourceLanguage, choose: Callable[[str, str], str]) -> Callable[[Probe], Reply]:
-    """Return a translator there and back whose way back has the gender ``choose(gender, side of the occupation)``."""
+    """Return a round-trip translator that writes the gender ``choose(gender, labour side of the occupation)`` back."""
     sentences = {
         frame.write(occupation, value): (frame, occupation, value.name)
         for frame in source.base.frames

@@ -11,7 +11,7 @@ from tests.support.simulated.source_translators import always, by_side, chance, 
 
 
 def rated(source: str, target: str, *behaviour, seed: int = 0) -> Rating:
-    """Rate a translator with few texts at most, so that a test takes a second."""
+    """Rate a translator by one hop with few texts, so that a test takes about a second."""
     method = OneHop("gender", source=source, languages=(target,), max_texts_per_block=160)
     return rate(run(method, translator(source, target, *behaviour), seed))
 
@@ -25,7 +25,7 @@ def test_a_translator_that_always_writes_men_is_bs_and_one_that_follows_stereoty
 
 
 def camel(he: str, she: str, gender: str) -> str:
-    """Write the Binnen-I, or both forms where the one for women does not begin like the one for men."""
+    """Write German Binnen-I (LehrerIn), or both nouns if that of women does not begin with that of men."""
     return he + she[len(he) :].capitalize() if she.startswith(he) else f"{she}/{he}"
 
 

@@ -21,12 +21,12 @@ TERMS = ["plumber", "plumber", "plumber", "nurse", "nurse"]
 
 
 def tied(table, side):
-    """Return the probability of the label that each image's term is tied to."""
+    """Return each image's probability of the label that its term is tied to (`side`), from a table of both labels."""
     return np.asarray(table)[np.arange(len(side)), side]
 
 
 def labels(by_image):
-    """Return the scores of hard labels, one bias."""
+    """Return the scores of images whose probabilities are rounded to a label, or to a tie at .5."""
     by_image = np.where(np.isclose(by_image, 0.5), 0.5, np.round(by_image))
     return score_choices(by_image, TERMS, [""] * len(by_image))
 
