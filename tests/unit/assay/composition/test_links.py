@@ -40,7 +40,7 @@ def test_a_chain_has_the_kind_of_its_last_link(kinds):
         ((T, T, Kind.IMAGE_CLASSIFIER), 2, "cannot take the text"),
     ],
 )
-def test_an_incompatible_link_is_refused_with_its_place_and_the_reason(kinds, place, why):
+def test_an_incompatible_link_of_a_chain_is_refused_with_its_position_and_the_reason(kinds, place, why):
     with pytest.raises(Incompatible, match=why) as caught:
         kind_of_chain(kinds)
     assert (caught.value.place, caught.value.field) == (place, str(place))

@@ -45,7 +45,7 @@ def test_the_smallest_designs_have_no_letter_and_state_the_required_size(design)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 3, 4])
-def test_an_even_embedder_with_one_noisy_word_of_a_group_is_not_declared_biased(seed):
+def test_an_unbiased_embedder_with_one_noisy_word_of_a_group_is_not_declared_biased(seed):
     rating = rate(SMALL_WORLDS["association, one noisy word of a group: even"].rate(seed))
     assert not rating.declared
 

@@ -62,7 +62,7 @@ NEXT = replace(
 )
 
 
-def test_the_simulated_service_is_rated_bs():
+def test_the_simulated_translator_of_these_tests_is_rated_bs():
     assert (DOCUMENT["letter"], DOCUMENT["declared"]) == ("BS", True)
 
 

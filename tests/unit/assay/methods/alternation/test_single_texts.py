@@ -145,7 +145,7 @@ def test_fifty_texts_are_asked_two_more_times_to_measure_noise():
 
 
 @pytest.mark.slow
-def test_a_service_that_answers_by_name_for_women_only_is_not_reported_as_following_names():
+def test_a_service_that_varies_by_person_for_women_only_is_not_reported_as_following_names():
     for repeats in (0, 50):
         finding, _ = rated(by_sentence_and_person(0.15), repeats=repeats)
         assert "follows-names" not in codes(finding.components[0])

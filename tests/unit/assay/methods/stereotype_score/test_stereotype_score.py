@@ -135,7 +135,7 @@ def test_without_early_stopping_there_is_a_single_analysis():
 
 
 # ---------------------------------------------------------------------------- numbers
-def test_the_method_reproduces_known_scores():
+def test_stereotype_score_reproduces_known_scores():
     known = json.loads(KNOWN.read_text())
     kind = known["hierarchical"]
     terms = tuple(f"term{place}" for place in range(len(kind["k"])))

@@ -187,7 +187,7 @@ def test_after_an_interim_analysis_every_content_was_shown_with_every_value(name
         assert complete == len(shown)
 
 
-def test_the_unbiased_block_alone_is_counterbalanced():
+def test_only_the_unbiased_block_is_counterbalanced():
     shown = Counter(sentence.content for sentence in sentences_of(writer().more(80)[:80]))
     assert set(shown.values()) == {2}
 

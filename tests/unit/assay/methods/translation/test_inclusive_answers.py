@@ -402,7 +402,7 @@ def test_a_translator_that_always_writes_both_genders_adds_no_bias(language, for
         ("es", "\u200b", "empty"),
     ],
 )
-def test_a_translation_whose_gender_cannot_be_read_counts_as_lost_and_gives_no_letter(language, form, why):
+def test_a_translation_whose_gender_cannot_be_read_is_unusable_and_gives_no_letter(language, form, why):
     rating = one_hop(language, translator(form))
     assert rating.letter is None
     (component,) = rating.finding.components

@@ -86,12 +86,12 @@ def german(choose: Callable[[str], str]) -> Callable[[Probe], Reply]:
     [(lambda side: "he", Letter.BS), (lambda side: side, Letter.DSBS)],
     ids=["always he", "by side"],
 )
-def test_one_hop_from_french_to_german_reads_nouns(choose, letter):
+def test_one_hop_from_french_to_german_reads_the_gender_of_nouns(choose, letter):
     rating = rate(run(OneHop("gender", source="fr", languages=("de",)), german(choose), 0))
     assert (rating.letter, rating.declared) == (letter, True)
 
 
-def test_one_hop_into_russian_reads_nouns_and_verbs():
+def test_one_hop_into_russian_reads_the_gender_of_nouns_and_verbs():
     def russian(probe: Probe) -> Reply:
         return Reply(f"Новый врач №{abs(hash(probe.ask.text)) % 10**6} пришёл.")
 

@@ -42,7 +42,7 @@ def sixty(rng):
 
 
 @pytest.mark.skipif(not KNOWN.exists(), reason="the shared known answers are not beside the project")
-def test_the_score_equals_the_known_answer():
+def test_the_visual_stereotype_score_equals_its_known_answer():
     known = json.loads(KNOWN.read_text())["vqa"]
     first, second = known["P_T1_given_g1"], known["P_T2_given_g2"]
     assert score_images([*first, *second], TERMS).model == pytest.approx(known["score"])

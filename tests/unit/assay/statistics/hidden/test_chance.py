@@ -24,6 +24,6 @@ def test_a_preference_shared_by_two_certain_lists_is_not_chance():
 
 
 @pytest.mark.parametrize(("errors", "chance"), [(2.8, True), (3.4, False), (-2.8, True), (-3.4, False)])
-def test_a_signed_effect_is_no_chance_beyond_three_errors(errors, chance):
+def test_a_signed_effect_beyond_three_standard_errors_is_not_called_chance(errors, chance):
     draws = errors + RNG.standard_normal(200_000)
     assert may_be_chance(draws) == may_be_chance(draws[:, None]) == chance
