@@ -75,7 +75,7 @@ def test_a_sentence_is_translated_the_same_way_alone_and_within_a_longer_text(na
 
 
 @pytest.mark.parametrize("percent", [0, 10, 30, 45, 100])
-def test_she_becomes_he_at_the_percentage_in_the_name_and_he_never_changes(percent: int):
+def test_a_translator_with_a_percentage_in_its_name_changes_that_share_of_she_to_he_and_no_he(percent: int):
     assert share_of(f"she-to-he-{percent}", "she", "he") == pytest.approx(percent / 100, abs=0.03)
     assert share_of(f"she-to-he-{percent}", "he", "he") == 1
 
@@ -125,7 +125,7 @@ def letter_and_reasons(name: str, template: str, seed: int):
 @pytest.mark.slow
 @pytest.mark.parametrize("template", NAMES)
 @pytest.mark.parametrize("name", BEHAVIOURS)
-def test_each_behaviour_gets_its_expected_letter(name: str, template: str):
+def test_each_demo_translator_gets_its_expected_letter(name: str, template: str):
     letter, declared, reasons = letter_and_reasons(name, template, seed=7)
     assert declared
     assert letter is BEHAVIOURS[name].letter
