@@ -127,7 +127,7 @@ async def test_cases_of_units_with_unknown_name_formats_are_counted(client, rate
 
 
 @pytest.mark.parametrize(("query", "total"), [("", 6), ("?kind=refused&limit=1", 2), ("?q=typist", None)])
-async def test_a_list_of_cases_has_its_total_unless_it_has_to_search(client, rated, query, total):
+async def test_a_list_of_cases_has_its_total_number_unless_it_is_a_text_search(client, rated, query, total):
     assert (await cases(client, await rated(), query))["total"] == total
 
 
