@@ -48,7 +48,7 @@ def test_a_new_database_its_log_and_the_key_are_private(tmp_path):
     assert set(found.values()) == {0o600}
 
 
-def test_permissions_of_an_older_version_are_repaired_with_one_line(tmp_path):
+def test_permissions_left_by_an_older_version_are_corrected_and_logged_once(tmp_path):
     folder = tmp_path / "data"
     cache = folder / "cache" / "embeddings"
     cache.mkdir(parents=True)

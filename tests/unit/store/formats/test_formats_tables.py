@@ -168,7 +168,7 @@ KNOWN = json.loads((Path(__file__).resolve().parents[5] / "shared" / "known_answ
 @pytest.mark.parametrize("known", [table for table in KNOWN["tables"] if isinstance(table["expected"], dict)
                                    and all(isinstance(value, list) for value in table["expected"].values())],
                          ids=lambda known: known["name"])  # fmt: skip
-def test_a_table_as_spreadsheets_write_it_has_the_known_columns(known):
+def test_a_table_as_written_by_spreadsheet_programs_is_read_with_the_expected_columns(known):
     content = known["content"].encode()
     summary = {column["name"]: column["type"] for column in inspected(content)["columns"]}
     read = rows(content)
@@ -179,7 +179,7 @@ def test_a_table_as_spreadsheets_write_it_has_the_known_columns(known):
 
 @pytest.mark.parametrize("known", [table for table in KNOWN["tables"] if str(table["expected"]).startswith("refused")],
                          ids=lambda known: known["name"])  # fmt: skip
-def test_a_table_that_is_known_to_be_wrong_is_refused_for_the_known_reason(known):
+def test_a_malformed_example_table_is_refused_with_its_expected_reason(known):
     with pytest.raises(Unreadable, match=known["expected"].removeprefix("refused: ").replace("line 3 ", "line 3: ")):
         inspected(known["content"].encode())
 

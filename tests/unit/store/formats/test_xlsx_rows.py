@@ -324,7 +324,7 @@ def test_a_truncated_or_altered_spreadsheet_is_read_completely_or_refused(part):
 
 
 # ---------------------------------------------------------------------------- small files that would cost much
-def test_a_part_that_unpacks_to_more_than_is_allowed_is_refused_before_it_is_unpacked():
+def test_a_part_of_a_workbook_that_unpacks_to_too_many_bytes_is_refused_before_it_is_unpacked():
     content = bytearray(book(PEOPLE))
     for found in re.finditer(rb"xl/worksheets/sheet1\.xml", bytes(content)):
         central = found.start() - 46
