@@ -82,7 +82,7 @@ async def test_the_page_shows_the_columns_of_a_table_or_asks_for_its_decimal_sig
 
 @pytest.mark.parametrize("table", [table for table in KNOWN["tables"] if str(table["expected"]).startswith("refused")],
                          ids=lambda table: table["name"])  # fmt: skip
-async def test_the_page_refuses_a_table_for_the_known_reason(client, table):
+async def test_the_page_refuses_a_malformed_example_table_with_its_expected_reason(client, table):
     page = await sent(client, table["content"].encode())
     assert page.status_code == 422
     assert table["expected"].removeprefix("refused: ").replace("line 3 ", "line 3: ") in alert_of(page)
