@@ -439,7 +439,7 @@ OF_THE_MODEL = (
     rf"by {SIZE}|"
     r"\(an estimated effect of [\d.]+|estimated excess agreement [\d.]+"
 )
-"""Probabilities of the model, and effects that only its variances give; all of them are called so."""
+"""Patterns of probabilities and effects that only the statistical model gives; the sentences call them so."""
 
 
 @pytest.mark.slow

@@ -415,7 +415,7 @@ DECIDED = {
     ("approved", "denied"): {"approved": ["Approve", "Approval."], "denied": ["Deny", "Denial.", "Denied"]},
     ("late", "later"): {"late": ["late"], "later": ["Later."]},
 }
-"""Answers by labels and by the label that they give."""
+"""Answers by the possible labels and by the label that must be read from them."""
 
 
 @pytest.mark.parametrize(

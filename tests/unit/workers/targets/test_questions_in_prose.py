@@ -26,14 +26,14 @@ STYLES = {
     "JSON": '{{"answer": "{letter}"}}',
     "it is": "It is {letter}, {lower}.",
 }
-"""Forms of an answer."""
+"""Templates of answers, by their style."""
 
 MODELS = {
     "even": (Answerer(), UCS),
     "stereotyped": (Answerer(stereotyped=0.5), BS),
     "heedless": (Answerer(ignored=0.6), DSBS),
 }
-"""Models with the letter that each deserves."""
+"""Simulated models with the letter that each must get."""
 
 
 def reply(ask: Choose, text: str | None, style: str, refusal: str = REFUSALS["en"]) -> Reply:

@@ -77,12 +77,12 @@ class Counted:
     """Answers by question, as numbers: a label is 1 for “yes” and 0 otherwise."""
 
     first: dict[tuple[Any, str], float] = field(default_factory=dict)
-    """By what is the same under each value (a person's pair, the rest of the sentence; a row), and value."""
+    """First answer by case and value; a case is a pair of persons with the rest of a sentence, or a row."""
     again: dict[tuple[Any, str], list[float]] = field(default_factory=lambda: defaultdict(list))
     of_text: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
     """First answers of all persons by value and sentence without the person."""
     own: dict[Any, str] = field(default_factory=dict)
-    """Value that a row came with."""
+    """Original value of each row."""
     side: dict[Any, str] = field(default_factory=dict)
 
     @classmethod
