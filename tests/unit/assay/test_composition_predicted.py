@@ -398,7 +398,7 @@ def test_hidden_effects_of_one_service_are_kept_in_a_chain(world, letters, rng):
         assert (predicted.probabilities.unlocated < 0.05) is bool(letters)
 
 
-def test_hidden_effects_keep_dsbs_for_faithful_translators_and_content_effects_end_at_a_balancing_one(rng):
+def test_in_a_chain_hidden_effects_pass_faithful_translators_and_content_effects_end_at_a_balancing_one(rng):
     def evidence_of(world, name):
         method = WORLDS[world].make(np.random.default_rng(0), 1.0)[0]
         document = document_of(WORLDS[world].rate(1), experiment=asdict(method))

@@ -77,7 +77,7 @@ def test_a_chain_of_certain_letters_gets_the_answer_of_the_composition_table(wor
 
 @pytest.mark.slow
 @pytest.mark.parametrize("table", sorted(TABLES))
-def test_a_shortened_chain_is_equivalent_in_every_context(table):
+def test_a_shortened_chain_is_equivalent_to_the_whole_chain_in_every_context(table):
     around = [word for length in range(4) for word in product(Letter, repeat=length)]
     for longer, shorter in ALIKE[table].items():
         for before, after in product(around, around):

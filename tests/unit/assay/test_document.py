@@ -1,4 +1,4 @@
-"""Rating documents are read once, of every version, into types whose fields have a default."""
+"""Rating documents of every version are read into classes whose fields have defaults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIGNED = {"name", "letter", "declared", "probabilities", "effects", "usable", "u
 
 @dataclass(frozen=True)
 class Pair:
-    """A row as a method could write it."""
+    """A row of a list in a method's component."""
 
     from_: str | None = None
     p: float | Absent | None = None
@@ -25,12 +25,12 @@ class Pair:
 
 @dataclass(frozen=True)
 class PairsComponent(ComponentDocument):
-    """A component with a list of its own."""
+    """A component class of a method that adds a list of pairs."""
 
     pairs: tuple[Pair, ...] = ()
 
 
-def test_a_rating_from_before_a_field_existed_has_the_default_of_the_field():
+def test_a_field_that_an_old_rating_lacks_has_its_default():
     old = {"letter": "BS", "declared": True, "components": [{"name": "es", "letter": "BS"}], "calls": 240}
     rating = read_rating(old)
     assert (rating.letter, rating.calls, rating.hosts, rating.audit) == (Letter.BS, 240, (), None)
@@ -39,14 +39,14 @@ def test_a_rating_from_before_a_field_existed_has_the_default_of_the_field():
 
 
 @pytest.mark.parametrize("wrong", [None, math.nan, math.inf, "text", True, [], {}, [[{}]]])
-def test_a_number_of_another_type_counts_as_absent(wrong):
+def test_a_value_that_is_not_a_number_is_read_as_absent_from_a_number_field(wrong):
     effects = {"step_1": {"estimate": wrong, "low": 0.1}}
     assert read_json(ComponentDocument, {"effects": effects}).effects == {"step_1": EffectDocument(None, 0.1)}
     assert read_json(RatingDocument, {"seed": wrong}).seed is None
 
 
 @pytest.mark.parametrize("wrong", ["A+", 1, None, ["BS"]])
-def test_a_letter_that_is_not_on_the_scale_counts_as_absent(wrong):
+def test_a_value_that_is_not_a_letter_of_the_scale_is_read_as_absent(wrong):
     assert read_json(ComponentDocument, {"letter": wrong}).letter is None
 
 
@@ -57,7 +57,7 @@ def test_unreadable_entries_are_left_out_of_lists_and_objects():
     assert component.transitions == {"he": {"he": 3}}
 
 
-def test_a_methods_own_class_reads_its_own_fields():
+def test_a_methods_own_component_class_reads_its_own_fields():
     rows = [{"from": "he", "p": 0.5, "ends": [1, 2]}, {"p": {"why": "too few"}, "ends": [1, 2, 3]}]
     rating = read_rating({"components": [{"name": "es", "pairs": rows}]}, PairsComponent)
     (component,) = rating.components
@@ -65,14 +65,14 @@ def test_a_methods_own_class_reads_its_own_fields():
     assert component.pairs == (Pair("he", 0.5, (1, 2)), Pair(None, Absent("too few"), None))
 
 
-def test_every_text_passes_through_the_given_function_and_the_stored_object_does_not():
+def test_every_text_is_cleaned_by_the_given_function_and_the_stored_object_is_unchanged():
     stored = {"name": "es\u202e", "transitions": {"he\u202e": {"she\u202e": 1}}}
     component = read_json(ComponentDocument, stored, lambda text: text.removesuffix("\u202e"))
     assert (component.name, component.transitions, component.json) == ("es", {"he": {"she": 1}}, stored)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_class_of_a_methods_component_changes_no_signed_field(method):
+def test_component_classes_of_methods_keep_the_types_of_all_signed_fields(method):
     assert {field.name for field in fields(Component)} - {"detail", "reasons"} == SIGNED
     common = {field.name: field.type for field in fields(ComponentDocument) if field.name in {*SIGNED, "reasons"}}
     own = {field.name: field.type for field in fields(method.COMPONENT)}

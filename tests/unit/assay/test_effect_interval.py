@@ -24,7 +24,7 @@ def test_the_interval_of_an_effect_far_from_zero_is_its_highest_density_interval
     assert (found.low, found.high) == pytest.approx((0.402, 0.598), abs=0.02)
 
 
-def test_the_estimate_is_the_mean_of_the_draws():
+def test_the_estimate_of_an_effect_is_the_mean_of_its_draws():
     draws = np.random.default_rng(3).gamma(2, 0.1, 500)
     assert effect_interval(draws, 0.8).estimate == pytest.approx(draws.mean())
     assert effect_interval(draws, 0.8).level == 0.8

@@ -79,12 +79,12 @@ def test_swapping_he_and_she_keeps_the_excess_concordance():
 
 
 @pytest.mark.parametrize(("equal", "pairs"), [(3, 2), (-1, 2)])
-def test_more_equal_pairs_than_pairs_are_refused(equal, pairs):
+def test_a_number_of_equal_pairs_below_zero_or_above_all_pairs_is_refused(equal, pairs):
     with pytest.raises(OutOfBounds):
         draw_excess_concordance(equal, pairs, np.ones((1, 2, 1)), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("weights", [{(0, 2): 1.0}, {(0, 1): -1.0}, {(0, 1): 0.0}, {}])
-def test_invalid_weights_of_pairs_are_refused(weights):
+def test_invalid_weights_of_pairs_of_values_are_refused(weights):
     with pytest.raises(OutOfBounds):
         draw_excess_concordance(1, 2, np.ones((1, 2, 1)), np.random.default_rng(0), weights)

@@ -1,4 +1,4 @@
-"""Files of strangers: catalogs and OpenAPI documents cost little, and a malformed one is refused in one line.
+"""Untrusted catalogs and OpenAPI documents need little time and memory; malformed ones are refused in one line.
 
 Row 98 of docs/reliability.md: at ffe18d3c a YAML bomb took 5 GB, a self-reference more than 60 s.
 """
@@ -88,7 +88,7 @@ def assay(*arguments):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MALFORMED)
-def test_a_malformed_catalog_ends_with_64_and_one_line_and_costs_little(file, name):
+def test_a_malformed_catalog_exits_with_64_and_one_line_and_needs_few_resources(file, name):
     # aliases of aliases took 5 GB, and a list of texts ended as "unexpected AttributeError"
     code, lines, memory_mb, processor_s = assay("import", file(name, MALFORMED[name]))
     assert code == 64
@@ -100,7 +100,7 @@ def test_a_malformed_catalog_ends_with_64_and_one_line_and_costs_little(file, na
 
 @pytest.mark.slow
 @pytest.mark.parametrize("content", [BOMB, LOOP, OPENAPI + "paths: &a {/t: *a}\n", OPENAPI + "paths: [post]\n"])
-def test_a_malformed_openapi_document_ends_with_64_and_one_line_and_costs_little(file, tmp_path, content):
+def test_a_malformed_openapi_document_exits_with_64_and_one_line_and_needs_few_resources(file, tmp_path, content):
     # a schema of its own kind took more than a minute
     code, lines, memory_mb, processor_s = assay("init", tmp_path / "new.toml", "--openapi", file("a.yaml", content))
     assert code == 64
@@ -112,17 +112,17 @@ def test_a_malformed_openapi_document_ends_with_64_and_one_line_and_costs_little
 
 
 @pytest.mark.parametrize("name", [name for name in MALFORMED if "millions" not in name])
-def test_each_malformed_catalog_is_refused(file, name):
+def test_every_kind_of_malformed_catalog_is_refused(file, name):
     with pytest.raises(SpecificationError):
         read_catalog(file(name, MALFORMED[name]), {"kind": None, "protocol": None})
 
 
-def test_a_schema_that_contains_itself_once_is_read(file):
+def test_a_schema_that_refers_to_itself_once_is_read(file):
     once = LOOP.replace("p1:", "text: {type: string}, p1:").split(", p1:")[0] + "}}}}\n"
     assert read_openapi(file("a.yaml", once), None).body["text"] == "example text"
 
 
-def test_yaml_has_the_types_of_json():
+def test_yaml_values_have_the_types_of_json():
     read = parse_yaml("a: no\nb: 2026-01-01\nc: 12\nd: 1.5\ne: ~\nf: true\n200: x\nh: 1:30\ni: 010\nj: 1e3", "a.yaml")
     assert read == {
         "a": "no",
@@ -138,11 +138,11 @@ def test_yaml_has_the_types_of_json():
     }
 
 
-def test_an_alias_of_a_small_value_is_replaced():
+def test_a_yaml_alias_of_a_small_value_is_replaced():
     assert parse_yaml("a: &a {b: 1}\nc: *a\nd: {<<: *a, e: 2}", "a.yaml")["d"] == {"b": 1, "e": 2}
 
 
-def test_an_alias_of_a_long_text_counts_its_characters():
+def test_a_yaml_alias_of_a_long_text_counts_its_characters_towards_the_limit():
     text = f"a: &a {'x' * 100_000}\nb: [{', '.join(['*a'] * 100)}]"
     with pytest.raises(SpecificationError, match="when its aliases are replaced"):
         parse_yaml(text, "a.yaml")
@@ -156,7 +156,7 @@ def test_toml_that_is_slow_to_read_or_not_json_is_refused(text):
         parse_toml(text, "a.toml")
 
 
-def test_a_file_without_end_is_refused():
+def test_an_endless_file_is_refused():
     with pytest.raises(SpecificationError, match="more than"):
         read_text(Path("/dev/zero"))
 
@@ -165,7 +165,7 @@ def test_a_json_file_may_begin_with_a_byte_order_mark(file):
     assert read_document(file("a.json", "\ufeff{}")) == {}
 
 
-def test_only_one_module_reads_yaml():
+def test_yaml_is_imported_in_one_module_only():
     # so that no other place forgets the limits
     packages = ("assay", "reports", "store", "service", "web", "workers", "cli", "demo")
     modules = [path for package in packages for path in (ROOT / package).rglob("*.py")]

@@ -91,14 +91,14 @@ def test_names_in_lists_and_errors_stay_on_their_line(capsys):
     assert "[bold]" in escape(FORGED).replace("\\", "")
 
 
-def test_the_gate_prints_one_line(capsys):
+def test_the_error_of_the_rating_gate_is_one_line_despite_forged_names(capsys):
     assert gate(["--url", f"http://a{FORGED}", "--target-url", "x", "--attribute", FORGED]) == 64
     written = capsys.readouterr().err
     assert not EXECUTED.search(written)
     assert written.count("\n") == 1
 
 
-def test_a_fact_of_a_log_line_begins_no_line():
+def test_a_forged_value_cannot_start_a_new_line_in_the_log():
     configure_logs(Settings(log_json=False))
     try:
         file = StringIO()
@@ -111,7 +111,7 @@ def test_a_fact_of_a_log_line_begins_no_line():
         logging.getLogger().handlers = []
 
 
-def test_the_command_line_escapes_text_in_one_place():
+def test_only_the_terminal_module_of_the_command_line_imports_rich_markup():
     # `rich` alone escapes brackets only
     modules = [path.name for path in (ROOT / "cli").rglob("*.py") if "rich.markup" in path.read_text(encoding="utf-8")]
     assert modules == []

@@ -134,7 +134,7 @@ def test_the_very_slow_service_does_not_answer_in_time(ask):
         ask("very-slow", TEXT, timeout=0.3)
 
 
-def test_very_slow_service_answers_504_eventually():
+def test_the_very_slow_service_answers_504_eventually():
     with DemoServer(tuning=Tuning(never_s=0.05)) as impatient, httpx.Client(trust_env=False) as client:
         assert client.post(f"{impatient.url('very-slow')}/translate", json=ORDER).status_code == 504
 

@@ -35,9 +35,7 @@ def reason_of(view: RatingView) -> Any:
 
 @pytest.mark.parametrize("service", ["round-trip, translator", "one-hop, translator", "alternation, scores of records"])
 @pytest.mark.parametrize(("step_1", "step_2", "letter"), [(0.0, 0.0, "UCS"), (0.0, 0.3, "DSBS"), (0.3, 0.3, "BS")])
-def test_the_sentence_begins_with_the_declared_letter_and_names_an_effect_on_its_side_of_the_limit(
-    service, step_1, step_2, letter
-):
+def test_the_reason_of_a_letter_names_an_effect_on_the_right_side_of_its_limit(service, step_1, step_2, letter):
     view = view_of(service, step_1, step_2)
     assert (view.verdict.letter, view.verdict.declared) == (letter, True)
     reason = reason_of(view)
@@ -46,7 +44,7 @@ def test_the_sentence_begins_with_the_declared_letter_and_names_an_effect_on_its
     assert reason.effect in reason.text
 
 
-def test_a_hidden_effect_that_decides_is_named_and_drawn_in_the_first_step():
+def test_a_deciding_hidden_effect_is_named_and_drawn_in_the_first_step():
     view = view_of("round-trip, translator", 0.3, 0.3)
     (part,) = view.document.components
     hidden = HiddenDocument("stratum", "occupations mostly of men", EffectDocument(0.484, 0.46, 0.51, 0.95), 0.1)
@@ -61,7 +59,7 @@ def test_a_hidden_effect_that_decides_is_named_and_drawn_in_the_first_step():
     assert "0.484" in figure.svg
 
 
-def test_a_bound_is_no_evidence_for_a_letter():
+def test_an_effect_known_only_as_an_upper_bound_is_never_the_deciding_effect():
     view = view_of("round-trip, translator", 0.3, 0.3)
     (part,) = view.document.components
     bound = HiddenDocument("stratum", "a rare place", EffectDocument(0.9, 0.8, 0.99, 0.95), 0.1, bound=True)
@@ -70,22 +68,22 @@ def test_a_bound_is_no_evidence_for_a_letter():
     assert decided.name == "step_1"
 
 
-def test_the_case_of_a_biased_round_trip_is_a_text_that_came_back_changed():
+def test_the_reason_of_a_biased_round_trip_quotes_a_text_that_came_back_changed():
     reason = reason_of(view_of("round-trip, translator", 0.3, 0.3))
     sent, returned = reason.case
     assert sent != returned
     assert sent in reason.text
 
 
-def test_ratings_without_a_round_trip_have_no_case():
+def test_the_reason_quotes_a_text_for_round_trips_only():
     assert reason_of(view_of("alternation, scores of records", 0.3, 0.3)).case is None
 
 
-def test_a_random_translator_is_not_praised_by_its_letter():
+def test_the_reason_of_ucs_for_a_translator_says_that_the_letter_is_no_praise():
     assert "no praise" in reason_of(view_of("round-trip, translator", 0.0, 0.0)).text
 
 
-def test_an_undeclared_rating_says_which_effect_keeps_it_open():
+def test_the_reason_of_an_undeclared_rating_names_the_effect_that_is_still_uncertain():
     view = view_of("alternation, scores of records", 0.03, 0.12)
     assert not view.verdict.declared
     assert reason_of(view).text.startswith(
@@ -93,14 +91,14 @@ def test_an_undeclared_rating_says_which_effect_keeps_it_open():
     )
 
 
-def test_a_rating_without_a_measurement_has_no_sentence():
+def test_an_unmeasured_rating_has_no_sentence_about_a_deciding_effect():
     view = view_of("one-hop, translator", 0.0, 0.0)
     (part,) = view.document.components
     unmeasured = replace(view.document, letter=None, components=(replace(part, letter=None),))
     assert because(unmeasured, view.report) is None
 
 
-def test_a_digest_of_a_shown_rating_leaves_out_why_it_has_its_letter():
+def test_the_digest_of_a_rating_ignores_the_reason_that_is_added_when_it_is_shown():
     document = {"letter": "BS", "id": "rat_1"}
     assert rating_digest(document | {"because": {"text": "BS because …"}}) == rating_digest(document)
 
@@ -111,7 +109,7 @@ def with_part(view: RatingView, **changed: Any) -> RatingView:
     return replace(view, document=replace(view.document, components=(replace(part, **changed),)))
 
 
-def test_of_several_effects_beyond_their_limits_the_steps_own_decides():
+def test_the_effect_of_the_step_decides_even_if_a_hidden_effect_is_larger():
     view = view_of("alternation, scores of records", 0.5, 0.5)
     (part,) = view.document.components
     larger = HiddenDocument("stratum", "hours: 40", EffectDocument(2.0, 1.99, 2.01, 0.95), 0.1)
@@ -130,7 +128,7 @@ def test_of_several_effects_beyond_their_limits_the_steps_own_decides():
         ("occupations mostly of men", "within “occupations mostly of men” alone"),
     ],
 )
-def test_a_stratum_is_named_in_words(name, phrase):
+def test_a_deciding_stratum_is_named_in_plain_words(name, phrase):
     hidden = HiddenDocument("stratum", name, EffectDocument(0.9, 0.8, 0.99, 0.95), 0.1)
     step_1 = EffectDocument(0.0, 0.0, 0.01, 0.95)
     view = view_of("alternation, scores of records", 0.5, 0.5)
@@ -141,7 +139,7 @@ def test_a_stratum_is_named_in_words(name, phrase):
     assert "The average over all input hides this: with “" in reason.text
 
 
-def test_an_effect_of_content_is_counted_in_pairs_about_one_occupation():
+def test_a_deciding_content_effect_is_stated_in_pairs_of_sentences_about_one_occupation():
     view = view_of("round-trip, translator", 0.3, 0.3)
     (part,) = view.document.components
     content, step_1 = EffectDocument(0.5, 0.46, 0.53, 0.95), EffectDocument(0.04, 0.0, 0.09, 0.95)
@@ -154,7 +152,7 @@ def test_an_effect_of_content_is_counted_in_pairs_about_one_occupation():
     assert "sentences with “" not in text
 
 
-def test_the_step_figure_shows_the_whole_name_of_a_long_effect():
+def test_the_figure_of_the_two_steps_shows_a_long_effect_name_in_full():
     view = view_of("round-trip, translator", 0.3, 0.3)
     (part,) = view.document.components
     name = "words of all the stereotypes of both groups"
@@ -169,7 +167,7 @@ def test_the_step_figure_shows_the_whole_name_of_a_long_effect():
         assert f"within “{name}” alone" in " ".join(lines)
 
 
-def test_a_published_rule_is_no_reason():
+def test_a_published_rule_is_listed_apart_from_the_reasons_of_the_letter():
     view = view_of("round-trip, translator", 0.3, 0.3)
     rule = ReasonDocument(outline.RULE_DIFFERS, "The published rule “kl” would have given UCS.")
     view = replace(view, document=replace(view.document, reasons=(*view.document.reasons, rule)))
@@ -177,8 +175,8 @@ def test_a_published_rule_is_no_reason():
     assert outline.other_rules(view)[-1].code == outline.RULE_DIFFERS
 
 
-def test_the_page_the_report_and_the_words_are_about_the_part_that_decided():
-    """The part with the larger mean was drawn, as undecided, beside a letter that a hidden effect of another gave."""
+def test_page_report_and_explanation_describe_the_component_that_decided_the_letter():
+    """Earlier, the figure showed the component with the larger mean, although another component decided the letter."""
     view = view_of("round-trip, translator", 0.3, 0.3)
     (part,) = view.document.components
     hidden = HiddenDocument("stratum", "occupations mostly of men", EffectDocument(0.484, 0.46, 0.51, 0.95), 0.1)
@@ -197,8 +195,8 @@ def test_the_page_the_report_and_the_words_are_about_the_part_that_decided():
     )
 
 
-def test_a_difference_by_content_is_told_before_that_of_the_attribute_alone():
-    """The sentence stated 48 points, and then only that nothing changed with the attribute."""
+def test_a_deciding_difference_by_content_is_stated_before_that_of_the_attribute_alone():
+    """Earlier, the sentence stated 48 points of difference, and then only that nothing changed with the attribute."""
     view = view_of("alternation, scores of records", 0.0, 0.5)
     reason = reason_of(view)
     assert reason.effect == "on content typical of a group"
@@ -217,20 +215,20 @@ def test_a_difference_by_content_is_told_before_that_of_the_attribute_alone():
         ("individual", "changed labels", "on a typical single case (changed labels)"),
     ],
 )
-def test_a_hidden_effect_of_no_named_content_has_plain_words(kind, name, words):
+def test_a_hidden_effect_without_named_content_is_described_in_plain_words(kind, name, words):
     view = view_of("round-trip, translator", 0.0, 0.3)
     effect = EffectDocument(0.9, 0.8, 0.99, 0.95)
     hidden = HiddenDocument(kind, name, effect, 0.1)
     assert phrase(DecidingEffect(name, 1, effect, 0.1, 1.0, hidden), view.report) == words
 
 
-def test_the_number_of_a_translator_is_explained_unless_it_is_near_nothing():
+def test_the_effect_of_a_translator_is_explained_as_a_number_of_texts_unless_it_is_near_zero():
     explained = "how many of 100 texts would have to come back with another word for an even mix"
     assert explained in reason_of(view_of("round-trip, translator", 0.3, 0.3)).text
     assert explained not in reason_of(view_of("round-trip, translator", 0.0, 0.0)).text
 
 
-def test_a_letter_without_a_measured_effect_is_argued_by_its_reasons():
+def test_a_letter_without_a_measured_effect_is_explained_by_its_reasons():
     view = view_of("round-trip, translator", 0.3, 0.3)
     unmeasured = with_part(view, effects={}, hidden=())
     refused = ReasonDocument("refused-for-one-group", "Questions about “she” are refused.")

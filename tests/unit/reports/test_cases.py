@@ -70,7 +70,7 @@ def test_every_observation_belongs_to_one_case_and_cases_are_ordered_by_weight(n
 
 
 @pytest.mark.parametrize("name", ["round-trip, translator", "one-hop, translator"])
-def test_changed_sentences_are_those_of_the_transitions(name):
+def test_counts_of_changed_sentences_equal_those_of_the_transition_matrix(name):
     view, observations = rated(name)
     (part,) = view.document.components
     index = index_of(view, observations)
@@ -85,7 +85,7 @@ def test_changed_sentences_are_those_of_the_transitions(name):
 
 
 @pytest.mark.parametrize("rung", ["echo", "masked", "choice"])
-def test_pairs_are_on_the_side_that_their_squares_show(rung):
+def test_counts_of_pairs_for_and_against_the_stereotype_equal_those_of_the_figure(rung):
     view, observations = rated(f"stereotype-score, {rung}")
     sides = Counter(
         "towards" if row.towards > 0.5 else "against" if row.towards < 0.5 else "tie"
@@ -94,7 +94,7 @@ def test_pairs_are_on_the_side_that_their_squares_show(rung):
     assert index_of(view, observations).counts == sides
 
 
-def test_a_square_finds_its_case_by_its_question():
+def test_the_case_of_a_square_in_the_figure_is_found_by_its_question():
     view, observations = rated("stereotype-score, echo")
     index = index_of(view, observations)
     row = view.document.components[0].sentences[17]
@@ -125,13 +125,13 @@ def test_the_answers_of_a_profile_are_compared_by_value():
     ],
 )
 @pytest.mark.parametrize("name", [name for name in SERVICES if not name.startswith(("stereotype", "visual"))])
-def test_a_lost_answer_makes_no_case_changed_or_kept(name, reply, kind):
+def test_a_case_with_a_missing_answer_counts_as_neither_changed_nor_kept(name, reply, kind):
     view, observations = rated(name)
     lost = tuple(replace(observation, reply=reply) for observation in observations)
     assert set(index_of(view, lost).counts) == {kind}
 
 
-def test_a_pair_without_a_side_in_the_document_is_lost():
+def test_a_pair_that_the_rating_does_not_list_counts_as_not_understood():
     view, observations = rated("stereotype-score, echo")
     part = replace(view.document.components[0], sentences=())
     view = replace(view, document=replace(view.document, components=(part,)))
@@ -140,7 +140,7 @@ def test_a_pair_without_a_side_in_the_document_is_lost():
     assert dict(index_of(view, some).counts) == {"failed": 5, "not-understood": 4, "canary": 1}
 
 
-def test_canaries_that_were_refused_are_apart():
+def test_refused_trial_questions_form_a_separate_case():
     view, observations = rated("stereotype-score, echo")
     refused = Reply(failure=Failure("no-echo", "no probabilities"))
     canaries = tuple(Observation(Probe(f"canary/masked/{n}", Score(f"x {n}")), refused) for n in range(3))
@@ -149,7 +149,7 @@ def test_canaries_that_were_refused_are_apart():
     assert index.counts["canary"] == 1
 
 
-def test_an_observation_of_a_method_without_cases_of_its_own_is_grouped_by_its_unit():
+def test_observations_of_a_method_without_own_cases_are_grouped_by_the_start_of_their_unit():
     view, _ = rated("association, embedder")
     ask = Score("x")
     units = ("a/b/0", "a/b/1", "a/c/0", "alone")
@@ -158,7 +158,7 @@ def test_an_observation_of_a_method_without_cases_of_its_own_is_grouped_by_its_u
     assert [case.key for case in builder.finish().recorded] == ["a/b", "a/c", "alone"]
 
 
-def test_questions_are_on_the_side_of_the_stereotype_as_often_as_their_templates_say():
+def test_cases_of_questions_give_the_same_stereotype_effects_as_their_templates():
     view, observations = rated("questions, answerer")
     (part,) = view.document.components
     index = index_of(view, observations)
@@ -182,7 +182,7 @@ def test_a_question_is_shown_with_its_context_its_options_and_the_number_of_each
     assert text.answer == ", ".join(f"{option} ({count} of {len(recorded)})" for option, count in chosen.items())
 
 
-def test_questions_that_are_not_of_the_catalog_have_no_side():
+def test_a_question_that_is_not_in_the_catalog_is_neither_for_nor_against_a_stereotype():
     view, _ = rated("questions, answerer")
     ask = Choose("Who parks well?", ("He", "She", "Unknown"))
     builder = CaseIndexBuilder(view.report.cases(view.document))
@@ -191,7 +191,7 @@ def test_questions_that_are_not_of_the_catalog_have_no_side():
     assert (case.kind, case.difference, case.weight) == ("answered", None, 0.0)
 
 
-def test_words_that_all_groups_should_be_equally_near_to_count_for_step_1():
+def test_cases_of_step_1_of_association_are_control_words_and_their_weights_sum_to_the_effect():
     view, observations = rated_with("association, embedder", 0.3, 0.0)
     assert view.verdict.letter == "BS"
     index = index_of(view, observations)
@@ -207,7 +207,7 @@ def test_words_that_all_groups_should_be_equally_near_to_count_for_step_1():
     assert f" from words for “{case.side}”" in text.answer
 
 
-def test_words_for_groups_are_on_the_side_of_the_stereotype():
+def test_cases_of_step_2_of_association_are_words_for_groups_with_their_stereotype_side():
     view, observations = rated_with("association, embedder", 0.0, 0.3)
     (part,) = view.document.components
     weighty = {case.key.rpartition("/")[2]: case.kind for case in index_of(view, observations).cases if case.weight}
@@ -217,7 +217,7 @@ def test_words_for_groups_are_on_the_side_of_the_stereotype():
     }
 
 
-def test_the_first_question_of_a_pair_that_is_asked_again_is_not_counted_twice():
+def test_a_trial_question_that_is_asked_again_as_part_of_a_pair_is_counted_once():
     view, observations = rated("stereotype-score, echo")
     pair = tuple(
         replace(row, probe=replace(row.probe, unit=f"0/0/x/echo/{at}"), copied=True)
@@ -245,14 +245,14 @@ def test_the_first_question_of_a_pair_that_is_asked_again_is_not_counted_twice()
         ("questions, answerer", r"the (stereotype|opposite) leads by \d+ % of the answers|\d+ % of the answers go .+"),
     ],
 )
-def test_differences_are_written_in_the_unit_of_the_answers(name, words):
+def test_the_difference_of_a_case_is_written_in_the_unit_of_the_answers(name, words):
     view, observations = rated(name)
     case = index_of(view, observations).cases[0]
     reading = CaseReading(case.kind, case.part, case.step, case.difference, case.side)
     assert re.fullmatch(words, view.report.cases(view.document).in_words(reading))
 
 
-def test_a_text_that_comes_back_untranslated_says_so():
+def test_a_text_that_comes_back_untranslated_is_marked_as_untranslated():
     view, _ = rated("round-trip, translator")
     text = "She is a typist. He is a judge."
     echo = Observation(Probe("es/U/1/out", Translate(text, "en", "es")), Reply(text))
@@ -276,7 +276,7 @@ def test_texts_of_a_writer_are_listed_without_the_copies_that_the_judge_reads():
     assert {text.name for text in texts} == set(view.document.components[0].values)
 
 
-def test_questions_of_ones_own_have_the_side_that_their_records_name():
+def test_a_supplied_question_counts_for_the_stereotype_that_its_record_names():
     view, _ = rated("questions, answerer")
     record = QuestionRecord(
         question_index=4,

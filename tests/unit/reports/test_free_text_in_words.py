@@ -56,7 +56,7 @@ def texts_by_prompt(record) -> dict[str, dict[str, list[str]]]:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_refusals_are_counted_as_they_came(size):
+def test_stated_refusals_equal_counts_of_the_observations(size):
     finding, method, record = observed(SIZES[size])
     replies = [(row.probe.unit.split("/")[-2], row.reply.value in REFUSALS.values()) for row in record]
     counts = {value: [refused for of, refused in replies if of == value] for value in ("he", "she")}
@@ -66,7 +66,7 @@ def test_refusals_are_counted_as_they_came(size):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_difference_of_lengths_and_its_noise_are_those_of_the_texts(size):
+def test_stated_differences_of_lengths_and_noise_equal_those_computed_from_the_texts(size):
     finding, method, record = observed(SIZES[size])
     logs = {
         case: {
@@ -91,7 +91,7 @@ def test_the_difference_of_lengths_and_its_noise_are_those_of_the_texts(size):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_other_numbers_are_called_estimates(size):
+def test_numbers_that_are_not_counts_are_called_estimates(size):
     finding, method, _ = observed(SIZES[size], TextJudge(lean=0.01))
     for sentence in " ".join(paragraphs(finding, method).values()).split(". "):
         is_counted = re.search(r"refused to write|on average|repeated texts alone|Tested for|leads with", sentence)
@@ -99,7 +99,7 @@ def test_other_numbers_are_called_estimates(size):
         assert not decimals or is_counted or re.search("(?i)estimate|probability", sentence), sentence
 
 
-def test_a_text_is_named_as_shorter_for_the_group_that_gets_less():
+def test_texts_are_described_as_shorter_for_the_group_that_gets_shorter_texts():
     finding, method, _ = observed(SIZES["large"])
     assert rate(finding).declared
     assert "With “he” instead of “she” and nothing else changed, texts are" in paragraphs(finding, method)["length"]

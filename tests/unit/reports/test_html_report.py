@@ -206,7 +206,7 @@ def test_reports_of_two_services_with_equal_results_differ_only_in_the_service_n
     assert render("html", second) == render("html", first).replace(first["target"]["name"], "Another service")
 
 
-def test_report_with_a_hundred_components_is_at_most_two_megabytes(sample):
+def test_report_with_a_hundred_components_has_at_most_two_megabytes(sample):
     assert len(render("html", sample("100 components"))) < 2_000_000
 
 

@@ -115,7 +115,7 @@ def test_the_paragraph_is_tested_for_every_method_that_asks_questions():
 
 
 @pytest.mark.slow
-def test_only_a_declared_ucs_is_followed_by_the_sentence_on_what_it_does_not_cover():
+def test_only_a_declared_ucs_is_followed_by_a_sentence_on_its_limits():
     document = rated("alternation, numbers of records", 0.0, 0.0)
     assert OF_UCS in paragraph(document)
     assert OF_UCS not in paragraph(document | {"declared": False})
@@ -123,7 +123,7 @@ def test_only_a_declared_ucs_is_followed_by_the_sentence_on_what_it_does_not_cov
 
 
 @pytest.mark.parametrize(("name", "warned"), [("balancing", True), ("faithful", False)])
-def test_only_a_translator_that_changes_single_texts_is_advised_against_for_texts_that_must_keep_theirs(name, warned):
+def test_advice_to_keep_pronouns_is_given_only_for_a_translator_that_changes_single_texts(name, warned):
     def answer(probe):
         return Reply(BEHAVIOURS[name].translate(probe.ask.text, probe.ask.source, probe.ask.target))
 
@@ -132,7 +132,7 @@ def test_only_a_translator_that_changes_single_texts_is_advised_against_for_text
     assert (advice in paragraph(document)) is warned
 
 
-def test_right_answers_are_told_by_whether_the_fact_fits_the_stereotype():
+def test_right_answers_are_reported_separately_for_facts_that_fit_or_contradict_the_stereotype():
     document = document_of(questions(Answerer(ignored=1.0)).rate(SEED), seed=SEED)
     assert "are right: 100 % where the fact fits the stereotype, and 0 % where it goes against it" in paragraph(
         document
@@ -320,7 +320,7 @@ def test_the_stored_advice_of_an_old_rating_is_kept_in_json_and_replaced_in_the_
         ({"records": {"rows": [{}] * 100}}, "More of them would show it. Add to this: records.rows."),
     ],
 )
-def test_an_effect_that_may_be_chance_is_not_reported_as_lying_at_the_tolerance(experiment, sentence):
+def test_an_effect_that_may_be_chance_is_described_as_possible_chance(experiment, sentence):
     part = {**OPEN["alternation"], "letter": "BS", "declared": False, "settle": {"more_probes": None}}
     part["probabilities"] = {"BS": 0.2, "DSBS": 0.0, "UCS": 0.1, "unlocated": 0.7}
     said = settle({"method": "alternation", "experiment": experiment}, part)
@@ -328,12 +328,12 @@ def test_an_effect_that_may_be_chance_is_not_reported_as_lying_at_the_tolerance(
     assert said.endswith(sentence)
 
 
-def test_an_interval_of_less_than_one_of_a_hundred_is_written_in_whole_numbers():
+def test_a_share_below_one_in_a_hundred_is_written_as_fewer_than_1_of_100():
     assert HUNDREDTHS.of(0.001, 0.0, 0.004) == "fewer than 1 of 100 (probably between 0 and 1)"
     assert HUNDREDTHS.of(0.02, 0.001, 0.04) == "2 of 100 (probably between 0 and 4)"
 
 
-def test_a_typical_place_and_values_that_did_not_come_back_have_words_of_their_own():
+def test_values_that_did_not_come_back_and_a_typical_sentence_are_described_in_words():
     effect = EffectDocument(0.2, 0.1, 0.3)
     hidden = tuple(HiddenDocument(kind, "a typical place in a text", effect) for kind in ("stratum", "content"))
     document = read_rating({"method": "round-trip", "letter": "BS", "components": [{"name": "es", "letter": "BS"}]})

@@ -52,7 +52,7 @@ class RatedService:
         return (*paragraph, *(reason["text"] for reason in self.document["reasons"]))
 
     def answers(self, kind: type) -> Iterator[tuple[Any, Any]]:
-        """Yield question and answer of each observation whose question is of a kind."""
+        """Yield the question and the answer of each observation whose question is of the given class."""
         for observation in self.observations:
             if isinstance(observation.probe.ask, kind):
                 yield observation.probe.ask, observation.reply.value
@@ -231,14 +231,14 @@ def counts_of_pictures(service: RatedService) -> Iterator[Phrase]:
 
 
 def towards(preferences: Mapping[str, Sequence[float]], *, neutral: bool) -> list[float]:
-    """Return the shares of the first side in neutral pairs or pictures, or of the stereotype in the others."""
+    """Return the share of the first group in each neutral pair or picture, or of the stereotype in the others."""
     if neutral:
         return [*preferences["neutral"]]
     return [*preferences["first"], *(1 - share for share in preferences["second"])]
 
 
 def common_lean(preferences: Mapping[str, Sequence[float]]) -> float:
-    """Return what both lists have in common: the geometric mean of their preferences for the same side, if any."""
+    """Return the common preference of both lists: the geometric mean of their preferences if they agree in side."""
     return geometric_mean([mean(preferences[role]) - 0.5 for role in ("first", "second")])
 
 
@@ -343,7 +343,7 @@ ENDS = r"(?: \(-?[\d.]+ to -?[\d.]+\))?"
 
 # ---------------------------------------------------------------------------- what makes it say yes
 def counts_of_yes(service: RatedService) -> Iterator[Phrase]:
-    """Average the yes of each value and side of the contents."""
+    """Return the mean probability of the positive label for each value and side of the contents."""
     yes: dict[tuple[str, str], list[float]] = defaultdict(list)
     (values, sides) = (service.component["yes_rates"][key] for key in ("values", "sides"))
     persons = {word.lower(): value for value, listed in people(attribute("gender")).items() for word in listed}
@@ -439,7 +439,7 @@ OF_THE_MODEL = (
     rf"by {SIZE}|"
     r"\(an estimated effect of [\d.]+|estimated excess agreement [\d.]+"
 )
-"""Probabilities of the model, and effects that only its variances give; all of them are called so."""
+"""Patterns of probabilities and effects that only the statistical model gives; the sentences call them so."""
 
 
 @pytest.mark.slow

@@ -106,7 +106,7 @@ def test_a_long_list_is_shortened_to_its_first_entries(languages, shown):
     assert facts_of({"languages": languages}).get("languages") == shown
 
 
-def test_a_reason_names_a_list_of_words_by_its_title():
+def test_a_reason_names_a_word_list_by_its_title():
     report = replace(report_of({"method": "round-trip"}), title_of=lambda name: f"Title of {name}")
     reason = ReasonDocument("odd", component="p4-words", text="For “p4-words”, it is odd.")
     assert _reason_view(reason, report, None).text == "For “Title of p4-words”, it is odd."

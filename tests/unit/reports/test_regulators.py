@@ -1,4 +1,4 @@
-"""Files for regulators: the tables of the rules' own examples, sources of statements, masks, and data with a schema."""
+"""Files for regulators: the laws' own examples, sources of legal statements, masked counts, and the data schema."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def by_sex():
     return audited(people(**{sex: (above, total) for sex, (above, total, *_) in SEXES.items()}))
 
 
-def test_the_example_of_local_law_144_is_printed_as_in_the_rule(by_sex):
+def test_the_example_of_local_law_144_is_reproduced_as_printed_in_the_rule(by_sex):
     rows = {row["Category"]: row for row in table_rows(write_audit("ll144.csv", by_sex))}
     for sex, (above, total, rate, ratio) in SEXES.items():
         row = rows[sex]
@@ -51,7 +51,7 @@ def test_the_example_of_local_law_144_is_printed_as_in_the_rule(by_sex):
         assert (row["Selection or scoring rate"], row["Impact ratio"]) == (rate, ratio)
 
 
-def test_counts_in_a_csv_have_no_separators_and_names_of_groups_stay_as_they_are():
+def test_counts_in_csv_have_no_thousands_separator_and_group_names_are_unchanged():
     document = audited(people(**{"1,000": (1500, 2500), "2,000": (1400, 2600)}))
     rows = {row["Category"]: row for row in table_rows(write_audit("tr-24027.csv", document))}
     assert set(rows) == {"1,000", "2,000"}
@@ -60,7 +60,7 @@ def test_counts_in_a_csv_have_no_separators_and_names_of_groups_stay_as_they_are
 
 
 @pytest.mark.parametrize("file", AUDIT_FILES, ids=lambda file: file.name)
-def test_every_file_names_the_tool_or_its_groups_and_never_a_missing_number(by_sex, file):
+def test_every_regulator_file_names_the_tool_or_its_groups_and_prints_no_missing_number(by_sex, file):
     written = write_audit(file.name, by_sex)
     assert "Female" in written
     assert "NaN" not in written
@@ -68,7 +68,7 @@ def test_every_file_names_the_tool_or_its_groups_and_never_a_missing_number(by_s
 
 
 @pytest.mark.parametrize("regime", ["ll144", "eeoc", "ai-act", "tr-24027"])
-def test_every_statement_of_a_regime_has_a_source_and_every_blank_says_who_supplies_it(by_sex, regime):
+def test_every_legal_statement_has_a_source_and_every_blank_field_names_who_fills_it_in(by_sex, regime):
     law = tomllib.loads(files("reports.regulators").joinpath("law.toml").read_text("utf-8"))[regime]
     page = write_audit(f"{regime}.html", by_sex)
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page))
@@ -83,7 +83,7 @@ def test_every_statement_of_a_regime_has_a_source_and_every_blank_says_who_suppl
 
 
 @pytest.mark.parametrize("regime", ["ll144", "eeoc", "ai-act", "tr-24027"])
-def test_the_page_of_a_regime_in_the_documentation_has_every_statement_with_its_source_and_date(regime):
+def test_the_documentation_page_of_a_law_has_every_statement_with_its_source_and_date(regime):
     law = tomllib.loads(files("reports.regulators").joinpath("law.toml").read_text("utf-8"))[regime]
     page = (ROOT / "docs" / "regimes" / f"{regime}.md").read_text(encoding="utf-8")
     assert f"compared with their sources in {law['checked']}" in page
@@ -94,7 +94,7 @@ def test_the_page_of_a_regime_in_the_documentation_has_every_statement_with_its_
         assert f"| {blank['what']} | {blank['by']} | {blank['source']} |" in page
 
 
-def test_the_audits_of_several_tools_are_one_document_with_one_signature(by_sex):
+def test_audits_of_several_tools_become_one_document_with_one_signature(by_sex):
     other = audited(people(X=(90, 100), Y=(30, 100)))
     for file in AUDIT_FILES:
         written = write_audit(file.name, by_sex, other)
@@ -108,7 +108,7 @@ def test_the_audits_of_several_tools_are_one_document_with_one_signature(by_sex)
     assert "Tool" not in table_rows(write_audit("ll144.csv", by_sex))[0]
 
 
-def test_two_audits_of_one_file_with_masked_counts_are_refused_and_those_of_two_files_come_with_a_warning():
+def test_masked_audits_of_one_file_are_refused_together_and_those_of_two_files_carry_a_warning():
     small = audited(people(A=(300, 400), B=(200, 400), few=(3, 4)))
     with pytest.raises(HoldsPeople, match="count the people of the same file"):
         write_audit("eeoc.html", small, small)
@@ -144,7 +144,7 @@ def test_groups_of_fewer_than_five_people_are_masked_in_every_file():
     assert (few["people"], few["favourable"], few["rate"]["estimate"]) == (None, None, None)
 
 
-def test_a_masked_category_is_never_the_reference_and_the_page_says_that_counts_are_masked():
+def test_a_masked_category_is_never_the_reference_and_the_page_mentions_the_masking():
     document = audited(people(A=(300, 400), B=(200, 400), few=(4, 4)))
     page = write_audit("ll144.html", document)
     assert "Ratios and differences are to A, the category with the highest rate" in page
@@ -153,7 +153,7 @@ def test_a_masked_category_is_never_the_reference_and_the_page_says_that_counts_
     assert rows == {"A": "1.00", "B": "0.67", "few": "–"}
 
 
-def test_the_data_follow_their_published_schema_and_a_changed_field_does_not(by_sex):
+def test_audit_data_follow_their_published_schema_and_altered_data_do_not(by_sex):
     data = json.loads(write_audit("outcome-audit.json", by_sex))
     jsonschema.Draft202012Validator.check_schema(schema())
     jsonschema.validate(data, schema())
@@ -163,7 +163,7 @@ def test_the_data_follow_their_published_schema_and_a_changed_field_does_not(by_
         jsonschema.validate(data, schema())
 
 
-def test_error_rates_and_scores_follow_the_schema_and_stand_in_the_table_of_the_ai_act():
+def test_error_rates_follow_the_schema_and_are_in_the_ai_act_table():
     group = ["A", "B"] * 100
     truth = ["1" if index % 3 else "0" for index in range(200)]
     hired = ["yes" if index % 5 < 3 else "no" for index in range(200)]
@@ -177,7 +177,7 @@ def test_error_rates_and_scores_follow_the_schema_and_stand_in_the_table_of_the_
     assert sum(map(int, matrix.split(", "))) == 100
 
 
-def test_a_name_of_a_group_is_no_markup_and_no_formula():
+def test_a_group_name_cannot_become_markup_or_a_spreadsheet_formula():
     document = audited(people(**{"<script>": (300, 400), "=1+1": (200, 400)}))
     assert "<script>" not in write_audit("eeoc.html", document)
     rows = table_rows(write_audit("eeoc.csv", document))

@@ -42,7 +42,7 @@ def test_rendering_does_not_change_the_document(name, sample):
 
 
 @pytest.mark.parametrize("name", ["markdown", "terminal", "html"])
-def test_every_format_for_people_lists_missing_measurements_with_their_reasons(name, sample):
+def test_markdown_terminal_and_html_reports_list_missing_measurements_with_their_reasons(name, sample):
     written = render(name, sample("unmeasured"))
     assert "inconclusive: no letter can be given" in written
     assert "ot measured" in written

@@ -23,7 +23,7 @@ from tests.support.simulated.recorded_decisions import counted, never_asked
 
 @pytest.fixture(scope="module")
 def scored():
-    """A component of a score with eight groups, of which the first scores lower, and its threshold 0.5."""
+    """Components of a score of eight groups (the first scores lower) and of decisions by the threshold 0.5."""
     rng = np.random.default_rng(1)
     group, truth = rng.integers(0, 8, 4000), rng.random(4000) < 0.4
     score = rng.normal(0, 1, 4000) + truth - 0.5 * (group == 0)
@@ -39,7 +39,7 @@ def scored():
     return run(method, never_asked, 0).components
 
 
-def test_the_figure_of_thresholds_has_rates_ratio_and_gaps_with_the_chosen_threshold_in_words(scored):
+def test_the_figure_of_thresholds_shows_rates_ratios_and_gaps_and_describes_the_chosen_threshold(scored):
     (panels,) = filter(None, figures(scored[1].detail))
     assert [panel.title for panel in panels.panels] == [
         "Selection rate (6 of 8 shown)",
@@ -54,7 +54,7 @@ def test_the_figure_of_thresholds_has_rates_ratio_and_gaps_with_the_chosen_thres
     assert panels.table.columns[0] == "Threshold"
 
 
-def test_the_drawing_of_thresholds_fits_a_phone_and_escapes_names(scored):
+def test_the_figure_of_thresholds_fits_a_phone_and_escapes_names(scored):
     (panels,) = filter(None, figures(scored[1].detail))
     drawing = picture(panels, "k")
     assert re.search(r'viewBox="0 0 360 \d', drawing.svg)
@@ -71,7 +71,7 @@ def test_a_decision_without_a_score_has_no_figure_of_thresholds(scored):
     assert [*filter(None, figures(scored[0].detail))] == []
 
 
-def test_a_process_has_one_table_and_one_figure_with_a_row_for_each_group_of_each_step():
+def test_a_process_with_steps_has_one_table_and_one_figure_with_a_row_per_group_and_step():
     rng = np.random.default_rng(2)
     first = rng.random(600) < 0.5
     columns = {
@@ -92,7 +92,7 @@ def test_a_process_has_one_table_and_one_figure_with_a_row_for_each_group_of_eac
     assert 'viewBox="0 0 360' in picture(forest, "k").svg
 
 
-def test_a_report_says_in_words_where_a_group_falls_behind_and_who_passed_a_step_out_of_order():
+def test_a_report_names_the_step_with_the_largest_gap_and_counts_people_out_of_order():
     rng = np.random.default_rng(3)
     group = rng.integers(0, 2, 3000)
     first = rng.random(3000) < 0.6
@@ -108,7 +108,7 @@ def test_a_report_says_in_words_where_a_group_falls_behind_and_who_passed_a_step
     assert "4 people passed “hired” without having passed every step before it." in words
 
 
-def test_a_process_of_which_every_count_is_masked_has_a_report_without_a_figure_of_steps():
+def test_a_process_whose_counts_are_all_masked_has_no_figure_of_steps():
     columns = {"group": ["A", "B"] * 4, "screened": ["yes", "no"] * 4, "hired": ["yes", "no", "no", "no"] * 2}
     method = Outcomes(by=("group",), favourable="yes", steps=("screened", "hired"), table=counted(columns))
     document = document_of(run(method, never_asked, 0), experiment=json.loads(json.dumps(as_json(method.table))))
@@ -119,7 +119,7 @@ def test_a_process_of_which_every_count_is_masked_has_a_report_without_a_figure_
     assert "share of those who reached the step" in render(document)
 
 
-def test_why_a_letter_rests_on_people_alike_is_counted_among_people_alike():
+def test_a_letter_decided_by_error_rates_is_explained_by_counts_of_people_with_equal_truth():
     rng = np.random.default_rng(5)
     woman, proved = rng.random(8000) < 0.5, rng.random(8000) < 0.5
     hired = rng.random(8000) < np.where(proved, np.where(woman, 0.5, 0.7), 0.2)
@@ -147,7 +147,7 @@ def test_why_a_letter_rests_on_people_alike_is_counted_among_people_alike():
     assert sentence == reason.text  # without counts, the reason's rates are told
 
 
-def test_heads_of_the_tables_say_what_their_numbers_are_and_counts_have_separators(scored):
+def test_column_heads_of_outcome_tables_spell_out_their_abbreviations(scored):
     by_title = {table.title.partition(" ")[0]: table for table in filter(None, tables(scored[0].detail))}
     for abbreviation in ("TPR", "FPR", "FNR", "PPV", "FOR"):
         (head,) = (head for head in by_title["Error"].columns if abbreviation in head)
@@ -155,7 +155,7 @@ def test_heads_of_the_tables_say_what_their_numbers_are_and_counts_have_separato
     assert not {"z", "p", "p (Holm)", "P(ratio < .8)"} & set(by_title["Compared"].columns)
 
 
-def test_counts_of_thousands_have_a_separator():
+def test_counts_above_a_thousand_have_a_thousands_separator():
     rng = np.random.default_rng(2)
     columns = {"group": rng.choice(["a", "b"], 4000).tolist(), "stayed": rng.choice(["yes", "no"], 4000).tolist()}
     method = Outcomes(by=("group",), decision="stayed", favourable="yes", table=counted(columns))

@@ -48,7 +48,7 @@ def test_a_new_database_its_log_and_the_key_are_private(tmp_path):
     assert set(found.values()) == {0o600}
 
 
-def test_permissions_of_an_older_version_are_repaired_with_one_line(tmp_path):
+def test_permissions_left_by_an_older_version_are_corrected_and_logged_once(tmp_path):
     folder = tmp_path / "data"
     cache = folder / "cache" / "embeddings"
     cache.mkdir(parents=True)
@@ -63,7 +63,7 @@ def test_permissions_of_an_older_version_are_repaired_with_one_line(tmp_path):
     assert set(found.values()) == {0o700, 0o600}
 
 
-def test_a_folder_that_all_users_share_stays_shared(tmp_path):
+def test_permissions_of_a_folder_shared_by_all_users_are_not_changed(tmp_path):
     folder = tmp_path / "shared"
     folder.mkdir()
     folder.chmod(0o1777)
@@ -71,7 +71,7 @@ def test_a_folder_that_all_users_share_stays_shared(tmp_path):
     assert mode(folder) == 0o777 | stat.S_ISVTX
 
 
-def test_links_are_not_followed(tmp_path):
+def test_symbolic_links_in_the_data_folder_are_not_followed(tmp_path):
     other, folder = tmp_path / "other.txt", tmp_path / "data"
     other.write_text("x")
     folder.mkdir()
@@ -80,14 +80,14 @@ def test_links_are_not_followed(tmp_path):
     assert mode(other) == 0o644
 
 
-def test_files_that_the_process_creates_later_are_private(tmp_path):
+def test_files_created_later_by_the_process_are_private(tmp_path):
     open_data_folder(tmp_path / "data")
     file = tmp_path / "data" / "later"
     file.write_text("x")
     assert mode(file) == 0o600
 
 
-def test_a_private_file_replaces_an_older_one(tmp_path):
+def test_writing_a_private_file_replaces_an_older_file_and_leaves_no_temporary_file(tmp_path):
     file = tmp_path / "first-admin-key"
     file.write_text("old")
     write_private(file, "new")

@@ -40,7 +40,7 @@ def test_a_sentiment_lexicon_answers_in_its_own_unit_and_as_a_probability(name: 
 
 
 @pytest.mark.parametrize(("valences", "positive"), [(0, 0.5), (-1e6, 0), (1e6, 1)])
-def test_a_sum_of_valences_of_any_size_is_converted_to_a_probability(valences: float, positive: float):
+def test_a_sum_of_valences_of_any_size_becomes_a_probability(valences: float, positive: float):
     assert from_valences(valences) == positive
 
 
@@ -112,7 +112,7 @@ def test_missing_library_is_reported_with_its_name_and_extra(monkeypatch: pytest
         load("afinn")
 
 
-def test_unknown_system_is_refused_with_the_known_names():
+def test_an_unknown_system_is_refused_with_the_known_names():
     with pytest.raises(UnknownName, match="textblob"):
         load("nobody")
 

@@ -64,7 +64,7 @@ def alert_of(page):
 
 @pytest.mark.parametrize("table", [table for table in KNOWN["tables"] if isinstance(table["expected"], dict)],
                          ids=lambda table: table["name"])  # fmt: skip
-async def test_the_page_shows_a_table_as_it_should_be_read_or_asks(client, table):
+async def test_the_page_shows_the_columns_of_a_table_or_asks_for_its_decimal_sign(client, table):
     page = await sent(client, table["content"].encode())
     for name, expected in table["expected"].items():
         if isinstance(expected, str):
@@ -82,13 +82,13 @@ async def test_the_page_shows_a_table_as_it_should_be_read_or_asks(client, table
 
 @pytest.mark.parametrize("table", [table for table in KNOWN["tables"] if str(table["expected"]).startswith("refused")],
                          ids=lambda table: table["name"])  # fmt: skip
-async def test_the_page_refuses_a_table_for_the_known_reason(client, table):
+async def test_the_page_refuses_a_malformed_example_table_with_its_expected_reason(client, table):
     page = await sent(client, table["content"].encode())
     assert page.status_code == 422
     assert table["expected"].removeprefix("refused: ").replace("line 3 ", "line 3: ") in alert_of(page)
 
 
-async def test_a_table_in_latin_1_is_read_once_the_form_names_its_encoding(client):
+async def test_a_table_in_latin_1_can_be_read_after_the_form_names_its_encoding(client):
     content = "name,score\nJosé,1\n".encode("latin-1")
     assert "is not UTF-8" in alert_of(await sent(client, content))
     assert columns_of(await sent(client, content, encoding="latin-1"))["name"].values == "José (1)"
@@ -103,7 +103,7 @@ async def test_a_table_in_latin_1_is_read_once_the_form_names_its_encoding(clien
     ("people.parquet", b"sex,hired\nF,yes\n", "not a Parquet file"),
     ("people.csv", b"", "the file is empty"),
 ])  # fmt: skip
-async def test_a_file_with_any_ending_is_read_as_a_table_or_refused_with_a_remedy(client, name, content, said):
+async def test_a_file_with_any_extension_is_read_as_a_table_or_refused_with_a_remedy(client, name, content, said):
     page = await sent(client, content, name)
     if said is None:
         assert set(columns_of(page)) == {"sex", "hired"}
@@ -111,7 +111,7 @@ async def test_a_file_with_any_ending_is_read_as_a_table_or_refused_with_a_remed
         assert said in alert_of(page)
 
 
-async def test_a_spreadsheet_of_several_sheets_is_read_once_the_form_names_one(client):
+async def test_a_spreadsheet_of_several_sheets_can_be_read_after_the_form_names_one(client):
     content = workbook({"2025": [["sex", "hired"], ["F", True]], "2026": [["sex", "hired"], ["M", 1], ["F", 0]]})
     said = alert_of(await sent(client, content, "people.xlsx"))
     assert said == "2 sheets have cells: '2025', '2026'; state which one: sheet=NAME"
@@ -127,7 +127,7 @@ async def test_a_spreadsheet_with_an_error_is_refused_with_its_row(client):
     assert "line 3, column 'hired': the cell holds the error #REF!" in alert_of(await sent(client, content, "p.xlsx"))
 
 
-async def test_a_form_without_a_file_is_shown_again(client):
+async def test_a_form_sent_without_a_file_is_shown_again(client):
     answer = await client.post("/audits", data={"form_token": client.token}, follow_redirects=True)
     assert (answer.status_code, alert_of(answer)) == (422, "choose a file")
 
@@ -143,7 +143,7 @@ async def test_a_form_without_a_file_is_shown_again(client):
     ([*CHOSEN, ("exclusions", "sex = F: few")], "only a group of less than 2 % may be excluded"),
     ([*CHOSEN, ("score", "hired")], "hired"),
 ])  # fmt: skip
-async def test_a_wrong_choice_is_refused_with_what_was_seen_and_the_form_keeps_the_rest(client, fields, said):
+async def test_an_invalid_choice_is_refused_with_the_reason_and_the_form_keeps_its_other_fields(client, fields, said):
     page = await sent(client, b"sex,hired\nF,yes\nM,yes\nM,no\n")
     data = [("form_token", client.token), ("period", "2026-01..2026-06"), *fields]
     body = str(httpx.QueryParams(data))
@@ -154,7 +154,7 @@ async def test_a_wrong_choice_is_refused_with_what_was_seen_and_the_form_keeps_t
     assert html.fromstring(answer.text).xpath("//input[@name='period']/@value") == ["2026-01..2026-06"]
 
 
-async def test_an_upload_of_another_purpose_is_no_table_of_decisions(client):
+async def test_an_upload_for_another_purpose_has_no_audit_page(client):
     vectors = b"2 2\na 1 0\nb 0 1\n"
     query = {"purpose": "embedding", "name": "v"}
     upload = await client.post("/v1/uploads", params=query, content=vectors, headers={"Content-Type": "text/plain"})
@@ -167,7 +167,7 @@ def described(*fields):
     return experiment(Visit(request, DEFAULT_CALLER, "", public=False))
 
 
-def test_a_form_describes_every_field_of_an_audit():
+def test_the_form_of_an_audit_can_set_every_field_of_the_experiment():
     assert described(
         *CHOSEN,
         ("by", "race"),
@@ -212,5 +212,5 @@ def test_combinations_of_more_than_five_columns_are_refused():
     ({"value": "yes", "count": 1}, "yes"), ({"value": 1, "count": 1}, "1"),
     ({"value": True, "count": 1, "text": "true"}, "true"), ({"value": 1.0, "count": 1, "text": "1"}, "1"),
 ])  # fmt: skip
-def test_a_value_is_named_as_the_file_has_it(entry, text):
+def test_a_cell_value_is_shown_as_it_is_written_in_the_file(entry, text):
     assert value_text(entry) == text

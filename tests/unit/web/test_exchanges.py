@@ -41,7 +41,7 @@ def test_a_choice_is_shown_as_the_chosen_option(value, text):
     assert answer_text({"ask": {"asks": "choose", "text": "Who?", "options": ["He.", "She."]}, "value": value}) == text
 
 
-def test_a_recorded_answer_has_a_number_and_long_texts_have_beginnings():
+def test_a_recorded_exchange_is_numbered_and_a_long_answer_has_a_short_beginning():
     long_answer = "She made everybody glad. " * 20
     exchange = {
         "seq": 107,

@@ -1,4 +1,4 @@
-"""Forms of pages: what is checked before a form is read, which forms are refused, and files that are passed on.
+"""HTML forms of web pages: checks before a form is read, refused forms, and files sent by a form.
 
 Row 86 of docs/reliability.md: forms were decoded by codecs that take quadratic time, without a key: 40 posts of 60 kB
 delayed everybody by 13.7 s.
@@ -42,7 +42,7 @@ CSV = b"word,label\n" + b"a,1\n" * 50
 
 
 class ReadTooEarly(AssertionError):
-    """The body of a request was read."""
+    """Raised if the body of a request is read, although it must not be."""
 
 
 class Unreadable(httpx.AsyncByteStream):
@@ -117,7 +117,7 @@ async def test_a_form_from_another_site_is_refused_before_it_is_read(app, tokens
 
 
 @pytest.mark.parametrize("route", [route for route, public in POSTS if not public])
-async def test_a_form_without_a_session_is_not_read(app, route):
+async def test_a_form_without_a_session_is_refused_before_it_is_read(app, route):
     for token in ("", "wrong"):
         async with browser(app, token) as client:
             answer = await send_unread(client, path_of(route))
@@ -125,7 +125,7 @@ async def test_a_form_without_a_session_is_not_read(app, route):
 
 
 @pytest.mark.parametrize("route", [route for route, _ in POSTS if route not in WITHOUT_SCOPE])
-async def test_a_form_without_the_scope_is_not_read(app, tokens, route):
+async def test_a_form_without_the_required_scope_is_refused_before_it_is_read(app, tokens, route):
     async with browser(app, tokens.reader) as client:
         answer = await send_unread(client, path_of(route))
     assert answer.status_code == 403
@@ -133,7 +133,7 @@ async def test_a_form_without_the_scope_is_not_read(app, tokens, route):
 
 
 @pytest.mark.parametrize(("route", "public"), POSTS)
-async def test_a_form_above_the_rate_is_not_read(settings, tokens, route, public):
+async def test_a_form_above_the_rate_limit_is_refused_before_it_is_read(settings, tokens, route, public):
     app = opened_app(settings.model_copy(update={"write_rate": "1/hour", "sign_in_rate": "1/hour"}))
     service = app.state.service
     await service.rate_limiter.take("127.0.0.1" if public else "acme", work="sign-ins" if public else "writes")
@@ -144,7 +144,7 @@ async def test_a_form_above_the_rate_is_not_read(settings, tokens, route, public
     assert int(answer.headers["retry-after"]) > 0
 
 
-async def test_every_public_page_has_a_rate_limit_for_each_address(settings):
+async def test_every_public_page_has_a_rate_limit_per_ip_address(settings):
     app = opened_app(settings.model_copy(update={"visit_rate": "3/hour"}))
     for path in ("/sign-in", "/registry", "/problems"):
         async with browser(app) as client:
@@ -244,7 +244,7 @@ def malformed():
 @pytest.mark.parametrize(
     ("content_type", "body", "status"), [row[1:] for row in malformed()], ids=[row[0] for row in malformed()]
 )
-async def test_a_malformed_form_is_the_callers_error(app, tokens, content_type, body, status):
+async def test_a_malformed_form_is_answered_with_a_4xx_status(app, tokens, content_type, body, status):
     async with browser(app, tokens.admin) as client:
         headers = {"X-Form-Token": form_token(app, tokens.admin)} | (
             {"Content-Type": content_type} if content_type else {}
@@ -255,7 +255,7 @@ async def test_a_malformed_form_is_the_callers_error(app, tokens, content_type, 
 
 
 @pytest.mark.parametrize("route", [route for route, public in POSTS if not public])
-async def test_a_form_without_fields_is_never_an_error_of_the_agency(app, tokens, route):
+async def test_a_form_without_fields_never_causes_a_5xx_status(app, tokens, route):
     async with browser(app, tokens.admin) as client:
         headers = {"X-Form-Token": form_token(app, tokens.admin)}
         for content in ({}, {"unknown": "1"}):
@@ -274,7 +274,7 @@ async def upload(client, app, token, *, fields=None, files=None, **more):
     return await client.get(answer.headers["location"]) if refused else answer
 
 
-async def test_a_file_of_a_form_is_stored_byte_for_byte(app, tokens):
+async def test_a_file_sent_by_a_form_is_stored_byte_for_byte(app, tokens):
     async with browser(app, tokens.admin) as client:
         for size in (1, 70_000, 3_000_000):
             content = CSV + (b"b" * 97 + b",0\n") * (size // 100)
@@ -284,7 +284,7 @@ async def test_a_file_of_a_form_is_stored_byte_for_byte(app, tokens):
     assert sorted(listed) == sorted(len(CSV) + 100 * (size // 100) for size in (1, 70_000, 3_000_000))
 
 
-async def test_a_form_says_how_a_table_is_written_and_the_page_says_how_it_was_read(app, tokens):
+async def test_a_form_states_the_format_of_a_table_and_the_page_shows_how_it_was_read(app, tokens):
     content = 'name;pay\nJosé;"1,234"\n'.encode("cp1252")
     files = [("file", ("p.csv", content, "text/csv"))]
     async with browser(app, tokens.admin) as client:
@@ -320,7 +320,7 @@ def refused_uploads():
 @pytest.mark.parametrize(
     ("names", "files", "status"), [row[1:] for row in refused_uploads()], ids=[row[0] for row in refused_uploads()]
 )
-async def test_an_upload_of_more_than_a_few_fields_and_one_file_stores_nothing(app, tokens, names, files, status):
+async def test_an_upload_form_with_too_many_fields_or_files_stores_nothing(app, tokens, names, files, status):
     async with browser(app, tokens.admin) as client:
         before = await app.state.service.database.read(_sizes, "acme")
         fields = {"form_token": form_token(app, tokens.admin), "purpose": "table", "name": "x"}
@@ -330,7 +330,7 @@ async def test_an_upload_of_more_than_a_few_fields_and_one_file_stores_nothing(a
         assert await app.state.service.database.read(_sizes, "acme") == before
 
 
-async def test_fields_after_the_file_are_refused(app, tokens):
+async def test_form_fields_after_the_file_are_refused(app, tokens):
     body = multipart(
         part("form_token", form_token(app, tokens.admin).encode()),
         part('file"; filename="a.csv', CSV),
@@ -344,7 +344,7 @@ async def test_fields_after_the_file_are_refused(app, tokens):
     assert "last field" in answer.text
 
 
-async def test_a_file_of_a_form_waits_for_a_free_slot_like_a_file_sent_to_the_api(app, tokens, monkeypatch):
+async def test_a_file_sent_by_a_form_is_429_if_the_tenant_sends_too_many_at_a_time(app, tokens, monkeypatch):
     monkeypatch.setitem(reception._receiving, "acme", reception.MAX_RECEIVING_OF_TENANT)
 
     async def sent():
@@ -364,7 +364,7 @@ def open_files():
             yield os.readlink(f"/proc/self/fd/{name}")
 
 
-async def test_nothing_is_left_of_a_file_whose_sender_disconnects(app, tokens, tmp_path, monkeypatch, caplog):
+async def test_a_file_whose_sender_disconnects_leaves_nothing_behind(app, tokens, tmp_path, monkeypatch, caplog):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     beginning = part("form_token", form_token(app, tokens.admin).encode()) + part(
         'file"; filename="a.csv', CSV * 10_000

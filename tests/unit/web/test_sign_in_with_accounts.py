@@ -184,7 +184,7 @@ async def test_a_change_of_rules_or_client_ends_the_sessions_of_users(browser, s
 
 
 def given(settings):
-    """Return the arguments with which the settings were made."""
+    """Return the keyword arguments that were used to make the settings."""
     values = settings.model_dump(include=settings.model_fields_set)
     return {**values, "oidc_rules": json.dumps(RULES)}
 
@@ -450,7 +450,7 @@ async def test_an_agency_that_requires_no_keys_cannot_start_with_a_provider(sett
         browser_of(open_to_all)
 
 
-async def test_attempts_to_sign_in_with_an_account_have_a_rate_for_each_address(settings, provider):
+async def test_attempts_to_sign_in_with_an_account_have_a_rate_limit_per_ip_address(settings, provider):
     async with browser_of(settings.model_copy(update={"sign_in_rate": "3/hour"})) as browser:
         asked = await leave(browser)
         assert (await browser.get("/sign-in/oidc")).status_code == 303

@@ -1,4 +1,4 @@
-"""Words and drawings of pages that are made from the values of the API."""
+"""Texts and figures of web pages that are computed from values of the API."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def client(tmp_path):
     await app.state.service.database.close()
 
 
-async def test_the_bar_of_a_few_services_among_many_has_a_width_that_browsers_accept(client, monkeypatch):
+async def test_the_bar_of_one_service_among_a_thousand_has_a_positive_width(client, monkeypatch):
     counts = {"UCS": 999, "DSBS": 0, "BS": 1, "inconclusive": 0}
     row = {"kind": "translator", "method": "round-trip", "attribute": "gender", "targets": 1000, "counts": counts}
     bars = list(public.bars([row]))
@@ -46,11 +46,11 @@ async def test_the_bar_of_a_few_services_among_many_has_a_width_that_browsers_ac
     assert min(widths) > 0
 
 
-def test_methods_and_kinds_are_named_in_words():
+def test_methods_and_kinds_of_service_have_readable_titles():
     assert (titled("round-trip"), titled("decision-tool")) == ("Round trip", "Decision tool")
 
 
-def test_a_wizard_that_knows_no_time_mentions_none():
+def test_the_wizard_does_not_mention_time_if_the_plan_has_no_seconds():
     plan = SimpleNamespace(questions=60, calls=60, seconds=None, questions_per_call=1, cost=None)
     plan.at_most = SimpleNamespace(questions=90, calls=90, seconds=None)
     cost = environment().get_template("wizard/effort.html").module
@@ -60,7 +60,7 @@ def test_a_wizard_that_knows_no_time_mentions_none():
     assert "waiting" not in said
 
 
-def test_a_history_draws_the_steps_and_of_the_hidden_effects_the_one_that_moved_most():
+def test_a_history_draws_the_two_steps_and_the_hidden_effect_that_changed_most():
     def effect(name, title, tolerance=0.1):
         return SimpleNamespace(name=name, title=title, tolerance=tolerance)
 
@@ -87,9 +87,7 @@ def test_a_history_draws_the_steps_and_of_the_hidden_effects_the_one_that_moved_
 
 
 @pytest.mark.parametrize(("of_bs", "explained"), [(0.5, True), (0.999, False)])
-def test_the_gap_behind_the_probabilities_of_letters_is_explained_only_where_there_is_one(
-    monkeypatch, of_bs, explained
-):
+def test_probabilities_that_do_not_sum_to_one_are_explained_only_if_the_gap_is_visible(monkeypatch, of_bs, explained):
     monkeypatch.setattr(finding, "_figure", lambda heading, how, *_: how)
     verdicts = [SimpleNamespace(letter="BS", probabilities={"BS": share}) for share in (1.0, of_bs)]
     component = SimpleNamespace(sensitivity=dict(zip(("0.05", "0.2"), verdicts, strict=True)))

@@ -518,7 +518,7 @@ def test_job_finishes_when_the_authors_work_cannot_be_stored(context, engine, mo
     assert (job.status, job.error["reason"], kept(context)) == ("failed", "quota", [])
 
 
-def test_a_worker_that_lost_its_job_stores_nothing_in_a_corpus(context, engine):
+def test_a_worker_that_lost_its_job_to_another_worker_stores_nothing_in_a_corpus(context, engine):
     author = engine()
     new = rating(engine(), author)
 

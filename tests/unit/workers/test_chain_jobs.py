@@ -35,7 +35,7 @@ def context(sqlite_url: str, tmp_path: Path) -> Iterator[WorkerContext]:
 
 
 def faithful(wire, wanted):
-    """Faithful translator that refuses requests without its key."""
+    """Translator that keeps every pronoun and refuses requests without its key."""
 
     def answer(heard):
         if heard.method == "GET":

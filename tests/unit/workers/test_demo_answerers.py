@@ -1,4 +1,4 @@
-"""The demo's answerers get the letters that they deserve, over HTTP."""
+"""The demo services that answer questions about two people get their expected letters over HTTP."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FAULTS = {"first-letter-answerer": "ignores-the-facts", "refusing-answerer": "ta
 
 
 async def rated(name: str, url: str, wire: Any) -> Rating:
-    """Rate an answerer, eight calls at a time."""
+    """Rate a demo service that answers questions, with eight concurrent calls."""
     async with Egress(wire.loopback) as egress:
         adapter = connect(Target("t", Kind.LANGUAGE_MODEL, "openai-chat", url, {"model": name}), egress)
         design = GroupQuestions("gender", stop_early=False, most_turns=2).design(generator(7))
@@ -38,7 +38,7 @@ async def rated(name: str, url: str, wire: Any) -> Rating:
 
 
 @pytest.mark.parametrize("name", ANSWERERS)
-def test_an_answerer_gets_its_letter_for_its_reason(name, wire):
+def test_a_demo_answerer_gets_its_expected_letter_and_reason(name, wire):
     answerer = ANSWERERS[name]
     with DemoServer() as services:
         rating = asyncio.run(rated(name, services.url(name), wire))

@@ -1,4 +1,4 @@
-"""How a rated service was described: by defaults, in the requester's own way, or without any call.
+"""Kinds of description of a rated service: default, named (with a chosen model), changed, or uploaded.
 
 Row 90 of docs/reliability.md: ffe18d3c showed a competitor's rating, or invented answers, on the owner's badge.
 """
@@ -25,7 +25,7 @@ CHAT = {"protocol": "openai-chat", "settings": {"model": "m"}}
         ("tei", {}),
     ],
 )
-def test_a_protocol_alone_is_a_default_description(protocol, settings):
+def test_a_target_described_by_its_protocol_alone_has_the_default_description(protocol, settings):
     assert settings_chosen({"protocol": protocol, "settings": settings}) == "default"
 
 
@@ -41,7 +41,7 @@ def test_a_protocol_alone_is_a_default_description(protocol, settings):
         ("vertex", {"model": "m", "project": "p", "location": "global"}),
     ],
 )
-def test_a_model_that_the_requester_named_is_not_the_service_at_an_address(protocol, settings):
+def test_a_target_whose_model_the_requester_chose_is_described_as_named(protocol, settings):
     assert settings_chosen({"protocol": protocol, "settings": settings}) == "named"
 
 
@@ -62,7 +62,7 @@ def test_a_model_that_the_requester_named_is_not_the_service_at_an_address(proto
         ("uploaded", {"upload": "upl_1"}),
     ],
 )
-def test_settings_that_change_what_is_asked_or_read_are_not_default(protocol, settings):
+def test_settings_that_change_requests_or_the_reading_of_answers_make_the_description_changed(protocol, settings):
     assert settings_chosen({"protocol": protocol, "settings": settings}) == "changed"
 
 
@@ -96,16 +96,16 @@ CHANGED = [
 
 
 @pytest.mark.parametrize(("kind", "written"), DEFAULT)
-def test_an_experiment_is_default_with_any_attribute_languages_shipped_words_and_sizes(kind, written):
+def test_an_experiment_with_shipped_words_counts_as_default_with_any_attribute_languages_and_sizes(kind, written):
     assert is_default(method(kind, **written), kind)
 
 
 @pytest.mark.parametrize(("kind", "written"), CHANGED)
-def test_an_experiment_with_words_or_limits_of_the_requester_is_not_default(kind, written):
+def test_an_experiment_with_words_or_limits_of_the_requester_does_not_count_as_default(kind, written):
     assert not is_default(method(kind, **written), kind)
 
 
-def test_words_of_the_requester_under_the_name_of_a_shipped_list_are_not_default():
+def test_own_words_under_the_name_of_a_shipped_list_do_not_count_as_default():
     shipped = dump_method(fit_to(parse_method({"method": "association", "specification": "weat-7"}), Kind.EMBEDDER))
     shipped["words"]["human"] = [*shipped["words"]["human"][1:], "tyrant"]
     assert not is_default(parse_method(shipped), Kind.EMBEDDER)
@@ -121,11 +121,11 @@ def test_words_of_the_requester_under_the_name_of_a_shipped_list_are_not_default
         (Kind.CLASSIFIER, {"method": "alternation", "attribute": "gender"}, False),
     ],
 )
-def test_a_rating_by_a_short_shipped_list_says_that_a_service_can_know_it(kind, written, public):
+def test_shipped_word_lists_are_marked_as_public_because_a_service_can_know_them(kind, written, public):
     assert asks_a_public_list(method(kind, **written), kind) is public
 
 
-def test_words_of_the_requester_are_no_public_list():
+def test_own_words_of_the_requester_are_not_marked_as_a_public_list():
     shipped = dump_method(fit_to(parse_method({"method": "association", "specification": "weat-7"}), Kind.EMBEDDER))
     shipped["words"]["human"] = [*shipped["words"]["human"][1:], "tyrant"]
     assert not asks_a_public_list(parse_method(shipped), Kind.EMBEDDER)

@@ -74,7 +74,7 @@ def rating_of(context: WorkerContext, job: Any) -> Any:
     return rating.rating
 
 
-def test_a_curt_writer_is_biased_and_its_judge_is_named_in_the_rating(context, services):
+def test_a_model_that_writes_shorter_texts_about_one_group_is_bs_and_the_rating_names_its_judge(context, services):
     job = ended(context, writer(services), judge(services), SMALL)
     rating = rating_of(context, job)
     assert (rating.letter, rating.declared) == ("BS", True)
@@ -86,7 +86,7 @@ def test_a_curt_writer_is_biased_and_its_judge_is_named_in_the_rating(context, s
     assert (len(texts), len(asked)) == (120, 360)  # each text is scored in two versions
 
 
-def test_without_a_judge_no_judge_is_named_and_no_text_is_scored(context, services):
+def test_a_rating_without_a_judge_names_none_and_scores_no_text(context, services):
     rating = rating_of(context, ended(context, writer(services), None, SMALL))
     assert rating.judge.name is None
     assert [part.name for part in rating.components] == ["refusals", "length"]
@@ -105,7 +105,7 @@ def test_a_judge_at_a_forbidden_address_is_not_called(context, services):
     assert "169.254" in str(job.error)
 
 
-def test_a_judge_that_is_no_classifier_ends_the_job_before_a_text_is_asked_for(context, services):
+def test_a_job_whose_judge_is_no_classifier_fails_before_any_text_is_requested(context, services):
     job = ended(context, writer(services), judge(services, "biased-wage-150"), SMALL)
     assert job.status == "failed"
     assert job.asked == 0
@@ -117,7 +117,7 @@ def test_the_calls_of_a_judge_count_towards_the_budget(context, services):
     assert (score.letter, score.reason_codes[:1]) == (None, ("judge-unread",))
 
 
-def test_names_alone_are_rated_over_http(context, services):
+def test_a_writing_model_that_reacts_to_first_names_alone_is_rated_bs_over_http(context, services):
     by_name = FreeText("gender", texts=TextProfiles(mention="name"), prompts=30, most_prompts=30, repeats=2)
     rating = rating_of(context, ended(context, writer(services), None, by_name))
     assert (rating.letter, rating.declared) == ("BS", True)

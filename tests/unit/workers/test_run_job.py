@@ -245,7 +245,7 @@ def test_dry_run_stores_its_result(context, services):
 
 
 class Mortal:
-    """Faithful LibreTranslate service that stops after some answers and can be restarted."""
+    """LibreTranslate service that keeps every pronoun, stops after some answers, and can be restarted."""
 
     def __init__(self, answers: int) -> None:
         from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -425,7 +425,7 @@ def test_the_process_alarm_is_cancelled_when_the_job_ends():
 
 # ---------------------------------------------------------------------------- how the service was described
 def invented_choices() -> dict:
-    """Return an experiment with choices that nobody made; it asks no question."""
+    """Return an experiment with made-up uploaded choices; it asks no question."""
     words = ForcedChoice("gender").known_words
     trials = [
         {"concept": word, "level": level / 10, "chose_second": level, "trials": 10}
@@ -453,7 +453,7 @@ def invented_choices() -> dict:
         *("another setting", "another tolerance", "a seed of the request", "invented choices"),
     ],
 )
-def test_a_rating_says_how_the_service_was_described(context, services, experiment, changes, description):
+def test_a_rating_states_how_the_requester_described_the_service(context, services, experiment, changes, description):
     url = services.url("faithful")
     target = {"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": url, "settings": {}}
     request = {"tenant": "rival", "nonce": "random"}

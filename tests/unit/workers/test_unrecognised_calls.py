@@ -88,7 +88,7 @@ def answer_of(behaviour: str) -> Callable[[dict], dict]:
     return lambda asked: {"translatedText": translate(asked["q"], asked["source"], asked["target"])}
 
 
-def test_calls_of_a_rating_are_alike_and_name_neither_agency_nor_job_nor_block(open_context):
+def test_calls_of_a_rating_look_alike_and_name_neither_agency_job_nor_block(open_context):
     received: list = []
     with json_server(answer_of("faithful"), received) as url:
         job, _ = rated(open_context(), url, seed=7)
@@ -107,7 +107,7 @@ def test_calls_of_a_rating_are_alike_and_name_neither_agency_nor_job_nor_block(o
         assert not re.search(re.escape(revealing), everything, re.IGNORECASE), revealing
 
 
-def test_a_service_that_is_unbiased_for_recognised_callers_only_is_rated_as_others_see_it(open_context):
+def test_a_service_that_is_unbiased_only_for_unusual_callers_is_rated_bs(open_context):
     received: list = []
     even, biased = answer_of("faithful"), answer_of("always-he")
 
@@ -123,7 +123,7 @@ def test_a_service_that_is_unbiased_for_recognised_callers_only_is_rated_as_othe
             assert (rating["letter"], rating["declared"], rating["audit"]) == ("BS", True, "unannounced")
 
 
-def test_two_ratings_begin_with_other_texts(open_context):
+def test_two_ratings_with_different_seeds_send_no_common_text(open_context):
     texts: list[set[str]] = []
     for seed in (1, 2):
         received: list = []
@@ -134,7 +134,7 @@ def test_two_ratings_begin_with_other_texts(open_context):
     assert not texts[0] & texts[1]
 
 
-def test_a_rating_is_announced_if_the_operator_names_the_agency(open_context):
+def test_a_rating_is_marked_as_announced_if_the_operator_sets_a_user_agent(open_context):
     received: list = []
     with json_server(answer_of("always-he"), received) as url:
         _, rating = rated(open_context(user_agent="Example Agency/1.0"), url, seed=7)
@@ -142,7 +142,7 @@ def test_a_rating_is_announced_if_the_operator_names_the_agency(open_context):
     assert rating["audit"] == "announced"
 
 
-def test_a_rating_is_announced_if_the_owner_of_the_host_requested_it(open_context):
+def test_a_rating_is_marked_as_announced_if_the_owner_of_the_host_requested_it(open_context):
     context = open_context()
     with json_server(answer_of("always-he")) as url:
         with context.database.write() as c:
@@ -152,14 +152,14 @@ def test_a_rating_is_announced_if_the_owner_of_the_host_requested_it(open_contex
     assert rating["audit"] == "announced"
 
 
-def test_a_rating_opens_the_commitment_of_its_job(open_context):
+def test_a_rating_reveals_the_nonce_that_verifies_the_commitment_of_its_job(open_context):
     with json_server(answer_of("always-he")) as url:
         job, rating = rated(open_context(), url, seed=7, nonce="0123")
     assert rating["commitment"] == {"digest": job.commitment, "nonce": "0123"}
     assert commitment_of(rating["experiment"], rating["seed"], "0123") == job.commitment
 
 
-def test_a_rating_with_held_back_material_is_replayed_from_what_it_reveals(open_context):
+def test_a_rating_with_held_back_texts_can_be_replayed_from_its_revealed_experiment(open_context):
     statement = "{Subject} retired as {an_occupation}"
     method = RoundTrip("gender").with_held_back(HeldBack(statements=(statement,)))
     received: list = []

@@ -14,22 +14,22 @@ from store.ratings.experiment_json import dump_method, parse_method
 WITH_PEOPLE = [name for name in attributes() if "alternation" not in attribute(name).without]
 
 
-def test_sixteen_attributes_have_people_and_the_usual_four_come_first():
+def test_sixteen_attributes_have_words_for_people_and_the_four_usual_attributes_are_listed_first():
     assert attributes()[:4] == USUAL
     assert len(WITH_PEOPLE) == 16
 
 
 @pytest.mark.parametrize("name", WITH_PEOPLE)
 class TestPeople:
-    def test_every_value_has_twelve_different_people_or_more(self, name):
+    def test_every_value_of_an_attribute_has_at_least_twelve_different_mentions_of_people(self, name):
         for words in people(attribute(name)).values():
             assert len(set(words)) == len(words) >= 12
 
-    def test_no_two_values_share_a_person_at_the_same_position(self, name):
+    def test_no_two_values_have_the_same_mention_of_a_person_at_the_same_position(self, name):
         for persons in zip(*people(attribute(name)).values(), strict=True):
             assert len(set(persons)) == len(persons), persons
 
-    def test_profiles_have_no_open_slot_and_no_wrong_article(self, name):
+    def test_profiles_have_no_unfilled_slot_and_no_wrong_article(self, name):
         for words in people(attribute(name)).values():
             for person in words:
                 text = write_profile(frames()[0], person, "glad")
@@ -79,6 +79,6 @@ def test_an_attribute_that_is_no_list_of_names_is_refused(attribute_name):
 
 
 @pytest.mark.parametrize("method", ["round-trip", "one-hop", "forced-choice", "association", "stereotype-score"])
-def test_methods_without_people_refuse_an_intersection(method):
+def test_methods_that_mention_no_people_refuse_an_intersection_of_attributes(method):
     with pytest.raises(SpecificationError):
         parse_method({"method": method, "attribute": "gender-and-race"})

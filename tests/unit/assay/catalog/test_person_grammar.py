@@ -119,7 +119,7 @@ READINGS = {
 @pytest.mark.parametrize(
     ("language", "sentence", "value"), [(code, *reading) for code, rows in READINGS.items() for reading in rows]
 )
-def test_a_sentence_is_read_as_its_grammar_says(language, sentence, value):
+def test_the_gender_of_a_person_is_read_by_the_grammar_of_each_language(language, sentence, value):
     assert grammars()[language].read(sentence) == value
 
 
@@ -146,12 +146,12 @@ def test_a_sentence_is_read_as_its_grammar_says(language, sentence, value):
         ("ru", "Судья здесь."),
     ],
 )
-def test_both_forms_and_nouns_of_one_grammatical_gender_are_not_read_as_one_gender(language, sentence):
+def test_a_sentence_with_both_gendered_forms_or_an_epicene_noun_is_read_as_no_gender(language, sentence):
     assert grammars()[language].read(sentence) is None
 
 
 @pytest.mark.parametrize("language", sorted(grammars()))
-def test_no_form_of_a_noun_for_men_is_also_one_for_women_of_the_same_person(language):
+def test_no_noun_form_for_men_is_also_a_form_for_women_of_the_same_occupation(language):
     forms = grammars()[language]._nouns_by_form
     both = [
         (form, noun.person)
@@ -164,7 +164,7 @@ def test_no_form_of_a_noun_for_men_is_also_one_for_women_of_the_same_person(lang
 
 
 @pytest.mark.parametrize("language", sorted(grammars()))
-def test_a_sentence_without_a_person_is_not_read(language):
+def test_a_sentence_without_a_person_has_no_gender(language):
     assert grammars()[language].read("Xyz qwv 123.") is None
 
 
@@ -176,7 +176,7 @@ def test_gender_is_read_for_the_requested_person_not_for_the_first_person():
 
 
 @pytest.mark.parametrize("language", source_languages())
-def test_every_text_of_a_source_language_is_read_as_it_was_written(language):
+def test_every_sentence_written_in_a_source_language_is_read_as_the_value_it_was_written_for(language):
     gender = attribute("gender")
     source = source_language(language, "gender")
     for value in source.attribute(gender).values:
@@ -187,7 +187,7 @@ def test_every_text_of_a_source_language_is_read_as_it_was_written(language):
 
 
 @pytest.mark.parametrize("language", source_languages())
-def test_a_neutral_text_of_a_source_language_says_no_gender(language):
+def test_a_neutral_sentence_in_a_source_language_is_read_as_no_gender(language):
     source = source_language(language, "gender")
     for frame in source.neutral.frames:
         for occupation in source.open_occupations:
@@ -204,6 +204,6 @@ def test_a_neutral_text_of_a_source_language_says_no_gender(language):
         ("cs", "Sestra potkala šerifa na místě."),
     ],
 )
-def test_a_verb_or_noun_before_the_object_is_no_adjective_of_it(language, sentence):
-    """A past verb of a woman ends as an adjective does; the sheriff whom she met was read as a woman."""
+def test_the_feminine_verb_of_the_subject_is_not_read_as_the_gender_of_the_object(language, sentence):
+    """Feminine past verbs end like adjectives: earlier, the sheriff whom a woman met was read as a woman."""
     assert attribute("gender").read_one_hop(sentence, language, "sheriff") == "he"

@@ -22,7 +22,7 @@ def one_by_one(listed, flags):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", [0, re.IGNORECASE])
-def test_a_grouped_pattern_matches_at_the_same_places_as_an_ungrouped_pattern(flags, monkeypatch):
+def test_a_grouped_pattern_finds_the_same_terms_as_an_ungrouped_pattern(flags, monkeypatch):
     monkeypatch.setattr(terms, "MAX_UNGROUPED_TERMS", 3)
     rng = random.Random(1)
 

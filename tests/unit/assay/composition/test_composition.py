@@ -42,7 +42,7 @@ def every_bracketing(chain, table):
 
 # ---------------------------------------------------------------------------- known answers
 @needs_known_answers
-def test_composition_table_equals_the_known_letters():
+def test_the_composition_table_equals_the_known_table_of_letters():
     table = known()["table_first_then_second"]
     assert {(a, b): compose(Letter(a), Letter(b)) for a in table for b in table[a]} == {
         (a, b): letters(possible) for a, row in table.items() for b, possible in row.items()
@@ -51,7 +51,7 @@ def test_composition_table_equals_the_known_letters():
 
 @needs_known_answers
 @pytest.mark.parametrize("kind", ["chains", "nonassociative"])
-def test_chains_of_two_and_three_equal_the_known_answers(kind):
+def test_composed_chains_of_two_and_three_services_equal_the_known_answers(kind):
     for one in known()[kind]:
         answer = compose_chain([Letter(name) for name in one["chain"]])
         folds = letters(one["left_fold"]) | letters(one["right_fold"])
@@ -63,7 +63,7 @@ def test_chains_of_two_and_three_equal_the_known_answers(kind):
 
 # ---------------------------------------------------------------------------- any chain
 @given(chains, tables)
-def test_composed_letters_equal_brute_force_over_bracketings(chain, table):
+def test_composed_letters_equal_those_of_all_bracketings_computed_one_by_one(chain, table):
     answer = compose_chain(chain, table)
     one_by_one = set(every_bracketing(tuple(chain), table))
     assert {one.possible for one in answer.bracketings} == one_by_one

@@ -105,7 +105,7 @@ def test_the_explanation_of_a_prediction_names_a_service_that_loses_values():
     )
 
 
-def test_different_settings_and_shared_sentences_are_explained():
+def test_different_settings_and_shared_sentences_of_the_services_are_explained():
     contents = {f"{place}": {"he": {"he": 1}, "she": {"she": 1}} for place in range(400)}
     shared = replace(SERVICE, contents=contents)
     said = explain_prediction(predict_chain((shared, replace(shared, content_delta=0.2)), rng(), 2_000))

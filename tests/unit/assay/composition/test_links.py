@@ -40,7 +40,7 @@ def test_a_chain_has_the_kind_of_its_last_link(kinds):
         ((T, T, Kind.IMAGE_CLASSIFIER), 2, "cannot take the text"),
     ],
 )
-def test_an_incompatible_link_is_refused_with_its_place_and_the_reason(kinds, place, why):
+def test_an_incompatible_link_of_a_chain_is_refused_with_its_position_and_the_reason(kinds, place, why):
     with pytest.raises(Incompatible, match=why) as caught:
         kind_of_chain(kinds)
     assert (caught.value.place, caught.value.field) == (place, str(place))
@@ -71,12 +71,12 @@ def test_an_undeclared_rating_without_probabilities_counts_as_all_three_letters(
         assert found["probabilities"] is None
 
 
-def test_only_letters_that_an_undeclared_rating_does_not_exclude_are_looked_up():
+def test_an_undeclared_rating_counts_as_the_letters_that_its_probabilities_do_not_exclude():
     leaning = Part(Letter.DSBS, declared=False, probabilities=Probabilities(BS=0.01, DSBS=0.6, UCS=0.39))
     assert tables_document([Part(Letter.DSBS), leaning])["possible"] == ["DSBS", "UCS"]
 
 
-def test_every_note_on_a_composition_can_be_filled_in_from_the_known_facts():
+def test_every_note_on_a_composition_has_all_facts_that_its_text_needs():
     facts = dict.fromkeys(
         ("published", "revised", "table", "link", "leaning", "methods", "predicted", "names"), "something"
     )

@@ -71,7 +71,7 @@ def test_unrolling_an_empty_record_returns_no_observations():
     assert unrolled(RoundTrip(attribute="gender"), 0, {}) == []
 
 
-def test_unrolling_goes_on_after_a_batch_in_which_nothing_was_asked():
+def test_unrolling_continues_after_a_batch_without_questions():
     method = OneHop(attribute="gender")
 
     def translated(probe: Probe) -> Reply:

@@ -13,7 +13,7 @@ from service.catalog.service import descriptions_in
 
 
 @pytest.mark.parametrize("kind", [*METHODS, Writing], ids=lambda kind: kind.__name__)
-def test_every_field_is_described(kind):
+def test_every_field_of_a_method_has_a_description(kind):
     described = descriptions_in(inspect.getdoc(kind))
     assert {field.name for field in fields(kind)} - {"method"} <= described.keys()
 

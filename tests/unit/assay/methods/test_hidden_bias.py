@@ -58,7 +58,7 @@ def test_without_strata_single_cases_and_losses_hidden_bias_gets_a_wrong_letter(
 
 
 @pytest.mark.parametrize("seed", [4, 14, 18])
-def test_noise_as_large_as_the_content_does_not_make_an_even_service_of_ten_groups_biased(seed):
+def test_noise_as_large_as_the_content_effect_does_not_make_an_unbiased_service_of_ten_groups_bs(seed):
     """Some of 45 pairs of groups in parts of the table differ a lot by chance: without the rule these seeds are BS."""
     rating = rate(WORLDS["records, a hundred for ten groups, with noise"].rate(seed, repeats=0))
     assert not rating.declared

@@ -1,4 +1,4 @@
-"""Ratings of services whose answers are easily misread: the letter that they deserve, or none.
+"""Ratings of services whose answers are easily misread: their true letter, or none.
 
 Row 114 of docs/reliability.md: answers in unexpected forms became a value or a tie, and then a letter.
 Section "Wrong letters, for answers that are easily misread" of docs/calibration.md has more seeds.
@@ -15,7 +15,7 @@ SERVICES = {**MISREAD, **DECIDING}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_service_whose_answers_are_easily_misread_gets_the_letter_that_it_deserves(name):
+def test_a_service_with_easily_misread_answers_gets_its_true_letter_or_none(name):
     world = SERVICES[name]
     rating = rate(world.rate(0))
     assert rating.declared == bool(world.deserves)

@@ -45,7 +45,7 @@ def test_the_smallest_designs_have_no_letter_and_state_the_required_size(design)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 3, 4])
-def test_an_even_embedder_with_one_noisy_word_of_a_group_is_not_declared_biased(seed):
+def test_an_unbiased_embedder_with_one_noisy_word_of_a_group_is_not_declared_biased(seed):
     rating = rate(SMALL_WORLDS["association, one noisy word of a group: even"].rate(seed))
     assert not rating.declared
 
@@ -72,7 +72,7 @@ def test_an_interim_analysis_of_too_few_texts_gives_no_letter_and_more_texts_are
     assert (component.letter, component.declared, looks[-1]["texts_per_block"]) == (Letter.BS, True, 16)
 
 
-def test_lost_texts_do_not_count_as_units():
+def test_lost_texts_do_not_count_towards_the_required_number_of_units():
     world = WORLDS["translator, one group refused"]
     method = RoundTrip("gender", texts_per_block=10, stop_early=False, delta_loss=None)
     made, answer = world.make(generator(3), 1.0)
@@ -88,7 +88,7 @@ def test_lost_texts_do_not_count_as_units():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SERVICES)
-def test_default_designs_have_enough_units_at_the_first_look(name):
+def test_default_designs_have_enough_units_at_the_first_interim_analysis(name):
     component = SERVICES[name](0.0, 0.0, 3).rate(3).components[0]
     looks = as_json(component.detail).get("decision") or as_json(component.detail).get("looks") or []
     assert component.letter is not None

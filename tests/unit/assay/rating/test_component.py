@@ -192,6 +192,6 @@ def test_a_failed_additional_analysis_does_not_fail_the_rating():
     assert result_or_why(Absent, impossible) == Absent(why="all the same", error="zero-variance")
 
 
-def test_an_additional_analysis_raises_errors_that_are_not_evidence_errors():
+def test_an_additional_analysis_lets_errors_other_than_evidence_errors_through():
     with pytest.raises(ZeroDivisionError):
         result_or_why(Absent, lambda: Absent(why=str(1 / 0)))

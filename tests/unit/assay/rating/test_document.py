@@ -24,7 +24,7 @@ class SpellingComponent(ComponentDocument):
 
 
 def finding_with(detail: object, aggregation: Detail = NO_AGGREGATION) -> Finding:
-    """Return what an installed method could return: one biased component with a detail of its own."""
+    """Return the finding of a method of an installed package: one biased component with its own detail."""
     component = replace(MEASURED, detail=detail)
     return Finding("round-trip", "gender", (component,), 0.95, 0.1, detail=aggregation)
 
@@ -50,14 +50,14 @@ def test_the_detail_of_a_finding_cannot_replace_the_rule_of_aggregation():
     assert document["aggregation"] == {"rule": "worst", "deciding": ["es"]}
 
 
-def test_the_own_fields_of_a_method_stand_beside_the_letter_that_was_measured():
+def test_own_fields_of_a_method_are_added_next_to_the_measured_letter():
     document = document_of(finding_with(SpellingComponent(spellings=("colour",)), AggregationDocument(vote="BS")))
     (component,) = document["components"]
     assert (component["letter"], component["declared"], component["spellings"]) == ("BS", True, ["colour"])
     assert document["aggregation"] == {"rule": "worst", "deciding": ["es"], "vote": "BS"}
 
 
-def test_a_detail_that_is_no_component_is_refused_and_not_left_out():
+def test_a_detail_that_is_not_a_component_document_raises_a_type_error():
     with pytest.raises(TypeError, match="the detail of 'es' is a dict; a method gives a ComponentDocument"):
         document_of(finding_with({"spellings": ["colour"]}))
 

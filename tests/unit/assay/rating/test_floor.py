@@ -1,4 +1,4 @@
-"""Tests of the floor: too few independent units have no letter, and chance alone proves no bias.
+"""Tests of the minimum evidence: too few independent units get no letter, and chance alone proves no bias.
 
 Row 106 of docs/reliability.md: ffe18d3c declared an even translator BS in 8 of 20 ratings with 4 texts a block.
 """
@@ -79,7 +79,7 @@ def test_a_component_with_just_enough_units_has_its_letter():
     assert not has_too_few(component)
 
 
-def test_one_component_that_is_surely_bs_settles_a_rating_by_the_worst_component_but_not_by_a_vote():
+def test_one_bs_component_settles_a_rating_by_the_worst_component_but_not_by_a_vote():
     clear, open_ = component_of(Units("text", 30, 30)), component_of(Units("text", 12, 30))
     assert is_settled(clear)
     assert not is_settled(open_)
@@ -105,7 +105,7 @@ def test_a_smaller_tolerance_needs_more_answers():
     assert [answers_needed(delta) for delta in (0.5, 0.1, 0.05, 0.01)] == [30, 60, 240, 6000]
 
 
-def test_a_rating_of_too_few_units_has_no_leading_letter_in_any_report():
+def test_a_rating_of_too_few_units_shows_no_most_probable_letter_in_any_report_or_badge():
     document = document_of(rating_of(component_of(Units("text", 12, 30))))
     assert (document["letter"], document["declared"], document["probabilities"]) == (None, False, None)
     assert {reason["code"] for reason in document["reasons"]} == {TOO_FEW, "component-unmeasured"}
@@ -134,12 +134,12 @@ def test_a_component_with_too_few_units_prevents_an_overall_ucs():
     assert not rating.declared
 
 
-def test_a_clear_bias_of_another_part_is_declared_beside_a_part_with_too_few_units():
+def test_bs_of_one_component_is_declared_even_if_another_has_too_few_units():
     rating = rating_of(component_of(Units("text", 60, 30), name="fr"), component_of(Units("text", 2, 30)))
     assert (rating.letter, rating.declared) == (Letter.BS, True)
 
 
-def test_a_large_error_beside_the_tolerance_is_no_evidence_of_an_effect():
+def test_draws_with_a_standard_error_far_above_the_tolerance_do_not_prove_an_effect():
     signed = np.random.default_rng(2).normal(0.0, 5.0, 4000)
     assert (np.abs(signed) > 0.1).mean() > 0.95
     assert may_be_chance(signed)
@@ -157,7 +157,7 @@ def test_step_2_effect_explained_by_chance_does_not_declare_dsbs_and_gives_the_r
     assert component_of(evidence=clear_evidence(0.0, 0.5)).declared
 
 
-def test_step_1_and_hidden_effects_that_chance_can_explain_are_no_bs_and_keep_their_probability():
+def test_step_1_and_hidden_effects_that_chance_can_explain_do_not_declare_bs():
     component = component_of(evidence=clear_evidence(0.5, 0.5, chance_1=True))
     assert (component.letter, component.declared, component.probabilities.BS) == (Letter.BS, False, 1.0)
     hidden = HiddenEffect("stratum", "side", np.full(4000, 0.5), chance=True)
@@ -166,6 +166,6 @@ def test_step_1_and_hidden_effects_that_chance_can_explain_are_no_bs_and_keep_th
     assert component.reasons[0].code == "may-be-chance"
 
 
-def test_an_effect_of_step_2_that_may_be_chance_prevents_neither_bs_nor_ucs():
+def test_an_effect_of_step_2_that_may_be_chance_still_allows_bs_or_ucs_to_be_declared():
     assert component_of(evidence=clear_evidence(0.5, 0.5, chance_2=True)).declared
     assert component_of(evidence=clear_evidence(0.0, 0.0, chance_2=True)).declared

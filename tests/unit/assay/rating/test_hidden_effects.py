@@ -45,12 +45,12 @@ def test_bs_is_not_declared_for_many_hidden_effects_that_are_each_unlikely():
     assert (component.letter, component.declared) == (Letter.BS, False)
 
 
-def test_an_upper_bound_prevents_ucs_and_is_no_reason_for_bs():
+def test_an_effect_known_only_as_an_upper_bound_prevents_ucs_but_never_gives_bs():
     found = letter_probabilities(Evidence(NONE, NONE, hidden=of(1.0, bound=True)), DELTA)
     assert found == Probabilities(0.0, 0.0, 0.0, 1.0)
 
 
-def test_an_effect_of_step_1_that_may_be_noise_prevents_ucs_and_is_no_reason_for_bs():
+def test_a_step_1_effect_known_only_as_an_upper_bound_prevents_ucs_but_never_gives_bs():
     evidence = Evidence(NONE + 1, NONE, bound=True)
     assert letter_probabilities(evidence, DELTA) == Probabilities(0.0, 0.0, 0.0, 1.0)
     assert letter_probabilities(evidence, DELTA).likeliest is Letter.BS

@@ -106,7 +106,7 @@ def test_letters_that_a_plan_calls_nearly_certain_are_declared_for_simulated_ser
         assert rate(translator_service(multiple * method.delta, 0.4, seed).rate(seed)).declared
 
 
-def test_the_questions_of_stereotype_score_grow_with_its_looks():
+def test_the_planned_questions_of_stereotype_score_grow_with_its_interim_analyses():
     plan = plan_of(StereotypeScore(per_term=5, most_per_term=20), Service())
     assert plan.at_most.questions == 4 * plan.clear.questions
     once = plan_of(StereotypeScore(per_term=5, stop_early=False), Service())

@@ -62,7 +62,7 @@ NEXT = replace(
 )
 
 
-def test_the_simulated_service_is_rated_bs():
+def test_the_simulated_translator_of_these_tests_is_rated_bs():
     assert (DOCUMENT["letter"], DOCUMENT["declared"]) == ("BS", True)
 
 
@@ -73,7 +73,7 @@ def test_rerating_under_its_own_version_gives_the_same_document():
     assert source == {"rating": "rat_1", "methodology": DOCUMENT["methodology"]}
 
 
-def test_a_rating_of_a_removed_version_is_refused_and_the_error_says_what_still_holds():
+def test_rerating_a_rating_of_a_removed_version_is_refused_with_a_note_that_its_certificate_stays_valid():
     removed = DOCUMENT | {"methodology": {"version": "1.2.0", "digest": "sha256:12"}}
     with pytest.raises(
         MethodologyRemoved, match=r"made under methodology 1\.2\.0.* only the rules of 1\.3\.0"

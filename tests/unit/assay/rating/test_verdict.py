@@ -107,7 +107,7 @@ def test_a_rating_without_a_measured_component_has_no_letter():
     assert (rating.letter, rating.declared, rating.probabilities) == (None, False, None)
 
 
-def test_declared_components_may_give_an_undeclared_rating():
+def test_all_components_can_be_declared_although_the_rating_is_not():
     rating = rate(finding(*(component(str(i), DSBS, 0.96) for i in range(4))))
     assert (rating.letter, rating.declared) == (DSBS, False)
     assert "joint-confidence-low" in [reason.code for reason in rating.reasons]
@@ -115,7 +115,7 @@ def test_declared_components_may_give_an_undeclared_rating():
 
 @pytest.mark.parametrize("letter", [BS, DSBS])
 @pytest.mark.parametrize(("aggregation", "p"), [("worst", 0.6), ("vote", 0.9)])
-def test_many_uncertain_components_declare_nothing(letter, aggregation, p):
+def test_many_uncertain_components_give_an_undeclared_rating(letter, aggregation, p):
     rating = rate(finding(*(component(str(i), letter, p) for i in range(12)), aggregation=aggregation))
     assert rating.probabilities.of(letter) >= (0.95 if letter is BS or aggregation == "vote" else 0.0)
     assert not rating.declared

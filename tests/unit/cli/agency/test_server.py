@@ -124,7 +124,7 @@ async def test_many_small_chunks_after_the_response_close_the_connection():
         writer.close()
 
 
-async def test_connections_beyond_the_maximum_are_closed():
+async def test_connections_beyond_the_maximum_number_are_closed():
     async with serving(max_connections=3, patience_s=60) as address:
         held = [await asyncio.open_connection(*address) for _ in range(3)]
         await asyncio.sleep(0.05)

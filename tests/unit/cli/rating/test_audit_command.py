@@ -1,4 +1,4 @@
-"""`assay audit`: a file of decisions becomes a report; what is wrong with it is said in one line."""
+"""`assay audit`: a file of decisions becomes a report, and an error becomes one line."""
 
 import json
 import os
@@ -17,7 +17,7 @@ CLEAN = {name: value for name, value in os.environ.items() if not name.startswit
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Write files of known letter: decisions that follow the truth, and decisions that favour men."""
+    """Write two files: decisions that follow the truth (rated UCS), and decisions that favour men (rated BS)."""
     folder, made = tmp_path_factory.mktemp("audits"), {}
     for name, women in (("even", 0.8), ("biased", 0.5)):
         rng, lines = random.Random(4), ["name,sex,hired,stayed"]
@@ -37,7 +37,7 @@ def audit(file, *options):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "code"), [("even", Exit.UCS), ("biased", Exit.BS)])
-def test_the_exit_code_is_the_letter_and_columns_are_named_back_before_the_report(files, name, code):
+def test_assay_audit_exits_with_the_code_of_the_letter_and_first_prints_the_columns_it_read(files, name, code):
     run = audit(files[name], "--favourable", "yes", "--truth", "stayed", "--seed", "1", "--tool", "Hirer 3", "--json")
     assert run.returncode == code, run.stderr
     document = json.loads(run.stdout)
@@ -53,7 +53,7 @@ def test_the_exit_code_is_the_letter_and_columns_are_named_back_before_the_repor
 
 
 @pytest.mark.slow
-def test_a_file_without_a_truth_has_tables_and_no_letter(files, tmp_path):
+def test_a_file_of_decisions_without_truth_gets_tables_and_no_letter(files, tmp_path):
     report = tmp_path / "report.html"
     run = audit(files["biased"], "--favourable", "yes", "--seed", "1", "--report", str(report))
     assert run.returncode == Exit.INCONCLUSIVE
@@ -73,7 +73,7 @@ def test_a_file_without_a_truth_has_tables_and_no_letter(files, tmp_path):
         (("--favourable", "yes", "--exclude", "sex"), "--exclude takes column=group: reason, not 'sex'"),
     ],
 )
-def test_a_wrong_name_is_one_clear_line(files, options, message):
+def test_a_wrong_column_or_value_name_gives_one_clear_line(files, options, message):
     run = audit(files["even"], *options)
     assert run.returncode == Exit.USAGE
     assert message in run.stderr.splitlines()[-1]
@@ -81,7 +81,7 @@ def test_a_wrong_name_is_one_clear_line(files, options, message):
 
 
 @pytest.mark.slow
-def test_steps_of_a_process_are_named_back_and_reported_with_the_step_at_which_a_group_falls_behind(tmp_path):
+def test_assay_audit_prints_the_steps_it_read_and_reports_where_a_group_falls_behind(tmp_path):
     rng, lines = random.Random(5), ["sex;screened;interviewed;hired"]
     for _ in range(4_000):
         sex = rng.choice(["Female", "Male"])
@@ -140,7 +140,7 @@ def ratings(files, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_audits_of_several_steps_become_one_file_for_regulators(ratings, tmp_path):
+def test_audits_of_several_files_become_one_file_for_regulators(ratings, tmp_path):
     report = tmp_path / "acme.ll144.csv"
     done = run_command("audit-report", *map(str, ratings.values()), "--report", str(report), environment=CLEAN)
     assert done.returncode == 0, done.stderr
@@ -159,7 +159,7 @@ def test_audits_of_several_steps_become_one_file_for_regulators(ratings, tmp_pat
         (None, "a.html", "no file for regulators is called 'a.html'"),
     ],
 )
-def test_errors_of_audits_and_of_files_for_regulators_are_one_line(ratings, tmp_path, content, report, message):
+def test_errors_of_audits_and_of_regulator_files_are_one_line(ratings, tmp_path, content, report, message):
     file = tmp_path / "rating.json"
     file.write_text(ratings["even"].read_text(encoding="utf-8") if content is None else content, encoding="utf-8")
     done = run_command("audit-report", str(file), "--report", str(tmp_path / report), environment=CLEAN)
@@ -183,7 +183,7 @@ def test_errors_of_audits_and_of_files_for_regulators_are_one_line(ratings, tmp_
         (lambda rating: rating.update(masked=True), "the public form of a rating"),
     ],
 )
-def test_a_rating_that_was_changed_becomes_no_file_for_regulators(ratings, tmp_path, change, message):
+def test_an_altered_rating_is_refused_as_input_for_a_regulator_file(ratings, tmp_path, change, message):
     rating = json.loads(ratings["even"].read_text(encoding="utf-8"))
     change(rating)
     file, report = tmp_path / "changed.json", tmp_path / "a.eeoc.csv"
@@ -195,13 +195,13 @@ def test_a_rating_that_was_changed_becomes_no_file_for_regulators(ratings, tmp_p
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "code"), [("even", 0), ("biased", 1)])
-def test_the_exit_code_of_an_audit_is_a_gate(files, name, code):
+def test_the_option_at_least_sets_the_exit_code_of_an_audit(files, name, code):
     done = run_command("audit", str(files[name]), *FIELDS, "--at-least", "DSBS", environment=CLEAN)
     assert done.returncode == code, done.stderr
 
 
 @pytest.mark.slow
-def test_audits_are_compared_side_by_side_and_are_no_links_of_a_chain(ratings):
+def test_audits_can_be_shown_side_by_side_but_not_composed_as_a_chain(ratings):
     table = run_command("side-by-side", *map(str, ratings.values()), environment=CLEAN)
     assert table.returncode == 0, table.stderr
     assert all(text in table.stdout for text in ("even", "biased", "UCS", "BS"))

@@ -97,7 +97,7 @@ def test_a_missing_rating_file_is_named_in_the_error(file, tmp_path):
         compare_files(tmp_path / "none.json", file("a.json", rating(0.3)), as_json=False)
 
 
-def test_distances_that_are_not_numbers_or_out_of_range_are_refused(file):
+def test_distances_that_are_not_numbers_or_are_out_of_range_are_refused(file):
     for value in (float("nan"), 7.0, "near", None):
         garbled = rating(0.3)
         garbled["components"][0]["raw"]["she"]["human"]["visitor"] = value

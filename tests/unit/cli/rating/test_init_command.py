@@ -132,7 +132,7 @@ def test_an_unsupported_curl_option_is_named_without_its_value(tmp_path):
     assert SECRET not in done.stderr
 
 
-def test_a_call_that_curl_signs_for_aws_is_signed_by_assay(tmp_path):
+def test_a_curl_command_with_aws_signing_becomes_a_target_with_aws_authentication(tmp_path):
     file = tmp_path / "my.toml"
     address = "https://translate.eu-west-1.amazonaws.com/t"
     curl = f'curl --aws-sigv4 aws:amz -u AKID:{SECRET} {address} -d \'{{"Text": "Hello"}}\''
@@ -253,7 +253,7 @@ def test_a_file_is_not_overwritten_unless_forced(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_curl_command_of_a_chat_model_becomes_a_model_that_decides(tmp_path):
+def test_a_curl_command_of_a_chat_model_becomes_a_target_that_decides(tmp_path):
     file = tmp_path / "my.toml"
     with DemoServer() as services:
         body = json.dumps({"model": "demo", "messages": [{"role": "user", "content": "Hello"}]})

@@ -20,7 +20,7 @@ def assay(*arguments: str):
 
 
 @pytest.mark.slow
-def test_a_plan_has_the_number_of_questions_of_a_rating_decided_at_the_first_look():
+def test_the_planned_questions_are_those_of_a_rating_decided_at_the_first_interim_analysis():
     with DemoServer() as services:
         given = (
             "--protocol",

@@ -291,7 +291,7 @@ def test_rows_of_an_uploaded_table_are_sent_to_the_service_and_rated(tmp_path):
         ("missing.csv", None, "cannot be read"),
     ],
 )
-def test_an_upload_that_cannot_be_used_is_refused_in_one_line(tmp_path, name, content, named):
+def test_an_unusable_upload_is_refused_in_one_line(tmp_path, name, content, named):
     file = tmp_path / name
     if content is not None:
         file.write_text(content)
@@ -342,7 +342,7 @@ def test_uploaded_vectors_are_rated(tmp_path):
 
 
 @pytest.mark.slow
-def test_every_report_of_a_local_rating_says_that_no_agency_made_it(services, tmp_path):
+def test_every_report_of_a_local_rating_states_that_no_agency_made_it(services, tmp_path):
     """Each format of `--format` and `--report`, and the export with its digests."""
     pages = [tmp_path / name for name in ("report.html", "report.md", "report.json")]
     export = tmp_path / "export.jsonl"

@@ -207,7 +207,7 @@ def test_an_altered_export_or_another_file_is_refused(exported, tmp_path):
         rerate_export(tmp_path / "none", "1.3.0")
 
 
-def test_an_export_of_a_removed_version_verifies_and_is_neither_replayed_nor_rated_again(run, tmp_path):
+def test_an_export_of_a_removed_version_verifies_but_can_neither_be_replayed_nor_rated_again(run, tmp_path):
     document, record = run
     old = document | {
         "id": "rat_1",

@@ -332,7 +332,7 @@ def test_unreadable_keys_are_reported(rated, file, tmp_path):
         verify_file(tmp_path / "nowhere", keys=None, replay=False)
 
 
-def test_a_commitment_that_the_rating_does_not_open_is_reported(rated, file, keys, capsys):
+def test_a_commitment_that_does_not_match_the_rating_is_reported(rated, file, keys, capsys):
     document, observations = rated
     digest = commitment_of(document["experiment"], SEED, "abc")
     kept = document | {"commitment": {"digest": digest, "nonce": "abc"}}

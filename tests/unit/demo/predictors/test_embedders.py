@@ -69,7 +69,7 @@ def test_the_leaning_embedder_shifts_every_word_towards_men(percent: int, word: 
     assert point(f"leaning-embedder-{percent}", word) == pytest.approx(0.5 - percent / 200, abs=0.04)
 
 
-def test_noise_averages_out_over_many_words():
+def test_noise_of_an_embedder_averages_out_over_many_words():
     points = [point("even-embedder", word) for word in CONTROLS]
     assert np.mean(points) == pytest.approx(0.5, abs=0.01)
     assert 0 < np.std(points) < 0.03
@@ -131,7 +131,7 @@ def test_a_vector_depends_only_on_text_and_model(name: str):
         ("a chair", None),
     ],
 )
-def test_a_phrase_has_the_share_of_women_of_the_occupation_in_it(text: str, word: str | None):
+def test_the_vector_of_a_phrase_has_the_share_of_women_of_the_occupation_in_it(text: str, word: str | None):
     assert share_of_women(text.lower()) == (0.5 if word is None else COUNTED[word])
 
 
@@ -147,10 +147,10 @@ def test_a_phrase_has_the_share_of_women_of_the_occupation_in_it(text: str, word
         ("leaning-embedder-11", Letter.BS),
     ],
 )
-def test_the_letter_changes_where_the_effect_crosses_the_tolerance(name: str, letter: Letter | None):
+def test_the_letter_of_an_embedder_changes_where_its_effect_crosses_the_tolerance(name: str, letter: Letter | None):
     assert predictor(name).letter is letter
 
 
-def test_the_demo_services_cover_the_three_letters():
+def test_the_demo_embedders_cover_the_three_letters():
     names = ("even-embedder", "stereotyped-embedder", "leaning-embedder")
     assert [PREDICTORS[name].letter for name in names] == [Letter.UCS, Letter.DSBS, Letter.BS]

@@ -24,7 +24,7 @@ GOOD, BAD = (
 
 
 @pytest.mark.parametrize("ranker", [FAIR, PARTIAL])
-def test_a_ranker_gets_its_letter_and_reason_with_the_profiles_of_the_demonstration(ranker):
+def test_a_ranker_gets_its_letter_and_reason_with_the_experiment_of_the_demonstration(ranker):
     fields = {name: value for name, value in COMPARISON.items() if name != "method"}
     method = fit_to(Alternation(**fields), Kind.CLASSIFIER, CUSTOM)
     for seed in range(4):
@@ -33,7 +33,7 @@ def test_a_ranker_gets_its_letter_and_reason_with_the_profiles_of_the_demonstrat
         assert ranker.reasons["alternation"] in {reason.code for reason in rating.finding.components[0].reasons}
 
 
-def test_the_partial_ranker_prefers_a_man_of_equal_applications_only():
+def test_the_partial_ranker_prefers_the_man_only_between_equal_applications():
     his, hers = GOOD.replace("sister", "brother"), GOOD
     assert (PARTIAL.better(his, hers), PARTIAL.better(hers, his), PARTIAL.better(hers, hers)) == (
         "first",
@@ -45,7 +45,7 @@ def test_the_partial_ranker_prefers_a_man_of_equal_applications_only():
 
 
 @pytest.mark.parametrize("ranker", [FAIR, PARTIAL, POSITIONAL])
-def test_a_ranker_is_reached_over_http(ranker):
+def test_a_ranker_answers_over_http(ranker):
     async def go(url):
         async with Egress((ip_network("127.0.0.0/8"),)) as egress:
             fields = {"name": "t", "kind": "classifier", "protocol": "custom", "base_url": url, "settings": CUSTOM}

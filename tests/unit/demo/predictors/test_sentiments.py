@@ -64,7 +64,7 @@ def test_the_group_sentiment_service_scores_every_sentence_about_women_lower(poi
 
 
 @pytest.mark.parametrize("points", [2, 3, 4, 10])
-def test_the_letter_changes_where_the_shift_crosses_the_tolerance(points: int):
+def test_the_letter_of_a_sentiment_service_changes_where_its_shift_crosses_the_tolerance(points: int):
     one, table = predictor(f"group-sentiment-{points}"), scores(f"group-sentiment-{points}")
     effect = (table[:, 0] - table[:, 1]).mean() / table.std()
     if abs(effect - 0.1) > 0.005:

@@ -65,7 +65,7 @@ def test_the_proxy_wage_model_ignores_sex_but_has_a_gap(cents: int):
 
 
 @pytest.mark.parametrize("cents", [0, 20, 30, 40, 150])
-def test_the_letters_change_where_effect_and_gap_cross_the_tolerance(cents: int):
+def test_the_letter_of_a_wage_model_changes_where_effect_and_gap_cross_the_tolerance(cents: int):
     wages, swapped = asked(f"biased-wage-{cents}")
     effect = cents / np.concatenate([wages, swapped]).std()
     assert predictor(f"biased-wage-{cents}").letter is (Letter.BS if effect > 0.1 else Letter.UCS)
@@ -73,7 +73,7 @@ def test_the_letters_change_where_effect_and_gap_cross_the_tolerance(cents: int)
     assert predictor(f"proxy-wage-{cents}").letter is (Letter.DSBS if beside > 0.1 else Letter.UCS)
 
 
-def test_the_demo_services_cover_the_three_letters():
+def test_the_demo_wage_models_cover_the_three_letters():
     names = ("fair-wage", "proxy-wage", "biased-wage")
     assert [predictor(name).letter for name in names] == [Letter.UCS, Letter.DSBS, Letter.BS]
 

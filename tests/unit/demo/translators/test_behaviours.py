@@ -66,7 +66,7 @@ def test_translators_do_not_change_names_of_people(name: str):
 
 
 @pytest.mark.parametrize("name", BEHAVIOURS)
-def test_a_sentence_is_translated_alike_alone_and_within_a_longer_text(name: str):
+def test_a_sentence_is_translated_the_same_way_alone_and_within_a_longer_text(name: str):
     sentences = [
         sentence for pair in zip(SENTENCES["he"][:40], SENTENCES["she"][:40], strict=True) for sentence in pair
     ]
@@ -75,7 +75,7 @@ def test_a_sentence_is_translated_alike_alone_and_within_a_longer_text(name: str
 
 
 @pytest.mark.parametrize("percent", [0, 10, 30, 45, 100])
-def test_she_becomes_he_at_the_percentage_in_the_name_and_he_never_changes(percent: int):
+def test_a_translator_with_a_percentage_in_its_name_changes_that_share_of_she_to_he_and_no_he(percent: int):
     assert share_of(f"she-to-he-{percent}", "she", "he") == pytest.approx(percent / 100, abs=0.03)
     assert share_of(f"she-to-he-{percent}", "he", "he") == 1
 
@@ -125,7 +125,7 @@ def letter_and_reasons(name: str, template: str, seed: int):
 @pytest.mark.slow
 @pytest.mark.parametrize("template", NAMES)
 @pytest.mark.parametrize("name", BEHAVIOURS)
-def test_each_behaviour_gets_its_expected_letter(name: str, template: str):
+def test_each_demo_translator_gets_its_expected_letter(name: str, template: str):
     letter, declared, reasons = letter_and_reasons(name, template, seed=7)
     assert declared
     assert letter is BEHAVIOURS[name].letter
@@ -162,7 +162,7 @@ def test_two_made_up_languages_have_no_direct_translation():
 
 
 @pytest.mark.parametrize("name", FRENCH)
-def test_a_translator_from_french_gets_its_letter_and_reason(name: str):
+def test_a_simulated_translator_from_french_gets_its_letter_and_reason(name: str):
     service = behaviour(name)
 
     def answer(probe: Probe) -> Reply:
@@ -173,7 +173,7 @@ def test_a_translator_from_french_gets_its_letter_and_reason(name: str):
     assert service.reason in {reason.code for reason in rating.finding.components[0].reasons}
 
 
-def test_a_french_sentence_about_a_woman_comes_back_about_a_man_with_its_noun():
+def test_the_always_il_translator_changes_french_pronoun_and_noun_to_masculine():
     service = behaviour("french-always-il")
     middle = service.translate("Elle est infirmière. Il est ouvrier.", "fr", "en")
     assert middle != "Elle est infirmière. Il est ouvrier."

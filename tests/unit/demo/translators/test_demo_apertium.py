@@ -39,7 +39,7 @@ def test_a_running_apertium_lists_its_language_pairs(apertium):
 
 
 @needs_apertium
-def test_apertium_keeps_the_pronouns_on_the_way_through_esperanto(apertium):
+def test_apertium_keeps_the_pronouns_in_a_round_trip_through_esperanto(apertium):
     if ("eng", "epo") not in apertium.pairs:
         pytest.skip("apertium-eo-en is not installed")
     middle = translate(apertium, "eng|epo", "He is a nurse. She works as an engineer.")
@@ -49,7 +49,7 @@ def test_apertium_keeps_the_pronouns_on_the_way_through_esperanto(apertium):
 
 
 @needs_apertium
-def test_apertium_loses_the_pronoun_on_the_way_through_spanish(apertium):
+def test_apertium_loses_the_pronoun_in_a_round_trip_through_spanish(apertium):
     if ("eng", "spa") not in apertium.pairs:
         pytest.skip("apertium-eng-spa is not installed")
     back = translate(apertium, "spa|eng", translate(apertium, "eng|spa", "She is a nurse."))
@@ -75,7 +75,7 @@ def test_apertium_listens_only_on_loopback_and_leaves_no_process():
 
 
 def _runs(process: psutil.Process) -> bool:
-    """Return whether a process still runs; a zombie counts as ended."""
+    """Return whether a process still runs; a zombie process counts as ended."""
     try:
         return process.status() not in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
     except psutil.NoSuchProcess:

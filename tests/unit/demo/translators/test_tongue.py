@@ -74,7 +74,7 @@ def test_word_unknown_to_the_made_up_language_stays_english():
 
 
 @pytest.mark.parametrize("code", ["es", "ca", "gl", "eo", "de"])
-def test_no_sentence_of_an_experiment_counts_as_untranslated(code: str):
+def test_no_sentence_of_an_experiment_is_taken_for_untranslated_in_a_made_up_language(code: str):
     gender, occupation = attribute("gender"), occupations()[0]
     for name in constructions():
         for frame in construction(name).frames_for(gender):

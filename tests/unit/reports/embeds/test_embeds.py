@@ -191,7 +191,7 @@ def test_every_embed_states_that_there_is_no_rating(file, states):
 
 
 @pytest.mark.parametrize("file", STATING)
-def test_no_embed_repeats_a_withdrawn_letter(file, states):
+def test_no_embed_of_a_withdrawn_rating_shows_its_letter(file, states):
     said = written(file, states[State.WITHDRAWN])
     assert "withdrawn" in said
     if file not in {"azure-api-center.json", "every-eval-ever.json"}:  # these list every letter
@@ -199,7 +199,7 @@ def test_no_embed_repeats_a_withdrawn_letter(file, states):
 
 
 @pytest.mark.parametrize("file", STATING)
-def test_an_undeclared_letter_is_written_as_leaning(file, states):
+def test_an_undeclared_letter_is_described_as_leaning(file, states):
     assert "leaning DSBS" in written(file, states[State.INCONCLUSIVE]) or file == "jsonld.json"
 
 

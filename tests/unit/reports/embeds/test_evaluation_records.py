@@ -199,7 +199,7 @@ def read(file, view):
 
 
 def views(document):
-    """Return views of a rating: as it is, expired, withdrawn, and of none."""
+    """Return views of a rating that is valid, expired or withdrawn, and the view if there is no rating."""
     expired = shown(document, now=RATED + timedelta(days=400))
     return [shown(document), expired, shown(document, withdrawn=True), shown(None)]
 
@@ -217,7 +217,7 @@ def test_a_bill_of_materials_fits_the_schema_of_cyclonedx(any_sample):
         assert checker.validate_str(written("cyclonedx.json", view)) is None
 
 
-def test_the_claim_of_a_bill_of_materials_is_about_its_component_and_rests_on_the_answers(sample):
+def test_the_claim_in_a_bill_of_materials_names_its_component_and_the_evidence(sample):
     bill = read("cyclonedx.json", shown(sample("DSBS with two components")))
     declarations, (component,) = bill["declarations"], bill["components"]
     (claim,), (evidence,) = declarations["claims"], declarations["evidence"]
@@ -252,5 +252,5 @@ def test_an_undeclared_letter_is_no_score(sample):
 
 
 @pytest.mark.parametrize("file", RECORDS)
-def test_a_record_is_that_of_its_golden_file(file, sample):
+def test_a_record_equals_its_golden_file(file, sample):
     assert written(file, shown(sample("DSBS with two components"))) == (GOLDEN / file).read_text("utf-8")

@@ -34,7 +34,7 @@ def _drawn(document):
             yield figures.tolerances_bars(one, rating.document.delta, "k", width)
 
 
-def test_a_timeline_shows_effects_with_intervals_letters_and_where_the_rules_changed():
+def test_a_timeline_shows_effects_with_intervals_letters_and_changes_of_the_rules():
     moments = [
         Moment("2026-01-03T10:00:00Z", "BS", True, "1.2.0", EffectDocument(3.0, 2.5, 30.0)),
         Moment("2026-02-03T10:00:00Z", "BS", True, "1.2.0", EffectDocument(2.0, 1.5, 2.5)),
@@ -127,7 +127,7 @@ def test_figures_reports_and_web_pages_have_the_same_colours_and_type():
 
 
 @pytest.mark.parametrize(("name", "said"), [("BS eraser", 1), ("UCS balancer", 0), ("undeclared", 0)])
-def test_only_a_declared_bs_says_that_step_1_decided(name, said, sample):
+def test_only_the_figure_of_a_declared_bs_says_that_step_1_decided(name, said, sample):
     rating = read(sample(name))
     drawn = figures.two_steps(rating.verdict, rating.components[0], "k")
     assert drawn.svg.count("step 1 decided") == said

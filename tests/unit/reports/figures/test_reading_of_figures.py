@@ -17,7 +17,7 @@ def pictures_of(document):
     return [picture for component in read(document).components for picture in component.pictures]
 
 
-def test_a_caption_mentions_lines_zones_and_intervals_only_of_a_figure_that_has_them(any_sample):
+def test_the_caption_of_a_figure_mentions_lines_zones_and_intervals_only_if_they_are_drawn(any_sample):
     for chart in pictures_of(any_sample):
         words, svg = figures.caption(chart), figures.picture(chart, "k").svg
         assert words
@@ -35,13 +35,13 @@ def test_a_caption_mentions_lines_zones_and_intervals_only_of_a_figure_that_has_
         (0.5, None, True, "A dot is an estimate, the line its interval. The dashed line is at 0.5."),
     ],
 )
-def test_a_caption_of_a_forest_follows_its_interval_its_line_and_its_zone(reference, tolerance, interval, caption):
+def test_the_caption_of_a_forest_plot_describes_its_interval_and_dashed_line(reference, tolerance, interval, caption):
     span = Span(0.4, 0.3, 0.5) if interval else Span(0.4)
     marks = (Mark("a", (span,)),)
     assert figures.caption(Forest("T", "share", marks, None, (), reference, tolerance)) == caption
 
 
-def test_both_axes_of_curves_and_scatters_have_a_name(any_sample):
+def test_both_axes_of_curves_and_scatter_plots_have_a_name(any_sample):
     for chart in pictures_of(any_sample):
         if isinstance(chart, Lines | Scatter):
             svg = figures.picture(chart, "k").svg
@@ -74,7 +74,7 @@ def test_blocks_are_named_in_words_in_figures_and_tables(sample):
     assert not {"U", "B1", "B2"} & set(texts)
 
 
-def test_a_solid_mark_is_the_stereotype_in_every_figure_of_a_language_model():
+def test_a_solid_mark_means_the_stereotype_in_every_figure_of_a_language_model():
     charts = pictures_of(document_of(stereotype_service(0, 0.2, 3, rung="echo").rate(3)))
     pairs = next(chart for chart in charts if isinstance(chart, Forest) and chart.kinds)
     squares = next(chart for chart in charts if not isinstance(chart, Forest) and "stereotype" in chart.filled)

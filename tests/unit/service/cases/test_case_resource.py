@@ -121,13 +121,13 @@ async def test_only_callers_that_can_read_a_rating_can_read_its_cases(serve, gua
     assert len((await cases(client, public))["items"]) == 6
 
 
-async def test_units_with_names_of_an_unknown_format_are_still_cases(client, rated):
+async def test_cases_of_units_with_unknown_name_formats_are_counted(client, rated):
     facts = [(Probe(unit, Translate("She is a typist.", "en", "es")), Reply("x")) for unit in ("a", "b/c", "d/e/f/g/h")]
     assert sum((await cases(client, await rated(facts)))["counts"].values()) == 3
 
 
 @pytest.mark.parametrize(("query", "total"), [("", 6), ("?kind=refused&limit=1", 2), ("?q=typist", None)])
-async def test_a_list_of_cases_has_its_total_unless_it_has_to_search(client, rated, query, total):
+async def test_a_list_of_cases_has_its_total_number_unless_it_is_a_text_search(client, rated, query, total):
     assert (await cases(client, await rated(), query))["total"] == total
 
 

@@ -204,7 +204,7 @@ async def test_only_the_agencys_administrators_can_rotate_the_signing_key(serve,
     assert (await api.get(made.headers["Location"], headers=own)).json() == {"items": [made.json()]}
 
 
-async def test_a_signing_key_that_cannot_be_decrypted_gives_503_but_old_certificates_are_served(
+async def test_an_undecryptable_signing_key_gives_503_for_new_certificates_but_signed_ones_are_served(
     serve, settings, rated, client
 ):
     old, new = await rated(seed=1), await rated(seed=2)

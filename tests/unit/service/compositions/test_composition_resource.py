@@ -254,7 +254,7 @@ async def test_composing_the_longest_chain_does_not_block_other_requests(client,
     assert (len(long["chain"]), other.status_code) == (20, 200)
 
 
-async def test_a_link_of_a_chain_cannot_override_the_saved_target_that_it_names(client, request_body):
+async def test_a_link_of_a_chain_that_names_a_saved_target_cannot_override_its_settings(client, request_body):
     def described(*links):
         return {"name": "c", "kind": "translator", "protocol": "chain", "settings": {"links": list(links)}}
 

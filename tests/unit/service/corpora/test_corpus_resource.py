@@ -308,7 +308,7 @@ async def test_an_item_of_another_corpus_is_404(client):
         assert elsewhere.status_code == 404
 
 
-async def test_items_are_paged_in_the_order_of_addition(client):
+async def test_items_of_a_corpus_are_paged_in_the_order_they_were_added(client):
     corpus = await begun(client, {"name": "Notes", "attribute": "gender"})
     texts = [f"Sentence {number}." for number in range(7)]
     await added(client, corpus, *({"text": text} for text in texts))

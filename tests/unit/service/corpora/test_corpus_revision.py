@@ -51,7 +51,7 @@ async def test_coverage_counts_every_term_of_the_specification(client):
     assert told["terms"] == [{"term": None, "role": None, "items": 1}]
 
 
-async def test_an_edit_of_an_older_version_of_an_item_is_412(client):
+async def test_editing_an_item_by_an_outdated_version_is_412(client):
     corpus = await begun(client)
     item = (await added(client, corpus, ONE)).json()["items"][0]
     read = await client.get(item["href"])
@@ -136,7 +136,7 @@ async def test_only_sentences_in_csv_can_be_imported(client):
     assert (await client.post(f"{URL}/{pictures['id']}/import", content=b"text\nA", headers=headers)).status_code == 422
 
 
-async def test_sentences_are_made_from_frames_without_a_model(client):
+async def test_frames_and_words_are_combined_into_stored_sentences_without_calling_a_model(client):
     named = {"name": "Science", "specification": "p4-science-arts", "from_frames": 3}
     corpus, again = await begun(client, named), await begun(client, named)
     words = corpus["words"]
@@ -153,7 +153,7 @@ async def test_sentences_are_made_from_frames_without_a_model(client):
     [{"specification": None, "attribute": "gender"}, {"from_frames": 100}, {"kind": "images"}],
     ids=["without words", "too many", "pictures"],
 )
-async def test_frames_that_cannot_be_filled_are_refused(client, changed):
+async def test_frames_that_cannot_be_filled_with_the_words_of_the_corpus_are_refused(client, changed):
     refused = await client.post(URL, json={"name": "S", "specification": "p4-professions", "from_frames": 3} | changed)
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/from_frames")
 

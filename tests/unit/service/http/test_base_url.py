@@ -35,7 +35,7 @@ def test_base_url_is_the_public_url_or_else_the_host_of_the_request(given, addre
     assert reached(**given) == address  # the second call is answered from the cache
 
 
-def test_the_cached_base_url_depends_on_the_host():
+def test_cached_base_url_is_kept_separately_for_each_host_header():
     assert [reached("one.example"), reached("two.example"), reached("one.example", scheme="https")] == [
         "http://one.example",
         "http://two.example",

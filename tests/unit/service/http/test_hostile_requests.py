@@ -407,7 +407,7 @@ async def test_a_wrong_method_is_405_with_the_allowed_methods_at_every_address(w
 
 # ---------------------------------------------------------------------------- access (row 44)
 @pytest.mark.slow
-async def test_every_operation_that_needs_a_key_refuses_an_invalid_key(build, worker):
+async def test_every_operation_that_needs_a_key_answers_401_to_an_invalid_key(build, worker):
     world = await build({"auth": "keys"}, Authorization=f"Bearer {worker.make_key()}")
     revoked = (await world.client.post("/v1/keys", json={"name": "gone", "scopes": ["admin"]})).json()
     await world.client.delete(f"/v1/keys/{revoked['id']}")

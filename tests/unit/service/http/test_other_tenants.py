@@ -50,7 +50,7 @@ def of_resources(world: World) -> list[Operation]:
 
 
 def nowhere(ids: dict[str, str]) -> dict[str, str]:
-    """Return ids of the same form that do not exist."""
+    """Return well-formed ids of resources that do not exist."""
     made = {name: f"{value.partition('_')[0]}_{'0' * 25}9" for name, value in ids.items() if name not in NO_ID}
     return ids | made | {"specification_name": "nobodys-words"}
 

@@ -1,4 +1,4 @@
-"""Material that the operator holds back: hidden until a rating reveals it, committed to before, and drawn anew.
+"""Held-back texts: unpublished sentences of the operator, drawn anew for each job, and hidden until its rating.
 
 Row 91 of docs/reliability.md: all frames and words of an agency were public, so that a service could know them.
 """
@@ -47,7 +47,7 @@ def written(frames=FRAMES, words=WORDS, statements=STATEMENTS) -> str:
 
 @pytest.fixture
 async def agency(settings, serve, tmp_path):
-    """An agency that holds material back."""
+    """A client of an agency whose operator holds texts back."""
     file = tmp_path / "held-back.toml"
     file.write_text(written())
     return await serve(settings.model_copy(update={"held_back": file}))
@@ -76,7 +76,7 @@ def asked(job: jobs.Job) -> list[str]:
 
 # ---------------------------------------------------------------------------- use
 @pytest.mark.parametrize("changes", [{}, CLASSIFIER], ids=["round-trip", "alternation"])
-async def test_a_public_rating_asks_with_some_of_the_held_back_material_and_is_of_the_default_description(
+async def test_a_public_rating_sends_some_held_back_texts_and_still_counts_as_the_default_experiment(
     agency, request_body, worker, changes
 ):
     job = stored(worker, await post(agency, request_body, **changes))
@@ -94,7 +94,7 @@ async def test_a_public_rating_asks_with_some_of_the_held_back_material_and_is_o
     assert description_of(job, method.for_kind(Kind(job.target["kind"])), calls=9) == "default"
 
 
-async def test_each_rating_draws_its_own_part_of_the_held_back_material(agency, request_body, worker):
+async def test_held_back_texts_are_drawn_anew_for_each_rating(agency, request_body, worker):
     drawn = set()
     for _ in range(12):
         job = await post(agency, request_body)
@@ -103,18 +103,18 @@ async def test_each_rating_draws_its_own_part_of_the_held_back_material(agency, 
     assert len(drawn) > 1
 
 
-async def test_a_rating_with_a_seed_of_the_request_uses_no_held_back_material(agency, request_body, worker):
+async def test_a_request_with_its_own_seed_gets_no_held_back_texts(agency, request_body, worker):
     job = await post(agency, request_body, seed=5)
     assert not held_in(stored(worker, job).experiment)
 
 
-async def test_equal_requests_are_joined_although_each_would_draw_other_material(agency, request_body):
+async def test_equal_requests_join_one_job_although_each_would_draw_other_held_back_texts(agency, request_body):
     assert (await post(agency, request_body))["id"] == (await post(agency, request_body))["id"]
 
 
 # ---------------------------------------------------------------------------- hidden, committed to, revealed
 @pytest.mark.parametrize("changes", [{}, CLASSIFIER], ids=["round-trip", "alternation"])
-async def test_only_a_rating_reveals_the_material_that_its_job_committed_to(agency, request_body, worker, changes):
+async def test_held_back_texts_are_hidden_until_the_jobs_rating_reveals_them(agency, request_body, worker, changes):
     shown = await post(agency, request_body, **changes)
     claim = worker.claim(shown["id"])
     job = claim.job
@@ -131,7 +131,7 @@ async def test_only_a_rating_reveals_the_material_that_its_job_committed_to(agen
     assert (again["status"], again["experiment"]) == ("succeeded", job.experiment)
 
 
-async def test_a_cancelled_job_does_not_reveal_the_material(agency, request_body, worker):
+async def test_a_cancelled_job_never_reveals_its_held_back_texts(agency, request_body, worker):
     job = await post(agency, request_body)
     await agency.post(f"/v1/jobs/{job['id']}/cancel")
     ended = (await agency.get(f"/v1/jobs/{job['id']}")).json()
@@ -140,7 +140,7 @@ async def test_a_cancelled_job_does_not_reveal_the_material(agency, request_body
 
 
 @pytest.mark.parametrize("changes", [{}, CLASSIFIER], ids=["round-trip", "alternation"])
-async def test_copying_the_experiment_of_a_rating_asks_for_none_of_its_revealed_material(
+async def test_a_request_with_a_copied_experiment_sends_none_of_its_held_back_texts(
     agency, request_body, worker, changes
 ):
     first = stored(worker, await post(agency, request_body, **changes))
@@ -172,7 +172,7 @@ async def test_copying_the_experiment_of_a_rating_asks_for_none_of_its_revealed_
         (written(statements=("",)), "statements: at most 500 texts of 1 to 300 characters"),
     ],
 )
-async def test_a_file_that_no_rating_could_use_is_refused_at_the_start(settings, serve, tmp_path, text, wrong):
+async def test_a_held_back_file_without_usable_texts_is_refused_at_the_start(settings, serve, tmp_path, text, wrong):
     file = tmp_path / "held-back.toml"
     file.write_text(text)
     with pytest.raises(SpecificationError, match="ASSAY_HELD_BACK names") as refused:
@@ -180,7 +180,7 @@ async def test_a_file_that_no_rating_could_use_is_refused_at_the_start(settings,
     assert wrong in str(refused.value)
 
 
-def test_a_file_that_is_missing_is_refused(tmp_path):
+def test_a_missing_file_of_held_back_texts_is_refused(tmp_path):
     with pytest.raises(SpecificationError, match="No such file"):
         read_held_back(tmp_path / "nothing.toml")
 
@@ -188,7 +188,7 @@ def test_a_file_that_is_missing_is_refused(tmp_path):
 @pytest.mark.parametrize(
     "statement", ["{Subject} is {an_occupation:>999999999}", "{occupation.__class__} {Subject}", "{"]
 )
-async def test_a_request_with_a_pattern_that_is_no_frame_is_refused(client, request_body, statement):
+async def test_a_request_with_a_held_back_pattern_that_cannot_be_filled_is_422(client, request_body, statement):
     experiment = {"method": "round-trip", "attribute": "gender", "held_back": [statement]}
     answer = await client.post("/v1/jobs", json=request_body(seed=5, experiment=experiment))
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/experiment/held_back/0")

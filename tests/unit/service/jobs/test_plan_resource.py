@@ -50,7 +50,7 @@ def settings_of(protocol, kind):
     return given
 
 
-async def test_a_decision_behind_a_protocol_without_language_models_is_refused(real):
+async def test_a_target_that_asks_a_model_for_decisions_needs_a_protocol_of_language_models(real):
     comprehend = next(protocol for protocol in protocols() if protocol.name == "amazon-comprehend")
     body = body_for(comprehend, "classifier", "alternation")
     body["target"]["settings"]["decision"] = DECISIONS["classifier"]
@@ -180,7 +180,7 @@ COMPARES = {
 }
 
 
-async def test_the_plan_for_a_service_that_compares_asks_about_pairs_in_both_orders(real):
+async def test_the_plan_for_a_service_that_compares_two_documents_counts_pairs_in_both_orders(real):
     experiment = {"method": "alternation", "attribute": "gender"}
     single = {**COMPARES, "settings": {"body": {"a": "{text}"}, "output": "winner"}}
     plans = [
@@ -191,7 +191,7 @@ async def test_the_plan_for_a_service_that_compares_asks_about_pairs_in_both_ord
     assert compared == alone * 3 / 2
 
 
-async def test_a_service_that_compares_is_rated_by_alternation_only(real):
+async def test_a_service_that_compares_two_documents_can_be_rated_by_alternation_only(real):
     experiment = {"method": "stimulus-sampling", "attribute": "gender"}
     refused = await real.post("/v1/jobs/plan", json={"target": COMPARES, "experiment": experiment})
     assert refused.status_code == 422, refused.text

@@ -1,4 +1,4 @@
-"""Ratings without a seed in their request: random seeds and commitments to them; equal requests stay equal.
+"""Jobs requested without a seed: random seeds, commitments to them, and equal requests, which still join one job.
 
 Row 91 of docs/reliability.md: at ffe18d3c every rating asked the questions of seed 0, and calls named agency, job and
 block.
@@ -41,7 +41,7 @@ async def test_two_jobs_without_a_seed_send_different_texts(client, request_body
     assert not first_texts(first) & first_texts(second)
 
 
-async def test_a_random_seed_is_shown_only_after_the_end_so_that_nobody_cancels_until_a_seed_suits(
+async def test_a_random_seed_is_hidden_until_the_job_ends_so_that_nobody_can_cancel_until_a_seed_suits(
     client, request_body, worker
 ):
     job = await post(client, request_body)
@@ -72,7 +72,7 @@ async def test_a_running_job_of_the_same_request_without_a_seed_is_joined(client
     assert (await post(client, request_body))["id"] == (await post(client, request_body))["id"]
 
 
-async def test_a_rating_answers_the_same_request_without_a_seed_and_its_seed_is_shown(request_body, client, worker):
+async def test_a_fresh_rating_answers_an_equal_request_without_a_seed_and_shows_its_seed(request_body, client, worker):
     first = await post(client, request_body)
     worker.rate(first["id"])
     again = await post(client, request_body, max_age_s=3600)
@@ -81,7 +81,7 @@ async def test_a_rating_answers_the_same_request_without_a_seed_and_its_seed_is_
     assert again["seed"] == rating["seed"]
 
 
-async def test_a_seed_in_the_request_is_used_and_another_seed_is_another_request(client, request_body, worker):
+async def test_a_seed_in_the_request_is_used_and_another_or_no_seed_creates_another_job(client, request_body, worker):
     given = await post(client, request_body, seed=5)
     assert given["seed"] == 5
     worker.rate(given["id"])
@@ -117,7 +117,7 @@ async def test_each_cell_of_a_suite_without_a_seed_has_a_seed_of_its_own(client,
     assert len((await client.get("/v1/jobs")).json()["items"]) == 3  # the second suite joined the jobs of the first
 
 
-async def test_a_table_larger_than_a_job_gives_other_rows_each_time_and_is_still_the_same_request(
+async def test_equal_requests_about_a_table_larger_than_a_job_join_one_job_and_sample_other_rows_each_time(
     request_body, client, worker
 ):
     rows = b"sex,x\n" + b"".join(b"%s,%d\n" % ((b"f", b"m")[n % 2], n) for n in range(200))

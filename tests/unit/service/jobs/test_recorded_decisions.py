@@ -78,7 +78,7 @@ def work(settings, job_id: str) -> None:
 
 
 @pytest.mark.slow
-async def test_a_table_of_decisions_is_rated_without_a_call_and_outlives_its_upload(real, settings):
+async def test_an_uploaded_table_of_decisions_is_rated_without_calls_and_its_report_outlives_the_upload(real, settings):
     name = await upload(real, table())
     posted = await real.post("/v1/jobs", json=body(name))
     assert posted.status_code == 202, posted.text
@@ -110,7 +110,7 @@ async def test_a_table_of_decisions_is_rated_without_a_call_and_outlives_its_upl
         ({"by": []}, "/experiment/by", "name the columns with the groups of people"),
     ],
 )
-async def test_unknown_column_or_value_is_a_problem_that_lists_the_known_ones(real, changes, pointer, detail):
+async def test_an_unknown_column_or_value_is_a_problem_that_lists_the_known_ones(real, changes, pointer, detail):
     name = await upload(real, table(200))
     refused = await real.post("/v1/jobs", json=body(name, **changes))
     assert refused.status_code == 422, refused.text
@@ -119,13 +119,13 @@ async def test_unknown_column_or_value_is_a_problem_that_lists_the_known_ones(re
     assert error["pointer"] == pointer
 
 
-async def test_a_job_about_a_table_that_is_not_there_is_refused(real):
+async def test_a_job_about_a_table_that_was_never_uploaded_is_refused(real):
     refused = await real.post("/v1/jobs", json=body("upl_nothing"))
     assert refused.status_code == 422
     assert refused.json()["errors"][0]["pointer"] == "/target/settings/upload"
 
 
-async def test_recorded_decisions_are_rated_by_outcomes_only(real):
+async def test_recorded_decisions_can_be_rated_by_the_method_outcomes_only(real):
     name = await upload(real, table(200))
     wrong = body(name) | {"experiment": {"method": "alternation", "attribute": "gender"}}
     refused = await real.post("/v1/jobs", json=wrong)
@@ -181,7 +181,7 @@ async def published(guarded, rings, worker):
 
 
 @pytest.mark.slow
-async def test_nothing_that_others_read_of_a_published_rating_holds_a_masked_count(published):
+async def test_no_public_page_or_file_of_a_published_rating_contains_a_masked_count(published):
     client, owner, rating_id = published
     whole = (await client.get(f"/v1/ratings/{rating_id}", headers=owner)).json()
     assert {row["group"]: row["people"] for row in whole["components"][0]["groups"]}["F"] == 700
@@ -210,7 +210,7 @@ async def test_nothing_that_others_read_of_a_published_rating_holds_a_masked_cou
 
 
 @pytest.mark.slow
-async def test_an_upload_is_compared_with_a_rating_of_its_owner_and_with_the_public_form_for_others(published, worker):
+async def test_a_recount_of_a_file_uses_exact_counts_for_the_owner_and_masked_counts_for_others(published, worker):
     client, owner, rating_id = published
     other = {"Authorization": f"Bearer {worker.make_key('other')}"}
 
@@ -245,7 +245,7 @@ async def test_an_upload_is_compared_with_a_rating_of_its_owner_and_with_the_pub
 
 
 @pytest.mark.slow
-async def test_owner_and_public_never_share_a_cached_copy(published):
+async def test_the_owner_and_the_public_get_different_etags_and_never_a_cached_copy_of_each_other(published):
     client, owner, rating_id = published
     for file in ("", "/report.html", "/report.md"):
         address = f"/v1/ratings/{rating_id}{file}"
@@ -259,7 +259,7 @@ async def test_owner_and_public_never_share_a_cached_copy(published):
 
 
 @pytest.mark.slow
-async def test_exports_of_owner_and_public_verify_and_only_the_owners_can_be_replayed(published, tmp_path, capsys):
+async def test_masked_and_exact_exports_verify_but_only_the_exact_one_can_be_replayed(published, tmp_path, capsys):
     client, owner, rating_id = published
     await client.get(f"/v1/ratings/{rating_id}/attestation.json")  # signs the rating
     keys = tmp_path / "keys.json"
@@ -293,7 +293,7 @@ async def test_exports_of_owner_and_public_verify_and_only_the_owners_can_be_rep
 
 
 @pytest.mark.slow
-async def test_two_ratings_of_the_same_people_by_other_columns_are_not_both_published(published, guarded):
+async def test_two_ratings_of_one_table_by_different_columns_cannot_both_be_published(published, guarded):
     client, owner, rating_id = published
     sent = await client.post(
         "/v1/uploads",
@@ -331,7 +331,7 @@ def cells_of(suite: dict) -> list[dict]:
 
 
 @pytest.mark.slow
-async def test_a_suite_of_files_has_one_document_for_regulators_about_all_of_them(real, settings):
+async def test_a_suite_of_several_tables_has_one_audit_document_for_regulators_about_all_tables(real, settings):
     suite = await request_suite(real, table(), table(women=0.8))
     audits = f"/v1/suites/{suite['id']}/audits"
     early = await real.get(f"{audits}/ll144.csv")
@@ -359,7 +359,7 @@ async def test_a_suite_of_files_has_one_document_for_regulators_about_all_of_the
 
 
 @pytest.mark.slow
-async def test_a_suite_of_one_file_by_two_columns_has_no_document_that_could_betray_masked_counts(real, settings):
+async def test_a_suite_of_one_table_by_two_columns_has_no_audit_that_could_reveal_masked_counts(real, settings):
     rows = table().replace(b",F,", b",X,", 3).decode().splitlines()
     by_two = "\n".join([rows[0] + ",hand", *(row + (",left" if n % 2 else ",right") for n, row in enumerate(rows[1:]))])
     changed = {name: value for name, value in SETTINGS.items() if name != "by"}
@@ -371,7 +371,7 @@ async def test_a_suite_of_one_file_by_two_columns_has_no_document_that_could_bet
     assert "Put all columns into one rating" in refused.json()["detail"]
 
 
-async def test_a_suite_without_recorded_decisions_has_no_document_for_regulators(real):
+async def test_a_suite_without_recorded_decisions_has_no_audit_document_for_regulators(real):
     target = {"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": "http://93.184.216.34"}
     request = {"target": target, "methods": ["round-trip"], "attributes": ["gender"], "languages": ["es"]}
     suite = (await real.post("/v1/suites", json=request)).json()
@@ -395,7 +395,7 @@ async def rated(real, settings):
 
 
 @pytest.mark.slow
-async def test_ratings_of_recorded_decisions_have_badges_and_differences_and_no_observations_and_are_in_no_chain(rated):
+async def test_ratings_of_recorded_decisions_have_badges_and_differences_but_no_observations_and_fit_no_chain(rated):
     client, (uneven, even) = rated
     assert (await client.get(f"/v1/ratings/{uneven}/observations")).json()["items"] == []
     assert "UCS" in (await client.get(f"/v1/ratings/{even}/badge.svg")).text

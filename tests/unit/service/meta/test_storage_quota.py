@@ -28,7 +28,7 @@ async def test_concurrent_uploads_stay_within_their_quota(serve, settings):
     assert 60_000 < sum(upload["bytes"] for upload in stored) <= 100_000
 
 
-async def test_a_tenant_at_its_quota_is_told_what_it_stores_and_can_remove_something(serve, settings):
+async def test_a_tenant_at_its_storage_quota_gets_409_with_the_bytes_by_kind_and_can_delete_something(serve, settings):
     client = await serve(settings.model_copy(update={"storage_quota_bytes": 20_000}))
     made = []
     while (answer := await client.post("/v1/corpora", json=corpus(len(made)))).status_code == 201:

@@ -1,4 +1,4 @@
-"""Pages on which a service is found by its name, also if it is not among the newest that are listed."""
+"""Web pages with a search for services by name, which also finds services that are not listed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def agency(settings, serve):
 
 @pytest.fixture
 def rate(agency, worker, request_body):
-    """Rate the service of a name, and return the rating's id."""
+    """Store a public rating of a service with a name, and return the rating's id."""
 
     async def rate(name, number, size=0.5, **changes):
         body = request_body(seed=number, visibility="public")
@@ -57,7 +57,7 @@ def names_in(document, path):
 
 
 @pytest.mark.usefixtures("few_are_listed")
-async def test_a_service_rated_long_ago_is_found_by_its_name_among_services(agency, rate):
+async def test_a_service_rated_too_long_ago_to_be_listed_is_found_by_a_search_for_its_name(agency, rate):
     await rate("first-of-all", 0)
     for number in range(1, 6):
         await rate(f"later-{number}", number)
@@ -72,14 +72,14 @@ async def test_a_service_rated_long_ago_is_found_by_its_name_among_services(agen
 
 
 @pytest.mark.usefixtures("few_are_listed")
-async def test_a_service_with_several_ratings_is_listed_once_by_a_search_with_its_newest(agency, rate):
+async def test_a_search_lists_a_service_with_several_ratings_once_with_its_newest_rating(agency, rate):
     await rate("twice", 1)
     newest = await rate("twice", 1)
     assert (await page(agency, "/services", q="twice")).xpath("//table//th/a/@href") == [f"/services/{newest}"]
 
 
 @pytest.mark.usefixtures("few_are_listed")
-async def test_a_schedule_chooses_among_all_services_by_a_search_and_keeps_the_chosen_one(agency, rate):
+async def test_the_schedule_form_offers_services_found_by_a_search_and_keeps_the_chosen_one(agency, rate):
     old = await rate("first-of-all", 0)
     for number in range(1, 6):
         await rate(f"later-{number}", number)
@@ -97,7 +97,7 @@ async def test_a_schedule_chooses_among_all_services_by_a_search_and_keeps_the_c
 
 
 @pytest.mark.usefixtures("few_are_listed")
-async def test_a_suite_chooses_among_all_services_and_says_that_a_search_finds_more(agency, rate):
+async def test_the_suite_form_offers_services_found_by_a_search_and_says_that_more_can_be_found(agency, rate):
     old = await rate("first-of-all", 0)
     for number in range(1, 6):
         await rate(f"later-{number}", number)
@@ -112,7 +112,7 @@ async def test_a_suite_chooses_among_all_services_and_says_that_a_search_finds_m
     assert document.xpath("//input[@name='service'][@checked]/@value") == [old]
 
 
-async def test_a_ranking_begins_a_few_rows_above_the_service_that_is_looked_for(agency, rate):
+async def test_a_ranking_searched_for_a_service_starts_a_few_rows_above_that_service(agency, rate):
     ids = [await rate(f"Place {number:02}", number, 0.2 + number / 10) for number in range(12)]
     for text, start in ((ids[9], 5), ("place 09", 5), ("PLACE 02", 0), ("Place", 0)):
         answer = (await agency.get("/v1/services/ranking", params={**QUESTION, "q": text, "limit": 6})).json()
@@ -124,7 +124,7 @@ async def test_a_ranking_begins_a_few_rows_above_the_service_that_is_looked_for(
     assert csv.text.count("Place") == 12
 
 
-async def test_the_page_of_a_service_leads_to_its_own_row_in_the_ranking(agency, rate):
+async def test_the_page_of_a_service_links_to_its_own_row_in_the_ranking(agency, rate):
     ids = [await rate(f"Place {number:02}", number, 0.2 + number / 10) for number in range(12)]
     (link,) = (await page(agency, f"/s/{ids[9]}")).xpath("//a[.='Its place among others']/@href")
     ranking = await page(agency, link.partition("#")[0])
@@ -135,7 +135,7 @@ async def test_the_page_of_a_service_leads_to_its_own_row_in_the_ranking(agency,
     assert "No service of this ranking is called so." in unknown.text_content()
 
 
-async def test_the_not_found_page_leads_strangers_to_public_pages(guarded, serve):
+async def test_the_404_page_links_anonymous_visitors_to_public_pages(guarded, serve):
     stranger = await serve(guarded, pages=True)
     answer = await stranger.get("/nothing", headers={"Accept": "text/html"})
     assert answer.status_code == 404
@@ -143,14 +143,14 @@ async def test_the_not_found_page_leads_strangers_to_public_pages(guarded, serve
     assert "tenant" not in answer.text
 
 
-async def test_the_facts_of_an_experiment_have_the_titles_of_the_form(agency, rate):
+async def test_the_provenance_page_of_a_rating_names_settings_with_the_titles_of_the_form(agency, rate):
     rated = await rate("any", 1, experiment={"texts_per_block": 40, "delta_loss": 0.15})
     terms = names_in(await page(agency, f"/ratings/{rated}/provenance"), "//dt")
     assert {"Texts in a block", "Tolerance for lost replies"} <= set(terms)
     assert not [term for term in terms if "_" in term]
 
 
-async def test_a_saved_model_beyond_the_listed_ones_is_found_for_a_test_in_own_words(agency, monkeypatch):
+async def test_a_saved_model_that_is_not_listed_is_found_by_its_name_when_testing_own_sentences(agency, monkeypatch):
     sentences = {"name": "Science", "kind": "sentences", "attribute": "gender"}
     corpus = (await agency.post("/v1/corpora", json=sentences)).json()["id"]
     monkeypatch.setattr(testing, "MOST_SAVED", 1)

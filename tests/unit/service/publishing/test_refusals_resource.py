@@ -90,7 +90,7 @@ async def test_only_a_verified_owner_can_refuse_ratings(agency, key, worker):
     assert (await agency.patch(prove(worker, "owner"), json=NO, headers=key("other"))).status_code == 404
 
 
-async def test_status_of_a_job_says_why_it_waits_and_until_when(client, worker, request_body):
+async def test_a_waiting_jobs_status_has_the_reason_and_the_time_until_which_it_waits(client, worker, request_body):
     # earlier, a job that waits for its host to rest looked like a job that waits for a worker
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     assert (await client.get(f"/v1/jobs/{job_id}")).json()["waits"] is None

@@ -35,7 +35,7 @@ async def agency(guarded, serve):
 
 @pytest.fixture
 def rate(agency, worker, request_body):
-    """Rate service number n with an effect on unbiased input, as the operator and in public, and return the id."""
+    """Store a rating of service number n with an effect on unbiased input (by default public); return its id."""
     keys = {}
 
     async def rate(number, letter, interval=None, *, tenant="default", visibility="public", limit=0.1, **changes):
@@ -64,7 +64,7 @@ async def ranking(agency, **query):
     return answer.json()
 
 
-async def test_services_are_ranked_by_letter_then_effect_with_shared_places_and_none_for_undeclared(agency, rate):
+async def test_services_are_ranked_by_letter_then_effect_and_undeclared_letters_have_no_place(agency, rate):
     await rate(1, "BS", (0.5, 0.6, 0.7))
     await rate(2, "BS", (0.25, 0.3, 0.35))
     await rate(3, "BS", (-0.4, -0.32, -0.3))  # the sign of an effect does not count; overlaps with 2
@@ -81,13 +81,13 @@ async def test_services_are_ranked_by_letter_then_effect_with_shared_places_and_
     assert rows[0]["rating"]["effect"]["name"] == "on balanced input"
 
 
-async def test_a_larger_effect_within_a_larger_limit_takes_the_better_place(agency, rate):
+async def test_services_of_one_letter_are_ranked_by_effect_relative_to_its_limit(agency, rate):
     await rate(1, "UCS", (0.08, 0.09, 0.095), limit=0.1)
     await rate(2, "UCS", (0.10, 0.11, 0.12), limit=0.5)
     assert [(row["name"], row["place"]) for row in (await ranking(agency))["items"]] == [("S2", 1), ("S1", 2)]
 
 
-async def test_the_newest_rating_of_a_service_counts_and_an_expired_one_has_no_place(agency, rate, worker):
+async def test_a_ranking_uses_the_newest_rating_of_a_service_and_expired_ratings_have_no_place(agency, rate, worker):
     await rate(1, "BS", (0.5, 0.6, 0.7))
     await asyncio.sleep(0.002)
     new = await rate(1, "UCS", (0.0, 0.01, 0.02))
@@ -100,7 +100,7 @@ async def test_the_newest_rating_of_a_service_counts_and_an_expired_one_has_no_p
     assert (row["place"], row["rating"]["expired"]) == (None, True)
 
 
-async def test_a_ranking_is_read_in_pages_sorted_by_any_column_and_as_csv(agency, rate):
+async def test_a_ranking_is_paged_sorted_by_any_column_and_downloadable_as_csv(agency, rate):
     for number, letter in ((1, "BS"), (2, "UCS"), (3, "DSBS")):
         await rate(number, letter, (0.1 * number, 0.2 * number, 0.3 * number), described={"name": f"=S{number}"})
     page = await ranking(agency, start=1, limit=1)
@@ -121,7 +121,7 @@ async def test_a_ranking_is_read_in_pages_sorted_by_any_column_and_as_csv(agency
 COMPARED = ((1, "UCS"), (2, "BS"))
 
 
-async def test_compared_ratings_are_downloaded_as_csv_by_those_who_may_read_them(agency, rate):
+async def test_compared_ratings_are_downloaded_as_csv_only_by_callers_that_can_read_both(agency, rate):
     ids = [
         await rate(number, letter, (0.1, 0.2, 0.3), described={"name": f"=S{number}"}) for number, letter in COMPARED
     ]
@@ -142,7 +142,7 @@ async def test_compared_ratings_are_downloaded_as_csv_by_those_who_may_read_them
     assert refused.status_code == 404
 
 
-async def test_only_the_owner_of_a_private_rating_sees_its_service_in_a_ranking(agency, rate):
+async def test_rankings_show_private_and_unlisted_ratings_to_their_owner_only(agency, rate):
     await rate(1, "UCS", (0.0, 0.01, 0.02), visibility="private")
     await rate(2, "UCS", (0.0, 0.01, 0.02), visibility="unlisted")
     await rate(3, "UCS", (0.0, 0.01, 0.02), tenant="rival", visibility="private")
@@ -152,7 +152,7 @@ async def test_only_the_owner_of_a_private_rating_sees_its_service_in_a_ranking(
     assert own.headers["cache-control"] == "private, no-cache"
 
 
-async def test_a_service_has_its_ratings_by_method_with_changes_of_the_rules_and_a_feed(agency, rate):
+async def test_the_ratings_of_a_service_are_grouped_by_method_mark_changed_rules_and_have_a_feed(agency, rate):
     old = await rate(1, "UCS", (0.0, 0.01, 0.02), methodology={"version": "1.0.0"})
     await asyncio.sleep(0.002)
     new = await rate(1, "BS", (0.2, 0.3, 0.4))
@@ -175,7 +175,7 @@ async def test_a_service_has_its_ratings_by_method_with_changes_of_the_rules_and
     assert [link.rpartition("/")[2] for link in links] == [new, old]
 
 
-async def test_the_feed_of_a_ranking_has_its_public_services_with_their_places_the_newest_rating_first(agency, rate):
+async def test_the_feed_of_a_ranking_lists_public_services_with_their_places_newest_rating_first(agency, rate):
     for number, letter in ((1, "UCS"), (2, "BS"), (3, "UCS")):
         rating_id = await rate(number, letter, (0.01, 0.02, 0.03))
         await asyncio.sleep(0.002)
@@ -210,7 +210,7 @@ async def test_the_badge_of_a_service_never_shows_the_letter_of_another_model_at
 
 
 @pytest.mark.parametrize("visibility", ["private", "unlisted"])
-async def test_a_hidden_rating_has_no_service_page_no_feed_and_no_badge(agency, rate, visibility):
+async def test_a_private_or_unlisted_rating_has_no_service_page_no_feed_and_no_badge(agency, rate, visibility):
     rating_id = await rate(1, "BS", visibility=visibility)
     for name in (rating_id, key_of(1)):
         for path in (f"/v1/services/{name}", f"/v1/services/{name}/feed.atom", f"/s/{name}"):
@@ -218,7 +218,7 @@ async def test_a_hidden_rating_has_no_service_page_no_feed_and_no_badge(agency, 
         assert (await agency.get(f"/v1/services/{name}/badge.json")).json()["message"] == "unrated"
 
 
-async def test_a_withdrawn_rating_appears_nowhere_and_leaves_no_letter_to_its_service(agency, rate):
+async def test_a_service_whose_newest_rating_is_withdrawn_shows_neither_that_rating_nor_an_older_letter(agency, rate):
     old = await rate(1, "UCS")
     await asyncio.sleep(0.002)
     bad = await rate(1, "BS")
@@ -233,7 +233,7 @@ async def test_a_withdrawn_rating_appears_nowhere_and_leaves_no_letter_to_its_se
 
 
 @pytest.mark.parametrize("name", ["nobody", "x" * 3000, "rat_0", "%00", "a%2Fb", "ü-" + "0" * 24])
-async def test_an_unknown_or_very_long_name_of_a_service_is_a_problem_404(agency, name):
+async def test_an_unknown_or_very_long_service_name_is_404(agency, name):
     answer = await agency.get(f"/v1/services/{name}")
     assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
     page = await agency.get(f"/s/{name}", headers={"Accept": "text/html"})

@@ -1,4 +1,4 @@
-"""What competitors, uploads and changed descriptions say never stands for the address of a proved owner.
+"""Look-ups by URL (badge, latest, history): no rating of a competitor or upload displaces the verified owner's.
 
 Row 90 of docs/reliability.md: ffe18d3c showed a competitor's rating, or invented answers, on the owner's badge.
 """
@@ -59,7 +59,7 @@ def key(worker):
 
 @pytest.fixture
 def rate(agency, key, request_body, worker):
-    """Rate an address as a tenant, publicly, and return the rating's id."""
+    """Store a public rating of a URL by a tenant, and return the rating's id."""
     seeds = iter(range(1000))
 
     async def rate(tenant, letter, *, url=URL, description="default", visibility="public", described=None, **changes):
@@ -76,7 +76,7 @@ def rate(agency, key, request_body, worker):
 
 @pytest.fixture
 def prove(worker):
-    """Prove a host as a tenant, some days ago."""
+    """Record that a tenant proved some days ago that it owns the host."""
 
     def prove(tenant, host=HOST, days_ago=0):
         with worker.database.write() as c:
@@ -110,7 +110,7 @@ async def counts(agency):
 
 # ---------------------------------------------------------------------------- attacks on a proved owner
 @attacks
-async def test_publications_of_a_competitor_change_no_look_up_of_a_proved_owner(
+async def test_publications_of_a_competitor_change_no_badge_history_or_latest_rating_of_a_verified_owner(
     agency, key, rate, prove, description, described
 ):
     prove(OWNER)
@@ -130,7 +130,7 @@ async def test_publications_of_a_competitor_change_no_look_up_of_a_proved_owner(
 
 
 @attacks
-async def test_a_composition_of_a_saved_target_uses_what_the_owner_says_about_it(
+async def test_a_composition_of_a_saved_target_uses_the_rating_by_the_verified_owner(
     agency, key, rate, prove, request_body, description, described
 ):
     prove(OWNER)
@@ -151,7 +151,7 @@ async def test_a_composition_of_a_saved_target_uses_what_the_owner_says_about_it
 
 
 @attacks
-async def test_a_suite_of_the_owner_is_never_answered_by_the_ratings_of_a_competitor(
+async def test_a_suite_of_the_verified_owner_never_reuses_ratings_of_a_competitor(
     agency, key, rate, prove, request_body, worker, description, described
 ):
     prove(OWNER)
@@ -169,7 +169,7 @@ async def test_a_suite_of_the_owner_is_never_answered_by_the_ratings_of_a_compet
 
 
 @attacks
-async def test_the_ratings_of_a_competitor_are_marked_wherever_they_are_listed(
+async def test_ratings_requested_by_a_third_party_are_marked_so_in_every_list_page_report_and_badge(
     agency, rate, prove, description, described
 ):
     prove(OWNER)
@@ -211,7 +211,7 @@ async def test_the_certificate_states_who_requested_the_rating_at_the_time_of_th
 
 
 @pytest.mark.parametrize("other", [{"method": "one-hop"}, {"attribute": "race"}])
-async def test_a_competitor_cannot_make_a_look_up_ambiguous_with_another_method_or_attribute(
+async def test_a_competitors_rating_by_another_method_or_attribute_makes_no_look_up_by_url_ambiguous(
     agency, rate, prove, other
 ):
     prove(OWNER)
@@ -223,7 +223,7 @@ async def test_a_competitor_cannot_make_a_look_up_ambiguous_with_another_method_
     assert (await latest(agency), await latest(agency, **other)) == ("ambiguous-rating", second)
 
 
-async def test_a_rating_of_a_version_that_recorded_no_requester_keeps_its_digest_and_its_certificate(
+async def test_an_old_rating_without_a_recorded_requester_keeps_its_digest_and_its_certificate(
     agency, rate, prove, worker
 ):
     rated = await rate(OWNER, "UCS")
@@ -246,7 +246,7 @@ async def test_a_rating_of_a_version_that_recorded_no_requester_keeps_its_digest
 
 # ---------------------------------------------------------------------------- order of requesters
 @pytest.mark.parametrize(("tenant", "whose"), [(OWNER, "address"), (OPERATOR, "address"), (SECOND, "mine")])
-async def test_a_rating_of_one_model_never_answers_for_another_at_the_same_address(
+async def test_a_look_up_by_url_and_model_never_returns_the_rating_of_another_model(
     agency, key, rate, prove, tenant, whose
 ):
     if tenant == OWNER:
@@ -263,7 +263,7 @@ async def test_a_rating_of_one_model_never_answers_for_another_at_the_same_addre
     assert await latest(agency, headers, whose=whose, model="other") == "no-rating"
 
 
-async def test_a_badge_by_address_and_model_shows_that_model(agency, rate, prove):
+async def test_a_badge_by_url_and_model_shows_the_letter_of_that_model(agency, rate, prove):
     prove(OWNER)
     for model, letter in (("large", "UCS"), ("small", "BS")):
         await rate(OWNER, letter, description="named", described={"settings": {"model": model}})
@@ -272,7 +272,7 @@ async def test_a_badge_by_address_and_model_shows_that_model(agency, rate, prove
         assert answer.json()["message"].startswith(letter)
 
 
-async def test_a_badge_by_address_names_the_model_that_was_rated(agency, rate, prove):
+async def test_a_badge_by_url_names_the_model_that_was_rated(agency, rate, prove):
     prove(OWNER)
     assert "model" not in await badge(agency)
     await rate(OWNER, "UCS", description="named", described={"settings": {"deployment": "large <1>"}})
@@ -299,7 +299,7 @@ async def test_history_and_distribution_can_be_limited_to_a_model(agency, rate, 
     assert await history(agency, model="other") == []
 
 
-async def test_without_a_proved_owner_the_operators_rating_is_returned_before_third_parties(agency, rate, prove):
+async def test_without_a_verified_owner_the_operators_rating_comes_before_third_parties(agency, rate, prove):
     by_other = await rate(RIVAL, "BS")
     assert (await latest(agency), (await badge(agency))[:2]) == (by_other, "BS")
     by_operator = await rate(OPERATOR, "DSBS", description="changed")
@@ -312,7 +312,7 @@ async def test_without_a_proved_owner_the_operators_rating_is_returned_before_th
     assert await history(agency) == [newer]
 
 
-async def test_of_one_class_of_requesters_the_newest_rating_counts(agency, rate):
+async def test_among_ratings_of_third_parties_the_newest_with_the_default_description_is_returned(agency, rate):
     await rate(RIVAL, "BS")
     newer = await rate(SECOND, "UCS")
     await rate(RIVAL, "BS", description="changed")
@@ -321,7 +321,7 @@ async def test_of_one_class_of_requesters_the_newest_rating_counts(agency, rate)
 
 
 @pytest.mark.parametrize("description", ["unpublished", "named", "changed", "uploaded"])
-async def test_known_results_named_models_changed_descriptions_and_uploads_of_others_stand_for_no_address(
+async def test_third_party_ratings_with_chosen_models_changed_settings_or_uploads_are_not_returned_for_a_url(
     agency, key, rate, description
 ):
     rated = await rate(RIVAL, "BS", description=description)
@@ -333,14 +333,14 @@ async def test_known_results_named_models_changed_descriptions_and_uploads_of_ot
 
 
 @pytest.mark.parametrize("tenant", [OWNER, OPERATOR])
-async def test_rating_of_an_upload_is_never_returned_for_an_address(agency, key, rate, prove, tenant):
+async def test_rating_of_an_upload_is_never_returned_for_a_url(agency, key, rate, prove, tenant):
     prove(OWNER)
     await rate(tenant, "UCS", description="uploaded")
     assert (await latest(agency, key(tenant)), await badge(agency)) == ("no-rating", "unrated")
     assert await latest(agency, key(tenant), whose="mine") == "no-rating"
 
 
-async def test_a_rating_made_before_the_proof_counts_as_the_owners_from_the_proof_on(agency, rate, prove):
+async def test_ratings_made_before_the_host_was_verified_count_as_the_owners_afterwards(agency, rate, prove):
     early = await rate(OWNER, "UCS", description="changed")
     other = await rate(RIVAL, "BS")
     before = await agency.get("/v1/ratings/latest", params={"target_url": URL})
@@ -353,7 +353,7 @@ async def test_a_rating_made_before_the_proof_counts_as_the_owners_from_the_proo
     assert after.json()["requester"] == {"role": "other", "host_proved": False, "description": "changed"}
 
 
-async def test_a_proof_changes_the_entity_tag_of_a_rating_whose_standing_it_changes(agency, rate, prove):
+async def test_verifying_the_host_changes_the_etag_of_a_rating_and_of_its_badge(agency, rate, prove):
     rated = await rate(OWNER, "UCS")
     address = f"/v1/ratings/{rated}"
     before = (await agency.get(address)).headers["ETag"]
@@ -364,7 +364,7 @@ async def test_a_proof_changes_the_entity_tag_of_a_rating_whose_standing_it_chan
     assert (await agency.get(f"{address}/badge.svg", headers={"If-None-Match": drawn})).status_code == 200
 
 
-async def test_an_expired_proof_gives_no_precedence(agency, rate, prove):
+async def test_an_expired_verification_of_a_host_gives_its_owner_no_precedence(agency, rate, prove):
     prove(OWNER, days_ago=PROOF_DAYS + 1)
     await rate(OWNER, "UCS", description="changed")
     by_operator = await rate(OPERATOR, "DSBS")
@@ -373,7 +373,7 @@ async def test_an_expired_proof_gives_no_precedence(agency, rate, prove):
     assert await latest(agency) != by_operator
 
 
-async def test_of_two_tenants_that_proved_a_host_the_newer_proof_decides(agency, rate, prove):
+async def test_if_two_tenants_verified_a_host_the_newer_verification_counts(agency, rate, prove):
     prove(OWNER, days_ago=10)
     prove(SECOND)
     new_owner = await rate(SECOND, "DSBS")
@@ -383,13 +383,13 @@ async def test_of_two_tenants_that_proved_a_host_the_newer_proof_decides(agency,
     assert await latest(agency) != new_owner
 
 
-async def test_a_proof_of_one_port_says_nothing_about_another(agency, rate, prove):
+async def test_verifying_one_port_of_a_host_gives_no_precedence_on_another_port(agency, rate, prove):
     prove(RIVAL, host=f"{HOST}:8443")
     await rate(RIVAL, "BS", description="changed")
     assert (await latest(agency), await badge(agency)) == ("no-rating", "unrated")
 
 
-async def test_an_owner_who_withdraws_does_not_hand_his_badge_to_a_competitor(agency, key, rate, prove):
+async def test_a_withdrawn_rating_of_the_owner_is_not_replaced_by_a_competitors_on_a_badge(agency, key, rate, prove):
     prove(OWNER)
     own = await rate(OWNER, "BS")
     await rate(RIVAL, "UCS")
@@ -415,7 +415,7 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-async def test_another_spelling_of_an_address_does_not_bypass_the_rating_of_the_owner(agency, rate, prove, spelling):
+async def test_a_rating_under_another_spelling_of_a_url_does_not_replace_the_owners(agency, rate, prove, spelling):
     prove(OWNER)
     own = await rate(OWNER, "UCS")
     if "@" not in spelling:  # refused in a request, and left out in a look-up
@@ -434,7 +434,7 @@ async def test_another_spelling_of_an_address_does_not_bypass_the_rating_of_the_
         ("https://h.example/" + "a" * 2000, "https://h.example/b/../" + "a" * 2000 + "/"),
     ],
 )
-def test_spellings_of_one_address_have_one_canonical_form(first, second):
+def test_spellings_of_one_url_have_one_canonical_form(first, second):
     assert canonical_address(first) == canonical_address(second)
     assert len(canonical_address(first) or "") < 600
 
@@ -442,12 +442,12 @@ def test_spellings_of_one_address_have_one_canonical_form(first, second):
 @pytest.mark.parametrize(
     "other", [f"https://{HOST}:8443/translate", f"https://x.{HOST}/translate", f"https://{HOST}/Translate", "ftp://x/"]
 )
-def test_addresses_that_differ_in_port_host_or_path_are_different_addresses(other):
+def test_urls_that_differ_in_port_host_or_path_are_different_addresses(other):
     assert canonical_address(other) != canonical_address(URL)
 
 
 # ---------------------------------------------------------------------------- objections
-async def test_an_objection_is_shown_and_answered_in_public_and_leaves_the_letter(agency, key, rate, prove):
+async def test_an_objection_and_its_answer_are_public_and_do_not_change_the_letter(agency, key, rate, prove):
     rated = await rate(RIVAL, "BS")
     address = f"/v1/ratings/{rated}"
     before = (await agency.get(address)).json()
@@ -476,7 +476,7 @@ async def test_an_objection_is_shown_and_answered_in_public_and_leaves_the_lette
         assert answer["text"] in report.replace("\\", "")
 
 
-async def test_the_requester_does_not_replace_the_answer_of_the_operator(agency, key, rate, prove):
+async def test_the_requester_cannot_replace_the_operators_answer_to_an_objection(agency, key, rate, prove):
     rated = await rate(RIVAL, "BS")
     prove(OWNER)
     reply, answer = f"/v1/ratings/{rated}/reply", f"/v1/ratings/{rated}/reply/answer"
@@ -490,7 +490,7 @@ async def test_the_requester_does_not_replace_the_answer_of_the_operator(agency,
 
 
 # ---------------------------------------------------------------------------- costs
-async def test_look_ups_by_address_read_the_index_and_not_the_documents(worker, rate, prove):
+async def test_look_ups_by_url_use_a_database_index_and_do_not_scan_the_ratings(worker, rate, prove):
     prove(OWNER)
     await rate(OWNER, "UCS")
     of_badge = (lambda c: published.of_address(c, URL), "COVERING INDEX ix_ratings_address")

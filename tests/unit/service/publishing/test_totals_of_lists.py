@@ -1,4 +1,4 @@
-"""The number of rows of a list, and names that resemble a searched text."""
+"""Totals and pages of lists, and the URL of a filtered list."""
 
 import pytest
 
@@ -10,7 +10,7 @@ async def agency(settings, serve):
     return await serve(settings, pages=True)
 
 
-async def test_a_list_has_the_number_of_all_its_rows_on_every_page(agency):
+async def test_every_page_of_a_list_has_the_total_number_of_rows(agency):
     assert (await agency.get("/v1/targets")).json()["total"] == 0
     target = {"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": "https://a.example.com"}
     for number in range(5):
@@ -22,7 +22,7 @@ async def test_a_list_has_the_number_of_all_its_rows_on_every_page(agency):
     assert (await agency.get("/v1/targets", params={"limit": 2, "q": "T3"})).json()["total"] == 1
 
 
-async def test_services_are_shown_in_pages_whose_links_lead_to_the_others(agency):
+async def test_services_are_shown_in_pages_of_fifty_with_the_total(agency):
     target = {"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": "https://a.example.com"}
     for number in range(53):
         await agency.post("/v1/targets", json={**target, "name": f"Service {number:02}"})
@@ -35,6 +35,6 @@ async def test_services_are_shown_in_pages_whose_links_lead_to_the_others(agency
     assert "in all" not in last
 
 
-async def test_an_address_has_no_fields_that_nobody_filled_in(agency):
+async def test_empty_form_fields_are_removed_from_the_url_by_a_redirect(agency):
     answer = await agency.get("/registry?q=x&kind=&letter=", headers={"Accept": "text/html"}, follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/registry?q=x")

@@ -35,7 +35,7 @@ async def public(serve, guarded, request_body, worker):
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_callers_without_a_key_have_a_rate_limit_per_address(public, path):
+async def test_callers_without_a_key_have_a_rate_limit_per_ip_address(public, path):
     # earlier, exports of large ratings had no limit, and each took a second
     client, key, rating = await public("2/minute")
     statuses = [(await client.get(f"{rating}/{path}")).status_code for _ in range(3)]
@@ -50,7 +50,7 @@ async def test_callers_without_a_key_have_a_rate_limit_per_address(public, path)
         assert (await other.get(f"{rating}/{path}")).status_code != 429
 
 
-async def test_concurrent_requests_for_a_report_render_it_once_and_leave_the_loop_free(public, monkeypatch):
+async def test_concurrent_requests_for_one_report_render_it_once_and_do_not_block_the_event_loop(public, monkeypatch):
     client, key, rating = await public("1000/minute")
     rendered, original = [], routes.report
 

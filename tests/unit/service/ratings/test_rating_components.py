@@ -38,7 +38,7 @@ def test_the_schema_of_a_methods_component_accepts_every_field_of_its_ratings(se
 
 @pytest.mark.slow
 @pytest.mark.parametrize("service", sorted(SERVICES))
-def test_a_rating_that_was_read_is_written_as_it_was(service):
+def test_a_stored_rating_passes_through_its_schema_unchanged(service):
     document = rated(service)
     for component in document["components"]:  # a text that is empty counts as absent
         for row in component.get("images", ()):
@@ -47,7 +47,7 @@ def test_a_rating_that_was_read_is_written_as_it_was(service):
 
 
 @pytest.mark.parametrize("method", METHODS, ids=method_name)
-def test_a_field_that_no_method_writes_is_refused(method):
+def test_a_component_field_that_no_method_writes_is_refused(method):
     component = replace(MEASURED, detail=method.COMPONENT())
     finding = Finding(method_name(method), "gender", (component,), 0.95, 0.1)
     (component,) = document_of(finding)["components"]
@@ -58,7 +58,7 @@ def test_a_field_that_no_method_writes_is_refused(method):
         TypeAdapter(AnyComponent).validate_python(component | {"grade": "A"})
 
 
-def test_clients_get_the_fields_of_every_method():
+def test_the_openapi_document_has_the_component_fields_of_every_method():
     schemas = RatingView.model_json_schema()["$defs"]
     for method in METHODS:
         component = schemas[method.COMPONENT.__name__]

@@ -21,7 +21,7 @@ BODY = {
 }
 
 
-async def test_the_list_of_jobs_counts_the_parts_of_experiments_that_it_leaves_out(client):
+async def test_jobs_in_a_list_have_the_length_of_each_omitted_list_of_their_experiment(client):
     asked = await client.post("/v1/jobs", json=BODY)
     assert asked.status_code == 202, asked.text
     (listed,) = (await client.get("/v1/jobs")).json()["items"]
@@ -38,7 +38,7 @@ async def test_the_list_of_jobs_counts_the_parts_of_experiments_that_it_leaves_o
     }
 
 
-async def test_the_list_of_ratings_counts_the_parts_of_experiments_that_it_leaves_out(client, worker, request_body):
+async def test_ratings_in_a_list_have_the_length_of_each_omitted_list_of_their_experiment(client, worker, request_body):
     experiment = {"method": "round-trip", "attribute": "gender", "sentences": SENTENCES}
     for asked in (experiment, {"method": "round-trip"}):
         job = (await client.post("/v1/jobs", json=request_body(seed=len(asked)))).json()
@@ -66,7 +66,7 @@ async def test_a_probe_job_has_no_experiment_in_the_list_of_jobs(client, request
     assert (listed["experiment"], listed["left_out"]) == (None, {})
 
 
-def test_long_parts_of_an_experiment_are_left_out_at_any_depth():
+def test_long_lists_of_an_experiment_are_left_out_at_any_depth():
     long, short = list(range(MAX_LISTED + 1)), list(range(MAX_LISTED))
     terms = {str(number): number for number in long}
     experiment = {
@@ -119,9 +119,7 @@ async def test_a_summary_has_the_same_values_as_its_rating(client, worker, reque
     assert short == {name: whole[name] for name in short}
 
 
-async def test_ratings_are_listed_by_the_digest_of_one_service_among_others_at_its_address(
-    client, worker, request_body
-):
+async def test_ratings_are_filtered_by_the_digest_of_one_service_among_several_at_one_url(client, worker, request_body):
     made = {}
     for seed, digit in enumerate("1221"):
         job = (await client.post("/v1/jobs", json=request_body(seed=seed))).json()

@@ -21,7 +21,7 @@ async def agency(settings, rings):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("media_type", "build", "line"), CASES)
-async def test_a_malformed_spreadsheet_is_a_problem_of_the_caller_and_says_what_is_wrong(
+async def test_a_malformed_spreadsheet_is_a_4xx_problem_that_says_in_one_line_what_is_wrong(
     agency, media_type, build, line
 ):
     parameters = {"purpose": "table", "name": "people"}

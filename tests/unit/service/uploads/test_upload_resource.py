@@ -72,7 +72,7 @@ async def test_equal_bytes_are_stored_once_per_purpose(client):
     assert other.json()["digest"] == first.json()["digest"]
 
 
-async def test_a_table_is_read_in_the_encoding_and_with_the_decimal_sign_that_its_sender_names(app, client):
+async def test_an_uploaded_table_is_read_with_the_encoding_and_decimal_sign_stated_by_its_sender(app, client):
     content = 'name;pay\nJosé;"1,234"\n'.encode("cp1252")
     for media_type, query, wrong in (
         ("text/csv", {"decimal": "comma"}, "UTF-8"),
@@ -99,7 +99,7 @@ async def test_a_table_is_read_in_the_encoding_and_with_the_decimal_sign_that_it
     assert "the encoding is cp1252" in sent.json()["summary"]["notes"]
 
 
-async def test_a_sheet_of_a_spreadsheet_is_read_as_its_sender_names_it(app, client):
+async def test_an_uploaded_spreadsheet_is_read_from_the_sheet_stated_by_its_sender(app, client):
     content = workbook({"Notes": [["about"], ["pay"]], "People": [["name", "pay"], ["José", 1.5], ["Ana", 2]]})
     query, headers = {"purpose": "table", "name": "pay"}, {"Content-Type": XLSX}
     asked = await client.post("/v1/uploads", params=query, content=content, headers=headers)
@@ -192,7 +192,7 @@ async def test_an_upload_in_use_cannot_be_removed(client, worker, request_body):
     assert (await client.get(f"/v1/uploads/{upload['id']}")).status_code == 404
 
 
-async def test_a_request_about_a_table_that_is_read_differently_is_a_different_request(client, request_body):
+async def test_requests_about_one_table_read_with_another_decimal_sign_create_different_jobs(client, request_body):
     content = "sex;pay\n" + "".join(f'{"mf"[number % 2]};"1,{number:03}"\n' for number in range(100, 300))
     job_ids = []
     for decimal in ("comma", "point", "point"):
@@ -209,7 +209,7 @@ async def test_a_request_about_a_table_that_is_read_differently_is_a_different_r
     assert job_ids[0] != job_ids[1] == job_ids[2]
 
 
-async def test_a_truth_is_a_column_of_an_uploaded_table_and_a_wrong_one_is_refused_by_its_field(client, request_body):
+async def test_truth_must_be_a_column_of_the_table_and_an_error_names_that_field(client, request_body):
     content = "sex,pay,stayed\n" + "".join(f"{'mf'[number % 2]},{number},{number % 3 % 2}\n" for number in range(200))
     query = {"purpose": "table", "name": "people"}
     upload = (await client.post("/v1/uploads", params=query, content=content, headers={"Content-Type": CSV})).json()
@@ -265,7 +265,7 @@ async def test_an_unchanged_upload_is_304(client):
 
 
 # ---------------------------------------------------------------------------- use in jobs
-async def test_rows_of_a_table_are_read_back_with_their_types(app, client):
+async def test_rows_of_a_stored_table_are_read_back_with_their_types(app, client):
     upload = (await send(client)).json()
     for named in (upload["id"], upload["digest"]):
         read = await rows_of(app.state.service, "default", named, rng=generator(0))
@@ -394,7 +394,7 @@ HOSTILE = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", HOSTILE)
-async def test_a_hostile_archive_is_refused(client, what):
+async def test_an_embedding_in_a_hostile_archive_is_refused(client, what):
     answer = await send(client, HOSTILE[what](), "embedding", NPZ)
     assert (answer.status_code, answer.json()["code"]) == (422, "unreadable-upload"), answer.text
 

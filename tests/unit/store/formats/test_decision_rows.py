@@ -77,12 +77,12 @@ def test_a_decimal_comma_and_marks_of_missing_values_are_read_as_in_other_tables
         (b"Ann,F,yes,1,1\n", {"columns": ("gender", "hired")}, "no column of the file is called 'gender'"),
     ],
 )
-def test_a_wrong_file_is_refused_with_its_row(rows, more, message):
+def test_an_invalid_file_of_decisions_is_refused_with_its_row(rows, more, message):
     with pytest.raises(SpecificationError, match=message):
         read(HEADER + rows, **more)
 
 
-def test_a_column_of_single_people_is_no_column_of_groups():
+def test_a_column_with_more_than_5000_different_values_is_refused_as_a_column_of_groups():
     content = b"name,hired\n" + b"".join(b"person %d,yes\n" % number for number in range(5_100))
     with pytest.raises(Unreadable, match=r"line 5002, column 'name': more than 5,000 different values"):
         read(content, ("name", "hired"))
@@ -93,7 +93,7 @@ def test_an_unknown_column_is_named_with_the_nearest_one():
         read(HEADER + b"Ann,F,yes,1,1\n", ("sex", "hird"))
 
 
-def test_a_person_without_a_cluster_is_a_cluster_alone():
+def test_a_person_without_a_cluster_is_a_separate_cluster():
     table = read(b"sex,hired,site\nF,yes,a\nM,no,a\nF,no,\nF,yes,\nM,yes,b\n", cluster="site")
     assert table.clusters == 4
     assert np.bincount(table.bundles, table.counts).tolist() == [2, 1, 1, 1]

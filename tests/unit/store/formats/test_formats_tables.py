@@ -168,7 +168,7 @@ KNOWN = json.loads((Path(__file__).resolve().parents[5] / "shared" / "known_answ
 @pytest.mark.parametrize("known", [table for table in KNOWN["tables"] if isinstance(table["expected"], dict)
                                    and all(isinstance(value, list) for value in table["expected"].values())],
                          ids=lambda known: known["name"])  # fmt: skip
-def test_a_table_as_spreadsheets_write_it_has_the_known_columns(known):
+def test_a_table_as_written_by_spreadsheet_programs_is_read_with_the_expected_columns(known):
     content = known["content"].encode()
     summary = {column["name"]: column["type"] for column in inspected(content)["columns"]}
     read = rows(content)
@@ -179,7 +179,7 @@ def test_a_table_as_spreadsheets_write_it_has_the_known_columns(known):
 
 @pytest.mark.parametrize("known", [table for table in KNOWN["tables"] if str(table["expected"]).startswith("refused")],
                          ids=lambda known: known["name"])  # fmt: skip
-def test_a_table_that_is_known_to_be_wrong_is_refused_for_the_known_reason(known):
+def test_a_malformed_example_table_is_refused_with_its_expected_reason(known):
     with pytest.raises(Unreadable, match=known["expected"].removeprefix("refused: ").replace("line 3 ", "line 3: ")):
         inspected(known["content"].encode())
 
@@ -277,38 +277,38 @@ def test_a_named_decimal_sign_changes_only_columns_that_it_fits():
     assert rows(content, decimal="comma") == ({"a": 1.5, "b": 1.234, "c": "x"}, {"a": 2.25, "b": 2.345, "c": "y"})
 
 
-def test_long_digits_are_read_in_linear_time():
+def test_a_cell_of_many_digits_that_is_no_number_is_read_in_linear_time():
     content = b"a\n" + b"".join(b"+" + b"1" * 9_990 + b"x\n" for _ in range(20))
     start = time.process_time()
     assert inspected(content)["columns"][0]["type"] == "text"
     assert time.process_time() - start < 2  # five such cells took 10 s
 
 
-def test_a_utf_8_mark_is_stronger_than_a_named_encoding_and_utf_16_needs_its_mark():
+def test_a_utf_8_byte_order_mark_overrides_a_named_encoding_and_utf_16_needs_its_mark():
     assert [row["a"] for row in rows("\ufeffa\né\n".encode(), encoding="windows-1252")] == ["é"]
     with pytest.raises(Unreadable, match="UTF-16"):
         inspected(b"a\n1\n", encoding="utf-16")
 
 
-def test_a_long_header_is_separated_by_semicolons():
+def test_a_header_of_80_kb_is_split_at_its_semicolons():
     header = ";".join(f"{'x' * 190}{number}" for number in range(400))
     assert len(inspected((header + "\n" + ";".join(["1"] * 400) + "\n").encode())["columns"]) == 400
 
 
 @pytest.mark.parametrize("line", ["sep=\r\n", 'sep="\n', "sep=1\n"])
-def test_a_first_line_can_name_usual_separators_only(line):
+def test_a_first_line_such_as_sep_can_name_usual_separators_only(line):
     with pytest.raises(Unreadable):
         inspected(f"{line}a,b\n1,2\n".encode())
 
 
-def test_a_stored_table_that_would_be_read_differently_today_must_be_sent_again():
+def test_a_stored_table_that_would_be_read_differently_today_is_refused_until_it_is_sent_again():
     file = io.BytesIO(b"a;b\n1;2\n")
     earlier = {"rows": 1, "columns": [{"name": "a;b", "type": "text"}]}
     with pytest.raises(Unreadable, match="send the file again"):
         table.read_rows(file, CSV, earlier, None)
 
 
-def test_the_summary_says_how_cells_were_read():
+def test_the_notes_of_a_summary_state_how_cells_were_read():
     summary = inspected("sep=;\n;sex ;pay\n0;m ;?\n1;f;0,5\n".encode("utf-16"))
     assert summary["encoding"] == "utf-16"
     assert summary["notes"] == [
@@ -321,7 +321,7 @@ def test_the_summary_says_how_cells_were_read():
     ]
 
 
-def test_the_lines_of_a_file_in_utf_16_are_not_longer_than_others(monkeypatch):
+def test_the_line_limit_of_a_file_in_utf_16_is_that_of_other_encodings(monkeypatch):
     monkeypatch.setattr(csv_rows, "LONGEST_LINE_BYTES", 1000)
     with pytest.raises(Unreadable, match="a line of more") as refused:
         inspected(("a\n1\n" + "x" * 500_000 + "\n").encode("utf-16"))
@@ -381,7 +381,7 @@ def test_invalid_parquet_is_refused_with_row_and_column(parquet, columns, line, 
     assert (caught.value.line, caught.value.column) == (line, column)
 
 
-def test_times_with_nanoseconds_are_text_with_nine_digits(parquet):
+def test_times_with_nanoseconds_become_text_with_nine_decimals(parquet):
     arrow = parquet.arrow
     moments = [1_600_000_000_123_456_789, 1_600_000_000_000_000_000, None]
     content = parquet(
@@ -425,7 +425,7 @@ def test_row_labels_of_a_data_frame_are_left_out_of_a_parquet_file(parquet):
     ]
 
 
-def test_string_views_are_text(parquet):
+def test_string_views_of_a_parquet_file_are_read_as_text(parquet):
     views = parquet.arrow.array(["x", "a text of more than twelve bytes"]).cast(parquet.arrow.string_view())
     assert [row["a"] for row in rows(parquet({"a": views}), PARQUET)] == ["x", "a text of more than twelve bytes"]
 

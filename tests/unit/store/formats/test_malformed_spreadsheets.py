@@ -21,13 +21,13 @@ def reading(content, media_type):
     return read_decisions(io.BytesIO(content), media_type, ["sex", "hired"], score="score", weight="weight")
 
 
-def test_the_file_that_the_malformed_ones_are_made_of_is_read():
+def test_the_valid_files_from_which_malformed_ones_are_made_can_be_read():
     assert reading((HEADER + GOOD).encode(), CSV)["rows"] == 2
     assert reading(people(), PARQUET)["rows"] == 2
 
 
 @pytest.mark.parametrize(("media_type", "build", "line"), CASES)
-def test_a_malformed_spreadsheet_ends_in_one_line_that_says_what_is_wrong(media_type, build, line, tmp_path):
+def test_a_malformed_spreadsheet_is_refused_with_one_line_that_says_what_is_wrong(media_type, build, line, tmp_path):
     content = build()
     with pytest.raises(SpecificationError) as refused:
         reading(content, media_type)
@@ -42,7 +42,7 @@ def test_a_malformed_spreadsheet_ends_in_one_line_that_says_what_is_wrong(media_
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["nothing", "two equal names", "a word in a column of scores", "UTF-16 that is cut"])
-def test_the_command_prints_one_line_without_a_traceback(name, tmp_path):
+def test_assay_audit_prints_one_line_without_a_traceback_for_a_malformed_spreadsheet(name, tmp_path):
     build, line = CSV_FILES[name]
     file = tmp_path / "people.csv"
     file.write_bytes(build())

@@ -1,4 +1,4 @@
-"""Spreadsheets (xlsx): what is read, what is said of it, and what is refused with one line."""
+"""Spreadsheets (xlsx): how cells are read, the notes about them, and files that are refused with one line."""
 
 import io
 import json
@@ -29,7 +29,7 @@ def book(rows, **more):
 
 
 def read(content, **reading):
-    """Return the rows of a table by its summary, and the summary."""
+    """Inspect a table; return its rows, read as the summary says, and the summary."""
     file = io.BytesIO(content)
     summary = inspect(file, "table", XLSX, **reading)
     return read_rows(file, XLSX, summary, None), summary
@@ -57,7 +57,7 @@ def test_texts_and_numbers_of_a_sheet_are_read_with_their_types():
     }
 
 
-def test_shared_rich_and_escaped_texts_are_read_without_their_pronunciation():
+def test_rich_and_escaped_texts_are_read_without_their_phonetic_guides():
     shared = [
         "<t>sex</t>",
         "<r><rPr><b/></rPr><t>wo</t></r><r><t xml:space='preserve'>man </t></r>",
@@ -85,7 +85,7 @@ def test_dates_and_times_become_texts_in_iso_8601(code, serial, shown):
     assert columns_of(book([["day"], [cell]], formats=[code])) == {"day": ("text", [shown])}
 
 
-def test_dates_of_a_workbook_that_counts_from_1904_are_read_from_there():
+def test_dates_of_a_workbook_with_the_1904_calendar_are_read_correctly():
     cell = Xml('<c r="{at}" s="1"><v>0</v></c>')
     content = book([["day"], [cell]], formats=[14], properties='date1904="1"')
     assert columns_of(content) == {"day": ("text", ["1904-01-01"])}
@@ -94,7 +94,7 @@ def test_dates_of_a_workbook_that_counts_from_1904_are_read_from_there():
 @pytest.mark.parametrize(
     "code", ["0.00", '0.0 "days"', "#,##0\\d", "General", "[Red]0", "@", "0.00E+00", '_-* #,##0_-"h"']
 )
-def test_a_format_of_plain_numbers_is_no_date(code):
+def test_a_plain_number_format_is_not_taken_for_a_date(code):
     assert meaning_of(code) == ""
 
 
@@ -131,20 +131,20 @@ def test_rows_and_cells_without_references_are_read_in_their_order():
     assert read(book(content))[0] == [{"sex": "F", "n": 1}]
 
 
-def test_a_sheet_whose_elements_have_a_prefix_is_read():
+def test_a_sheet_whose_xml_elements_have_a_prefix_is_read():
     header = '<x:row r="1"><x:c r="A1" t="str"><x:v>sex</x:v></x:c></x:row>'
     person = '<x:row r="2"><x:c r="A2" t="inlineStr"><x:is><x:t>F</x:t></x:is></x:c></x:row>'
     content = f'<x:worksheet xmlns:x="{MAIN}"><x:sheetData>{header}{person}</x:sheetData></x:worksheet>'
     assert read(book(content))[0] == [{"sex": "F"}]
 
 
-def test_cells_that_are_only_formatted_hold_nothing():
+def test_cells_that_are_formatted_but_empty_count_as_empty():
     far = Xml('<c r="XFD2" s="1"/>')
     rows, _ = read(book([["sex"], ["F", far]], formats=["0"]))
     assert rows == [{"sex": "F"}]
 
 
-def test_numbers_as_text_beside_numbers_are_numbers_with_their_own_decimal_sign():
+def test_numbers_stored_as_text_are_read_as_numbers_by_the_decimal_sign_of_the_text():
     assert columns_of(book([["n", "m"], [1.5, 2], ["0,5", "?"]])) == {
         "n": ("number", [1.5, 0.5]),
         "m": ("integer", [2, None]),
@@ -153,7 +153,7 @@ def test_numbers_as_text_beside_numbers_are_numbers_with_their_own_decimal_sign(
     assert columns_of(book([["n"], [1.5], ["1,234"]]), decimal="point")["n"] == ("number", [1.5, 1234.0])
 
 
-def test_codes_and_mixed_cells_stay_text():
+def test_columns_of_codes_or_of_mixed_cells_stay_text():
     assert columns_of(book([["code", "mixed"], ["007", 5], ["012", "five"]])) == {
         "code": ("text", ["007", "012"]),
         "mixed": ("text", ["5", "five"]),
@@ -173,7 +173,7 @@ def test_the_only_sheet_with_cells_is_read_and_named():
     assert "the sheet 'People' was read, and no other" in summary["notes"]
 
 
-def test_several_sheets_with_cells_are_asked_about():
+def test_a_workbook_with_several_filled_sheets_is_refused_until_one_is_named():
     content = workbook({"2025": PEOPLE, "Q1 & Q2": [["a"], [1]]})
     assert refusal(content) == "2 sheets have cells: '2025', 'Q1 & Q2'; state which one: sheet=NAME"
     assert read(content, sheet="Q1 & Q2")[0] == [{"a": 1}]
@@ -210,7 +210,7 @@ def test_trials_of_a_spreadsheet_are_read():
     Path(__file__).resolve().parents[5] / "shared" / "known_answers" / "tables.json").read_text())["tables"]
     if isinstance(table["expected"], dict) and all(isinstance(value, list) for value in table["expected"].values())],
     ids=lambda table: table["name"])  # fmt: skip
-def test_a_table_of_texts_in_a_spreadsheet_has_the_known_columns_of_its_csv(table):
+def test_a_spreadsheet_has_the_same_columns_as_a_csv_file_with_its_texts(table):
     rows = CsvRows(io.BytesIO(table["content"].encode()))
     columns = columns_of(book([[*rows.columns], *(row for _, row in rows)]))
     for name, expected in table["expected"].items():
@@ -304,13 +304,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_spreadsheet_that_would_have_to_be_guessed_is_refused_with_one_line(name):
+def test_an_ambiguous_spreadsheet_is_refused_with_one_line(name):
     content, line = REFUSED[name]
     assert line in refusal(content)
 
 
 @pytest.mark.parametrize("part", range(0, 100, 7))
-def test_a_file_that_is_cut_or_changed_is_read_whole_or_refused(part):
+def test_a_truncated_or_altered_spreadsheet_is_read_completely_or_refused(part):
     content = bytearray(book([HEADER, *([str(number), "yes", number] for number in range(200))]))
     position = len(content) * part // 100
     changed = (
@@ -324,7 +324,7 @@ def test_a_file_that_is_cut_or_changed_is_read_whole_or_refused(part):
 
 
 # ---------------------------------------------------------------------------- small files that would cost much
-def test_a_part_that_unpacks_to_more_than_is_allowed_is_refused_before_it_is_unpacked():
+def test_a_part_of_a_workbook_that_unpacks_to_too_many_bytes_is_refused_before_it_is_unpacked():
     content = bytearray(book(PEOPLE))
     for found in re.finditer(rb"xl/worksheets/sheet1\.xml", bytes(content)):
         central = found.start() - 46
@@ -335,7 +335,7 @@ def test_a_part_that_unpacks_to_more_than_is_allowed_is_refused_before_it_is_unp
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["empty cells", "one text", "rows of one cell", "wide rows"])
-def test_a_small_file_that_unpacks_to_half_a_gigabyte_is_refused_by_the_limits_of_a_child(kind, tmp_path):
+def test_a_small_file_that_unpacks_to_250_mb_is_refused_by_the_limits_of_the_child_process(kind, tmp_path):
     piece = {
         "empty cells": "<c/>" * 16_000,
         "one text": "x" * 64_000,
@@ -356,7 +356,7 @@ def test_a_small_file_that_unpacks_to_half_a_gigabyte_is_refused_by_the_limits_o
             run_limited("inspect", file, purpose="table", media_type=XLSX)
 
 
-def test_a_moment_is_read_alike_in_both_calendars():
+def test_the_same_moment_is_read_alike_in_the_1900_and_the_1904_calendar():
     assert moment(1462 + 100, "date", from_1904=False) == moment(100, "date", from_1904=True)
 
 

@@ -50,7 +50,7 @@ def test_second_tenant_waits_until_the_host_has_rested(claimed, take, ended):
     assert take(second.job, rest_s=0.001) is None
 
 
-def test_an_admitted_job_stays_admitted_when_it_is_claimed_again(claimed, take):
+def test_a_job_that_got_its_turn_on_a_host_keeps_it_when_it_asks_again(claimed, take):
     job, rival = claimed().job, claimed(tenant="rival").job
     assert take(job) is None
     assert take(rival) is not None
@@ -115,7 +115,7 @@ def test_only_one_of_several_tenants_that_request_a_turn_at_once_is_admitted(cla
     assert sum(turn is None for turn in turns) == 1
 
 
-def test_past_turns_are_removed_from_the_database(database, claimed, take, ended):
+def test_records_of_past_turns_are_removed_from_the_database(database, claimed, take, ended):
     for number in range(3):
         claim = claimed(tenant=f"tenant {number}")
         assert take(claim.job, rest_s=0.001) is None

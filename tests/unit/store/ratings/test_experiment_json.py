@@ -10,7 +10,7 @@ from store.ratings.experiment_json import RETIRED, dump_method, parse_method
 
 
 @pytest.mark.parametrize("method", [RoundTrip("gender"), StimulusSampling("gender")], ids=lambda one: one.method)
-def test_a_stored_experiment_with_removed_fields_is_the_experiment_of_today(method):
+def test_removed_fields_of_a_stored_experiment_are_ignored_if_they_have_todays_value(method):
     stored = dump_method(method) | RETIRED[method.method]
     assert parse_method(stored) == method
 
@@ -19,6 +19,6 @@ def test_a_stored_experiment_with_removed_fields_is_the_experiment_of_today(meth
     ("method", "field", "value"),
     [("round-trip", "versions_apart", False), ("stimulus-sampling", "of_two", "last")],
 )
-def test_stored_experiment_with_a_removed_field_is_refused_and_the_field_is_named(method, field, value):
+def test_a_stored_experiment_with_another_value_of_a_removed_field_is_refused_naming_the_field(method, field, value):
     with pytest.raises(SpecificationError, match=field):
         parse_method({"method": method, "attribute": "gender", field: value})

@@ -17,13 +17,13 @@ NAMES = ["always-he translator", "DeepL", "echo", "Google Translate", "Mistral L
         ("Google Tranzlate", "Google Tanslate", "Google  Translate", "Google Trasnlate", "Google Translate"),
     ],
 )
-def test_a_name_is_found_with_a_letter_wrong_missing_doubled_or_swapped(wrong, missing, doubled, swapped, name):
+def test_a_service_name_is_found_with_a_letter_wrong_missing_doubled_or_swapped(wrong, missing, doubled, swapped, name):
     for text in (wrong, missing, doubled, swapped):
         assert close_words(text.casefold(), NAMES)[0] == name
 
 
 @pytest.mark.parametrize("text", ["", "zzzz", "x" * 61, "translation services of the world"])
-def test_other_texts_resemble_no_name(text):
+def test_no_name_is_suggested_for_a_text_that_resembles_none(text):
     assert close_words(text, NAMES) == []
 
 

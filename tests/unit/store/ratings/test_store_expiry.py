@@ -78,7 +78,7 @@ def test_insignificant_or_unrelated_change_is_not_announced(database, rated, sec
     assert notices_of(database, "rating.changed") == []
 
 
-def test_letter_change_is_announced_even_if_repeated_requests_drew_different_held_back_material(database, rated):
+def test_a_change_of_letter_is_announced_even_if_the_two_ratings_used_different_held_back_texts(database, rated):
     before = rated(
         "DSBS", job={"experiment": {"method": "round-trip", "held_back": ["{Subject} rested as {an_occupation}"]}}
     )

@@ -73,20 +73,20 @@ def test_a_history_lists_the_newest_ratings_of_each_method_up_to_a_limit(publish
 
 
 @pytest.mark.parametrize("visibility", ["private", "unlisted"])
-def test_private_and_unlisted_ratings_are_never_those_of_a_service(published, ids_of, newest, visibility):
+def test_private_and_unlisted_ratings_are_not_in_the_public_history_of_a_service(published, ids_of, newest, visibility):
     hidden = published(tenant="default", visibility=visibility, target=target(digest(1)))
     assert ids_of(hidden) == ids_of(service_key(target(digest(1)))) == newest() == newest("rival") == []
     assert newest("default") == [hidden]
 
 
-def test_ratings_with_masked_counts_are_never_those_of_a_service(database, published, ids_of, newest):
+def test_ratings_with_masked_counts_are_not_in_the_history_of_a_service(database, published, ids_of, newest):
     masked = published(**SHOWN, target=target(digest(1)))
     with database.write() as c:
         c.execute(text("UPDATE service_ratings SET masked = true"))
     assert ids_of(masked) == ids_of(service_key(target(digest(1)))) == newest() == newest("default") == []
 
 
-def test_a_withdrawn_rating_hides_the_older_ones_from_the_ranking(database, published, newest):
+def test_a_withdrawn_newest_rating_removes_a_service_from_the_ranking(database, published, newest):
     old = published(**SHOWN, target=target(digest(1)))
     assert newest() == [old]
     time.sleep(0.002)
@@ -96,14 +96,14 @@ def test_a_withdrawn_rating_hides_the_older_ones_from_the_ranking(database, publ
     assert newest() == []
 
 
-def test_third_parties_ratings_that_stand_for_no_address_are_a_service_of_their_own(published, ids_of, newest):
+def test_a_third_partys_rating_with_changed_settings_is_listed_as_a_separate_service(published, ids_of, newest):
     operators = published(**SHOWN, target=target(digest(1)))
     rivals = published(tenant="rival", visibility="public", description="changed", target=target(digest(1)))
     assert ids_of(service_key(target(digest(1)))) == ids_of(operators) == newest() == [operators]
     assert ids_of(rivals) == [rivals]
 
 
-def test_services_without_an_address_are_those_of_one_tenant_and_have_no_name_of_an_address(published, ids_of, newest):
+def test_uploads_of_two_tenants_without_a_url_are_separate_services_without_a_name(published, ids_of, newest):
     vectors = target(digest(1), url=None)
     first = published(tenant="acme", visibility="public", target=vectors, description="uploaded")
     second = published(tenant="rival", visibility="public", target=vectors, description="uploaded")
@@ -112,7 +112,7 @@ def test_services_without_an_address_are_those_of_one_tenant_and_have_no_name_of
     assert sorted(newest()) == sorted([first, second])
 
 
-def test_the_newest_rating_of_each_of_many_services_is_read_with_one_query_and_one_row_each(database, published):
+def test_newest_ratings_of_many_services_are_read_with_one_query_and_without_documents(database, published):
     for number in range(30):
         published(**SHOWN, target=target(digest(number), url=f"https://{number}.example.com/"))
     time.sleep(0.002)
@@ -128,7 +128,7 @@ def test_the_newest_rating_of_each_of_many_services_is_read_with_one_query_and_o
     assert "document" not in statements[0]
 
 
-def test_key_figures_are_those_of_the_effect_that_decides(database, published):
+def test_key_figures_in_a_history_are_those_of_the_deciding_effect(database, published):
     rating_id = published(**SHOWN, target=target(digest(1)), letter="BS", document=document(0.3, 0.2, 0.4))
     with database.read() as c:
         (row,) = services.history(c, Service(service_key(target(digest(1)))))

@@ -1,4 +1,4 @@
-"""Which ratings stand for an address, on every database.
+"""Which ratings a look-up by URL returns: the owner's, the operator's or third parties'; on every database.
 
 Row 90 of docs/reliability.md: ffe18d3c showed a competitor's rating, or invented answers, on the owner's badge.
 """
@@ -21,7 +21,7 @@ TARGET = {"name": "T", "kind": "translator", "protocol": "libretranslate", "url"
 
 @pytest.fixture
 def proved(database):
-    """Prove the host of the address as a tenant."""
+    """Record a tenant's proof that it owns the host of the URL."""
 
     def proved(tenant):
         with database.write() as c:
@@ -33,7 +33,7 @@ def proved(database):
 
 @pytest.fixture
 def rated(published):
-    """Publish a rating of the address and return its id."""
+    """Store a public rating of the URL and return its id."""
 
     def rated(tenant, letter="BS", description="default", url=SPELLED, **changes):
         target = TARGET | {"url": url}
@@ -44,7 +44,7 @@ def rated(published):
 
 
 def found(database, **query):
-    """Return what every look-up by address finds: the badge, `latest`, and the history."""
+    """Return the ids of ratings found by every look-up by URL: the badge, `latest`, and the history."""
     with database.read() as c:
         shown = published.of_address(c, URL, **query).rating
         latest = ratings.latest(c, None, URL, **query)
@@ -52,7 +52,7 @@ def found(database, **query):
     return [shown and shown.id], [one.id for one in latest], [step.rating.id for step in listed]
 
 
-def test_each_class_of_requesters_displaces_the_next_in_every_look_up(database, rated, proved):
+def test_ratings_of_the_owner_come_before_the_operators_and_those_before_third_parties(database, rated, proved):
     rated("rival", description="changed")
     rated("rival", description="uploaded")
     assert found(database) == ([None], [], [])
@@ -73,7 +73,7 @@ def test_each_class_of_requesters_displaces_the_next_in_every_look_up(database, 
         assert len(history.of_url(c, None, URL, whose="all", limit=9)) == 6
 
 
-def test_standings_of_a_page_come_from_the_proofs_of_the_moment(database, rated, proved):
+def test_requesters_shown_in_a_list_follow_from_the_current_proofs_of_ownership(database, rated, proved):
     ids = [rated("acme", description="changed"), rated("rival"), rated("rival", description="uploaded")]
     ids.append(rated("rival", url=""))
     proved("acme")
@@ -91,7 +91,7 @@ def test_standings_of_a_page_come_from_the_proofs_of_the_moment(database, rated,
     ]
 
 
-def test_a_composition_counts_the_tenants_own_rating_then_the_owners(database, rated, proved):
+def test_a_composition_prefers_the_tenants_own_rating_to_that_of_the_hosts_owner(database, rated, proved):
     proved("acme")
     owner = rated("acme", "UCS", "changed", url=URL)
     rated("rival", url=URL)
@@ -107,7 +107,7 @@ def test_a_composition_counts_the_tenants_own_rating_then_the_owners(database, r
         assert compositions.latest_of_targets(c, "third", {saved.id: "d"}, [saved])[saved.id].id == own
 
 
-def test_notices_about_a_rating_say_who_requested_it_and_how(database, rated, proved):
+def test_notices_about_a_rating_state_its_requester_and_the_kind_of_description(database, rated, proved):
     proved("acme")
     rated("rival", description="changed")
     with database.read() as c:

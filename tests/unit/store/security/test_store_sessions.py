@@ -76,7 +76,7 @@ def test_only_the_digest_of_a_token_is_stored(database, token):
 
 
 @pytest.mark.parametrize("sent", ["", "x", "assay_aaaaaaaa_b", "\0"])
-def test_no_session_is_found_by_another_token(database, token, sent):
+def test_a_wrong_token_finds_no_session(database, token, sent):
     assert found(database, sent) is None
     assert found(database, token + sent if sent else token[:-1]) is None
 

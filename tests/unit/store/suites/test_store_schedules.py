@@ -21,7 +21,7 @@ TARGET = {"name": "M", "kind": "translator", "protocol": "x", "base_url": "http:
 
 
 class Undone(Exception):
-    """Rolls a run back, so that the same run can be made again."""
+    """Exception that rolls a run back, so that the same run can be made again."""
 
 
 @pytest.fixture

@@ -105,7 +105,7 @@ def test_replies_arrive_in_the_order_of_the_probes():
     assert ledger.calls == 50
 
 
-def test_two_replicas_that_answer_in_turn_are_each_asked_about_both_groups():
+def test_two_replicas_behind_a_load_balancer_each_get_questions_about_both_groups():
     session, _ = ask([one for n in range(0, 200, 2) for one in (*probes(1, n, "he"), *probes(1, n + 1, "she"))])
     of_replica: dict[int, Counter[str]] = {0: Counter(), 1: Counter()}
     target = Target(behave=lambda call, asks: of_replica[call % 2].update([asks[0].target]))
@@ -317,7 +317,7 @@ def test_versions_of_an_item_are_at_least_50_calls_apart_and_either_comes_first(
     assert 30 < first["he"] < 70, first
 
 
-def test_versions_of_an_item_are_apart_over_batches():
+def test_versions_of_an_item_are_kept_apart_across_batches():
     both = versions(60)
     session, _ = ask(both[::2], both[1::2])
     target = Target()
@@ -326,7 +326,7 @@ def test_versions_of_an_item_are_apart_over_batches():
 
 
 @pytest.mark.parametrize("items", [2, 12, 20, 100])
-def test_versions_of_an_item_never_share_an_array(items):
+def test_versions_of_an_item_are_never_sent_in_one_array(items):
     session, _ = ask(versions(items))
     target = Target(batch_limit=24)
     asyncio.run(driver(target, Ledger(), concurrency=1).run(session))

@@ -218,7 +218,7 @@ def test_hosts_in_the_operators_networks_have_no_limits_and_their_refusal_file_i
     assert FILE not in host.paths
 
 
-def test_tenant_that_proved_ownership_of_a_host_is_bound_only_by_the_limits_of_its_target(host, open_context):
+def test_tenant_that_proved_ownership_of_a_host_has_only_the_limits_of_its_target(host, open_context):
     host.pause_s = 0.3
     context = open_context(host_rate=1, host_concurrency=1)
     prove(context, host.name, "acme")
@@ -247,7 +247,7 @@ def test_all_spellings_of_a_host_name_share_one_call_rate(open_context):
     assert len(booked) == 1
 
 
-def test_six_names_of_one_server_share_its_call_rate(host, open_context, counted):
+def test_six_host_names_of_one_server_share_its_call_rate(host, open_context, counted):
     # earlier, a server with six names got six times the calls
     context = open_context(host_rate=20, **counted)
     port = host.url.rpartition(":")[2]
@@ -431,7 +431,7 @@ def expire(context: WorkerContext, column: str) -> None:
 
 
 @pytest.mark.parametrize("status", [200, 301, 429, 500, 503])
-def test_a_file_that_could_never_be_read_is_no_consent_for_an_hour_and_is_soon_requested_again(
+def test_an_unreadable_refusal_file_counts_as_unknown_consent_and_is_requested_again_after_a_minute(
     host, open_context, status
 ):
     # earlier, a file behind a redirect, an error or a time-out counted as consent for an hour
@@ -450,7 +450,7 @@ def test_a_file_that_could_never_be_read_is_no_consent_for_an_hour_and_is_soon_r
     assert rate(context, host.url).error["code"] == "ratings_refused"
 
 
-def test_the_last_known_answer_counts_while_the_file_cannot_be_read(host, open_context):
+def test_an_earlier_refusal_still_counts_while_the_refusal_file_cannot_be_read(host, open_context):
     context = open_context(host_cooldown_s=0)
     host.file = NO
     assert rate(context, host.url).error["code"] == "ratings_refused"
@@ -465,7 +465,7 @@ def test_the_last_known_answer_counts_while_the_file_cannot_be_read(host, open_c
 
 
 @pytest.mark.parametrize(("kind", "protocol"), [("embedder", "tei"), ("translator", "libretranslate")])
-def test_a_rating_by_a_short_public_list_says_what_it_does_not_cover(host, open_context, kind, protocol):
+def test_a_rating_by_a_short_public_word_list_says_that_services_can_know_it(host, open_context, kind, protocol):
     context = open_context(host_cooldown_s=0, host_rate=1000)
     described = add(context, host.url)
     job = replace(described, target={**described.target, "kind": kind, "protocol": protocol, "settings": {}})
@@ -479,7 +479,7 @@ def test_a_rating_by_a_short_public_list_says_what_it_does_not_cover(host, open_
     assert any("short public list" in sentence for sentence in sentences) is (kind == "embedder")
 
 
-def test_a_rating_of_a_host_whose_refusal_file_could_not_be_read_says_so(host, open_context):
+def test_a_rating_of_a_host_whose_refusal_file_could_not_be_read_has_a_reason_that_names_the_host(host, open_context):
     host.file, host.file_status = "", 500
     context = open_context(host_cooldown_s=0, host_rate=1000)
     job = add(context, host.url)
@@ -497,7 +497,7 @@ def test_a_rating_of_a_host_whose_refusal_file_could_not_be_read_says_so(host, o
 
 
 @pytest.mark.slow
-def test_an_unreachable_host_does_not_count_as_refusing_ratings(open_context):
+def test_a_job_for_an_unreachable_host_does_not_fail_as_a_refusal_of_ratings(open_context):
     ended = rate(open_context(), "http://127.0.0.2:1")
     assert (ended.error["code"], ended.error["reason"]) == ("target_unavailable", "connect")
 

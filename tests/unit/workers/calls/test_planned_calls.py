@@ -46,7 +46,7 @@ def calls_made(service: Any, batch_limit: int, seed: int) -> tuple[int, int]:
 @pytest.mark.slow
 @pytest.mark.parametrize("batch_limit", [1, 7, 24])
 @pytest.mark.parametrize("name", ["round-trip", "one-hop", "alternation, numbers of texts", "association"])
-def test_a_plan_counts_the_calls_that_a_clear_case_takes(name, batch_limit):
+def test_a_plan_predicts_the_questions_and_calls_of_a_rating_with_a_clear_result(name, batch_limit):
     service = next(SERVICES[each](0.4, 0.0, 3) for each in SERVICES if each.startswith(name))
     planned = plan_of(service.method, Service(questions_per_call=batch_limit), seed=3).clear
     assert calls_made(service, batch_limit, 3) == (planned.questions, planned.calls)
@@ -54,7 +54,7 @@ def test_a_plan_counts_the_calls_that_a_clear_case_takes(name, batch_limit):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("hop", [False, True], ids=["round-trip", "one-hop"])
-def test_a_case_that_never_becomes_clear_takes_no_more_calls_than_the_plan_says(hop):
+def test_a_rating_that_never_gets_a_clear_result_makes_no_more_calls_than_planned(hop):
     service = translator_service(0.1, 0.4, 3, hop=hop)
     service = replace(service, method=replace(service.method, confidence=0.9999))
     planned = plan_of(service.method, Service(questions_per_call=24), seed=3).at_most

@@ -36,7 +36,7 @@ def distances(order: list[Probe], per_call: int = 1) -> list[int]:
         *((30, 2, 1, 28), (8, 2, 1, 7), (250, 2, 24, 9), (20, 2, 24, 1), (5, 2, 24, 1), (1, 2, 1, 1)),
     ],
 )
-def test_versions_are_50_calls_apart_or_as_far_as_the_batch_allows(items, versions, most_per_call, apart):
+def test_versions_of_an_item_are_50_calls_apart_or_as_far_as_the_batch_allows(items, versions, most_per_call, apart):
     for seed in range(5):
         given = probes(items, versions)
         order, per_call = QuestionOrder(generator(seed)).arrange(given, most_per_call)
@@ -55,14 +55,14 @@ def test_a_batch_without_versions_is_in_random_order_also_after_a_batch_with_ver
         assert abs(np.corrcoef(places, np.arange(200))[0, 1]) < 0.25
 
 
-def test_orders_of_two_jobs_differ():
+def test_two_jobs_ask_their_questions_in_different_orders():
     given = probes(60, 2)
     one, other = (QuestionOrder(generator(seed)).arrange(given)[0] for seed in (1, 2))
     assert one != other
 
 
 @pytest.mark.parametrize("texts_per_block", [20, 80])
-def test_texts_of_a_round_trip_with_a_common_content_are_seldom_less_than_50_calls_apart(texts_per_block):
+def test_round_trip_texts_with_the_same_occupation_are_seldom_less_than_50_calls_apart(texts_per_block):
     for seed in range(5):
         method = RoundTrip("gender", texts_per_block=texts_per_block, stop_early=False)
         session = Session(method.design(generator(seed)))

@@ -1,4 +1,4 @@
-"""Limits of a lane, counted in this process and in a real Redis. All jobs of a tenant on one address share a lane."""
+"""Limits of a lane (all jobs of a tenant on one address share one), counted in this process and in a real Redis."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -84,7 +84,7 @@ def test_calls_start_at_equal_intervals(opened):
     assert other == pytest.approx(0.0, abs=0.01)
 
 
-def test_rate_below_one_call_per_hour_is_kept(opened):
+def test_rates_below_one_call_per_hour_are_possible(opened):
     async def work():
         async with opened() as traffic:
             return [await traffic.reserve("lane", 1 / 7200) for _ in range(3)]

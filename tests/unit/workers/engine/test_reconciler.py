@@ -39,7 +39,7 @@ def time_passes(database: Database) -> None:
 
 
 class Rung(list[str]):
-    """Dispatcher whose messages no worker receives."""
+    """Fake dispatcher of job messages that no worker receives."""
 
     def __init__(self, *, broken_after: float = float("inf")) -> None:
         super().__init__()

@@ -50,7 +50,7 @@ def watch(
     ), ended
 
 
-def test_worker_ends_after_two_checks_in_a_row_with_due_jobs_and_no_messages(database):
+def test_worker_exits_after_two_checks_in_a_row_with_due_jobs_and_no_messages(database):
     post(database)
     dog, ended = watch(database, MessageCounter())
     dog.look()
@@ -80,7 +80,7 @@ def test_received_message_resets_the_watchdog(database):
     ],
     ids=["busy", "no broker", "nobody was told", "too young"],
 )
-def test_worker_does_not_end_if_missing_messages_have_another_cause(database, messages, broker, told, age_s):
+def test_worker_keeps_running_if_missing_messages_have_another_cause(database, messages, broker, told, age_s):
     post(database, told=told)
     dog, ended = watch(database, messages, broker=broker, age_s=age_s)
     for _ in range(4):
@@ -88,7 +88,7 @@ def test_worker_does_not_end_if_missing_messages_have_another_cause(database, me
     assert ended == []
 
 
-def test_worker_does_not_end_if_the_due_job_is_claimed(database):
+def test_worker_keeps_running_if_the_due_job_is_claimed(database):
     job_id = post(database)
     with database.write() as connection:
         assert jobs.claim(connection, job_id, "another", 30)
@@ -98,7 +98,7 @@ def test_worker_does_not_end_if_the_due_job_is_claimed(database):
     assert ended == []
 
 
-def test_watchdog_checks_the_broker_before_it_ends_the_worker(redis_url, redis_server):
+def test_watchdog_checks_the_broker_before_it_stops_the_worker(redis_url, redis_server):
     from store.core.settings import Settings
 
     app = make_celery(Settings(broker_url=redis_url))

@@ -1,4 +1,4 @@
-"""Answers of chat models that decide, in the shapes of real interfaces: each is read right, or is lost and no vote."""
+"""Answers of chat models that make decisions, in the formats of real APIs: each is read correctly, or is unusable."""
 
 import math
 
@@ -91,7 +91,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_an_answer_in_the_shape_of_an_interface_is_read_or_lost_with_its_code(shape):
+def test_every_response_format_of_a_chat_api_is_read_or_fails_with_its_code(shape):
     protocol, answer, expected = SHAPES[shape]
     (reply,), _ = decide(lambda _: answer, TEXT, protocol)
     if isinstance(expected, dict):
@@ -103,7 +103,7 @@ def test_an_answer_in_the_shape_of_an_interface_is_read_or_lost_with_its_code(sh
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_lost_answer_is_no_number_either(shape):
+def test_an_unreadable_response_of_a_chat_api_is_not_read_as_a_number(shape):
     protocol, answer, expected = SHAPES[shape]
     (reply,), _ = decide(lambda _: answer, PAY, protocol, kind=Kind.REGRESSOR)
     assert reply.value is None, "yes is no number"
@@ -112,7 +112,7 @@ def test_a_lost_answer_is_no_number_either(shape):
 
 
 @pytest.mark.parametrize("shape", [name for name, (_, _, expected) in SHAPES.items() if isinstance(expected, str)])
-def test_a_lost_answer_is_no_letter_either(shape):
+def test_an_unreadable_response_of_a_chat_api_is_not_read_as_an_option_letter(shape):
     protocol, answer, expected = SHAPES[shape]
     (reply,), _ = decide(lambda _: answer, LETTERS, protocol)
     assert reply.value is None
@@ -142,7 +142,7 @@ def likely(*shares):
         (("はい", "いいえ"), [("はい", 0.8), ("いい", 0.2)], (0.8, 0.2)),
     ],
 )
-def test_tokens_count_for_the_label_that_they_begin_and_unclear_ones_leave_no_probabilities(labels, tokens, expected):
+def test_first_tokens_count_for_the_label_they_begin_and_unclear_ones_give_no_probabilities(labels, tokens, expected):
     shares = label_probabilities(likely(*tokens), labels)
     if expected is None:
         assert shares is None
@@ -150,7 +150,7 @@ def test_tokens_count_for_the_label_that_they_begin_and_unclear_ones_leave_no_pr
         assert tuple(shares.values()) == pytest.approx(expected)
 
 
-def test_a_model_whose_first_tokens_are_unclear_is_asked_by_letters():
+def test_a_model_with_unclear_first_tokens_is_asked_to_choose_among_option_letters():
     def answer(request):
         options = lettered(request)
         if not options:
@@ -162,7 +162,7 @@ def test_a_model_whose_first_tokens_are_unclear_is_asked_by_letters():
     assert len(heard) == 3
 
 
-def test_blank_first_tokens_are_passed_over():
+def test_blank_tokens_before_the_label_are_skipped():
     tops = [{"token": "yes", "logprob": math.log(0.7)}, {"token": "no", "logprob": math.log(0.3)}]
     content = [
         {"token": "\n", "logprob": 0.0, "top_logprobs": []},
@@ -173,7 +173,7 @@ def test_blank_first_tokens_are_passed_over():
 
 
 @pytest.mark.parametrize("logprobs", [None, {}, {"content": None}, {"content": []}, {"content": [{"token": "yes"}]}])
-def test_without_usable_probabilities_the_letters_are_asked(logprobs):
+def test_a_model_without_usable_token_probabilities_is_asked_for_option_letters(logprobs):
     def answer(request):
         options = lettered(request)
         chosen = next((letter for letter, label in options.items() if label == "yes"), "yes")
@@ -184,13 +184,13 @@ def test_without_usable_probabilities_the_letters_are_asked(logprobs):
     assert len(heard) == 3
 
 
-def test_a_letter_that_is_cut_in_a_sentence_is_no_vote():
+def test_a_sentence_about_an_option_that_is_cut_at_the_token_limit_is_no_choice():
     (reply,), _ = decide(lambda _: openai("length", content="Option A is better, although"), LETTERS)
     assert reply.failure.code == "no-choice"
     assert "settings.decision.tokens" in reply.failure.message
 
 
-def test_a_cut_answer_that_may_become_another_label_is_no_vote():
+def test_a_cut_answer_that_could_continue_as_another_label_is_no_choice():
     decision = {"prompt": "{text}", "labels": ["no", "not sure"], "reading": "text"}
     (reply,), _ = decide(lambda _: openai("length", content="No"), decision)
     assert reply.failure.code == "no-choice"
@@ -223,7 +223,7 @@ def test_a_cut_answer_that_may_become_another_label_is_no_vote():
         ("Response: yes", ("yes", "no"), "yes"),
     ],
 )
-def test_labels_in_other_languages_spellings_and_forms(answer, labels, label):
+def test_labels_are_recognised_in_other_languages_spellings_and_formats(answer, labels, label):
     assert label_in(answer, labels) == label
 
 
@@ -242,7 +242,7 @@ def test_labels_in_other_languages_spellings_and_forms(answer, labels, label):
         ("That is no reason to invite her.", None),
     ],
 )
-def test_the_word_no_before_a_noun_is_no_second_answer(answer, label):
+def test_no_in_a_phrase_such_as_no_reason_is_not_read_as_a_second_answer(answer, label):
     """Earlier, a model that added such a sentence for one group was BS, because its answers could not be read."""
     assert label_in(answer, ["yes", "no"]) == label
 
@@ -257,7 +257,7 @@ def test_the_word_no_before_a_noun_is_no_second_answer(answer, label):
         ('{"answer": "52,000"}', 52000),
     ],
 )
-def test_numbers_in_json(answer, number):
+def test_a_number_in_json_is_read_unless_several_fields_hold_numbers(answer, number):
     assert number_in(answer, (20_000, 200_000), None) == number
 
 
@@ -287,7 +287,7 @@ def test_numbers_in_json(answer, number):
         "<think>80?</think>75",
     ],
 )
-def test_a_score_is_read_in_the_usual_forms(answer):
+def test_a_score_is_read_from_the_usual_phrases_around_it(answer):
     assert number_in(answer, (0, 100), None) == 75
 
 
@@ -319,8 +319,8 @@ def test_a_score_is_read_in_the_usual_forms(answer):
         *("not 75", "75 years", "Score: 70\nScore: 75", "75 (80 for men)", "75. Maybe eighty.", "I cannot give 75"),
     ],
 )
-def test_what_may_be_another_number_is_none(answer):
-    """Earlier, ">75" was read as 75 and "45 grand" as 45."""
+def test_an_answer_that_may_mean_another_number_is_not_read(answer):
+    """Earlier, ">75" was read as 75, and "45 grand" as 45."""
     assert number_in(answer, (0, 200_000), None) is None
     assert number_in(answer, (0, 100), None) is None
 
@@ -340,16 +340,16 @@ def test_what_may_be_another_number_is_none(answer):
         ("4/5", (0, 5), 4),
     ],
 )
-def test_amounts_and_shares_are_read_where_one_number_fits(answer, bounds, number):
+def test_amounts_and_percentages_are_read_if_only_one_number_is_within_the_range(answer, bounds, number):
     assert number_in(answer, bounds, None) == number
 
 
 @pytest.mark.parametrize(("answer", "number"), [("36 months", 36), ("3 years", None)])
-def test_a_unit_is_read_where_the_prompt_asks_for_it(answer, number):
+def test_a_number_with_a_unit_is_read_if_the_prompt_asks_for_that_unit(answer, number):
     assert number_in(answer, (0, 120), None, "How many months?") == number
 
 
-def test_the_error_about_a_number_names_a_setting_that_chat_models_have():
+def test_the_error_about_a_missing_number_names_a_setting_that_chat_models_have():
     (reply,), _ = decide(lambda _: chat("quite a lot"), PAY, kind=Kind.REGRESSOR)
     assert "settings.decision.answer" in reply.failure.message
     assert "settings.number" not in reply.failure.message
@@ -415,7 +415,7 @@ DECIDED = {
     ("approved", "denied"): {"approved": ["Approve", "Approval."], "denied": ["Deny", "Denial.", "Denied"]},
     ("late", "later"): {"late": ["late"], "later": ["Later."]},
 }
-"""Answers by labels and by the label that they give."""
+"""Answers by the possible labels and by the label that must be read from them."""
 
 
 @pytest.mark.parametrize(
@@ -427,7 +427,7 @@ DECIDED = {
         for answer in answers
     ],
 )
-def test_decisions_in_the_words_of_chat_models(labels, label, answer):
+def test_decisions_in_typical_phrases_of_chat_models_are_read_as_the_right_label(labels, label, answer):
     assert label_in(answer, labels) == label
 
 
@@ -436,7 +436,7 @@ def test_decisions_in_the_words_of_chat_models(labels, label, answer):
 @pytest.mark.parametrize(
     "form", ["{label} ({group}: no reason to differ).", "{label}. That a {group} applies is not a factor."]
 )
-def test_the_group_that_an_explanation_names_changes_no_reading(form, label, group):
+def test_the_group_that_an_explanation_mentions_does_not_change_the_label_that_is_read(form, label, group):
     assert label_in(form.format(label=label, group=group), ("yes", "no")) == label.lower()
 
 
@@ -444,12 +444,12 @@ def test_the_group_that_an_explanation_names_changes_no_reading(form, label, gro
     ("answer", "code"),
     [("No, I can't help with that.", "declined"), ("Yes. Sorry, I do not recommend her.", "no-choice")],
 )
-def test_a_regret_beside_a_decision_is_no_refusal(answer, code):
+def test_a_decision_followed_by_an_apology_is_no_refusal_but_an_unclear_choice(answer, code):
     (reply,), _ = decide(lambda _: chat(answer), TEXT)
     assert reply.failure.code == code
 
 
-def test_the_case_is_the_same_in_every_reading():
+def test_the_case_is_sent_unchanged_in_every_way_to_ask_for_a_decision():
     _, heard = decide(lambda _: chat("hm"), OWN)
     assert all(last_message(request).startswith(f"{CASE} Invite?") for request in heard)
     assert len(heard) == 3

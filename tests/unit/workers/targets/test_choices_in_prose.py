@@ -19,7 +19,7 @@ from workers.targets.registry import connect
 
 
 def chat(style: str, prose: float = 0.9) -> Callable[[Any], Any]:
-    """Return a chat model that always prefers the stereotype; a share `prose` of its pairs gets a sentence."""
+    """Return a chat model that always prefers the stereotype, and answers a share `prose` of pairs with a sentence."""
 
     def answer(document: Any) -> Any:
         options = re.findall(r"^[AB]\. (.*)$", document["messages"][-1]["content"], re.MULTILINE)
@@ -58,7 +58,7 @@ def rated(answer: Callable[[Any], Any], wire: Any, seed: int = 0, **settings: An
 
 @pytest.mark.slow
 @pytest.mark.parametrize("style", [STYLES["the answer is"], MIXED])
-def test_a_model_that_prefers_the_stereotype_in_prose_is_data_sensitive(wire, style):
+def test_a_model_that_prefers_the_stereotype_in_full_sentences_is_rated_dsbs(wire, style):
     rating = rated(chat(style), wire)
     assert (rating.letter, rating.declared) == (Letter.DSBS, True)
     assert rating.finding.components[0].unusable == 0
@@ -72,7 +72,7 @@ def test_a_model_that_prefers_the_stereotype_in_prose_is_data_sensitive(wire, st
         "I'm sorry, I cannot choose; A would be a stereotype.",
     ],
 )
-def test_an_answer_that_chooses_nothing_is_lost_and_never_a_tie(wire, style):
+def test_an_answer_that_chooses_no_option_is_unusable_and_does_not_count_as_a_tie(wire, style):
     rating = rated(chat(style), wire)
     assert not rating.declared
     (component,) = rating.finding.components
@@ -81,7 +81,7 @@ def test_an_answer_that_chooses_nothing_is_lost_and_never_a_tie(wire, style):
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
-def test_a_model_that_still_thinks_names_the_setting_that_lets_it_finish(wire, field):
+def test_an_answer_cut_during_the_models_reasoning_names_the_setting_that_raises_the_limit(wire, field):
     def answer(document: Any) -> Any:
         message = {"role": "assistant", "content": None, field: "A or B? Let me see"}
         return {"choices": [{"index": 0, "message": message, "finish_reason": "length", "logprobs": None}]}

@@ -47,19 +47,19 @@ def winner(answer, **settings):
     return reply.value["label"] or reply.value["scores"]
 
 
-def test_both_documents_are_sent_in_the_places_that_the_settings_name():
+def test_both_documents_are_sent_in_the_fields_that_the_settings_name():
     _, heard = compare({"answer": "first"}, {"body": BODY, "output": "answer"})
     assert heard[0].json == {"a": ANN, "b": BOB}
 
 
-def test_documents_can_be_sent_in_a_query():
+def test_both_documents_can_be_sent_in_a_query_string():
     settings = {"method": "GET", "query": {"left": "{first}", "right": "{second}"}, "output": "answer"}
     replies, heard = compare({"answer": "second"}, settings)
     assert "left=Ann+has" in heard[0].path
     assert replies[0].value["label"] == "second"
 
 
-def test_a_call_with_several_comparisons_repeats_the_object():
+def test_a_call_with_several_comparisons_has_one_object_for_each_pair():
     settings = {"batch": "array", "body": {"pairs": [{"n": "{index}", "x": "{first}", "y": "{second}"}]}, "output": "@"}
     other = Classify((("first", BOB), ("second", ANN)))
     replies, heard = compare(lambda request: ["first" for _ in request.json["pairs"]], settings, (PAIR, other))
@@ -93,7 +93,7 @@ def test_a_call_with_several_comparisons_repeats_the_object():
         (f"  {BOB.upper()} ", {"comparison": "document"}, "second"),
     ],
 )
-def test_an_answer_in_the_declared_form_is_read(answer, settings, read):
+def test_the_winner_of_a_comparison_is_read_in_each_declared_format(answer, settings, read):
     assert winner(answer, **settings) == read
 
 
@@ -114,21 +114,21 @@ def test_an_answer_in_the_declared_form_is_read(answer, settings, read):
         *((answer, {"comparison": "document"}) for answer in ("first", f"{ANN} {BOB}", "Neither.", 1, ANN[:12], "")),
     ],
 )
-def test_any_other_answer_is_unreadable_and_never_a_vote(answer, settings):
+def test_an_answer_in_another_format_than_declared_is_no_choice(answer, settings):
     assert winner(answer, **settings) == "no-choice"
 
 
-def test_a_refusal_to_compare_is_told_from_an_answer_that_cannot_be_read():
+def test_a_refusal_to_compare_is_distinguished_from_an_unreadable_answer():
     assert winner("I cannot compare people.") == "declined"
 
 
-def test_an_answer_that_is_both_documents_is_unreadable():
+def test_an_answer_that_equals_both_identical_documents_is_no_choice():
     same = Classify((("first", ANN), ("second", ANN)))
     (reply,), _ = compare({"answer": ANN}, {"body": BODY, "output": "answer", "comparison": "document"}, (same,))
     assert reply.failure.code == "no-choice"
 
 
-def test_a_single_text_is_not_sent_to_a_service_that_compares():
+def test_a_single_text_is_not_sent_to_a_service_that_compares_two_documents():
     (reply,), heard = compare({"answer": "first"}, {"body": BODY}, (Classify(ANN),))
     assert (reply.failure.code, heard) == ("unsupported", [])
 
@@ -144,14 +144,14 @@ def test_a_single_text_is_not_sent_to_a_service_that_compares():
         ({"body": BODY, "number": "probability", "labels": ["A", "B"]}, "scale"),
     ],
 )
-def test_settings_that_make_no_comparison_are_refused_with_their_field(settings, field):
+def test_invalid_settings_for_comparisons_are_refused_with_their_field(settings, field):
     with pytest.raises(SpecificationError) as refused:
         target("http://127.0.0.1:9", settings)
     assert refused.value.field == f"settings.{field}"
 
 
 @pytest.mark.parametrize("kind", ["regressor", "embedder", "translator", "language-model"])
-def test_only_a_classifier_compares(kind):
+def test_only_a_classifier_can_compare_two_documents(kind):
     with pytest.raises(SpecificationError, match=r"\{first\} cannot be filled in"):
         target("http://127.0.0.1:9", {"body": BODY}, kind=kind)
 
@@ -167,7 +167,7 @@ def judged(text, **decision):
 
 
 @pytest.mark.parametrize(("text", "read"), [("1", "first"), ("2", "second"), ("tie", "tie")])
-def test_a_chat_model_compares_by_a_prompt_with_both_documents(text, read):
+def test_a_chat_model_compares_two_documents_in_one_prompt(text, read):
     (reply,), heard = judged(text)
     assert max(reply.value["scores"], key=reply.value["scores"].get) == read
     assert f"1: {ANN}\n2: {BOB}" in heard[0].json["messages"][-1]["content"]
@@ -182,7 +182,7 @@ def test_chat_answer_without_an_option_is_not_a_choice(text):
 
 
 @pytest.mark.parametrize("decision", [{"labels": ["1", "2", "3", "4"]}, {"system": ["Be fair.", "Be quick."]}])
-def test_a_comparison_by_prompt_has_two_or_three_labels_and_one_system_prompt(decision):
+def test_a_comparison_by_prompt_needs_two_or_three_labels_and_one_system_prompt(decision):
     with pytest.raises(SpecificationError) as refused:
         target(
             "http://127.0.0.1:9",
@@ -193,7 +193,7 @@ def test_a_comparison_by_prompt_has_two_or_three_labels_and_one_system_prompt(de
 
 
 # ------------------------------------------------------------------------------- probe
-def test_a_probe_shows_both_orders():
+def test_a_probe_of_a_service_that_compares_shows_both_orders_of_the_documents():
     with scripted_server(lambda _: {"answer": "first"}) as url:
 
         async def go():
@@ -207,7 +207,7 @@ def test_a_probe_shows_both_orders():
     assert result.as_json()["exchanged"]["exchange"]["response"]["status"] == 200
 
 
-def test_a_probe_without_an_experiment_compares_neutral_texts():
+def test_a_probe_of_a_service_that_compares_needs_no_experiment():
     with scripted_server(lambda _: {"answer": "first"}) as url:
 
         async def go():

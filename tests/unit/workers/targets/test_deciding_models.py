@@ -1,4 +1,4 @@
-"""Chat models that decide: requests of each protocol, settled readings, and answers in unexpected forms."""
+"""Chat models that make decisions: requests of each protocol, ways to read answers, and unexpected answers."""
 
 import asyncio
 import json
@@ -67,14 +67,14 @@ def lettered(request):
     return {line[0]: line[3:] for line in lines if line[1:3] == ". "}
 
 
-def test_probabilities_of_the_labels_first_tokens_are_the_scores_in_one_call():
+def test_label_scores_are_the_probabilities_of_their_first_tokens_from_one_call():
     replies, heard = decide(lambda _: chat("yes", {"yes": 0.6, "no": 0.2, "Yes": 0.1}))
     assert replies[0].value["scores"] == pytest.approx({"yes": 7 / 9, "no": 2 / 9})
     assert len(heard) == 1
     assert heard[0].json["temperature"] == 0.0
 
 
-def test_an_answer_without_probabilities_among_others_with_them_is_lost_and_not_read_as_certain():
+def test_one_answer_without_probabilities_among_others_with_them_is_unusable_and_not_read_as_certain():
     def some(request):
         return chat("yes", {"yes": 0.6, "no": 0.4} if "Bob" not in last_message(request) else None)
 
@@ -85,7 +85,7 @@ def test_an_answer_without_probabilities_among_others_with_them_is_lost_and_not_
     assert "no probabilities" in second.failure.message
 
 
-def test_without_probabilities_the_options_have_letters_in_every_rotation_and_the_position_cancels():
+def test_a_model_that_always_answers_a_gets_equal_scores_because_options_are_shown_in_both_orders():
     def always_a(request):
         return chat("A" if lettered(request) else "no preference at all")
 
@@ -94,7 +94,7 @@ def test_without_probabilities_the_options_have_letters_in_every_rotation_and_th
     assert len(heard) == 5, "one call finds that there are no probabilities, then two calls a question"
 
 
-def test_a_choice_that_follows_the_label_is_the_same_in_both_orders():
+def test_a_model_that_follows_the_label_gets_the_same_choice_in_both_orders():
     def says_yes(request):
         options = lettered(request)
         return chat(next((letter for letter, label in options.items() if label == "yes"), "prose"))
@@ -103,13 +103,13 @@ def test_a_choice_that_follows_the_label_is_the_same_in_both_orders():
     assert reply.value["scores"] == {"yes": 1.0, "no": 0.0}
 
 
-def test_letters_with_probabilities_give_the_mean_over_the_orders():
+def test_probabilities_of_option_letters_are_averaged_over_the_orders():
     decision = {**OWN, "reading": "letters"}
     (reply,), _ = decide(lambda _: chat("A", {"A": 0.8, "B": 0.2}), decision)
     assert reply.value["scores"] == pytest.approx({"yes": 0.5, "no": 0.5})
 
 
-def test_a_service_that_ignores_letters_is_read_by_the_text_of_its_labels():
+def test_answers_of_a_model_that_ignores_option_letters_are_read_by_the_text_of_the_label():
     def words(request):
         return chat("no comment on letters" if lettered(request) else "No.")
 
@@ -118,7 +118,7 @@ def test_a_service_that_ignores_letters_is_read_by_the_text_of_its_labels():
     assert not lettered(heard[-1])
 
 
-def test_three_labels_are_rotated_three_times():
+def test_three_labels_are_shown_in_three_orders():
     decision = {"prompt": "{text}", "labels": ["low", "middle", "high"], "reading": "letters"}
     (reply,), heard = decide(lambda _: chat("B"), decision)
     assert reply.value["scores"] == pytest.approx(dict.fromkeys(("low", "middle", "high"), 1 / 3))
@@ -137,13 +137,13 @@ def test_three_labels_are_rotated_three_times():
         (chat("Es tut mir leid, das kann ich nicht."), "declined"),
     ],
 )
-def test_refusals_and_unreadable_answers_are_failures_and_no_vote(answer, code):
+def test_refusals_and_unreadable_answers_of_a_deciding_model_are_failures_without_a_value(answer, code):
     (reply,), _ = decide(lambda _: answer)
     assert reply.value is None
     assert reply.failure.code == code
 
 
-def test_a_reasoning_model_that_reached_its_limit_is_told_the_setting():
+def test_an_answer_cut_during_reasoning_names_the_setting_of_the_token_limit():
     cut = {"choices": [{"message": {"content": "", "reasoning": "Hm"}, "finish_reason": "length"}]}
     (reply,), _ = decide(lambda _: cut, {**OWN, "reading": "text"})
     assert "settings.decision.tokens" in reply.failure.message
@@ -158,7 +158,7 @@ def test_refusal_of_the_first_case_does_not_decide_how_answers_are_read():
     assert replies[1].value["scores"] == pytest.approx({"no": 0.9, "yes": 0.1})
 
 
-def test_a_number_is_read_from_the_text_and_only_within_the_range():
+def test_a_number_is_read_from_text_only_if_it_is_clear_and_within_the_range():
     replies = [
         decide(lambda _, text=text: chat(text), PAY, kind=Kind.REGRESSOR)[0][0]
         for text in ("52000", "$52,000", "12", "between 40000 and 50000", "52k")
@@ -166,7 +166,7 @@ def test_a_number_is_read_from_the_text_and_only_within_the_range():
     assert [reply.value for reply in replies] == [52000.0, 52000.0, None, None, None]
 
 
-def test_several_system_prompts_have_scores_of_their_own():
+def test_labels_are_scored_separately_for_each_of_several_system_prompts():
     def answer(request):
         strict = request.json["messages"][0]["content"] == "Be strict."
         return chat("no" if strict else "yes", {"yes": 0.2 if strict else 0.7, "no": 0.8 if strict else 0.3})
@@ -182,14 +182,14 @@ def test_several_system_prompts_have_scores_of_their_own():
     )
 
 
-def test_columns_of_a_record_fill_the_prompt():
+def test_columns_of_a_record_are_filled_into_the_prompt():
     decision = {"prompt": "Income {income}, age {age}. Lend?", "labels": ["yes", "no"], "reading": "text"}
     (reply,), heard = decide(lambda _: chat("yes"), decision, cases=((("income", 12), ("age", None)),))
     assert reply.value["scores"]["yes"] == 1.0
     assert last_message(heard[0]).startswith("Income 12, age . Lend?")
 
 
-def test_a_record_without_a_column_of_the_prompt_is_not_asked():
+def test_a_record_that_lacks_a_column_of_the_prompt_is_not_sent():
     decision = {"prompt": "Income {income}.", "labels": ["yes", "no"]}
     (reply,), heard = decide(lambda _: chat("yes"), decision, cases=((("wage", 12),),))
     assert reply.failure.code == "unsupported"
@@ -254,7 +254,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("protocol", SHAPES)
-def test_every_protocol_of_language_models_decides_and_sends_the_system_prompt(protocol):
+def test_every_language_model_protocol_can_decide_and_sends_the_system_prompt(protocol):
     settings, answer, system_of = SHAPES[protocol]
     (reply,), heard = decide(lambda _: answer, {**SYSTEM, "reading": "text"}, protocol, settings)
     assert reply.failure is None
@@ -264,7 +264,7 @@ def test_every_protocol_of_language_models_decides_and_sends_the_system_prompt(p
 
 
 @pytest.mark.parametrize("protocol", SHAPES)
-def test_without_a_system_prompt_no_empty_one_is_sent(protocol):
+def test_no_empty_system_prompt_is_sent(protocol):
     settings, answer, _ = SHAPES[protocol]
     _, heard = decide(lambda _: answer, {**OWN, "reading": "text"}, protocol, settings)
     body = heard[0].json
@@ -272,7 +272,7 @@ def test_without_a_system_prompt_no_empty_one_is_sent(protocol):
     assert all(message["role"] == "user" for message in [*body.get("messages", []), *body.get("contents", [])])
 
 
-def test_a_service_that_only_streams_decides():
+def test_a_model_behind_an_event_stream_can_decide():
     events = b'data: {"delta": "ye"}\n\ndata: {"delta": "s", "ended": "stop"}\n\n'
     settings = {
         "path": "/chat",
@@ -291,7 +291,7 @@ def test_a_service_that_only_streams_decides():
     assert heard[0].json["system"] == "You hire."
 
 
-def test_every_protocol_of_language_models_offers_to_decide():
+def test_every_language_model_protocol_can_describe_a_classifier_or_regressor():
     for protocol in protocols():
         if Kind.LANGUAGE_MODEL in protocol.kinds and protocol.name != "openai-images":
             assert {Kind.CLASSIFIER, Kind.REGRESSOR} <= protocol.kinds, protocol.name
@@ -311,7 +311,7 @@ def test_every_protocol_of_language_models_offers_to_decide():
         ({"decision": {"name": "pay", "system": ["a", "b"]}}, "regressor", "settings.decision.system"),
     ],
 )
-def test_a_wrong_decision_is_refused_with_its_field(settings, kind, field):
+def test_invalid_decision_settings_are_refused_with_their_field(settings, kind, field):
     described = {
         "kind": kind,
         "protocol": "openai-chat",
@@ -344,7 +344,7 @@ YES_NO = ("yes", "no")
         "Yes\n\nThe file is complete.",
     ],
 )
-def test_a_clear_answer_is_read(answer):
+def test_a_clear_answer_is_read_as_its_label(answer):
     assert label_in(answer, YES_NO) == "yes"
 
 
@@ -373,12 +373,12 @@ def test_a_clear_answer_is_read(answer):
         "no – ja, einladen",
     ],
 )
-def test_an_unclear_answer_is_no_vote(answer):
+def test_an_unclear_answer_is_read_as_no_label(answer):
     assert label_in(answer, YES_NO) is None
 
 
 @pytest.mark.parametrize("answer", ["not approve", "I would not approve", "disapprove", "approve: no", "do not deny"])
-def test_a_label_inside_a_negation_is_no_vote(answer):
+def test_a_negated_label_is_read_as_no_label(answer):
     assert label_in(answer, ("approve", "deny")) is None
 
 
@@ -396,11 +396,11 @@ def test_a_label_inside_a_negation_is_no_vote(answer):
         ("neither A", None),
     ],
 )
-def test_an_option_is_read_by_its_letter_or_its_text_and_not_by_words_of_a_sentence(answer, option):
+def test_an_option_is_recognised_by_its_letter_or_its_whole_text_but_not_by_words_of_a_sentence(answer, option):
     assert option_in(answer, YES_NO) == option
 
 
-def test_a_token_counts_only_for_the_label_that_it_begins():
+def test_a_first_token_counts_only_if_exactly_one_label_begins_with_it():
     assert label_probabilities([("I", math.log(0.9))], ("invite", "reject")) is None
     assert label_probabilities([("app", math.log(0.9))], ("approve", "approve later")) is None
     shares = label_probabilities([(" De", math.log(0.3)), ("▁app", math.log(0.3))], ("approve", "deny"))
@@ -422,13 +422,13 @@ def test_a_token_counts_only_for_the_label_that_it_begins():
         ("", None),
     ],
 )
-def test_numbers_that_can_be_read_in_two_ways_are_none(answer, number):
+def test_an_ambiguous_number_is_not_read(answer, number):
     assert number_in(answer, (0, 50_000), None) == number
 
 
 # ------------------------------------------------------------------------------- languages
 @pytest.mark.parametrize(("language", "yes"), [("fr", "oui"), ("es", "sí"), ("de", "ja"), ("it", "sì"), ("pt", "sim")])
-def test_a_shipped_decision_in_a_language_is_asked_and_answered_in_it(language, yes):
+def test_a_shipped_decision_is_asked_in_the_chosen_language_and_its_answers_are_read(language, yes):
     decision = {"name": "hiring", "language": language}
     replies, heard = decide(lambda _: chat(yes.capitalize()), {**decision, "reading": "text"})
     assert replies[0].value["scores"][yes] == 1.0
@@ -447,7 +447,7 @@ def test_a_shipped_decision_in_a_language_is_asked_and_answered_in_it(language, 
         ({"prompt": "{text} Combien ?", "range": [0, 9], "language": "fr"}, "language"),
     ],
 )
-def test_a_decision_without_texts_in_the_language_is_refused_with_its_field(decision, field):
+def test_a_decision_that_has_no_texts_in_the_chosen_language_is_refused_with_its_field(decision, field):
     kind = Kind.REGRESSOR if "range" in decision else Kind.CLASSIFIER
     with pytest.raises(SpecificationError) as refused:
         decide(lambda _: chat("oui"), decision, kind=kind)

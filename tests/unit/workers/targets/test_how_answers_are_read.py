@@ -1,4 +1,4 @@
-"""Every reader of answers, and every kind of answer that is not plain, as docs/how-answers-are-read.md lists them."""
+"""Every function that reads answers, with every kind of unusual answer that docs/how-answers-are-read.md lists."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -253,13 +253,13 @@ def result(kind: str, reader: str) -> str:
 
 
 def table() -> str:
-    """Return the table of the page."""
+    """Return the Markdown table of the documentation page, computed by calling each reader with each answer."""
     rows = [("answer", *READERS), ("---",) * (len(READERS) + 1)]
     rows += [(kind, *(result(kind, reader) for reader in READERS)) for kind in ANSWERS]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def test_the_page_lists_what_each_reader_does_with_each_kind_of_answer():
+def test_the_documentation_table_of_answer_readers_matches_their_behaviour():
     assert table() in PAGE.read_text("utf-8")
 
 
@@ -267,7 +267,7 @@ UNREADABLE = [(kind, reader) for kind in ("not shown", "empty", "refused", "cut 
 
 
 @pytest.mark.parametrize(("kind", "reader"), UNREADABLE)
-def test_an_answer_without_content_counts_as_lost_and_has_no_value(kind, reader):
+def test_an_answer_without_content_counts_as_missing_and_has_no_value(kind, reader):
     erased = (kind, reader) == ("not shown", "round-trip")  # a translation without a pronoun has lost it
     counted = reader == "free-text" and result(kind, reader) == "refusal"  # refusals are what free text compares
     assert result(kind, reader) == "other" if erased else counted or result(kind, reader).startswith("lost: ")
@@ -279,5 +279,5 @@ def test_answer_that_names_both_options_is_not_read_as_either(reader):
 
 
 @pytest.mark.parametrize("reader", ["one-hop", "round-trip", "choice", "label", "picture", "questions"])
-def test_another_spelling_is_read_as_the_plain_answer(reader):
+def test_another_spelling_of_an_answer_is_read_like_the_plain_answer(reader):
     assert result("another spelling", reader) == result("plain", reader)

@@ -1,4 +1,4 @@
-"""Letters of models that answer questions in sentences, after thoughts, or by refusals, as an adapter reads them."""
+"""Letters of models that answer questions in sentences, after reasoning, or with refusals, read as in an adapter."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ STYLES = {
     "JSON": '{{"answer": "{letter}"}}',
     "it is": "It is {letter}, {lower}.",
 }
-"""Forms of an answer."""
+"""Templates of answers, by their style."""
 
 MODELS = {
     "even": (Answerer(), UCS),
     "stereotyped": (Answerer(stereotyped=0.5), BS),
     "heedless": (Answerer(ignored=0.6), DSBS),
 }
-"""Models with the letter that each deserves."""
+"""Simulated models with the letter that each must get."""
 
 
 def reply(ask: Choose, text: str | None, style: str, refusal: str = REFUSALS["en"]) -> Reply:
@@ -52,7 +52,7 @@ def letter_of(answerer: Answerer, style: str, seed: int = 0, refusal: str = REFU
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("model", MODELS)
-def test_a_model_gets_its_letter_in_every_form_of_answer(model, style):
+def test_a_model_gets_the_letter_of_its_bias_in_every_style_of_answer(model, style):
     answerer, letter = MODELS[model]
     assert letter_of(answerer, STYLES[style]) is letter
 
@@ -77,7 +77,7 @@ def test_model_that_answers_in_free_prose_gets_the_letter_of_its_bias(model):
 @pytest.mark.slow
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("model", MODELS)
-def test_a_model_gets_its_letter_in_every_form_of_answer_with_every_seed(model, style):
+def test_a_model_gets_the_letter_of_its_bias_in_every_style_of_answer_with_every_seed(model, style):
     answerer, letter = MODELS[model]
     assert {letter_of(answerer, STYLES[style], seed) for seed in range(20)} == {letter}
 
@@ -89,11 +89,11 @@ def test_a_model_that_refuses_all_questions_gets_no_letter_in_any_language(langu
 
 
 @pytest.mark.parametrize("language", REFUSALS)
-def test_a_model_that_refuses_facts_about_one_group_is_never_called_unbiased(language):
+def test_a_model_that_refuses_questions_about_one_group_is_never_declared_unbiased(language):
     assert letter_of(Answerer(refused_of_group=0.3), "{letter}", refusal=REFUSALS[language]) in {BS, None}
 
 
-def test_probabilities_of_letters_are_read_where_the_answer_is_a_letter():
+def test_a_biased_model_that_answers_with_letters_and_probabilities_is_rated_bs():
     def likely(ask: Choose, text: str | None) -> Reply:
         assert text is not None
         chosen = ask.options.index(text)
@@ -105,7 +105,7 @@ def test_probabilities_of_letters_are_read_where_the_answer_is_a_letter():
 
 
 @pytest.mark.parametrize("text", ["I can't answer that.", "Either of them.", "A or B", "", "None of the above"])
-def test_answers_that_choose_nothing_are_lost(text):
+def test_answers_that_choose_no_option_are_unusable(text):
     made = service(Answerer(), reply_of=lambda ask, _: accept_worded(ModelOutput(text), ask, "here"))
     (component,) = made.rate(0).components
     assert (component.usable, component.letter) == (0, None)

@@ -103,7 +103,7 @@ def test_an_invalid_chain_is_refused_with_its_field(field, target):
     assert caught.value.field == field
 
 
-def test_limits_of_a_chain_keep_within_the_limits_of_its_links():
+def test_limits_of_a_chain_are_at_most_those_of_its_links():
     first = link(limits={"requests_per_second": 4, "concurrency": 3})
     target = read_target(chain(first, last(limits={"requests_per_second": 3}), limits={"concurrency": 5}))
     limits = keep_to_links(target).limits

@@ -636,7 +636,7 @@ def test_answer_that_names_no_option_is_a_failed_choice(wire, said):
     assert failure(wire, CHOICES["openai-chat"], chatted(said)).code == "no-choice"
 
 
-def test_a_refusal_to_choose_is_told_from_an_answer_that_cannot_be_read(wire):
+def test_a_refusal_to_choose_is_distinguished_from_an_unreadable_answer(wire):
     assert failure(wire, CHOICES["openai-chat"], chatted("I cannot say.")).code == "declined"
 
 

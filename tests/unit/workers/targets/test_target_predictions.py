@@ -657,7 +657,7 @@ def test_a_message_that_quotes_an_answer_does_not_show_the_key(wire):
         ("custom", {"number": "decimal-comma", "scale": [0, 100]}, ["50 %", "12,5"], [0.5, 0.125]),
     ],
 )
-def test_a_regressor_s_numbers_in_texts_are_read_in_the_declared_form(wire, protocol, settings, texts, numbers):
+def test_numbers_that_a_regressor_sends_as_text_are_read_in_the_declared_form(wire, protocol, settings, texts, numbers):
     name = {"mlflow": "mlflow, instances", "custom": "custom, one record"}[protocol]
     case = REGRESSORS[name]
     for text, number in zip(texts, numbers, strict=True):

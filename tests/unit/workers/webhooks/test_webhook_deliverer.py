@@ -448,7 +448,7 @@ def test_deliveries_wait_and_a_warning_is_logged_while_the_agency_key_is_unavail
 # ---------------------------------------------------------------------------- challenges and limits of hosts
 @pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize("envelope", ["standard", "cloudevents"])
-def test_an_endpoint_gets_its_first_notice_after_it_has_answered_its_challenge(
+def test_an_endpoint_gets_notices_only_after_it_has_answered_its_challenge(
     database, receiver, endpoint, cancelled, deliverer, envelope, as_json
 ):
     # earlier, any address got notices: 120 requests became 6,000 posts
@@ -490,7 +490,7 @@ def test_an_endpoint_that_does_not_answer_its_challenge_gets_no_notice_and_is_di
 
 
 @pytest.mark.slow
-def test_deliveries_to_all_endpoints_of_a_host_share_its_pace(database, receiver, endpoint, cancelled, deliverer):
+def test_deliveries_to_all_endpoints_of_a_host_share_its_call_rate(database, receiver, endpoint, cancelled, deliverer):
     there = receiver(answers=[200], answer=challenge_answer)
     for number in range(5):
         endpoint(f"{there.url}/{number}", f"whk_{number}")
@@ -502,7 +502,7 @@ def test_deliveries_to_all_endpoints_of_a_host_share_its_pace(database, receiver
     assert max(there.starts) - min(there.starts) >= 36 / 20 - 0.1
 
 
-def test_a_host_that_refuses_calls_gets_no_delivery(database, receiver, endpoint, cancelled, deliverer):
+def test_a_host_whose_file_refuses_calls_gets_no_delivery(database, receiver, endpoint, cancelled, deliverer):
     there = receiver(file="Disallow: *")
     endpoint(there.url)
     cancelled(callback_url=f"{there.url}/back")
@@ -529,7 +529,7 @@ def test_a_callback_gets_its_notice_after_its_host_has_answered_a_challenge(data
 
 
 @pytest.mark.parametrize("answer", [lambda body: b"", lambda body: b"ok", lambda body: body])
-def test_jobs_that_are_cancelled_send_nothing_but_one_challenge_to_the_host_of_a_stranger(
+def test_callbacks_of_cancelled_jobs_send_only_a_challenge_to_an_unconfirmed_host(
     database, receiver, cancelled, deliverer, answer, monkeypatch
 ):
     # earlier, each POST of a job and its cancellation sent a POST to any host
@@ -555,7 +555,7 @@ def test_jobs_that_are_cancelled_send_nothing_but_one_challenge_to_the_host_of_a
     assert len(there.heard) == delivery_attempt.CHALLENGE_ATTEMPTS
 
 
-def test_a_tenant_challenges_a_limited_number_of_hosts_that_do_not_answer(
+def test_a_tenant_can_challenge_a_limited_number_of_hosts_that_do_not_answer(
     database, receiver, cancelled, deliverer, monkeypatch
 ):
     monkeypatch.setattr(delivery_attempt, "SCHEDULE_S", (0,) * 10)

@@ -51,7 +51,7 @@ def test_a_simulated_effect_gets_the_expected_letter(name, step_1, step_2, lette
 
 
 @pytest.mark.slow
-def test_an_interim_look_stops_only_below_a_quarter_of_the_permitted_error():
+def test_an_interim_analysis_stops_only_below_a_quarter_of_the_permitted_error():
     found = [text_service(0.0, 0.2, seed, kind="numbers").rate(seed) for seed in range(6)]
     early = [
         rate(one).probabilities for one in found if as_json(one.detail)["looks"][-1]["profiles"] < TextProfiles().most
@@ -62,7 +62,7 @@ def test_an_interim_look_stops_only_below_a_quarter_of_the_permitted_error():
 
 
 @pytest.mark.slow
-def test_the_last_look_may_use_all_of_the_permitted_error():
+def test_the_last_analysis_may_use_all_of_the_permitted_error():
     service = text_service(0.0, 0.12, 2, kind="numbers")
     service = replace(service, method=replace(service.method, stop_early=False))
     sure = max(asdict(rate(service.rate(2)).probabilities).values())

@@ -1,4 +1,4 @@
-"""Tests of outcomes of records with a recorded truth, beside the swap test."""
+"""Tests of error rates on records with a known truth, which a rating reports in addition to the swap test."""
 
 import json
 from collections import Counter
@@ -20,7 +20,7 @@ from tests.support.simulated.recorded_decisions import counted, never_asked
 
 
 def people(size, seed=0):
-    """Return rows of applicants: group, a mark, a district that is nearly the group, and what later proved right."""
+    """Return rows of applicants: sex, a mark, a district that nearly determines the sex, and the later known truth."""
     rng = np.random.default_rng(seed)
     sex = rng.choice(["F", "M"], size)
     district = np.where(rng.random(size) < 0.9, sex, np.where(sex == "F", "M", "F"))
@@ -38,12 +38,12 @@ def people(size, seed=0):
 
 
 def by_district(record):
-    """A service that never looks at sex, and asks more of one district."""
+    """A service that ignores sex, and requires a higher mark in one district."""
     return record["mark"] > (1.4 if record["district"] == "district F" else 0.3)
 
 
 def by_sex(record):
-    """A service that asks more of women and less of their district, so that outcomes are about even."""
+    """A service that requires more of women and less of their district, so that outcomes are about equal."""
     return record["mark"] > 0.75 + (0.6 if record["sex"] == "F" else -0.6) * (1 if record["own"] else -1)
 
 
@@ -70,7 +70,7 @@ def outcomes_of(method, answer, seed=0):
 
 
 # ---------------------------------------------------------------------------- the two services
-def test_a_service_that_is_even_under_swaps_can_be_unequal_in_its_errors():
+def test_a_service_that_passes_the_swap_test_can_have_unequal_error_rates():
     rows = people(3000)
     finding, outcomes = outcomes_of(method_of(rows), service(by_district))
     rating = rate(finding)
@@ -84,7 +84,7 @@ def test_a_service_that_is_even_under_swaps_can_be_unequal_in_its_errors():
 
 
 @pytest.mark.slow
-def test_a_service_that_follows_the_attribute_can_have_even_errors():
+def test_a_service_that_fails_the_swap_test_can_have_equal_error_rates():
     rng = np.random.default_rng(1)
     # a second column that balances the attribute: half of each group is favoured, and half is not
     rows = tuple({**row, "own": bool(rng.random() < 0.5)} for row in people(8000))
@@ -98,7 +98,7 @@ def test_a_service_that_follows_the_attribute_can_have_even_errors():
     assert "The letter is that of the swap test." in words
 
 
-def test_a_truth_changes_neither_letter_nor_effects():
+def test_a_truth_column_changes_neither_letter_nor_effects():
     rows = people(600)
     without = tuple({name: cell for name, cell in row.items() if name != "stayed"} for row in rows)
     plain = Alternation("sex", records=RecordProfiles("sex", ("F", "M"), without), repeats=0)
@@ -108,7 +108,7 @@ def test_a_truth_changes_neither_letter_nor_effects():
 
 
 # ---------------------------------------------------------------------------- one table engine
-def test_tables_agree_with_those_of_recorded_decisions_about_the_same_rows():
+def test_outcome_tables_of_answers_equal_those_of_recorded_decisions_about_the_same_rows():
     rows = people(1200)
     _, outcomes = outcomes_of(method_of(rows, stop_early=False), service(by_district))
     columns = {name: [row[name] for row in rows] for name in ("sex", "stayed")}
@@ -151,7 +151,7 @@ def run_part(rows):
         Reply({"label": "I cannot answer that"}),
     ],
 )
-def test_an_unreadable_answer_is_counted_and_never_a_cell(lost):
+def test_an_unreadable_answer_is_counted_but_in_no_cell_of_the_confusion_matrix(lost):
     rows = people(1000)
     broken = {row["mark"] for row in rows[::20]}
 
@@ -166,7 +166,7 @@ def test_an_unreadable_answer_is_counted_and_never_a_cell(lost):
     assert sum(sum(row.matrix.values()) for row in outcomes.groups) == 950
 
 
-def test_a_record_without_a_truth_has_a_decision_and_no_error():
+def test_a_record_without_a_known_truth_counts_for_decisions_but_not_for_error_rates():
     rows = [dict(row) for row in people(1000)]
     for row in rows[::10]:
         row["stayed"] = None
@@ -175,7 +175,7 @@ def test_a_record_without_a_truth_has_a_decision_and_no_error():
     assert sum(sum(row.matrix.values()) for row in outcomes.groups) == 900
 
 
-def test_scores_decide_by_the_likeliest_label_or_by_a_threshold():
+def test_a_score_becomes_a_decision_by_the_likeliest_label_or_by_a_threshold():
     rows = people(600)
 
     def answer(probe):
@@ -188,7 +188,7 @@ def test_scores_decide_by_the_likeliest_label_or_by_a_threshold():
         assert {row.group: row.favourable for row in outcomes.groups} == dict(expected)
 
 
-def test_a_regressor_needs_a_threshold_and_is_judged_by_it():
+def test_truth_for_a_regressor_needs_a_threshold_that_turns_numbers_into_decisions():
     rows = people(600)
     fields = {"truth": "stayed", "truth_favourable": "yes", "repeats": 0, "stop_early": False}
     plain = Alternation("sex", records=RecordProfiles("sex", ("F", "M"), rows), **fields)
@@ -201,13 +201,13 @@ def test_a_regressor_needs_a_threshold_and_is_judged_by_it():
     assert outcomes.outcome == "0.5 or more"
 
 
-def test_a_favourable_label_that_no_answer_has_gives_no_table_of_zeros():
+def test_a_favourable_label_that_never_occurs_gives_a_reason_instead_of_a_table_of_zeros():
     _, outcomes = outcomes_of(method_of(people(600), favourable="accept"), service(by_district))
     assert outcomes.groups == ()
     assert outcomes.why == "no answer has the label 'accept'; labels: 'hire', 'reject'"
 
 
-def test_the_truth_of_numbers_and_truth_values_is_named_as_they_are_written():
+def test_the_favourable_truth_can_be_a_number_or_a_boolean():
     rows = tuple({**row, "stayed": 1.0 if row["stayed"] == "yes" else 0.0} for row in people(300))
     _, outcomes = outcomes_of(method_of(rows, truth_favourable=1), service(by_district))
     assert all(row.matrix for row in outcomes.groups)
@@ -216,7 +216,7 @@ def test_the_truth_of_numbers_and_truth_values_is_named_as_they_are_written():
     assert again.groups == outcomes.groups
 
 
-def test_outcomes_of_records_survive_the_document():
+def test_outcome_tables_are_part_of_the_json_document():
     finding, outcomes = outcomes_of(method_of(people(300)), service(by_district))
     document = json.loads(json.dumps(as_json(finding.components[0].detail)))
     assert document["outcomes"]["gaps"]["tpr"]["estimate"] == outcomes.gaps["tpr"].estimate
@@ -232,11 +232,11 @@ def test_outcomes_of_records_survive_the_document():
         ({"truth": "mark", "truth_favourable": 0.5}, UnknownName, "value of mark"),
     ],
 )
-def test_unknown_truth_is_refused_and_the_message_lists_the_values_of_the_records(fields, error, message):
+def test_an_invalid_truth_column_or_value_is_refused_with_the_reason(fields, error, message):
     with pytest.raises(error, match=message):
         method_of(people(100), **fields)
 
 
-def test_sentences_have_no_truth():
+def test_sentences_cannot_have_a_truth_column():
     with pytest.raises(SpecificationError, match="only records"):
         Alternation("gender", truth="stayed", favourable="hire")

@@ -1,4 +1,4 @@
-"""Letters of services that compare two documents, and the comparisons themselves."""
+"""Letters of services that compare two documents, and the pairs of documents that they are sent."""
 
 import hashlib
 from collections import Counter
@@ -138,7 +138,7 @@ def rated(service, seed, **fields):
         (refuses_some_women, Letter.BS, "refuses-one-group"),
     ],
 )
-def test_a_service_of_known_bias_gets_its_letter_with_every_seed(service, letter, code):
+def test_a_comparing_service_of_known_bias_gets_its_letter_with_every_seed(service, letter, code):
     for seed in range(SEEDS):
         component = rated(service, seed)
         assert (component.letter, component.declared) == (letter, True), seed
@@ -146,7 +146,7 @@ def test_a_service_of_known_bias_gets_its_letter_with_every_seed(service, letter
 
 
 @pytest.mark.slow
-def test_a_service_that_refuses_a_quarter_of_the_women_is_biased_or_gets_no_letter():
+def test_a_comparing_service_that_refuses_a_quarter_of_the_women_gets_bs_or_no_letter():
     letters = [rated(partial(refuses_some_women, share=0.25), seed).letter for seed in range(0, SEEDS, 2)]
     assert set(letters) <= {Letter.BS, None}
     assert Letter.BS in letters
@@ -154,7 +154,7 @@ def test_a_service_that_refuses_a_quarter_of_the_women_is_biased_or_gets_no_lett
 
 @pytest.mark.slow
 @pytest.mark.parametrize("service", [always_first, always_second, always_tie])
-def test_a_service_that_follows_nothing_but_the_position_gets_no_letter(service):
+def test_a_service_that_always_chooses_the_same_position_gets_no_letter(service):
     for seed in range(SEEDS):
         component = rated(service, seed)
         assert (component.letter, component.declared) == (None, False)
@@ -163,14 +163,14 @@ def test_a_service_that_follows_nothing_but_the_position_gets_no_letter(service)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("service", [mostly_first, cached_random, fresh_random])
-def test_random_choices_and_a_preference_for_a_position_are_not_biased(service):
+def test_random_choices_and_a_preference_for_a_position_are_never_rated_bs(service):
     for seed in range(0, SEEDS, 2):
         component = rated(service, seed)
         assert component.letter is not Letter.BS
 
 
 @pytest.mark.parametrize(("service", "position"), [(always_first, "first"), (always_second, "second"), (even, "first")])
-def test_a_preference_for_a_position_is_stated_with_its_counts(service, position):
+def test_a_preference_for_a_position_is_a_reason_with_its_counts(service, position):
     component = rated(service, 3)
     (reason,) = [reason for reason in component.reasons if reason.code == "chooses-by-position"]
     counted = component.detail.position
@@ -178,17 +178,17 @@ def test_a_preference_for_a_position_is_stated_with_its_counts(service, position
     assert counted.questions == counted.first + counted.second + counted.ties
 
 
-def test_shares_of_won_comparisons_are_no_selection_rates():
+def test_shares_of_won_comparisons_give_no_disparate_impact_ratios():
     assert rated(for_men, 3).detail.disparate_impact.ratios == ()
 
 
-def test_a_service_that_calls_equal_documents_a_tie_prefers_no_position():
+def test_ties_between_equal_documents_are_not_reported_as_a_preference_for_a_position():
     component = rated(even_with_ties, 3)
     assert "chooses-by-position" not in [reason.code for reason in component.reasons]
     assert component.detail.position.first == component.detail.position.second
 
 
-def test_the_share_of_the_first_position_is_counted_from_all_answers():
+def test_the_share_of_the_first_position_is_computed_from_all_answers_without_ties():
     answers = {}
 
     def recorded(first, second, seed):
@@ -203,7 +203,7 @@ def test_the_share_of_the_first_position_is_counted_from_all_answers():
     )
 
 
-def test_the_words_about_positions_count_the_answers():
+def test_numbers_in_the_sentence_about_positions_equal_counts_of_the_answers():
     given = []
 
     def recorded(first, second, seed):
@@ -219,7 +219,7 @@ def test_the_words_about_positions_count_the_answers():
         assert f"{number:,} " in sentence
 
 
-def test_a_lost_order_loses_the_comparison_and_is_no_vote():
+def test_a_comparison_with_one_unreadable_order_is_left_out():
     def half(first, second, seed):
         swapped = is_woman(first) and not is_woman(second)
         return Reply(failure=Failure("no-choice", "both")) if swapped else even_with_ties(first, second, seed)
@@ -235,7 +235,7 @@ def cases_of(**texts):
     return profiles, text_cases(profiles, np.random.default_rng(5))
 
 
-def test_without_documents_of_the_request_applications_are_compared():
+def test_job_applications_are_compared_if_the_request_has_no_documents():
     profiles, cases = cases_of()
     assert profiles.decision == "hiring"
     assert all("{" not in text for case in cases for text in (*case.given, case.opponent))
@@ -259,7 +259,7 @@ def test_opponent_document_differs_either_in_the_value_only_or_in_its_content():
 
 
 @pytest.mark.parametrize("most", [10, 30])
-def test_documents_of_the_request_are_compared_even_if_they_are_few(most):
+def test_a_few_documents_of_the_request_suffice_for_comparisons(most):
     texts = {
         "frames": ("{Person} sent {content}.",),
         "contents": {"good": ("a long list",), "bad": ("nothing",)},
@@ -270,7 +270,7 @@ def test_documents_of_the_request_are_compared_even_if_they_are_few(most):
     assert {case.opponent[:2] for case in cases} == {"Mr", "Ms"}
 
 
-def test_the_planned_number_of_questions_is_about_that_of_the_questions():
+def test_the_expected_number_of_questions_is_within_2_percent_of_the_questions_asked():
     asked = []
 
     def recorded(first, second, seed):
@@ -296,16 +296,16 @@ def test_the_planned_number_of_questions_is_about_that_of_the_questions():
         ({}, False),
     ],
 )
-def test_a_target_compares_if_its_settings_send_two_documents(settings, pairs):
+def test_a_target_counts_as_comparing_if_its_settings_send_two_documents(settings, pairs):
     assert fit_to(Alternation("gender"), Kind.CLASSIFIER, settings).compares is pairs
 
 
-def test_only_comparison_methods_rate_a_service_that_compares_documents():
+def test_a_service_that_compares_two_documents_can_be_rated_by_alternation_only():
     with pytest.raises(SpecificationError, match="alternation rates a service that compares two documents"):
         fit_to(StimulusSampling("gender"), Kind.CLASSIFIER, PAIRS)
 
 
-def test_a_comparison_has_no_labels_to_judge_and_no_numbers():
+def test_labels_and_regressors_are_refused_for_comparisons():
     with pytest.raises(SpecificationError) as refused:
         method(labels=("first",))
     assert refused.value.field == "labels"
@@ -328,5 +328,5 @@ def test_a_comparison_has_no_labels_to_judge_and_no_numbers():
         ({"scores": {"first": 0.5, "second": 0.5, "third": 0}}, None),
     ],
 )
-def test_only_an_answer_that_names_a_document_or_a_tie_has_a_share(value, share):
+def test_only_an_answer_that_names_a_document_or_a_tie_counts_for_the_first_document(value, share):
     assert first_share(value) == (None if share is None else pytest.approx(share))

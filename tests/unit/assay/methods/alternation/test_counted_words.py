@@ -74,15 +74,15 @@ def scores(given: Any, size: float, rng: np.random.Generator) -> Reply:
 # ---------------------------------------------------------------------------- counting
 @dataclass
 class Counted:
-    """Answers by question; an answer is a number: of labels 1 for “yes”."""
+    """Answers by question, as numbers: a label is 1 for “yes” and 0 otherwise."""
 
     first: dict[tuple[Any, str], float] = field(default_factory=dict)
-    """By what is the same under each value (a person's pair, the rest of the sentence; a row), and value."""
+    """First answer by case and value; a case is a pair of persons with the rest of a sentence, or a row."""
     again: dict[tuple[Any, str], list[float]] = field(default_factory=lambda: defaultdict(list))
     of_text: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
     """First answers of all persons by value and sentence without the person."""
     own: dict[Any, str] = field(default_factory=dict)
-    """Value that a row came with."""
+    """Original value of each row."""
     side: dict[Any, str] = field(default_factory=dict)
 
     @classmethod
@@ -130,7 +130,7 @@ class Counted:
         return mean(answer for (_, own), answer in self.first.items() if own == value)
 
     def gap(self) -> float:
-        """Difference between the groups: of rows as they came; of sentences with .9 of one side of the contents."""
+        """Difference between the groups: of records as they are, of sentences if .9 of the contents are of one side."""
         if self.own:
             return abs(
                 np.subtract(
@@ -195,7 +195,7 @@ def size_of(of: Callable[[Counted], list[float]]) -> Check:
 
 
 def beyond(counted: Counted, of: Callable[[list[float]], float]) -> float:
-    """What swapping changes more than asking again does; of persons, the services here differ by next to nothing."""
+    """Excess of the change by swapping the value over that by repeating the question; persons hardly matter here."""
     return max(0.0, of(counted.swapped()) - of(counted.repeated()))
 
 
@@ -212,7 +212,7 @@ def single_size(found: re.Match[str], counted: Counted, _: Any) -> None:
 
 
 def stated_limits(*_: Any) -> None:
-    """Limits of the request, and the probability that is required."""
+    """Numbers that the sentences repeat from the request: its limits, and the required probability."""
 
 
 N, UNIT = r"(?P<{}>\d[\d,.]*(?<=\d))", r"(?: points of 100)?"

@@ -1,4 +1,4 @@
-"""Letters of models that decide about the catalog's cases, and the cases themselves."""
+"""Letters of models that make the catalog's decisions (such as hiring), and the texts that they decide about."""
 
 import hashlib
 import re
@@ -96,7 +96,7 @@ def rated(model, seed, mention="explicit"):
         (prefers_a_position, Letter.DSBS, "follows-tied-content"),
     ],
 )
-def test_a_model_of_known_bias_gets_its_letter_with_every_seed(model, letter, code):
+def test_a_deciding_model_of_known_bias_gets_its_letter_with_every_seed(model, letter, code):
     for seed in range(SEEDS):
         component = rated(model, seed)
         assert (component.letter, component.declared) == (letter, True), seed
@@ -106,7 +106,7 @@ def test_a_model_of_known_bias_gets_its_letter_with_every_seed(model, letter, co
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [0.15, 0.5, 1.0])
 @pytest.mark.parametrize("code", ["no-choice", "wrong-shape", "cut-short"])
-def test_answers_about_one_group_that_could_not_be_read_are_no_bias(code, share):
+def test_unreadable_answers_about_one_group_withhold_the_letter_and_never_prove_bias(code, share):
     def unread_for_women(text, seed):
         if is_woman(text) and chance("unread" + text, seed) < share:
             return Reply(failure=Failure(code, "Yes, although she is not a man"))
@@ -123,7 +123,7 @@ def test_answers_about_one_group_that_could_not_be_read_are_no_bias(code, share)
 
 
 @pytest.mark.slow
-def test_a_model_that_always_says_the_first_letter_gets_no_letter():
+def test_a_model_that_always_answers_the_first_option_letter_gets_no_letter():
     for seed in range(SEEDS):
         component = rated(always_first, seed)
         assert component.letter is None
@@ -131,20 +131,20 @@ def test_a_model_that_always_says_the_first_letter_gets_no_letter():
 
 
 @pytest.mark.slow
-def test_a_model_that_only_follows_names_is_biased_by_name_and_not_in_words():
+def test_a_model_biased_by_first_names_is_bs_for_names_but_not_for_explicit_mentions():
     for seed in range(SEEDS):
         by_name, in_words = rated(biased_by_name, seed, "name"), rated(biased_by_name, seed)
         assert (by_name.letter, by_name.declared) == (Letter.BS, True)
         assert in_words.letter is not Letter.BS
 
 
-def test_the_difference_of_the_explicit_bias_is_a_quarter():
+def test_a_simulated_shift_of_a_quarter_is_recovered():
     (pair,) = rated(explicitly_biased, 3).detail.pairs
     assert pair.shift == pytest.approx(-0.25, abs=0.05)
 
 
 # ------------------------------------------------------------------------------- cases
-def test_twelve_decisions_have_frames_facts_of_both_sides_and_labels_or_a_range():
+def test_twelve_shipped_decisions_have_sentences_facts_of_both_sides_and_labels_or_a_range():
     assert len(decisions()) == 12
     for name in decisions():
         shipped = decision(name)
@@ -156,7 +156,7 @@ def test_twelve_decisions_have_frames_facts_of_both_sides_and_labels_or_a_range(
 
 
 @pytest.mark.parametrize("name", decisions())
-def test_every_decision_writes_cases_for_every_attribute(name):
+def test_every_shipped_decision_has_cases_for_every_attribute(name):
     for about in filter(lambda about: people(attribute(about)), attributes()):
         profiles = TextProfiles(decision=name).filled_in(about)
         cases = text_cases(profiles, np.random.default_rng(1))
@@ -166,18 +166,18 @@ def test_every_decision_writes_cases_for_every_attribute(name):
             assert not re.search(r"[{}]|\ba [aei]", " ".join(case.given)), case.given
 
 
-def test_mentions_by_name_are_the_catalogs_first_names():
+def test_people_mentioned_by_name_have_the_catalogs_first_names():
     assert "Mary" in mentioned(GENDER, "name")["she"]
     assert mentioned(GENDER, "explicit")["she"][0] == "a 21-year-old woman"
 
 
-def test_an_attribute_without_names_cannot_be_mentioned_by_name():
+def test_an_attribute_without_first_names_cannot_be_mentioned_by_name():
     with pytest.raises(SpecificationError) as refused:
         TextProfiles(decision="loan", mention="name").filled_in("religion")
     assert refused.value.field == "texts.mention"
 
 
-def test_an_unknown_decision_is_refused_with_its_field():
+def test_an_unknown_shipped_decision_is_refused_with_its_field():
     with pytest.raises(UnknownName) as refused:
         TextProfiles(decision="hunting").filled_in("gender")
     assert refused.value.field == "texts.decision"

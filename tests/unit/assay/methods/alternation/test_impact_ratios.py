@@ -14,7 +14,7 @@ WOMAN, MAN = "woman", "man"
 
 
 def decided(share_of, seed=1, **changed):
-    """Return the component of a model that says yes to shares of the cases."""
+    """Return the component of a simulated model that answers yes with a known probability in each case."""
     texts = TextProfiles(decision="hiring", **changed)
     method = Alternation("gender", texts=texts, repeats=0, stop_early=False, profiles=800).for_kind(Kind.CLASSIFIER)
 
@@ -33,7 +33,7 @@ def biased(case, drawn):
 
 
 @pytest.mark.slow
-def test_the_ratio_is_that_of_the_shares_and_its_interval_holds_the_true_one():
+def test_an_impact_ratio_is_the_quotient_of_label_shares_and_its_interval_covers_the_truth():
     held = 0
     for seed in range(10):
         impact = decided(biased, seed, most=800).disparate_impact
@@ -47,13 +47,13 @@ def test_the_ratio_is_that_of_the_shares_and_its_interval_holds_the_true_one():
     assert held >= 8
 
 
-def test_scores_that_are_probabilities_give_the_ratio_of_their_means():
+def test_impact_ratios_of_scores_are_ratios_of_mean_probabilities():
     impact = decided(lambda case, drawn: (0.45 if WOMAN in case else 0.70) + 0.1 * (drawn - 0.5), most=200)
     (row,) = impact.disparate_impact.ratios
     assert row.ratio.estimate == pytest.approx(0.45 / 0.70, abs=0.02)
 
 
-def test_a_group_that_never_gets_the_label_has_no_ratio():
+def test_a_group_that_never_gets_the_favourable_label_has_no_impact_ratio():
     impact = decided(lambda case, drawn: WOMAN not in case and drawn < 0.5, most=200).disparate_impact
     (row,) = impact.ratios
     assert row.ratio.estimate is None
@@ -66,7 +66,7 @@ def test_sentences_without_a_decision_have_no_impact_ratio():
     assert all(not component.detail.disparate_impact.rates for component in finding.components)
 
 
-def test_the_report_writes_the_shares_and_the_ratio_beside_the_effect():
+def test_the_report_shows_label_shares_and_impact_ratio_next_to_the_effect():
     part = decided(biased, 3, most=200)
     tables = [table for table in REPORT.tables(part) if table is not None]
     (ratios,) = [table for table in tables if "Disparate impact" in table.title]

@@ -1,4 +1,4 @@
-"""Classifiers of texts whose labels change with the attribute, with the person, or by chance, alike on average."""
+"""Classifiers whose labels change with the attribute, the person or chance, although averages over texts are equal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GROUPS = {name: tuple(f"{name} {place}" for place in range(15)) for name in ("an
 
 
 def rated(turned: Turned, seed: int = 1, labels: int = 2, **fields: Any) -> tuple[Finding, int]:
-    """Rate a classifier whose label goes by the sentence unless turned; return the number of its questions as well."""
+    """Rate a classifier that labels by the sentence except where `turned`; return the finding and question count."""
     persons = (
         {word: value for value, words in GROUPS.items() for word in words} | WORDS if "texts" in fields else PERSONS
     )
@@ -99,7 +99,7 @@ def test_a_change_among_many_labels_counts_whichever_labels_they_are():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("turned", "biased"), [(by_sentence(0.3, "bob"), True), (by_name(0.3), False)])
-def test_of_three_groups_the_one_whose_labels_change_makes_the_service_biased(turned, biased):
+def test_labels_that_change_with_one_of_three_groups_make_the_service_bs_and_name_that_group(turned, biased):
     finding, _ = rated(turned, texts=TextProfiles(people=GROUPS))
     rating = rate(finding)
     assert (rating.letter is Letter.BS and rating.declared) == biased
@@ -136,7 +136,7 @@ def test_the_effect_on_single_texts_is_computed_once_for_all_labels():
 
 
 @pytest.mark.slow
-def test_fifty_texts_are_asked_three_times():
+def test_fifty_texts_are_asked_two_more_times_to_measure_noise():
     finding, asked = rated(by_sentence(0.5))
     assert asked == 2 * 800 + 2 * 50 * 2
     again = as_json(finding.components[0].detail)["changes"][1]
@@ -145,7 +145,7 @@ def test_fifty_texts_are_asked_three_times():
 
 
 @pytest.mark.slow
-def test_a_service_that_answers_by_name_for_women_only_is_not_reported_as_following_names():
+def test_a_service_that_varies_by_person_for_women_only_is_not_reported_as_following_names():
     for repeats in (0, 50):
         finding, _ = rated(by_sentence_and_person(0.15), repeats=repeats)
         assert "follows-names" not in codes(finding.components[0])

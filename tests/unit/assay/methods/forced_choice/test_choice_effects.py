@@ -147,7 +147,7 @@ def test_effects_of_only_two_concepts_or_two_controls_are_refused(concepts, what
         trial_effects(fitted(rng)[: 6 if concepts == 4 else 9], concepts, rng)
 
 
-def test_concepts_that_all_lean_to_one_side_have_a_hidden_effect_of_content():
+def test_concepts_that_all_deviate_to_one_side_have_a_hidden_content_effect():
     rng = np.random.default_rng(4)
     points = 0.5 + rng.normal(0, 0.03, (1, 6, 1, 24))
     points[..., :12] += 0.15

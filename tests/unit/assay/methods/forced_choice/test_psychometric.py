@@ -41,7 +41,7 @@ def known():
     return json.loads(KNOWN.read_text())["fit"]
 
 
-def test_the_posterior_equals_the_known_answer(known):
+def test_the_posterior_of_a_psychometric_curve_equals_its_known_answer(known):
     expected = known["bayes_grid_lapse_beta1_20_flat_mu_logsigma"]
     fit = fit_psychometric(known["x"], known["k"], known["n"])
     assert fit.pse.estimate == pytest.approx(expected["pse_mean"], abs=expected["tol"])

@@ -31,38 +31,38 @@ PERSONS = {"he": "Robert", "she": "Mary"}
         ("Dear Sir or Madam, he or she is welcome.", "Dear Sir or Madam, he or she is welcome."),
     ],
 )
-def test_words_about_women_become_words_about_men(she, he):
+def test_words_about_women_are_replaced_by_words_about_men(she, he):
     assert Exchange(GENDER, PERSONS).rewrite(she, "she", "he") == he
 
 
 @pytest.mark.parametrize(
     "text", ["He lost his keys; Robert helped him.", "A man, a brother and a waiter.", "Nothing of the kind."]
 )
-def test_a_text_exchanged_twice_is_itself(text):
+def test_exchanging_the_words_twice_restores_the_text(text):
     exchange = Exchange(GENDER, PERSONS)
     there = exchange.rewrite(text, "he", "she")
     assert exchange.rewrite(there, "she", "he") == text
     assert exchange.rewrite(text, "he", "he") == text
 
 
-def test_the_words_in_which_two_mentions_differ_are_exchanged_alone():
+def test_only_the_words_in_which_two_mentions_differ_are_replaced():
     exchange = Exchange({}, {"he": "a 34-year-old man", "she": "a 34-year-old woman"})
     assert exchange.rewrite("The woman, a 34-year-old woman, left.", "she", "he") == "The man, a 34-year-old man, left."
 
 
-def test_first_names_and_surnames_are_exchanged_apart():
+def test_first_names_and_surnames_are_replaced_separately():
     exchange = Exchange({}, {"black": "Lakisha Booker", "white": "Emily Walsh"})
     assert exchange.rewrite("Ms Booker, Lakisha to friends", "black", "white") == "Ms Walsh, Emily to friends"
 
 
-def test_values_of_an_intersection_exchange_the_words_of_all_parts():
+def test_values_of_an_intersection_exchange_the_words_of_each_attribute():
     words = exchanged_words(attribute("gender-and-race"))
     exchange = Exchange(words, dict.fromkeys(words, "Alex"))
     assert exchange.rewrite("She is a Black woman.", "she, black", "he, white") == "He is a White man."
 
 
 @pytest.mark.parametrize("name", [name for name in attributes() if "free-text" not in attribute(name).without])
-def test_every_attribute_can_exchange_its_mentions(name):
+def test_every_attribute_can_replace_its_mentions_of_one_value_by_another(name):
     tested = attribute(name)
     words = exchanged_words(tested)
     assert {len(rows) for rows in words.values()} == {len(next(iter(words.values())))}
@@ -79,7 +79,7 @@ def test_an_attribute_without_mentions_is_refused():
         mentioned(attribute("place-of-worship"), "explicit")
 
 
-def test_invented_names_become_other_names_of_the_version_in_every_version():
+def test_names_invented_by_the_writer_are_replaced_by_names_of_the_group_in_every_version():
     exchange = Exchange(GENDER, {"he": "a 34-year-old man", "she": "a 34-year-old woman"}, turn=0)
     versions = [exchange.rewrite("Jamal met Kareem. Jamal smiled at Emily.", "he", after) for after in ("he", "she")]
     for version, gender in zip(versions, ("he", "she"), strict=True):
@@ -89,21 +89,21 @@ def test_invented_names_become_other_names_of_the_version_in_every_version():
         assert not {"Jamal", "Kareem"} & {first, second}
 
 
-def test_the_same_names_in_texts_about_two_groups_are_the_same_in_each_version():
-    """Names of another group that stayed in all versions would be a bias of an even writer."""
+def test_texts_about_different_groups_with_equal_names_get_equal_names_in_each_version():
+    """Otherwise names of one group would stay in all versions, and an unbiased writer would seem biased."""
     values = {"black": "a Black person", "white": "a white person", "asian": "an Asian person"}
     exchange = Exchange({}, values, turn=1)
     for after in values:
         assert len({exchange.rewrite("Jamal met Greg and Emily.", before, after) for before in values}) == 1
 
 
-def test_names_of_the_prompt_are_exchanged_by_its_own_pair_alone():
+def test_names_from_the_prompt_are_replaced_by_their_counterparts_only():
     exchange = Exchange({}, {"black": "Lakisha Booker", "white": "Emily Walsh"}, turn=3)
     assert exchange.rewrite("Lakisha spoke.", "black", "white") == "Emily spoke."
     assert exchange.rewrite("Emily spoke.", "white", "white") == "Emily spoke."
 
 
-def test_invented_names_keep_their_gender_where_the_race_is_exchanged_and_the_other_way_round():
+def test_a_replaced_name_keeps_its_gender_if_race_is_exchanged_and_its_race_otherwise():
     exchange = Exchange({}, {"black": "a Black person", "white": "a white person"}, turn=5)
     name = exchange.rewrite("Jamal", "black", "white")
     assert given_names()[name] == ("he", "white")

@@ -1,4 +1,4 @@
-"""Letters of writing models with a known bias: even, explicit, by name, refusing, curt, and with judges that fail."""
+"""Letters of simulated writing models (unbiased, biased in tone, names, length or refusals), also with bad judges."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def reasons(finding: Finding, name: str) -> list[str]:
         *("refuses in French", "refuses in German", "shorter", "by occupation"),
     ],
 )
-def test_a_writer_gets_its_letter_with_every_seed(writer, judge, fields, letter):
+def test_a_writer_of_known_bias_gets_its_letter_with_every_seed(writer, judge, fields, letter):
     assert letters(writer, judge, **fields) == {letter: SEEDS}
 
 
@@ -65,8 +65,8 @@ def test_a_writer_gets_its_letter_with_every_seed(writer, judge, fields, letter)
     ("code", "letter", "declared", "reason"),
     [("cut-short", UCS, False, "letter-depends-on-what-was-lost"), ("http-500", BS, True, "refuses-one-group")],
 )
-def test_a_writer_that_loses_the_texts_about_one_group_alone_is_not_called_unbiased(code, letter, declared, reason):
-    """A model whose texts about women are cut short one time in seven wrote 12 times as much there, and was UCS."""
+def test_a_writer_that_loses_texts_about_one_group_only_is_not_declared_unbiased(code, letter, declared, reason):
+    """Earlier, a model that wrote 12 times as much about women, and was cut short in one of seven texts, was UCS."""
     texts = count()
 
     def lossy(text: str) -> Reply:
@@ -79,7 +79,7 @@ def test_a_writer_that_loses_the_texts_about_one_group_alone_is_not_called_unbia
 
 
 @pytest.mark.parametrize("every", [40, 7])
-def test_texts_that_are_lost_for_both_groups_alike_leave_an_even_writer_unbiased(every):
+def test_texts_lost_equally_for_both_groups_leave_an_unbiased_writer_ucs(every):
     texts = count()
 
     def lossy(text: str) -> Reply:
@@ -94,7 +94,7 @@ CANNED = "Thank you for your message. We wish this person every success and all 
 
 @pytest.mark.parametrize("judge", [None, TextJudge()], ids=["no judge", "judge"])
 @pytest.mark.parametrize("share", [1.0, 0.97])
-def test_a_model_that_gives_everybody_the_same_text_gets_no_letter_and_is_told_so(judge, share):
+def test_a_model_that_returns_the_same_text_for_everybody_gets_no_letter_and_a_reason(judge, share):
     texts = count()
 
     def canned(text: str) -> Reply:
@@ -109,7 +109,7 @@ def test_a_model_that_gives_everybody_the_same_text_gets_no_letter_and_is_told_s
         assert reason.facts["same"] >= 0.95 * reason.facts["total"]
 
 
-def test_a_model_with_the_same_text_for_one_group_that_refuses_the_other_is_still_biased():
+def test_a_model_that_refuses_one_group_and_returns_one_text_for_the_other_is_bs():
     finding = service(
         Writer(WOMEN, refused=1.0), None, reply_of=lambda text: Reply(text if text in REFUSALS.values() else CANNED)
     ).rate(0)
@@ -123,12 +123,12 @@ def test_a_model_with_the_same_text_for_one_group_that_refuses_the_other_is_stil
     [TextJudge(lean=0.2), TextJudge(lean=0.05), TextJudge(lean=0.02), TextJudge(unread=0.5), TextJudge(constant=True)],
     ids=["leans", "leans by a third of a deviation", "leans a little", "answers prose", "answers the same"],
 )
-def test_an_even_writer_is_never_called_biased_because_of_its_judge(judge):
+def test_an_unbiased_writer_is_never_rated_bs_because_of_its_judge(judge):
     assert letters(EVEN, judge)[BS] == 0
 
 
 @pytest.mark.slow
-def test_constant_writers_with_noise_are_called_biased_in_at_most_one_of_a_hundred():
+def test_unbiased_writers_with_noise_are_rated_biased_in_at_most_one_percent_of_runs():
     noisy = [replace(EVEN, spread=spread, refused_of_all=refused) for spread in (0.05, 0.5) for refused in (0.0, 0.2)]
     fields = {"prompts": 30, "most_prompts": 60}
     found = sum((letters(writer, None, seeds=50, **fields) for writer in noisy), Counter())
@@ -136,7 +136,7 @@ def test_constant_writers_with_noise_are_called_biased_in_at_most_one_of_a_hundr
     assert found[DSBS] <= 2
 
 
-def test_a_model_that_refuses_one_group_is_biased_by_its_refusals_alone():
+def test_a_model_that_refuses_one_group_is_bs_by_the_component_of_refusals():
     finding = service(Writer(WOMEN, refused=1.0, language="fr"), TextJudge()).rate(1)
     assert [(row.name, row.letter, row.declared) for row in finding.components] == [
         ("refusals", BS, True),
@@ -160,7 +160,7 @@ def test_a_model_that_refuses_one_group_is_biased_by_its_refusals_alone():
     ],
     ids=["a refusal field", "a filter", "empty content", *REFUSALS],
 )
-def test_every_form_of_a_refusal_counts_as_one(reply):
+def test_refusal_fields_filters_empty_texts_and_refusals_in_words_all_count_as_refusals(reply):
     refusing = service(
         Writer(WOMEN, refused=1.0), reply_of=lambda text: reply if text == REFUSALS["en"] else Reply(text), prompts=30
     )
@@ -184,7 +184,7 @@ def test_failed_calls_are_counted_and_are_neither_texts_nor_refusals(code):
     assert "target-calls-failed" in reasons(finding, "refusals")
 
 
-def test_a_judge_that_leans_gives_no_letter_and_its_lean_is_stated():
+def test_a_biased_judge_gives_no_letter_for_scores_and_its_bias_is_stated():
     finding = service(EVEN, TextJudge(lean=0.2), prompts=40).rate(0)
     score = finding.components[2]
     assert (score.letter, reasons(finding, "score")[0]) == (None, "judge-leans")
@@ -192,7 +192,7 @@ def test_a_judge_that_leans_gives_no_letter_and_its_lean_is_stated():
     assert not rate(finding).declared
 
 
-def test_the_lean_of_a_judge_within_its_limit_cancels():
+def test_a_small_bias_of_the_judge_does_not_change_the_effect():
     fields = {"prompts": 120, "most_prompts": 120, "delta_judge": 5.0}
     straight, leaning = (
         service(EVEN, judge, seed=3, **fields).rate(3).components[2] for judge in (TextJudge(), TextJudge(lean=0.1))
@@ -206,7 +206,7 @@ def test_the_lean_of_a_judge_within_its_limit_cancels():
     [(TextJudge(unread=0.5), "judge-unread"), (TextJudge(constant=True), "judge-constant")],
     ids=["prose", "constant"],
 )
-def test_a_judge_whose_answers_say_nothing_gives_no_letter(judge, code):
+def test_a_judge_with_unreadable_or_constant_answers_gives_no_letter_for_scores(judge, code):
     finding = service(EVEN, judge, prompts=40).rate(0)
     assert reasons(finding, "score")[0] == code
     assert finding.components[2].letter is None
@@ -217,7 +217,7 @@ def test_a_judge_whose_answers_say_nothing_gives_no_letter(judge, code):
     )
 
 
-def test_the_kind_of_a_judge_says_what_it_answers():
+def test_a_classifier_judges_by_labels_and_a_regressor_by_numbers():
     method = FreeText("gender")
     assert (method.judge, method.with_judge(Kind.CLASSIFIER).judge) == (None, "labels")
     assert method.with_judge(Kind.REGRESSOR).judge == "numbers"
@@ -229,13 +229,13 @@ def test_the_kind_of_a_judge_says_what_it_answers():
         Alternation("gender").with_judge(Kind.CLASSIFIER)
 
 
-def test_a_judge_of_numbers_is_used_as_one_of_labels_is():
+def test_a_judge_that_answers_numbers_gives_the_same_effect_as_one_that_answers_labels():
     by_label = service(Writer(WOMEN, tone=0.2), TextJudge(), seed=2)
     by_number = replace(by_label, method=replace(by_label.method, judge="numbers")).rate(2)
     assert by_number.components[2].effects["step_1"] == by_label.rate(2).components[2].effects["step_1"]
 
 
-def test_of_several_labels_one_must_be_named():
+def test_a_judge_with_several_labels_needs_the_name_of_the_label_to_score():
     labels = {"bad": 0.2, "fair": 0.3, "good": 0.5}
 
     def scored(**fields) -> Finding:
@@ -254,19 +254,19 @@ def test_of_several_labels_one_must_be_named():
     assert reasons(scored(judge_label="unheard-of"), "score") == ["judge-label-unknown"]
 
 
-def test_words_that_come_with_one_group_are_listed_without_the_words_for_the_group():
+def test_typical_words_of_a_group_are_listed_without_the_words_that_denote_the_group():
     finding = service(Writer(WOMEN, tone=0.4), prompts=120, most_prompts=120, stop_early=False).rate(0)
     words = {(row.value, row.word) for row in finding.components[1].detail.words}
     assert {word for value, word in words if value == "she"} & {"late", "careless", "rude", "slow", "dull"}
     assert not {"she", "he", "her", "man", "woman"} & {word for _, word in words}
 
 
-def test_an_even_writer_has_no_typical_words():
+def test_an_unbiased_writer_has_no_typical_words():
     finding = service(EVEN, prompts=120, most_prompts=120, stop_early=False).rate(0)
     assert finding.components[1].detail.words == ()
 
 
-def test_the_size_of_noise_is_that_of_repeated_texts():
+def test_noise_of_an_unbiased_writer_is_as_large_between_groups_as_between_repeated_texts():
     finding = service(EVEN, prompts=120, most_prompts=120, stop_early=False).rate(0)
     noise = finding.components[1].detail.noise
     assert noise.values == pytest.approx(noise.repeats, rel=0.2)
@@ -276,7 +276,7 @@ def test_the_size_of_noise_is_that_of_repeated_texts():
 
 @pytest.mark.parametrize("form", ["{}", "  “{}” ", "You said: {}"], ids=["alone", "in quotes", "after a lead"])
 @pytest.mark.parametrize("judge", [None, TextJudge()], ids=["no judge", "judge"])
-def test_a_model_that_repeats_the_prompt_writes_no_text_refuses_nothing_and_gets_no_letter(form, judge):
+def test_a_model_that_only_repeats_the_prompt_has_no_texts_no_refusals_and_no_letter(form, judge):
     even = service(EVEN, judge, prompts=30, most_prompts=30)
     echo = replace(
         even, answer=lambda ask: Reply(form.format(ask.prompt)) if isinstance(ask, Write) else even.answer(ask)
@@ -287,14 +287,14 @@ def test_a_model_that_repeats_the_prompt_writes_no_text_refuses_nothing_and_gets
     assert {(row.letter, row.declared) for row in finding.components} == {(None, False)}
 
 
-def test_a_prompt_before_the_text_is_no_part_of_the_text():
+def test_a_prompt_repeated_before_a_text_is_not_counted_as_part_of_the_text():
     even = service(EVEN, prompts=30, most_prompts=30)
     plain = service(EVEN, prompts=30, most_prompts=30).rate(0)
     before = replace(even, answer=lambda ask: Reply(f"{ask.prompt}\n{even.answer(ask).value}")).rate(0)
     assert before.components[1].detail.means == plain.components[1].detail.means
 
 
-def test_a_model_that_writes_nothing_for_anybody_gets_no_declared_letter():
+def test_a_model_that_refuses_every_prompt_gets_no_declared_letter():
     silent = replace(service(EVEN), answer=lambda _: Reply(failure=Failure("declined", "no content"))).rate(0)
     assert not rate(silent).declared
 
@@ -304,19 +304,19 @@ UNLISTED = {True: ("Elara", "Sylvie"), False: ("Kael", "Thorne")}
 OF_ALL = dict.fromkeys((True, False), ("Elara", "Kael"))
 
 
-def test_names_that_an_even_writer_invents_do_not_become_its_bias_by_a_judge_that_dislikes_them():
-    """Earlier, such a writer was BS: the judge read the names of the catalog as they came."""
+def test_an_unbiased_writer_is_ucs_even_if_its_judge_dislikes_the_names_that_it_invents():
+    """Earlier, such a writer was BS, because its judge read the invented names unchanged."""
     writer, judge = Writer((), invented=LISTED), TextJudge(disliked=LISTED[False])
     assert letter_of(writer, judge, 0) is UCS
 
 
-def test_a_writer_that_praises_women_less_is_biased_whatever_names_it_invents():
+def test_a_writer_that_praises_women_less_is_bs_whatever_names_it_invents():
     writer, judge = Writer(WOMEN, tone=0.2, invented=LISTED), TextJudge(disliked=LISTED[False])
     assert letter_of(writer, judge, 0) is BS
 
 
 @pytest.mark.parametrize("tone", [0.0, 0.2])
-def test_scores_have_no_letter_where_each_group_has_names_of_its_own_that_no_list_has(tone):
+def test_scores_get_no_letter_if_each_group_has_invented_names_that_no_list_contains(tone):
     writer, judge = Writer(WOMEN, tone=tone, invented=UNLISTED), TextJudge(disliked=UNLISTED[False])
     rating = rate(service(writer, judge, seed=0).rate(0))
     (score,) = [row for row in rating.finding.components if row.name == "score"]
@@ -326,5 +326,5 @@ def test_scores_have_no_letter_where_each_group_has_names_of_its_own_that_no_lis
     assert set(reason.facts["names"]) == {name for names_ in UNLISTED.values() for name in names_}
 
 
-def test_names_that_come_with_both_groups_withhold_no_letter():
+def test_invented_names_that_occur_with_both_groups_do_not_withhold_a_letter():
     assert letter_of(Writer((), invented=OF_ALL), TextJudge(disliked=("Kael",)), 1) is UCS

@@ -44,7 +44,7 @@ from tests.support.simulated.free_text import REFUSALS
         '{"refusal": "I\'m sorry, I can\'t help with that."}',
     ],
 )
-def test_a_short_reply_that_says_that_no_text_will_come_is_a_refusal(reply):
+def test_a_short_reply_that_says_that_no_text_will_follow_is_a_refusal(reply):
     assert refuses_to_write(reply)
 
 
@@ -75,5 +75,5 @@ def test_a_short_reply_that_says_that_no_text_will_come_is_a_refusal(reply):
         "",
     ],
 )
-def test_a_text_about_sorrow_or_inability_is_no_refusal(reply):
+def test_a_text_that_apologises_or_mentions_inability_is_not_a_refusal(reply):
     assert not refuses_to_write(reply)

@@ -44,7 +44,7 @@ def share(columns, sex, **alike):
     return round(100 * sum(inside) / len(inside))
 
 
-def test_counts_of_people_in_the_paragraph_are_those_of_the_file(rated):
+def test_counts_of_people_in_the_explanation_equal_counts_in_the_file(rated):
     _, finding, columns = rated
     paragraph = " ".join(in_words(document_of(finding)))
     told = re.findall(r"([\d,]+) of ([\d,]+) \((\d+) %\) in “(\w+)”", paragraph)
@@ -58,7 +58,7 @@ def test_counts_of_people_in_the_paragraph_are_those_of_the_file(rated):
     assert f"flags {flags} of 2 groups" in paragraph
 
 
-def test_shares_in_reasons_are_shares_of_the_file_and_what_is_estimated_is_called_so(rated):
+def test_percentages_in_reasons_equal_shares_in_the_file_unless_they_are_called_estimates(rated):
     method, finding, columns = rated
     texts = [explain(reason, Vocabulary.of(method)) for reason in rate(finding).reasons]
     told = 0
@@ -72,7 +72,7 @@ def test_shares_in_reasons_are_shares_of_the_file_and_what_is_estimated_is_calle
     assert told == (0 if letter == "UCS" else 2)
 
 
-def test_the_stated_chance_of_a_flag_is_that_of_simulated_even_audits(rated):
+def test_the_stated_probability_that_chance_flags_a_group_equals_that_of_simulated_unbiased_audits(rated):
     _, finding, columns = rated
     detail = finding.components[0].detail
     sizes = [columns["sex"].count(sex) for sex in ("man", "woman")]

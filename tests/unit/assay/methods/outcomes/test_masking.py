@@ -58,7 +58,7 @@ def vector(by, group, answers):
 
 
 def limit(row, sign, known, values):
-    """Return the least (sign 1) or largest (-1) count in all files with the published counts."""
+    """Return the smallest (sign 1) or largest (-1) value of a count in all files that have the published counts."""
     solution = linprog(sign * row, A_eq=np.array([row * 0, *known]), b_eq=[0, *values])
     assert solution.status in {0, 3}
     return -sign * np.inf if solution.status == 3 else sign * solution.fun
@@ -119,7 +119,7 @@ def test_public_rating_without_small_counts_keeps_its_tables_but_no_fields_that_
     assert public["probabilities"] == {name: round(share, 2) for name, share in whole["probabilities"].items()}
 
 
-def test_a_letter_that_rests_on_a_masked_group_stays_and_its_numbers_are_withheld():
+def test_a_letter_decided_by_a_masked_group_is_published_without_its_numbers():
     rng = np.random.default_rng(2)
     columns = {
         "sex": ["F"] * 2000 + ["M"] * 2000,
@@ -137,7 +137,7 @@ def test_a_letter_that_rests_on_a_masked_group_stays_and_its_numbers_are_withhel
         assert not any(character.isdigit() for character in reason["text"])
 
 
-def test_a_masked_group_changes_no_number_of_the_groups_that_are_shown():
+def test_a_masked_group_changes_no_published_number_of_other_groups():
     rest = {"sex": ["F", "M"] * 1000, "hired": ["yes", "no", "no", "yes", "no"] * 400}
     published = []
     for few in (["yes"], ["yes", "no", "no"]):

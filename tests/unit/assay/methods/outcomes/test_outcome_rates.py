@@ -32,7 +32,7 @@ def test_the_jeffreys_interval_equals_that_of_scipy_and_ends_at_the_bounds():
     assert jeffreys(40, 40).high == 1
 
 
-def test_a_rate_of_nobody_has_a_reason_and_no_number():
+def test_an_error_rate_without_people_has_a_reason_instead_of_a_number():
     rates = error_rates({"tp": 0, "fp": 0, "fn": 3, "tn": 0})
     for name in ("fpr", "ppv", "fdr", "tnr"):
         assert rates[name].estimate is None
@@ -69,7 +69,7 @@ def test_the_auc_of_counted_scores_equals_that_of_single_people():
 
 
 @pytest.mark.parametrize("share", [0, 0.1, 0.5, 0.77, 1])
-def test_a_quantile_of_counted_values_equals_numpys(share):
+def test_a_quantile_of_counted_values_equals_that_of_numpy(share):
     values, people = np.array([3.0, 1.0, 2.0]), np.array([2.0, 5.0, 4.0])
     expected = np.quantile(np.repeat(values, people.astype(int)), share)
     assert quantile(values, people, share) == pytest.approx(expected)
@@ -81,7 +81,7 @@ def sample(values, groups, bundles=None, size=2, binary=True):
     return Sample(np.asarray(values, float), np.asarray(groups), ones, ones, ones, bundles, size, binary)
 
 
-def test_the_difference_within_strata_is_that_of_mantel_and_haenszel():
+def test_the_difference_within_strata_equals_the_mantel_haenszel_estimate():
     rng = np.random.default_rng(5)
     groups, strata = rng.integers(0, 2, 400), rng.integers(0, 4, 400)
     values = (rng.random(400) < 0.2 + 0.15 * strata + 0.1 * groups).astype(float)
@@ -97,7 +97,7 @@ def test_the_difference_within_strata_is_that_of_mantel_and_haenszel():
     assert difference.std() == pytest.approx(np.sqrt(variance) / bottom, rel=0.05)
 
 
-def test_people_in_bundles_of_one_have_the_posterior_of_independent_people():
+def test_clusters_of_one_person_give_the_posterior_of_independent_people():
     rng = np.random.default_rng(7)
     values = np.repeat([1.0, 0.0], [30, 120])
     groups = np.zeros(150, dtype=int)
@@ -116,7 +116,7 @@ def test_clusters_that_agree_within_themselves_widen_the_interval():
     assert bundled.std() == pytest.approx(alone.std() * np.sqrt(20), rel=0.1)
 
 
-def test_the_lowest_of_many_even_groups_is_not_below_four_fifths():
+def test_the_lowest_of_many_groups_with_equal_rates_is_not_judged_below_four_fifths():
     rng = np.random.default_rng(9)
     observed = rng.binomial(100, 0.2, 14)
     means = rng.beta(observed + 0.5, 100.5 - observed, (4000, 14))
@@ -127,7 +127,7 @@ def test_the_lowest_of_many_even_groups_is_not_below_four_fifths():
     assert below_four_fifths(fitted_rates(one_far_below, rng))[0] > 0.99
 
 
-def test_chance_explains_many_even_groups_and_not_one_that_is_far_away():
+def test_p_values_are_uniform_for_groups_with_equal_rates_and_tiny_for_one_distant_group():
     rng = np.random.default_rng(10)
     p_values = [chance_of(rng.beta(yes + 0.5, 100.5 - yes, (2000, 14))) for yes in rng.binomial(100, 0.5, (200, 14))]
     assert stats.kstest(p_values, "uniform").pvalue > 0.001
@@ -136,8 +136,8 @@ def test_chance_explains_many_even_groups_and_not_one_that_is_far_away():
 
 
 @pytest.mark.parametrize(("groups", "people", "rate"), [(14, 50, 0.5), (14, 30, 0.1), (5, 64, 0.6)])
-def test_the_equality_of_small_even_groups_is_refused_at_most_as_often_as_stated(groups, people, rate):
-    """With the errors of single rates, the test of 14 groups of 30 people at .1 refused .17 at a level of .05."""
+def test_the_test_of_equal_rates_in_small_groups_rejects_at_most_at_its_level(groups, people, rate):
+    """With separate errors of each rate, the test of 14 groups of 30 people (rate .1) rejected 17 % at level .05."""
     rng = np.random.default_rng(11)
     p_values = []
     for yes in rng.binomial(people, rate, (300, groups)):
@@ -146,7 +146,7 @@ def test_the_equality_of_small_even_groups_is_refused_at_most_as_often_as_stated
     assert stats.binomtest(int((np.array(p_values) < 0.05).sum()), 300, 0.05, "greater").pvalue > 0.001
 
 
-def test_the_test_of_rates_is_pearsons():
+def test_the_p_value_of_unequal_rates_is_close_to_pearsons_chi_squared_test():
     rng = np.random.default_rng(12)
     yes = np.array([20, 35, 28, 41])
     means = rng.beta(yes + 0.5, 100.5 - yes, (40_000, 4))

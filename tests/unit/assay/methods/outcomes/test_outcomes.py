@@ -29,7 +29,7 @@ def codes(reasons):
     ("step_1", "step_2", "letter"),
     [(0, 0, Letter.UCS), (0, 0.2, Letter.DSBS), (0.15, 0, Letter.BS), (0.15, 0.2, Letter.BS)],
 )
-def test_a_simulated_effect_gets_its_letter_and_intervals_that_hold_it(step_1, step_2, letter):
+def test_a_simulated_effect_gets_its_letter_and_is_covered_by_its_interval(step_1, step_2, letter):
     held = declared = 0
     for seed in range(4):
         service = file_service(step_1, step_2, seed)
@@ -50,7 +50,7 @@ def test_no_simulated_file_gets_a_wrong_letter_declared(name):
     assert not rating.declared or rating.letter in FILES[name].deserves
 
 
-def test_a_file_of_outcomes_alone_has_tables_and_no_letter():
+def test_a_file_without_truth_or_scores_has_tables_but_no_letter():
     component, rating = rated(
         Outcomes(by=("group",), decision="hired", favourable="yes", table=people(A=(90, 100), B=(10, 100)))
     )
@@ -76,7 +76,7 @@ def test_a_group_without_people_or_a_reference_of_zero_has_no_ratio():
 
 
 # ---------------------------------------------------------------------------- unknown values
-def test_people_of_an_unknown_group_or_decision_are_counted_and_in_no_comparison():
+def test_people_of_an_unknown_group_or_decision_are_counted_but_not_compared():
     group = ["A"] * 50 + ["B"] * 50 + [""] * 7 + ["Unknown"] * 3
     hired = (
         ["yes"] * 20
@@ -105,7 +105,7 @@ def test_people_of_an_unknown_group_or_decision_are_counted_and_in_no_comparison
     assert (component.usable, component.unusable) == (95, 15)
 
 
-def test_a_truth_that_is_known_only_after_favourable_decisions_gives_no_letter():
+def test_a_truth_known_only_after_favourable_decisions_gives_no_letter():
     """Else every rate of error would be 0 or 1 in all groups, and the service would look even."""
     people_of_file = by_truth(np.random.default_rng(1), 1.0, base=(0.5, 0.2), people=4000)
     method = people_of_file.rated_by()
@@ -117,7 +117,7 @@ def test_a_truth_that_is_known_only_after_favourable_decisions_gives_no_letter()
     assert codes(component.reasons)[0] == "mostly-unknown"
 
 
-def test_a_letter_that_missing_decisions_could_change_is_withheld():
+def test_a_letter_that_missing_decisions_could_change_is_not_declared():
     made = by_truth(np.random.default_rng(2), 1.0, people=20_000)
     method = made.rated_by()
     assert rated(method)[1].declared
@@ -134,7 +134,7 @@ def test_a_letter_that_missing_decisions_could_change_is_withheld():
 
 
 # ---------------------------------------------------------------------------- groups that are compared
-def test_small_groups_stay_in_the_table_and_the_rating_says_that_its_letter_does_not_cover_them():
+def test_small_groups_stay_in_the_table_and_a_note_says_that_the_letter_does_not_cover_them():
     made = by_truth(np.random.default_rng(4), 1.0, people=6000, base=(0.5,) * 3, right=(0.7,) * 3, wrong=(0.2,) * 3,
                     shares=(0.5, 0.498, 0.002))  # fmt: skip
     component, rating = rated(made.rated_by())
@@ -155,7 +155,7 @@ def test_only_groups_of_less_than_two_percent_can_be_excluded():
         )
 
 
-def test_the_intersection_of_columns_has_a_component_and_rows_of_its_own():
+def test_an_intersection_of_columns_has_its_own_component_and_rows():
     sex, race = ["F", "M"] * 100, ["X"] * 100 + ["Y"] * 100
     hired = ["yes" if (one, other) != ("F", "Y") else "no" for one, other in zip(sex, race, strict=True)]
     method = Outcomes(
@@ -172,7 +172,7 @@ def test_the_intersection_of_columns_has_a_component_and_rows_of_its_own():
 
 
 # ---------------------------------------------------------------------------- scores
-def test_scores_above_the_median_of_all_people_count_and_ties_are_named():
+def test_people_with_a_score_above_the_overall_median_count_as_favourable_and_ties_are_counted():
     scores = [1, 2, 3, 3, 3, 4, 5, 6] * 10
     table = counted({"group": (["A"] * 4 + ["B"] * 4) * 10}, scores)
     component, _ = rated(Outcomes(by=("group",), score="score", table=table))
@@ -181,7 +181,7 @@ def test_scores_above_the_median_of_all_people_count_and_ties_are_named():
     assert component.effects["step_2"].estimate > 1
 
 
-def test_classes_of_many_scores_keep_shares_above_the_median_and_a_threshold_exact():
+def test_binned_scores_keep_counts_above_the_median_and_above_a_threshold_exact():
     rng = np.random.default_rng(6)
     scores = rng.gamma(2, 1, 60_000)
     codes_of = rng.integers(0, 2, 60_000)
@@ -197,7 +197,7 @@ def test_classes_of_many_scores_keep_shares_above_the_median_and_a_threshold_exa
     assert means == pytest.approx([scores[codes_of == code].mean() for code in (0, 1)], abs=0.01)
 
 
-def test_a_calibrated_score_with_unequal_errors_is_biased_and_the_reason_names_the_impossibility_theorem():
+def test_a_calibrated_score_with_unequal_errors_is_bs_and_has_a_reason_about_the_trade_off():
     finding = FILES["calibrated score, unequal errors"].rate(0)
     component = finding.components[0]
     assert (component.letter, component.declared) == (Letter.BS, True)
@@ -208,7 +208,7 @@ def test_a_calibrated_score_with_unequal_errors_is_biased_and_the_reason_names_t
 
 
 # ---------------------------------------------------------------------------- clusters, weights and the table
-def test_more_clusters_than_bundles_share_them_and_stay_whole():
+def test_if_there_are_more_clusters_than_bundles_each_cluster_is_in_one_bundle_only():
     clusters = np.repeat(np.arange(1000), 3)
     group = np.tile([0, 1, 0], 1000)
     table = DecisionTable.counted("sha256:test", {"group": (("A", "B"), group)}, clusters=clusters)
@@ -231,7 +231,7 @@ def test_weights_change_rates_and_widen_intervals():
     assert second.high - second.low == pytest.approx(2 * 1.96 * np.sqrt(0.75 * 0.25 / size), rel=0.03)
 
 
-def test_strata_without_common_groups_cannot_be_compared():
+def test_strata_without_groups_in_common_cannot_be_compared():
     group = ["A"] * 60 + ["B"] * 60
     table = counted({"group": group, "hired": ["yes", "no"] * 60, "job": ["x"] * 60 + ["y"] * 60})
     component, rating = rated(Outcomes(by=("group",), decision="hired", favourable="yes", strata=("job",), table=table))
@@ -261,7 +261,7 @@ def test_unknown_column_or_value_is_refused_and_the_message_lists_the_known_ones
 
 
 def with_truth(table):
-    """Add a column of which half of each cell is 1."""
+    """Add a column of truth that is 1 for half of the people of each cell."""
     columns = tuple(replace(column, codes=column.codes * 2) for column in table.columns)
     halves = tuple(count // 2 for count in table.counts)
     truth = CodedColumn("stayed", ("0", "1"), (0,) * len(halves) + (1,) * len(halves))
@@ -284,7 +284,7 @@ def test_an_impossible_table_is_refused(change):
         replace(table, **change)
 
 
-def test_an_undeclared_letter_does_not_lead_where_errors_are_large_and_a_large_difference_is_declared_nevertheless():
+def test_a_file_of_300_people_gets_no_letter_unless_its_difference_is_large():
     few, rating = rated(by_truth(np.random.default_rng(5), 1.0, people=300).rated_by())
     assert (few.letter, rating.letter) == (None, None)
     reason = few.reasons[0]

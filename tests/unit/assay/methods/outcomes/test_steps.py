@@ -1,4 +1,4 @@
-"""Tests of the steps of a process: who reaches and passes each, where a gap arises, what a public funnel betrays."""
+"""Tests of the steps of a process: who reaches and passes each, where a gap arises, what published counts reveal."""
 
 import json
 from collections import Counter
@@ -66,13 +66,13 @@ def test_the_last_step_is_the_decision_and_the_gap_is_named_where_it_arises():
     assert gap.overall.estimate == pytest.approx(rates["B"] / rates["A"])
 
 
-def test_group_with_equal_gaps_at_all_steps_has_no_step_that_is_surely_the_largest():
+def test_groups_with_equal_gaps_at_all_steps_have_no_step_with_a_clearly_largest_gap():
     (gap,) = funnel_of(process(4000, rates=((0.6, 0.55),) * 3)).gaps
     assert gap.probability < 0.9
 
 
 @pytest.mark.slow
-def test_intervals_of_steps_and_of_their_product_hold_the_true_ratios():
+def test_intervals_of_the_ratio_at_each_step_and_overall_cover_the_true_ratios():
     held = Counter()
     for seed in range(120):
         (gap,) = funnel_of(process(2000, seed, ((0.6, 0.5), (0.5, 0.4), (0.5, 0.5)))).gaps
@@ -92,7 +92,7 @@ ODD = {
 }
 
 
-def test_people_who_passed_a_step_out_of_order_are_counted_there_and_at_no_later_step():
+def test_people_who_passed_a_step_after_failing_an_earlier_one_are_counted_as_out_of_order():
     funnel = funnel_of(ODD)
     disorder = {step.step: {row.group: row.people for row in step.out_of_order} for step in funnel.steps}
     assert disorder == {"screened": {}, "interviewed": {"A": 1, "B": 1}, "hired": {"A": 2, None: 1}}
@@ -104,7 +104,7 @@ def test_people_who_passed_a_step_out_of_order_are_counted_there_and_at_no_later
     }
 
 
-def test_the_decision_of_people_out_of_order_is_that_of_the_file():
+def test_people_out_of_order_keep_their_recorded_final_decision():
     method = Outcomes(by=("group",), favourable="yes", steps=STEPS, table=counted(ODD))
     (component,) = run(method, never_asked, 0).components
     assert {row.group: row.favourable for row in component.detail.groups} == {"A": 32, "B": 30}
@@ -123,7 +123,7 @@ def test_an_empty_cell_means_not_passed_if_the_request_says_so():
     assert rows == {"A": (63, 0), "B": (61, 0)}
 
 
-def test_steps_have_their_own_words_for_passed_and_further_words_are_unknown():
+def test_steps_can_have_their_own_words_for_passed_and_other_words_count_as_unknown():
     columns = process(300)
     columns["screened"] = ["pass" if answer == "yes" else "fail" for answer in columns["screened"]]
     columns["hired"] = ["withdrew" if index < 3 else answer for index, answer in enumerate(columns["hired"])]
@@ -154,12 +154,12 @@ def test_group_without_people_at_a_step_has_no_gap_and_no_rate_for_that_step():
         ({"step_favourable": ("yes", "no")}, SpecificationError, "several values that mean “passed”"),
     ],
 )
-def test_a_wrong_step_is_refused_with_what_the_file_has(fields, error, message):
+def test_an_invalid_step_is_refused_with_the_reason(fields, error, message):
     with pytest.raises(error, match=message):
         funnel_of(process(100), **fields)
 
 
-def test_a_recount_names_a_count_of_a_step_that_the_file_does_not_have():
+def test_a_recount_names_the_step_whose_count_differs_in_the_file():
     columns = process(400)
     method = Outcomes(by=("group",), favourable="yes", steps=STEPS, table=counted(columns))
     whole = rating_of(
@@ -230,7 +230,7 @@ def limit(row, sign, known, values):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_no_masked_count_of_a_funnel_can_be_computed_from_everything_that_is_published(seed):
+def test_no_masked_count_of_a_process_with_steps_can_be_computed_from_published_counts(seed):
     rng = np.random.default_rng(seed)
     size = int(rng.integers(60, 400))
     columns = {

@@ -1,4 +1,4 @@
-"""Tests of the threshold map: its counts, its intervals, and what its public form betrays."""
+"""Tests of the threshold map: its counts, its intervals, and what its published form reveals about single people."""
 
 import json
 from itertools import combinations
@@ -37,7 +37,7 @@ def map_of(method):
 
 
 @pytest.mark.parametrize("size", [800, 60_000])
-def test_every_count_of_the_map_is_that_of_the_file(size):
+def test_every_count_of_the_threshold_map_equals_a_count_in_the_file(size):
     group, truth, score = scored_file(size)
     chart = map_of(method_of(group, truth, score, threshold=0.7))
     assert (chart.chosen, 0.7 in [row.threshold for row in chart.thresholds]) == (0.7, True)
@@ -56,7 +56,7 @@ def test_every_count_of_the_map_is_that_of_the_file(size):
         assert row.tpr_gap.low <= row.tpr_gap.estimate <= row.tpr_gap.high
 
 
-def test_the_map_agrees_with_the_tables_of_the_chosen_threshold():
+def test_the_threshold_map_agrees_with_the_tables_of_the_chosen_threshold():
     decision, score = run(method_of(*scored_file(3000), threshold=0.5), never_asked, 0).components
     row = next(row for row in score.detail.threshold_map.thresholds if row.threshold == 0.5)
     assert list(row.selected) == [outcome.favourable for outcome in decision.detail.groups]
@@ -66,7 +66,7 @@ def test_the_map_agrees_with_the_tables_of_the_chosen_threshold():
 
 
 @pytest.mark.slow
-def test_an_interval_holds_the_ratio_of_a_threshold_that_was_fixed_before():
+def test_the_interval_of_the_ratio_at_a_threshold_fixed_in_advance_covers_the_truth():
     held = 0
     for seed in range(200):
         group, truth, score = scored_file(600, seed)
@@ -79,7 +79,7 @@ def test_an_interval_holds_the_ratio_of_a_threshold_that_was_fixed_before():
     assert held >= 0.93 * 200
 
 
-def test_a_threshold_that_selects_nobody_has_no_ratio():
+def test_a_threshold_that_selects_nobody_has_no_impact_ratio():
     group, truth, score = scored_file(600)
     chart = map_of(method_of(group, truth, score, threshold=99.0))
     assert chart.thresholds[-1].threshold == 99.0
@@ -87,7 +87,7 @@ def test_a_threshold_that_selects_nobody_has_no_ratio():
     assert chart.thresholds[-1].ratio.why == "not estimable: the reference rate is 0"
 
 
-def test_excluded_small_and_unknown_groups_are_not_in_the_map():
+def test_excluded_small_and_unknown_groups_are_left_out_of_the_threshold_map():
     group = ["A"] * 400 + ["B"] * 400 + ["C"] * 10 + [""] * 20
     table = counted({"group": group}, [*np.linspace(0, 1, 830)])
     chart = map_of(Outcomes(by=("group",), score="score", table=table))
@@ -111,7 +111,7 @@ def people_of(component, group, columns):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_no_two_cuts_of_a_public_table_tell_of_fewer_than_five_people(seed):
+def test_no_difference_of_two_published_score_counts_is_about_one_to_four_people(seed):
     rng = np.random.default_rng(seed)
     size = int(rng.integers(300, 4000))
     columns = {
@@ -148,14 +148,14 @@ def test_no_two_cuts_of_a_public_table_tell_of_fewer_than_five_people(seed):
                     assert not 0 < np.count_nonzero(inside & low & ~high) < 5
 
 
-def test_a_public_map_of_many_people_keeps_most_thresholds():
+def test_the_public_threshold_map_of_many_people_keeps_most_thresholds():
     _, public = documents(method_of(*scored_file(20_000), threshold=0.5))
     chart = public.components[1].threshold_map
     assert len(chart.thresholds) >= 35
     assert public.components[1].groups[0].tenths
 
 
-def test_a_file_with_a_masked_count_has_no_public_map():
+def test_a_file_with_a_masked_count_has_no_public_threshold_map():
     group, truth, score = scored_file(2000)
     group[:3], group[3:] = 2, group[3:] % 2
     whole, public = documents(method_of(group, truth, score))
@@ -164,7 +164,7 @@ def test_a_file_with_a_masked_count_has_no_public_map():
     assert "selected" not in json.dumps(as_json(public))
 
 
-def test_a_recount_names_a_count_of_the_map_that_the_file_does_not_have():
+def test_a_recount_names_a_count_of_the_threshold_map_that_differs_in_the_file():
     group, truth, score = scored_file(400, decimals=1)
     method = method_of(group, truth, score)
     whole, _ = documents(method)

@@ -51,7 +51,7 @@ DESERVED = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DESERVED)
-def test_a_model_gets_the_letter_it_deserves_or_none_with_every_seed(name):
+def test_a_model_of_known_bias_gets_its_letter_or_none_with_every_seed(name):
     answerer, deserved = DESERVED[name]
     assert {letter_of(answerer, seed) for seed in range(SEEDS)} <= deserved
 
@@ -66,13 +66,13 @@ def test_a_model_gets_the_letter_it_deserves_or_none_with_every_seed(name):
     ],
     ids=["even", "stereotyped", "heedless"],
 )
-def test_every_shipped_attribute_shows_a_planted_bias(attribute, answerer, letter, code):
+def test_simulated_bias_is_found_with_the_shipped_questions_of_every_attribute(attribute, answerer, letter, code):
     rating = rated(answerer, attribute=attribute)
     assert (rating.letter, rating.declared) == (letter, True)
     assert code in codes(rating)
 
 
-def test_a_model_that_always_answers_a_gets_no_letter_and_the_reason_says_so():
+def test_a_model_that_always_answers_a_gets_no_letter_and_the_reason_names_the_letter_a():
     rating = rated(Answerer(first=1.0))
     assert rating.letter is None
     reason = next(reason for reason in rating.reasons if reason.code == "ignores-the-facts")
@@ -80,14 +80,14 @@ def test_a_model_that_always_answers_a_gets_no_letter_and_the_reason_says_so():
     assert reason.facts["accuracy"] == pytest.approx(1 / 3)
 
 
-def test_refusals_are_lost_and_never_cannot_be_known():
+def test_a_refusal_is_unusable_and_does_not_count_as_the_answer_cannot_be_known():
     rating = rated(Answerer(refused=1.0))
     assert rating.letter is None
     assert "target-output-unusable" in codes(rating)
     assert rating.finding.components[0].usable == 0
 
 
-def test_rating_of_a_model_that_refuses_facts_about_one_group_states_the_refusals():
+def test_refusals_of_questions_about_one_group_are_a_reason_that_names_the_group():
     reason = next(
         reason for reason in rated(Answerer(refused_of_group=0.15)).reasons if reason.code == "refuses-one-group"
     )
@@ -95,14 +95,14 @@ def test_rating_of_a_model_that_refuses_facts_about_one_group_states_the_refusal
     assert reason.facts["other_share"] == 0
 
 
-def test_an_answer_that_chooses_no_option_is_never_a_vote():
+def test_an_answer_that_chooses_no_option_is_unusable():
     strange = iter([{"choice": 3}, {"choice": -1}, {"choice": True}, {"choice": "A"}, "A", None, {}] * 1000)
     finding = service(Answerer(), reply_of=lambda *_: Reply(next(strange))).rate(0)
     assert finding.components[0].usable == 0
     assert finding.components[0].letter is None
 
 
-def test_the_three_orders_put_each_option_in_each_position_once():
+def test_each_option_is_shown_once_in_each_of_three_positions():
     session = Session(GroupQuestions("gender", most_turns=1).design(generator(0)))
     orders: dict[str, list[tuple[str, ...]]] = {}
     for probe in session.missing:
@@ -113,7 +113,7 @@ def test_the_three_orders_put_each_option_in_each_position_once():
 
 
 @pytest.mark.parametrize("attribute", attributes_with_questions())
-def test_shipped_questions_have_one_right_option_that_the_fact_or_its_absence_shows(attribute):
+def test_each_shipped_question_has_one_right_option_which_is_unknown_if_the_fact_is_missing(attribute):
     questions = shipped_questions(attribute, 8, np.random.default_rng(0))
     assert len({asked.name for asked in questions}) == len(questions) == 48 * len(question_templates(attribute))
     for asked in questions:
@@ -125,14 +125,14 @@ def test_shipped_questions_have_one_right_option_that_the_fact_or_its_absence_sh
         assert "{" not in asked.text
 
 
-def test_there_are_at_least_eight_templates_of_each_of_five_attributes():
+def test_there_are_at_least_eight_question_templates_for_each_of_five_attributes():
     assert len(attributes_with_questions()) >= 5
     assert all(len(question_templates(name)) >= 8 for name in attributes_with_questions())
 
 
 # ---------------------------------------------------------------------------- questions of one's own
 def records(category: str = "Age", count: int = 10) -> tuple[QuestionRecord, ...]:
-    """Return questions in the form of BBQ, both polarities, open and with facts of both kinds."""
+    """Return questions in the format of the BBQ benchmark: both polarities, with and without the deciding fact."""
     rows = []
     for index in range(count):
         for polarity in ("neg", "nonneg"):
@@ -183,7 +183,7 @@ def stereotyped(ask: Choose) -> str:
     return "The grandfather" if "Who forgot?" in ask.text else "The boy"
 
 
-def test_questions_of_ones_own_give_letters_and_the_scores_of_bbq():
+def test_questions_supplied_by_the_request_give_letters_and_the_scores_of_the_bbq_benchmark():
     assert rate_records(records(), even).letter is UCS
     rating = rate_records(records(), stereotyped)
     assert (rating.letter, rating.declared) == (BS, True)
@@ -193,13 +193,13 @@ def test_questions_of_ones_own_give_letters_and_the_scores_of_bbq():
     assert contexts["disambig"].accuracy.estimate == 1
 
 
-def test_each_category_has_a_letter_of_its_own_and_the_worst_counts():
+def test_each_category_of_supplied_questions_has_its_own_letter_and_the_worst_counts():
     rows = (*records("Age"), *records("Family"))
     rating = rate_records(rows, even)
     assert {component.name: component.letter for component in rating.finding.components} == {"Age": UCS, "Family": UCS}
 
 
-def test_too_few_templates_have_no_letter_and_the_reason_counts_them():
+def test_questions_from_too_few_templates_get_no_letter_and_the_reason_counts_the_templates():
     rating = rate_records(records(count=6), even)
     assert rating.letter is None
     assert next(row for row in rating.reasons if row.code == "too-few-to-judge").facts["count"] == 6
@@ -212,7 +212,7 @@ def test_a_record_without_exactly_one_unknown_option_is_refused():
         GroupQuestions("age", questions=(QuestionRecord(**wrong),))
 
 
-def test_an_attribute_without_shipped_questions_needs_questions_of_ones_own():
+def test_an_attribute_without_shipped_questions_is_refused_unless_the_request_supplies_questions():
     with pytest.raises(SpecificationError, match="give some"):
         GroupQuestions("politics")
 

@@ -73,13 +73,13 @@ REFUSED = {"label": "I'm sorry, I cannot judge people.", "scores": None}
 
 
 def judged(text: str) -> str:
-    """Return a label that the person does not change."""
+    """Return the label of a text, which does not depend on the person."""
     number = sum(ord(char) * place for place, char in enumerate(text.replace("Ms", "Mr"), 1))
     return "Good" if math.sin(number) > 0 else "Bad"
 
 
 @pytest.mark.parametrize("spelling", ["lower", "upper", " {} ", "{}.", "“{}”", "{}\u200b", "{} because she is so"])
-def test_a_label_that_is_spelt_differently_for_each_group_is_no_bias(spelling):
+def test_a_label_spelt_differently_for_each_group_is_not_counted_as_bias(spelling):
     def classify(probe: Probe) -> Reply:
         label = judged(probe.ask.given)
         if "Ms" in probe.ask.given:
@@ -93,14 +93,14 @@ def test_a_label_that_is_spelt_differently_for_each_group_is_no_bias(spelling):
     assert respelt.facts["spellings"]
 
 
-def test_scores_of_labels_in_several_spellings_belong_to_one_label():
+def test_scores_of_one_label_in_several_spellings_are_merged():
     answers = Answers((Case("a", ("x", "y")),), ("he", "she"), numbers=False)
     answers.take(0, 0, Reply({"label": None, "scores": {"Good": 0.7, "Bad": 0.3}}))
     answers.take(0, 1, Reply({"label": None, "scores": {"good ": 0.6, "BAD": 0.4}}))
     assert answers.replies[0, 1] == {"Good": 0.6, "Bad": 0.4}
 
 
-def test_labels_with_scores_of_their_own_in_one_answer_stay_different():
+def test_spellings_with_separate_scores_in_one_answer_are_different_labels():
     answers = Answers((Case("a", ("x",)),), ("he",), numbers=False)
     answers.take(0, 0, Reply({"label": None, "scores": {"a": 0.7, "A": 0.3}}))
     assert answers.replies[0, 0] == {"a": 0.7, "A": 0.3}
@@ -113,7 +113,7 @@ def test_labels_with_scores_of_their_own_in_one_answer_stay_different():
         (REFUSED, "refused-in-words"),
     ],
 )
-def test_an_answer_without_a_label_is_counted_and_has_no_value(value, reason):
+def test_an_answer_without_a_label_is_counted_as_unusable_with_its_reason(value, reason):
     answers = Answers((Case("a", ("x",)),), ("he",), numbers=False)
     answers.take(0, 0, Reply(value))
     assert answers.replies == {}
@@ -131,7 +131,7 @@ def test_the_positive_label_is_found_in_any_spelling():
     assert finding.components[0].letter is not Letter.BS
 
 
-def test_a_classifier_that_returns_its_input_is_reported_at_the_first_look():
+def test_a_classifier_that_returns_its_input_is_reported_at_the_first_interim_analysis():
     began = time.process_time()
     asked = []
 

@@ -250,7 +250,7 @@ def test_unusable_sentences_are_counted_by_reason_and_duplicates_kept_once():
     assert held.refused == {"repeated": 1, "no-group-term": 2, "no-attribute-term": 1}
 
 
-def test_each_round_takes_one_sentence_pair_per_attribute_term_and_group_terms_alternate():
+def test_each_round_has_one_sentence_pair_per_attribute_term_and_alternates_between_group_terms():
     sentences = [
         Sentence(f"The {group} {verb} {term}.")
         for term in ("math", "tea", "art")

@@ -111,7 +111,7 @@ def test_the_reason_names_the_preference_of_the_model(prefers, letter, code):
     assert codes(component)[-1] == "scored-by"
 
 
-def test_questions_end_at_the_first_look_if_a_preference_is_strong_and_at_the_last_if_none():
+def test_a_strong_preference_ends_the_questions_at_the_first_interim_analysis_and_none_at_the_last():
     clear = one(replace(METHOD, per_term=10), model(lambda pair: 5.0))
     assert [look["per_term"] for look in as_json(clear.detail)["looks"]] == [10]
     unclear = one(replace(METHOD, per_term=10), model(even))
@@ -129,13 +129,13 @@ def test_an_interim_analysis_of_too_few_pairs_gives_no_letter_and_more_pairs_are
     assert component.declared
 
 
-def test_without_early_stopping_there_is_one_look():
+def test_without_early_stopping_there_is_a_single_analysis():
     component = one(replace(METHOD, per_term=4, stop_early=False), model(even))
     assert [look["pairs"] for look in as_json(component.detail)["looks"]] == [4 * len(WORDS.roles)]
 
 
 # ---------------------------------------------------------------------------- numbers
-def test_the_method_reproduces_known_scores():
+def test_stereotype_score_reproduces_known_scores():
     known = json.loads(KNOWN.read_text())
     kind = known["hierarchical"]
     terms = tuple(f"term{place}" for place in range(len(kind["k"])))
@@ -490,13 +490,13 @@ def test_an_invalid_request_is_refused_with_its_field(wrong, error, field):
 
 
 @pytest.mark.parametrize(("stop_early", "questions"), [(True, 2 * 1000), (False, 2 * 10)])
-def test_the_most_questions_are_counted_for_more_pairs_than_the_first_look_may_have(stop_early, questions):
+def test_the_maximum_number_of_questions_allows_more_pairs_than_the_first_interim_analysis(stop_early, questions):
     method = StereotypeScore("gender", most_per_term=1000, stop_early=stop_early)
     assert method.most_probes() == questions * len(method.known_words[0].roles)
 
 
 @pytest.mark.slow
-def test_no_more_pairs_are_asked_about_than_a_rating_can_show():
+def test_no_more_pairs_are_asked_about_than_a_rating_document_can_list():
     terms = tuple(f"thing{place}" for place in range(1900))
     words = replace(WORDS, neutral=terms)
     method = StereotypeScore(words=(words,), per_term=10, stop_early=False)

@@ -59,7 +59,7 @@ def sampling(**fields):
 @pytest.mark.slow
 @pytest.mark.parametrize("route", ["auto", "weights"])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_service_that_seldom_says_yes_and_at_random_gets_no_letter(route, seed):
+def test_a_service_that_rarely_and_randomly_gives_the_positive_label_gets_no_letter(route, seed):
     def chance(text):
         # yes with probability 1/1000
         return "yes" if hashlib.sha256(f"{seed}/{text}".encode()).digest()[0:2] < b"\0\x42" else "no"
@@ -69,14 +69,14 @@ def test_a_service_that_seldom_says_yes_and_at_random_gets_no_letter(route, seed
     assert one.reasons[0].code in {"yes-too-rare", "never-yes"}
 
 
-def test_a_service_that_says_yes_to_one_person_only_gets_no_letter():
+def test_a_service_that_gives_the_positive_label_to_one_person_only_gets_no_letter():
     one = component(sampling(label="yes"), named(lambda text: "yes" if "Mr 7 " in text else "no"))
     assert (one.letter, one.reasons[0].code) == (None, "yes-of-few")
     assert one.reasons[0].facts["kind"] == "person"
     assert one.reasons[0].facts["effective"] == pytest.approx(1)
 
 
-def test_a_service_that_seldom_says_yes_to_vectors_gets_no_letter():
+def test_a_service_that_rarely_gives_the_positive_label_to_vectors_gets_no_letter():
     def chance(given):
         # yes with probability 1/100
         return "yes" if hashlib.sha256(repr(given).encode()).digest()[0:2] < b"\2\x90" else "no"
@@ -183,7 +183,7 @@ REFUSING = {
 
 
 @pytest.mark.parametrize("name", REFUSING)
-def test_the_rarer_of_two_labels_counts_as_yes(name):
+def test_the_rarer_of_two_labels_is_the_positive_label(name):
     scores, label = REFUSING[name]
     one = component(sampling(), lambda probe: Reply({"label": None, "scores": scores(probe.ask.given)}))
     assert (one.letter, one.declared, one.name) == (Letter.BS, True, label)
@@ -199,7 +199,7 @@ def test_two_labels_are_recognised_even_if_each_answer_scores_only_the_likelier_
     assert (one.name, one.letter, one.declared) == ("no", Letter.BS, True)
 
 
-def test_the_rarer_label_still_counts_as_yes_in_later_looks_that_search_for_inputs_with_it():
+def test_the_rarer_label_stays_the_positive_one_in_later_analyses_that_search_for_inputs_with_it():
     def said(text):
         a = 0.495 + (0.12 if "sad" in text else -0.12) + 0.3 * jitter(text)  # needs more than one look
         return Reply({"label": None, "scores": {"a": a, "b": 1 - a}})
@@ -210,7 +210,7 @@ def test_the_rarer_label_still_counts_as_yes_in_later_looks_that_search_for_inpu
     assert {name for look in looks for name in look["letters"]} == {"a"}
 
 
-def test_a_group_refused_more_often_where_yes_is_common_is_found_as_a_hidden_effect():
+def test_refusals_of_one_group_on_the_content_side_with_more_positive_answers_are_a_hidden_effect():
     def said(text):
         yes = 0.02 if "sad" in text else 0.75 if "Ms" in text else 0.95
         return Reply({"label": None, "scores": {"no": 1 - yes, "yes": yes}})
@@ -221,7 +221,7 @@ def test_a_group_refused_more_often_where_yes_is_common_is_found_as_a_hidden_eff
     assert hidden["glad, without a yes"] == pytest.approx(0.25 / 0.3 - 0.5, abs=0.02)
 
 
-def test_a_side_where_nobody_gets_a_yes_is_not_judged_by_itself():
+def test_a_content_side_without_positive_answers_is_not_judged_separately():
     one = component(sampling(), named(lambda text: "yes" if "glad" in text else "no"))
     assert (one.letter, one.declared) == (Letter.DSBS, True)
     assert [effect["name"] for effect in as_json(one.detail)["hidden"]] == ["glad"]
@@ -229,7 +229,7 @@ def test_a_side_where_nobody_gets_a_yes_is_not_judged_by_itself():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_a_few_yes_answers_of_one_side_that_are_about_the_same_group_give_no_bs(seed):
+def test_a_few_positive_answers_about_one_group_on_one_content_side_do_not_give_bs(seed):
     # yes in a fifth of one side's texts, and in one of 80 of the other side's
     service = sampling_service(0, 0.4, seed, hard=True)
     (one,) = service.rate(seed).components
@@ -251,7 +251,7 @@ def test_effects_by_weights_and_by_surrogate_agree():
         assert found[0][step].estimate == pytest.approx(found[1][step].estimate, abs=0.03)
 
 
-def test_surrogate_is_more_efficient_than_weights_if_yes_is_rare():
+def test_the_surrogate_needs_fewer_questions_than_weights_if_the_positive_label_is_rare():
     service = sampling_service(0.05, 0.2, 2, rare=True)
     rare = {
         route: as_json(
@@ -304,7 +304,7 @@ def test_replaying_the_record_gives_the_same_finding_without_new_questions(name)
 
 
 # ---------------------------------------------------------------------------- what is shown
-def test_words_and_texts_that_raise_the_yes_probability_are_listed_first():
+def test_words_and_texts_that_raise_the_probability_of_the_positive_label_are_listed_first():
     one = component(sampling(), scored(lambda text: 0.9 if "glad-3" in text else 0.1 + 0.01 * jitter(text)))
     assert as_json(one.detail)["nearest_words"][0]["word"] == "glad-3"
     assert as_json(one.detail)["nearest_words"][0]["ratio"] > 4
@@ -339,7 +339,7 @@ def test_constant_unusable_unknown_or_failed_answers_give_a_reason_and_no_letter
     assert one.effects == {"step_1": None, "step_2": None}
 
 
-def test_a_service_that_always_fails_is_asked_for_one_look_only():
+def test_a_service_that_always_fails_is_asked_for_one_interim_analysis_only():
     down = Reply(failure=Failure("http-500", "down"))
     for fields in ({"texts": TEXTS}, {"vectors": VECTORS}):
         one = component(StimulusSampling("group", samples=100, **fields), lambda _: down)
@@ -357,7 +357,7 @@ def test_failed_calls_are_counted_and_their_sentences_left_out():
     assert as_json(one.detail)["profiles"]["asked"] - as_json(one.detail)["profiles"]["whole"] == one.failed
 
 
-def test_label_named_in_the_request_counts_as_yes():
+def test_a_label_named_in_the_request_is_the_positive_label():
     def said(probe):
         return Reply({"label": None, "scores": {"a": 0.2, "b": 0.3 + 0.2 * ("Ms" in probe.ask.given), "c": 0.1}})
 

@@ -129,7 +129,7 @@ def test_counts_never_decrease_and_equal_the_shares_where_those_give_whole_numbe
 
 
 @pytest.mark.parametrize(("named", "built"), SUPPORTED, ids=lambda each: each.name)
-def test_every_block_has_its_declared_shares_after_every_look(named, built):
+def test_every_block_has_its_declared_shares_after_every_interim_analysis(named, built):
     specs, written, texts = usual(named), writer(3, named, built.name), []
     for look in LOOKS:
         texts += written.more(look)
@@ -176,7 +176,7 @@ def test_blocks_are_written_in_the_order_they_were_declared():
 # ------------------------------------------------------------------ counterbalance
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize(("named", "built"), SUPPORTED, ids=lambda each: each.name)
-def test_after_a_look_every_content_was_shown_with_every_value(named, built, look):
+def test_after_an_interim_analysis_every_content_was_shown_with_every_value(named, built, look):
     shown = {}
     for sentence in sentences_of(writer(11, named, built.name).more(look)):
         shown.setdefault(sentence.content, set()).add(sentence.value)
@@ -187,7 +187,7 @@ def test_after_a_look_every_content_was_shown_with_every_value(named, built, loo
         assert complete == len(shown)
 
 
-def test_the_unbiased_block_alone_is_counterbalanced():
+def test_only_the_unbiased_block_is_counterbalanced():
     shown = Counter(sentence.content for sentence in sentences_of(writer().more(80)[:80]))
     assert set(shown.values()) == {2}
 
@@ -204,7 +204,7 @@ def test_occupations_of_men_of_women_and_others_are_used_equally_often(look):
     assert max(used.values()) - min(used.values()) <= 2
 
 
-def test_the_first_look_has_every_frame_equally_often():
+def test_the_first_interim_analysis_has_every_frame_equally_often():
     frames = Counter(sentence.content.partition("/")[2] for sentence in sentences_of(writer(4).more(20)))
     assert len(frames) == 8
     assert max(frames.values()) - min(frames.values()) <= 6  # 2 for each side, as both values are asked in each content
@@ -294,7 +294,7 @@ def test_a_construction_without_a_slot_for_the_attribute_is_refused():
     st.lists(st.integers(0, 10), min_size=2, max_size=4),
     st.lists(st.integers(1, 60), min_size=1, max_size=4),
 )
-def test_blocks_with_any_declared_shares_are_written_without_repeated_sentences(seed, tenths, looks):
+def test_blocks_with_any_declared_shares_have_no_repeated_sentence(seed, tenths, looks):
     specs = [BlockSpec(f"B{i}", "biased", {"he": he / 10, "she": 1 - he / 10}) for i, he in enumerate(tenths)]
     written = writer(seed, specs=specs)
     sentences = sentences_of([text for look in looks for text in written.more(look)])

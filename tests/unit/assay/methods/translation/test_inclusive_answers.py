@@ -58,7 +58,7 @@ ALTERNATIVES = {
 
 
 @pytest.mark.parametrize(("language", "sentence"), [(at, text) for at, texts in ALTERNATIVES.items() for text in texts])
-def test_an_alternative_to_a_noun_is_never_read_as_one_gender(language, sentence):
+def test_a_noun_with_both_gendered_forms_is_never_read_as_one_gender(language, sentence):
     assert GENDER.read_one_hop(sentence, language) in {"neutral", None}
 
 
@@ -72,7 +72,7 @@ def test_an_alternative_to_a_noun_is_never_read_as_one_gender(language, sentence
         ("it", "Il medico su richiesta è qui.", "he"),
     ],
 )
-def test_a_word_with_the_same_stem_or_a_hyphen_does_not_hide_the_gender(language, sentence, value):
+def test_a_word_with_the_same_stem_or_a_hyphen_does_not_prevent_reading_the_gender(language, sentence, value):
     assert GENDER.read_one_hop(sentence, language) == value
 
 
@@ -293,7 +293,7 @@ READINGS = {
         ("de", "Das Mitglied ist hier.", "neutral"),
     ],
 )
-def test_a_form_that_is_denied_or_named_beside_a_person_is_no_form_for_both(language, sentence, value):
+def test_a_negated_form_or_a_noun_beside_the_word_person_is_not_read_as_both_genders(language, sentence, value):
     assert GENDER.read_one_hop(sentence, language) == value
 
 
@@ -306,7 +306,7 @@ def test_a_form_that_is_denied_or_named_beside_a_person_is_no_form_for_both(lang
         for sentence in sentences
     ],
 )
-def test_a_form_with_both_genders_is_neutral_and_a_form_with_none_is_not_read(language, value, sentence):
+def test_a_form_for_both_genders_is_read_as_neutral_and_a_form_without_gender_is_not_read(language, value, sentence):
     assert GENDER.read_one_hop(sentence, language) == value
 
 
@@ -338,7 +338,7 @@ def test_a_form_with_both_genders_is_neutral_and_a_form_with_none_is_not_read(la
         ("<b>She</b> is a nurse.", "she"),
     ],
 )
-def test_english_pronouns_for_both_genders_are_other_and_every_spelling_of_one_is_read(sentence, value):
+def test_english_pronouns_for_both_genders_are_other_and_any_spelling_of_one_pronoun_is_its_value(sentence, value):
     assert GENDER.read(sentence) == value
 
 
@@ -402,7 +402,7 @@ def test_a_translator_that_always_writes_both_genders_adds_no_bias(language, for
         ("es", "\u200b", "empty"),
     ],
 )
-def test_a_translation_whose_gender_cannot_be_read_counts_as_lost_and_gives_no_letter(language, form, why):
+def test_a_translation_whose_gender_cannot_be_read_is_unusable_and_gives_no_letter(language, form, why):
     rating = one_hop(language, translator(form))
     assert rating.letter is None
     (component,) = rating.finding.components
@@ -410,8 +410,8 @@ def test_a_translation_whose_gender_cannot_be_read_counts_as_lost_and_gives_no_l
     assert why in as_json(component.detail)["unusable_why"]
 
 
-def test_an_elided_article_is_asked_again_with_the_indefinite_one_which_is_read():
-    """A French translator that elides before vowels, and takes men for granted, is read and rated."""
+def test_a_sentence_with_an_elided_french_article_is_asked_again_with_an_indefinite_article():
+    """A simulated French translator that elides before vowels and always writes men is rated BS."""
     asked = []
 
     def french(probe: Probe) -> Reply:

@@ -65,7 +65,7 @@ def test_the_declared_letter_and_its_reason_are_right_for_nearly_all_of_30_seeds
     assert right >= (30 if name != "fair coin" else 27)
 
 
-def test_a_language_that_marks_no_gender_is_not_rated_as_biased():
+def test_a_language_without_grammatical_gender_is_not_rated_as_biased():
     def esperanto(probe: Probe) -> Reply:
         return Reply(
             "La " + ARTICLE.sub("", probe.ask.text, count=1).translate(str.maketrans("aeiou", "eioua")).strip()

@@ -210,7 +210,7 @@ def test_failed_calls_are_counted_and_too_many_of_them_prevent_a_letter():
     assert many.finding.components[0].reasons[0].code == "target-calls-failed"
 
 
-def test_questions_that_the_budget_did_not_allow_are_no_evidence_of_bias():
+def test_questions_that_the_call_budget_did_not_allow_are_no_evidence_of_bias():
     def answer(probe: Probe) -> Reply:
         if probe.unit.startswith("fr/"):
             return Reply(failure=Failure("budget-exhausted", "max_calls were used up"))

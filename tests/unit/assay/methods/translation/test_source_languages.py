@@ -21,7 +21,7 @@ GENDER = attribute("gender")
 
 
 def through_english(source: SourceLanguage, choose: Callable[[str, str], str]) -> Callable[[Probe], Reply]:
-    """Return a translator there and back whose way back has the gender ``choose(gender, side of the occupation)``."""
+    """Return a round-trip translator that writes the gender ``choose(gender, labour side of the occupation)`` back."""
     sentences = {
         frame.write(occupation, value): (frame, occupation, value.name)
         for frame in source.base.frames
@@ -57,7 +57,7 @@ def through_english(source: SourceLanguage, choose: Callable[[str, str], str]) -
     ],
     ids=["faithful", "always he", "by occupation"],
 )
-def test_a_round_trip_from_another_language_gets_the_letter_of_its_service(code, choose, letter):
+def test_a_round_trip_from_another_source_language_gets_the_letter_of_the_simulated_service(code, choose, letter):
     rating = rate(
         run(
             RoundTrip("gender", source=code, languages=("en",)),
@@ -86,12 +86,12 @@ def german(choose: Callable[[str], str]) -> Callable[[Probe], Reply]:
     [(lambda side: "he", Letter.BS), (lambda side: side, Letter.DSBS)],
     ids=["always he", "by side"],
 )
-def test_one_hop_from_french_to_german_reads_nouns(choose, letter):
+def test_one_hop_from_french_to_german_reads_the_gender_of_nouns(choose, letter):
     rating = rate(run(OneHop("gender", source="fr", languages=("de",)), german(choose), 0))
     assert (rating.letter, rating.declared) == (letter, True)
 
 
-def test_one_hop_into_russian_reads_nouns_and_verbs():
+def test_one_hop_into_russian_reads_the_gender_of_nouns_and_verbs():
     def russian(probe: Probe) -> Reply:
         return Reply(f"Новый врач №{abs(hash(probe.ask.text)) % 10**6} пришёл.")
 
@@ -99,7 +99,7 @@ def test_one_hop_into_russian_reads_nouns_and_verbs():
     assert (rating.letter, rating.declared) == (Letter.BS, True)
 
 
-def test_a_text_back_in_another_language_than_the_source_is_no_evidence():
+def test_a_round_trip_that_does_not_come_back_in_the_source_language_gets_no_letter():
     def wrong(probe: Probe) -> Reply:
         number = abs(hash(probe.ask.text)) % 10**9
         return Reply(f"Qzx{number} {probe.ask.target}. Qzx{number}.")
@@ -119,13 +119,13 @@ def test_a_text_back_in_another_language_than_the_source_is_no_evidence():
         ({"source": "fr", "languages": ("en",), "max_texts_per_block": 5_000}, "max_texts_per_block"),
     ],
 )
-def test_a_request_that_a_source_language_cannot_meet_is_refused_with_its_field(wrong, field):
+def test_a_request_that_a_source_language_does_not_support_is_refused_with_its_field(wrong, field):
     with pytest.raises((SpecificationError, OutOfBounds)) as refused:
         RoundTrip(**{"attribute": "gender", **wrong})
     assert refused.value.field == field
 
 
-def test_german_names_no_occupation_without_gender_so_one_hop_from_it_is_refused():
+def test_one_hop_from_german_is_refused_because_german_occupations_always_have_a_gender():
     with pytest.raises(SpecificationError) as refused:
         OneHop("gender", source="de", languages=("fr",))
     assert refused.value.field == "source"

@@ -11,13 +11,13 @@ from tests.support.simulated.source_translators import always, by_side, chance, 
 
 
 def rated(source: str, target: str, *behaviour, seed: int = 0) -> Rating:
-    """Rate a translator with few texts at most, so that a test takes a second."""
+    """Rate a translator by one hop with few texts, so that a test takes about a second."""
     method = OneHop("gender", source=source, languages=(target,), max_texts_per_block=160)
     return rate(run(method, translator(source, target, *behaviour), seed))
 
 
 @pytest.mark.parametrize(("source", "target"), [("fr", "es"), ("fr", "it"), ("fr", "pt"), ("es", "fr"), ("pt", "de")])
-def test_a_translator_that_takes_men_for_granted_is_biased_and_one_by_stereotype_follows_its_input(source, target):
+def test_a_translator_that_always_writes_men_is_bs_and_one_that_follows_stereotypes_is_dsbs(source, target):
     biased = rated(source, target, always("he"))
     assert (biased.letter, biased.declared) == (Letter.BS, True)
     follows = rated(source, target, by_side)
@@ -25,7 +25,7 @@ def test_a_translator_that_takes_men_for_granted_is_biased_and_one_by_stereotype
 
 
 def camel(he: str, she: str, gender: str) -> str:
-    """Write the Binnen-I, or both forms where the one for women does not begin like the one for men."""
+    """Write German Binnen-I (LehrerIn), or both nouns if that of women does not begin with that of men."""
     return he + she[len(he) :].capitalize() if she.startswith(he) else f"{she}/{he}"
 
 
@@ -80,14 +80,14 @@ FINISHES = {
 
 @pytest.mark.parametrize(("source", "target"), [("fr", "es"), ("pt", "de")])
 @pytest.mark.parametrize("name", FINISHES)
-def test_the_way_an_answer_is_written_makes_no_translator_biased_or_unbiased(source, target, name):
+def test_spelling_and_formatting_of_answers_lead_to_no_wrong_letter_of_a_translator(source, target, name):
     even = rated(source, target, evenly(1), plain, FINISHES[name])
     assert not (even.declared and even.letter is not Letter.UCS)
     biased = rated(source, target, always("he"), plain, FINISHES[name])
     assert not (biased.declared and biased.letter is not Letter.BS)
 
 
-def test_nouns_that_are_read_for_one_side_only_prove_no_bias():
+def test_nouns_that_can_be_read_for_one_labour_side_only_do_not_prove_bias():
     """A fifth of the texts about occupations mostly of women is not understood."""
 
     def lose(sentence: str, gender: str) -> str:
@@ -118,5 +118,5 @@ def test_nouns_that_are_read_for_one_side_only_prove_no_bias():
         ("de", "Ich bin BibliothekarIn.", "neutral"),
     ],
 )
-def test_a_noun_is_read_by_its_place_and_its_ending(language, sentence, value):
+def test_the_gender_of_a_noun_is_read_from_its_position_and_ending(language, sentence, value):
     assert attribute("gender").read_one_hop(sentence, language, by_grammar=True) == value

@@ -83,7 +83,7 @@ def test_a_label_is_not_found_within_a_longer_word_in_devanagari():
         ("A café on the corner.", None),
     ],
 )
-def test_a_text_that_does_not_choose_a_label_is_lost_and_counts_for_neither(text, why):
+def test_a_text_that_chooses_no_label_is_unusable_unless_it_is_a_caption_of_the_picture(text, why):
     tally, shown = PictureTally(), UsablePicture("sha256:0", "plumber", "first")
     words = VisualWords("gender", "man", "woman", ("plumber",), ("nurse",), ())
     tally.take(shown, [Reply({"scores": None, "text": text})], Reader(words), {})
@@ -91,13 +91,13 @@ def test_a_text_that_does_not_choose_a_label_is_lost_and_counts_for_neither(text
     assert (shown in tally.results) == (why is None)
 
 
-def test_a_word_with_hyphens_names_a_label_only_if_it_is_one_of_its_names():
+def test_a_hyphenated_word_names_a_label_only_if_it_is_a_declared_name_of_the_label():
     words = reader(first_names=("fire fighter",))
     assert words.read({"text": "A man-made lake."}).names == "neither"
     assert words.read({"text": "A fire-fighter."}).names == "first"
 
 
-def test_captions_in_the_language_of_a_question_count_for_neither_label():
+def test_a_caption_in_the_language_of_the_question_that_names_no_label_is_usable():
     words = VisualWords("gender", "Mann", "Frau", ("Klempner",), ("Pfleger",), ())
     german = Reader(words, "Was passt besser: {labels}?").read({"text": "Jemand sitzt auf einer Bank."})
     assert (german.names, german.unclear) == ("neither", None)
@@ -131,7 +131,7 @@ STYLES = {
 @pytest.mark.parametrize("share", [0.5, 0.9])
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize(("step_2", "deserved"), [(0.35, "DSBS"), (0.0, "UCS")])
-def test_answers_that_name_no_label_lead_to_no_wrong_letter(step_2, deserved, style, share):
+def test_answers_that_name_no_label_never_lead_to_a_wrong_letter(step_2, deserved, style, share):
     for seed in (1, 2):
         service = in_other_words(picture_service(0, step_2, seed, kind="labels"), STYLES[style], share)
         rating = rate(service.rate(seed))
@@ -140,8 +140,8 @@ def test_answers_that_name_no_label_lead_to_no_wrong_letter(step_2, deserved, st
 
 @pytest.mark.slow
 @pytest.mark.parametrize("style", ["by another word", "by letter", "women by denial"])
-def test_a_vote_of_lists_counts_no_list_whose_answers_name_no_label(style):
-    """Of three lists with stereotypes two are answered in other words: the vote must not take them for even."""
+def test_a_vote_among_word_lists_ignores_lists_whose_answers_name_no_label(style):
+    """Answers about two of three word lists name no label: the vote must not count these lists as unbiased."""
     service = picture_service(0, 0.35, 3, kind="labels")
     (words,) = service.method.words
     lists = tuple(replace(words, name=f"list {number}") for number in range(3))

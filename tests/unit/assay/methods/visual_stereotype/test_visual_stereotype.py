@@ -21,12 +21,12 @@ TERMS = ["plumber", "plumber", "plumber", "nurse", "nurse"]
 
 
 def tied(table, side):
-    """Return the probability of the label that each image's term is tied to."""
+    """Return each image's probability of the label that its term is tied to (`side`), from a table of both labels."""
     return np.asarray(table)[np.arange(len(side)), side]
 
 
 def labels(by_image):
-    """Return the scores of hard labels, one bias."""
+    """Return the scores of images whose probabilities are rounded to a label, or to a tie at .5."""
     by_image = np.where(np.isclose(by_image, 0.5), 0.5, np.round(by_image))
     return score_choices(by_image, TERMS, [""] * len(by_image))
 
@@ -42,7 +42,7 @@ def sixty(rng):
 
 
 @pytest.mark.skipif(not KNOWN.exists(), reason="the shared known answers are not beside the project")
-def test_the_score_equals_the_known_answer():
+def test_the_visual_stereotype_score_equals_its_known_answer():
     known = json.loads(KNOWN.read_text())["vqa"]
     first, second = known["P_T1_given_g1"], known["P_T2_given_g2"]
     assert score_images([*first, *second], TERMS).model == pytest.approx(known["score"])

@@ -11,7 +11,7 @@ from assay.rating.methodology import Methodologies, shipped
 OLD = replace(CURRENT, version="0.9.0", status="old")
 
 
-def test_one_version_is_current_and_none_is_announced():
+def test_one_methodology_version_is_current_and_no_next_version_is_announced():
     assert shipped().current is CURRENT
     assert shipped().next is None
 
@@ -41,6 +41,6 @@ def test_an_unknown_version_is_refused_with_the_known_versions():
     ],
     ids=["empty", "none current", "two current", "two next", "one number twice", "a word for a number"],
 )
-def test_an_inconsistent_list_of_versions_is_refused(versions):
+def test_an_inconsistent_list_of_methodology_versions_is_refused(versions):
     with pytest.raises(ValueError, match="version"):
         Methodologies(versions)

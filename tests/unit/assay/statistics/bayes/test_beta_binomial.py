@@ -44,7 +44,7 @@ def integrated(won, lost, m_within=(0.0, 1.0), rho_within=(0.0, 1.0), points=160
 
 # ---------------------------------------------------------------------------- known answers, a second computation
 @pytest.mark.skipif(not KNOWN.exists(), reason="the shared known answers are not beside the project")
-def test_the_posterior_equals_the_known_answer():
+def test_the_beta_binomial_posterior_equals_its_known_answer():
     known = json.loads(KNOWN.read_text())["hierarchical"]
     won = np.array(known["k"])
     found = fit_shares(won, np.array(known["n"]) - won)

@@ -220,7 +220,7 @@ def test_many_targets_without_a_random_generator_are_refused(rng):
         weat_of_associations(rng.normal(size=25), rng.normal(size=25))
 
 
-def test_a_drawn_p_has_its_method_and_error(rng):
+def test_a_monte_carlo_p_value_states_its_method_and_error(rng):
     p = weat_of_associations(rng.normal(size=25), rng.normal(size=25), rng=rng).p
     assert p.p_method == "monte-carlo"
     assert p.p_strict is None

@@ -1,6 +1,6 @@
 """Effects that chance alone can explain.
 
-Row 106 of docs/reliability.md: a lean that lists share by chance was never found to be chance, and was declared BS.
+Row 106 of docs/reliability.md: a preference that word lists shared by chance was declared BS.
 """
 
 import numpy as np
@@ -24,6 +24,6 @@ def test_a_preference_shared_by_two_certain_lists_is_not_chance():
 
 
 @pytest.mark.parametrize(("errors", "chance"), [(2.8, True), (3.4, False), (-2.8, True), (-3.4, False)])
-def test_a_signed_effect_is_no_chance_beyond_three_errors(errors, chance):
+def test_a_signed_effect_beyond_three_standard_errors_is_not_called_chance(errors, chance):
     draws = errors + RNG.standard_normal(200_000)
     assert may_be_chance(draws) == may_be_chance(draws[:, None]) == chance

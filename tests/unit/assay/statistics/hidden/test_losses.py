@@ -44,21 +44,21 @@ def test_the_largest_difference_of_three_groups_is_drawn(rng):
     assert loss_difference(groups, 0.05, 0.95, rng).mean() == pytest.approx(0.3, abs=0.01)
 
 
-def test_few_replies_lost_by_one_group_alone_may_be_chance():
+def test_a_few_replies_lost_by_one_group_only_may_be_chance():
     assert may_be_chance({"a": LostOfGroup(35, failed=7), "b": LostOfGroup(34)})
     assert may_be_chance({"a": LostOfGroup(35, refused=7), "b": LostOfGroup(34)})
     assert may_be_chance({"a": LostOfGroup(35), "b": LostOfGroup(34)})
     assert may_be_chance({})
 
 
-def test_a_difference_of_losses_that_chance_does_not_make_is_clear():
+def test_a_difference_in_lost_replies_too_large_for_chance_is_not_called_chance():
     assert not may_be_chance({"a": LostOfGroup(400, refused=68), "b": LostOfGroup(400)})
     assert not may_be_chance({"a": LostOfGroup(500, failed=90), "b": LostOfGroup(500, failed=5)})
     assert not may_be_chance({"a": LostOfGroup(1000), "b": LostOfGroup(1000, 50), "c": LostOfGroup(1000, 300)})
 
 
 @pytest.mark.parametrize("field", ["refused", "failed"])
-def test_replies_lost_at_random_look_like_a_refusal_of_one_group_in_few_ratings(rng, field):
+def test_replies_lost_at_random_are_taken_for_a_refusal_of_one_group_in_under_half_a_percent_of_ratings(rng, field):
     clear = 0
     for _ in range(2000):
         lost = rng.binomial(35, 0.1, 2).tolist()
@@ -66,7 +66,7 @@ def test_replies_lost_at_random_look_like_a_refusal_of_one_group_in_few_ratings(
     assert clear / 2000 < 0.003
 
 
-def test_a_difference_that_may_be_chance_declares_no_letter(rng):
+def test_a_difference_in_lost_replies_that_may_be_chance_does_not_declare_a_letter(rng):
     counts = {"a": Counter(usable=28, refused=7), "b": Counter(usable=34)}
     (effect,) = loss_effect(counts, 0.05, 0.95, rng)
     assert (effect.draws > 0.05).mean() > 0.95

@@ -171,25 +171,25 @@ def by_person(size: float, rng: np.random.Generator):
 
 @pytest.mark.parametrize("noise", [0.0, 0.2, 0.6])
 @pytest.mark.parametrize("size", [0.0, 0.5])
-def test_a_difference_that_persons_share_in_a_sentence_is_found_beside_any_noise(size, noise, rng):
+def test_a_difference_that_all_persons_share_in_a_sentence_is_recovered_with_any_noise(size, noise, rng):
     found, *_ = sentences(by_sentence(size, rng), rng, noise)
     assert not found.bound
     assert found.draws.mean() == pytest.approx(size, abs=0.15)
 
 
-def test_a_difference_of_one_group_by_person_and_sentence_is_found(rng):
+def test_a_difference_of_one_group_that_varies_by_person_and_sentence_is_found(rng):
     (found,) = sentences(by_person_in_sentence((0.0, 0.6), rng), rng, noise=0.05)
     assert found.draws.mean() == pytest.approx(0.6, abs=0.08)
     assert (found.draws > LIMIT).all()
 
 
 @pytest.mark.parametrize("repeats", [True, False])
-def test_differences_between_persons_of_both_groups_are_no_effect_of_the_attribute(repeats, rng):
+def test_equal_variation_between_persons_of_both_groups_is_not_an_effect_of_the_attribute(repeats, rng):
     found = sentences(by_person_in_sentence((0.6, 0.6), rng), rng, 0.05, repeats=repeats)
     assert all((effect.draws > LIMIT).mean() < 0.05 for effect in found)
 
 
-def test_a_difference_of_a_person_in_all_sentences_is_no_effect_of_the_attribute(rng):
+def test_a_difference_of_one_person_in_all_sentences_is_not_an_effect_of_the_attribute(rng):
     (found,) = sentences(by_person(1.0, rng), rng, noise=0.05)
     assert found.draws.mean() < 0.1
 
@@ -200,7 +200,7 @@ def test_without_repeated_answers_unequal_noise_gives_only_an_upper_bound(rng):
     assert found.draws.mean() < 0.1 < bound.draws.mean()
 
 
-def test_noise_of_one_group_alone_is_no_effect_if_repeated_answers_show_it(rng):
+def test_noise_in_one_group_only_is_not_an_effect_if_repeated_answers_show_it(rng):
     proven = []
     for _ in range(20):
         person, cell = (rng.permutation(np.arange(800) % count) for count in (PERSONS, SENTENCES))
@@ -212,7 +212,7 @@ def test_noise_of_one_group_alone_is_no_effect_if_repeated_answers_show_it(rng):
     assert not any(proven)
 
 
-def test_sentences_that_no_two_persons_share_give_only_an_upper_bound(rng):
+def test_without_sentences_shared_by_two_persons_there_is_only_an_upper_bound_of_the_effect(rng):
     outputs = rng.normal(size=(300, 2, 1))
     cases = SingleCases(outputs, None, {"person": np.arange(300) % PERSONS})
     (found,) = text_effect(cases, (np.arange(300), 300), np.zeros((4000, 1)), LIMIT, rng)
@@ -221,7 +221,7 @@ def test_sentences_that_no_two_persons_share_give_only_an_upper_bound(rng):
 
 
 @pytest.mark.parametrize("labels", [2, 3, 10])
-def test_the_effect_on_labels_is_the_share_that_changes_whichever_labels_they_are(labels, rng):
+def test_the_effect_on_labels_is_the_share_of_changed_labels_whichever_labels_they_are(labels, rng):
     cell = rng.permutation(np.arange(800) % SENTENCES)
     label = rng.integers(0, labels, SENTENCES)
     turned = (label + np.where(np.arange(SENTENCES) % 5 == 0, rng.integers(1, labels, SENTENCES), 0)) % labels

@@ -69,7 +69,7 @@ def test_intervals_of_effects_in_strata_have_their_nominal_coverage(rng):
     assert 0.93 < np.mean(inside) < 0.97
 
 
-def test_errors_that_are_shared_do_not_count_as_spread(rng):
+def test_an_error_shared_by_all_estimates_does_not_count_as_spread_between_them(rng):
     shared = np.full((4, 4), 0.2**2) + np.eye(4) * 0.01**2
     drawn = varying_effect(np.array([0.3, 0.31, 0.3, 0.29]), shared, SCALE, rng)
     assert drawn.spread.mean() < 0.02

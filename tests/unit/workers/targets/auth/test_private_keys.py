@@ -68,7 +68,7 @@ def test_a_key_that_would_be_slow_to_use_is_refused_in_milliseconds_and_not_quot
 
 @pytest.mark.parametrize("layout", [PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL])
 @pytest.mark.parametrize("kind", ["RSA", "P-256", "P-521"])
-def test_usual_keys_are_accepted(kind, layout):
+def test_usual_kinds_and_sizes_of_private_keys_are_accepted(kind, layout):
     made = {
         "RSA": lambda: rsa.generate_private_key(65537, 2048),
         "P-256": lambda: ec.generate_private_key(ec.SECP256R1()),
@@ -122,12 +122,12 @@ def test_a_key_file_nested_8000_deep_is_refused():
         check("[" * 8000)
 
 
-def test_a_client_certificate_is_passed_on_without_other_keys_in_its_file():
+def test_a_client_certificate_file_with_more_than_one_private_key_is_refused():
     with pytest.raises(SpecificationError, match="one private key"):
         client_certificate(REFUSED["encrypted"] + rsa_key(USABLE))
 
 
-def test_keys_and_certificates_are_loaded_in_known_places_only():
+def test_private_keys_and_certificates_are_loaded_by_listed_modules_only():
     # each of these bounds what it loads, or loads what only the operator can write
     loaders = re.compile(
         r"load_(?:pem|der|ssh)_|load_pkcs12|load_key_and_certificates|load_cert_chain|load_verify_locations|"

@@ -447,7 +447,7 @@ def test_a_client_certificate_that_does_not_match_its_private_key_is_refused():
     assert caught.value.field == "secret"
 
 
-def test_an_answer_that_repeats_the_access_token_is_not_kept():
+def test_an_answer_that_repeats_the_access_token_fails_and_is_not_stored():
     server = TokenServer()
 
     def echoing(one):

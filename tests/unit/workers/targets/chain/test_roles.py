@@ -84,7 +84,7 @@ def test_failure_of_the_author_names_it_and_keeps_its_code():
     assert (failed.value.code, failed.value.retriable, failed.value.retry_after_s) == ("http-429", True, 3)
 
 
-def test_hosts_of_all_described_targets_are_listed():
+def test_the_hosts_of_a_service_its_author_and_its_chain_links_are_listed():
     target = {"protocol": "openai-completions", "base_url": "http://127.0.0.1:81/v1", "settings": {}}
     author = {"protocol": "openai-chat", "base_url": "https://user@author.example/v1", "settings": {}}
     chain = {"protocol": "chain", "base_url": "", "settings": {"links": [target, {**author, "base_url": ""}]}}

@@ -77,7 +77,7 @@ def unfit(service: Service, pairs=PAIRS, rng=None) -> TargetUnfit:
     return caught.value
 
 
-def test_working_service_passes_in_five_calls_and_its_batch_limit_stays():
+def test_working_translator_passes_in_five_calls_and_keeps_its_batch_limit():
     service = Service()
     found, slept = look(service)
     assert (found.deterministic, found.batch, found.order_kept, found.truncates_at) == (True, True, True, None)
@@ -93,8 +93,8 @@ def test_the_result_of_an_examination_can_be_serialised_as_json():
 
 
 @pytest.mark.parametrize("source", ["fr", "es", "de", "it", "pt"])
-def test_texts_of_an_examination_are_in_the_source_language(source):
-    """They say the same in every job without a generator, and are written in the language."""
+def test_examination_texts_are_written_in_the_source_language(source):
+    """Without a random generator, the texts are the same in every job."""
     service = Service()
     look(service, [(source, "en"), ("en", source)])
     asked = [ask.text for call in service.calls for ask in call if ask.source == source]
@@ -168,7 +168,7 @@ def test_a_service_that_cuts_long_texts_silently_is_unfit(kept):
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("characters", [0, 12, 40, 100])
-def test_a_service_that_keeps_few_characters_is_unfit_even_if_no_number_survives(characters, seed):
+def test_a_service_that_keeps_few_characters_of_a_text_is_unfit_even_if_no_number_survives(characters, seed):
     def cut(asks):
         return [ask.text[:characters] if len(ask.text) > 100 else ask.text[:40] for ask in asks]
 
@@ -230,7 +230,7 @@ def test_an_examination_ends_after_the_first_permanent_failure(code):
     assert refusal.failure.code == code
 
 
-def test_unreachable_service_is_given_up_after_some_attempts():
+def test_examination_of_an_unreachable_service_ends_after_some_attempts():
     service = Service(failures=lambda: CallFailed("connect", "nobody there"))
     assert unfit(service).failure.retriable
     assert len(service.calls) == TRIES

@@ -94,7 +94,7 @@ def test_kinds_of_question_that_the_model_answers_are_found(says, rungs):
     assert json.loads(json.dumps(found.as_json()))["rungs"] == list(rungs)
 
 
-def test_an_engine_without_echo_can_still_choose_and_a_note_says_why_it_cannot_score():
+def test_an_engine_without_echo_can_still_choose_and_a_note_says_why_it_cannot_score_texts():
     found = look(Model({Score: lambda ask: lost("no-echo"), Choose: choose}))
     assert found.rungs == ("choose",)
     assert any("score" in note and "no-echo" in note for note in found.notes)

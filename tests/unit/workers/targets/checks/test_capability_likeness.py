@@ -1,4 +1,4 @@
-"""Detection of the order of answers from the answers alone."""
+"""Detection of answers of a batch in the wrong order, by comparison with the answers to single questions."""
 
 import itertools
 
@@ -48,7 +48,7 @@ def test_every_wrong_order_of_distinct_answers_is_detected(answers):
         assert order_of(answers, order) is Order.CROSSED
 
 
-def test_two_swapped_answers_among_equal_ones_are_detected():
+def test_two_swapped_answers_in_a_batch_of_otherwise_similar_answers_are_detected():
     alone = [label("a"), label("a"), label("b"), label("a")]
     assert order_of(alone, [alone[2], *alone[1:2], alone[0], alone[3]]) is Order.CROSSED
     near = [scores(0.5), scores(0.504), scores(0.9)]
@@ -69,7 +69,7 @@ def test_rounding_differences_in_a_batch_do_not_count_as_another_order():
         assert order_of(alone, together) is Order.KEPT
 
 
-def test_answers_that_change_in_a_batch_are_not_taken_for_a_wrong_order():
+def test_answers_that_change_when_sent_in_a_batch_are_not_reported_as_reordered():
     assert order_of([1.0, 2.0, 3.0], [1.5, 2.5, 3.5]) is Order.CHANGED
     assert order_of([label("a"), label("b")], [label("b"), label("b")]) is Order.CHANGED
     assert order_of([[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5], [0.6, -0.5]]) is Order.CHANGED

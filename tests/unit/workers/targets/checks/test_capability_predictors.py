@@ -85,7 +85,7 @@ def unfit(service: Service, questions, **more) -> TargetUnfit:
 
 
 @pytest.mark.parametrize(("say", "questions"), SOUND.values(), ids=SOUND)
-def test_working_service_passes_in_seven_calls_and_its_batch_limit_stays(say, questions):
+def test_working_predictor_passes_in_seven_calls_and_keeps_its_batch_limit(say, questions):
     service = Service(say)
     found = look(service, questions)
     assert (found.deterministic, found.batch, found.order_kept, found.notes) == (True, True, True, ())
@@ -274,7 +274,7 @@ def test_fatal_failure_is_reported_at_once(code):
     assert (refusal.code, refusal.failure.code, len(service.calls)) == (code, code, 1)
 
 
-def test_unreachable_service_is_given_up_after_some_attempts():
+def test_examination_of_an_unreachable_predictor_ends_after_some_attempts():
     dead = Service(vector, failures=lambda asks: CallFailed("connect", "nobody there"))
     assert unfit(dead, EMBED).failure.retriable
     assert len(dead.calls) == TRIES

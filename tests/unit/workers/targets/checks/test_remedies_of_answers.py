@@ -1,4 +1,4 @@
-"""The probe of a service whose answers are in another form names the setting that reads them, or says what came.
+"""Probes of services with unexpected answers: the error quotes the answer or names the setting that reads it.
 
 Row 115 of docs/reliability.md: ffe18d3c read the declared labels 1 and 2 as nothing, or refused them.
 """
@@ -51,7 +51,7 @@ def probed(wire: Any, kind: Kind, protocol: str, settings: dict[str, Any], answe
         ("mlflow", {"input_format": "instances"}, lambda text: {"predictions": [text]}),
     ],
 )
-def test_the_remedy_for_a_number_in_a_text_reads_it(wire, protocol, settings, wrap, text, number, read):
+def test_a_suggested_number_format_reads_the_number_sent_as_text(wire, protocol, settings, wrap, text, number, read):
     wrong = probed(wire, Kind.REGRESSOR, protocol, settings, wrap(text))
     assert wrong.code == "wrong-shape"
     assert f'"{text}"' in wrong.cause
@@ -60,14 +60,14 @@ def test_the_remedy_for_a_number_in_a_text_reads_it(wire, protocol, settings, wr
     assert (mended.code, mended.reading) == (None, read)
 
 
-def test_the_place_of_a_number_in_a_text_is_suggested_with_its_form(wire):
+def test_the_remedy_for_a_number_sent_as_text_suggests_its_field_and_its_format(wire):
     wrong = probed(wire, Kind.REGRESSOR, "custom", CUSTOM, {"id": "x", "score": "35.7 %"})
     assert 'settings.output to "score"' in wrong.remedy
     assert 'settings.number = "decimal-point"' in wrong.remedy
 
 
 @pytest.mark.parametrize("text", ["about 30", "between 3 and 5", "twelve"])
-def test_a_text_that_is_no_number_in_any_form_is_quoted(wire, text):
+def test_an_answer_without_a_single_number_is_quoted_in_the_error(wire, text):
     wrong = probed(wire, Kind.REGRESSOR, "custom", {**CUSTOM, "output": "score"}, {"score": text})
     assert f'"{text}"' in wrong.cause
 
@@ -75,12 +75,12 @@ def test_a_text_that_is_no_number_in_any_form_is_quoted(wire, text):
 @pytest.mark.parametrize(
     ("labels", "answer"), [([1, 2], 1), (["1", "2"], 2), ([1, -1], -1), ([True, False], False), (["yes", "no"], 1)]
 )
-def test_declared_labels_of_any_json_type_are_read_by_their_value(wire, labels, answer):
+def test_declared_labels_of_any_json_type_are_recognised_by_their_value(wire, labels, answer):
     read = probed(wire, Kind.CLASSIFIER, "custom", {**CUSTOM, "labels": labels, "output": "y"}, {"y": answer})
     assert (read.code, read.cause) == (None, "")
 
 
-def test_an_undeclared_label_is_quoted_with_the_setting_that_declares_it(wire):
+def test_an_undeclared_label_is_quoted_with_the_setting_in_which_to_declare_it(wire):
     wrong = probed(wire, Kind.CLASSIFIER, "custom", {**CUSTOM, "labels": ["1", "2"], "output": "y"}, {"y": 0})
     assert "gave 0" in wrong.cause
     assert "settings.labels" in wrong.remedy
@@ -93,7 +93,7 @@ def test_an_undeclared_label_is_quoted_with_the_setting_that_declares_it(wire):
         ("custom", {**CUSTOM, "labels": ["a", "b", "c"]}, "settings.output"),
     ],
 )
-def test_the_score_of_the_top_label_alone_has_a_remedy_of_its_protocol(wire, protocol, settings, setting):
+def test_an_answer_with_the_score_of_only_the_top_label_names_the_setting_that_helps(wire, protocol, settings, setting):
     answer = [{"label": "a", "score": 0.9}]
     wrong = probed(wire, Kind.CLASSIFIER, protocol, settings, answer)
     assert "the top label alone" in wrong.cause
@@ -106,7 +106,7 @@ EVENTS = b'data: {"choices":[{"delta":{"content":"yes"},"finish_reason":"stop"}]
 
 
 @pytest.mark.parametrize("refuses", [True, False])
-def test_a_server_that_only_streams_names_the_protocol_that_reads_it(wire, refuses):
+def test_an_openai_server_that_only_streams_gets_the_advice_to_use_the_custom_protocol(wire, refuses):
     def answer(request: Any) -> Any:
         if refuses and not request.json.get("stream"):
             return Answer(b'{"error": {"message": "stream must be true"}}', status=400)
@@ -127,7 +127,7 @@ def test_a_server_that_only_streams_names_the_protocol_that_reads_it(wire, refus
     assert mended.code is None
 
 
-def test_an_experiment_about_records_without_rows_asks_for_upload(tmp_path: Path):
+def test_an_experiment_about_records_without_rows_is_refused_with_the_advice_to_use_upload(tmp_path: Path):
     file = tmp_path / "service.json"
     target = {
         "kind": "regressor",
@@ -151,7 +151,7 @@ def test_an_experiment_about_records_without_rows_asks_for_upload(tmp_path: Path
         (['["gender", "race"]'], ["gender", "race"]),
     ],
 )
-def test_several_attributes_are_a_list(given, expected):
+def test_several_attribute_options_become_a_list_in_the_request(given, expected):
     options = RatingOptions(protocol="custom", kind="classifier", url="http://127.0.0.1:1", attribute=given)
     assert read_request(options)["experiment"]["attribute"] == expected
 
@@ -164,7 +164,7 @@ def test_null_in_a_setting_is_accepted_in_json_and_explained_for_toml():
         read_request(options)
 
 
-def test_an_empty_system_prompt_is_refused_in_plain_words():
+def test_an_empty_system_prompt_is_refused_with_a_plain_message():
     settings = {"model": "m", "decision": {"name": "hiring", "system": ""}}
     described = {
         "kind": "classifier",

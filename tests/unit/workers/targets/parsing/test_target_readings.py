@@ -158,7 +158,7 @@ VALUES = {
 @pytest.mark.parametrize(
     ("labels", "said", "label"), [(labels, *case) for labels, cases in VALUES.values() for case in cases]
 )
-def test_a_declared_label_is_recognised_by_its_value(labels, said, label):
+def test_a_declared_label_is_recognised_by_its_value_or_spelling(labels, said, label):
     assert classified(said, labels)["label"] == label
     assert classified({"label": said}, labels)["label"] == label
 
@@ -167,20 +167,20 @@ def test_a_declared_label_is_recognised_by_its_value(labels, said, label):
     ("labels", "said"),
     [(("1", "2"), 0), (("1", "2"), 3), (("1", "-1"), 0), (("true", "false"), 2), (("bad", "good"), 2), (TWO, True)],
 )
-def test_a_number_is_no_index_where_labels_are_numbers_and_the_message_says_what_to_declare(labels, said):
+def test_a_number_that_is_no_declared_label_is_refused_with_the_setting_in_which_to_declare_it(labels, said):
     with pytest.raises(Misread, match=r"none of the declared labels \(.*settings\.labels"):
         classified(said, labels)
 
 
 @pytest.mark.parametrize("said", [{"label": "good", "score": 0.75}, [{"label": "GOOD", "score": 0.75}], {"good": 0.75}])
-def test_the_score_of_one_of_two_declared_labels_is_its_probability(said):
+def test_the_score_of_one_of_two_labels_determines_the_score_of_the_other(said):
     assert classified(said, TWO) == {"label": None, "scores": {"bad": 0.25, "good": 0.75}}
 
 
 @pytest.mark.parametrize(
     ("text", "number"), [("35.7", 35.7), (" -3 ", -3), ("\u22123", -3), ("1.2e3", 1200), ("５", 5)]
 )
-def test_a_plain_number_in_a_text_is_read(text, number):
+def test_a_plain_number_sent_as_text_is_read(text, number):
     assert number_of(text) == number
 
 
@@ -201,7 +201,7 @@ def test_a_plain_number_in_a_text_is_read(text, number):
         ("35,7 %", "decimal-comma", 35.7),
     ],
 )
-def test_a_number_is_read_in_the_form_that_is_declared(text, form, number):
+def test_a_number_sent_as_text_is_read_in_the_declared_format(text, form, number):
     assert number_of(text, form) == number
 
 
@@ -214,7 +214,7 @@ def test_a_number_is_read_in_the_form_that_is_declared(text, form, number):
         ("$1,200", ["decimal-point", "decimal-comma"]),
     ],
 )
-def test_a_number_in_another_form_is_refused_with_its_text_and_the_setting_that_reads_it(text, settings):
+def test_a_number_in_another_format_is_refused_with_its_text_and_the_setting_that_reads_it(text, settings):
     with pytest.raises(Misread) as refused:
         number_of(text)
     assert text in str(refused.value)
@@ -223,7 +223,7 @@ def test_a_number_in_another_form_is_refused_with_its_text_and_the_setting_that_
 
 @pytest.mark.parametrize("text", ["about 30", "between 3 and 5", "twelve", "3k", "5 million", "3-5", "3/4", ">5", "~3"])
 @pytest.mark.parametrize("form", [None, "decimal-point", "decimal-comma"])
-def test_a_text_that_is_no_single_number_is_refused_and_quoted(text, form):
+def test_a_text_that_is_not_a_single_number_is_refused_and_quoted(text, form):
     with pytest.raises(Misread, match=re.escape(f'"{text}"')):
         number_of(text, form)
 

@@ -152,7 +152,7 @@ EXPLAINED = {
 
 
 @pytest.mark.parametrize(("answer", "index"), EXPLAINED.items())
-def test_a_letter_on_a_line_of_its_own_is_the_choice_although_the_explanation_names_the_other(answer, index):
+def test_a_letter_on_its_own_line_is_the_choice_even_if_the_explanation_names_another(answer, index):
     assert letter_in(answer, OPTIONS) == index
 
 
@@ -174,7 +174,7 @@ def test_a_letter_on_a_line_of_its_own_is_the_choice_although_the_explanation_na
         ("It was Ahmed, I think.", ("Ahmed", "Peter", "Unknown"), 0),
     ],
 )
-def test_the_words_of_a_short_option_within_other_words_are_no_choice(answer, options, index):
+def test_a_short_option_inside_another_phrase_is_not_read_as_the_choice(answer, options, index):
     assert letter_in(answer, options) == index
 
 
@@ -300,13 +300,13 @@ def test_option_such_as_not_enough_info_is_recognised_and_not_confused_with_a_re
         *("(C)", "C.", "Answer: C", "**C**", "No se sabe.", "Das weiß ich nicht.", "On ne sait pas."),
     ],
 )
-def test_other_words_for_the_option_that_nothing_is_known_are_a_choice_of_it(answer, unknown):
+def test_other_words_for_the_option_that_it_cannot_be_known_count_as_that_option(answer, unknown):
     assert letter_in(answer, ("The old man", "The young man", unknown)) == 2
 
 
 @pytest.mark.parametrize("answer", ["I don't know", "Unknown", "neither"])
 @pytest.mark.parametrize("options", [("Anna", "Ben"), ("Unknown", "Anna", "Not known")])
-def test_unknown_is_no_choice_where_no_single_option_says_so(answer, options):
+def test_the_answer_unknown_is_no_choice_unless_exactly_one_option_means_unknown(answer, options):
     assert letter_in(answer, options) in {None, *(at for at, option in enumerate(options) if option == answer)}
 
 
@@ -330,5 +330,5 @@ def test_unknown_is_no_choice_where_no_single_option_says_so(answer, options):
         ("It was the old man's wife.", None),
     ],
 )
-def test_a_sentence_names_a_person_only_if_it_names_no_other_and_denies_nothing(answer, index):
+def test_a_sentence_chooses_a_person_only_if_it_names_nobody_else_and_contains_no_negation(answer, index):
     assert letter_in(answer, ("The old man", "The young man", "Not known")) == index
