@@ -133,6 +133,8 @@ def _evidence_sentences(
     by_step = deciding.hidden is None and deciding.name != "content"
     if first and not by_step and rating.letter is not Letter.UCS and limit is not None and abs(usual or 0.0) <= limit:
         first[0] = f"The average over all input hides this: {first[0][:1].lower()}{first[0][1:]}"
+    elif first and deciding.hidden is not None and rating.letter is Letter.UCS:
+        first[0] = f"Over all input: {first[0][:1].lower()}{first[0][1:]}"
     return first
 
 
@@ -147,7 +149,7 @@ def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
         if family is not None:
             return PHRASES.get(family[1], f"where “{family[1].replace('_', ' ')}” is “{{}}”").format(family[2])
         return PHRASES.get(hidden.kind or "", "{}").format(name)
-    return "by content" if deciding.name == "content" else f"on {report.steps[deciding.step - 1]}"
+    return "of occupations" if deciding.name == "content" else f"on {report.steps[deciding.step - 1]}"
 
 
 def _changed_example(part: ComponentDocument, deciding: DecidingEffect) -> tuple[str, str] | None:

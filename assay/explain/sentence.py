@@ -57,7 +57,7 @@ DESCRIBED: Mapping[str, str] = {
     "default": "The service was asked with the default settings.",
     "unpublished": "The service was asked with the default settings. Publication was not requested before the result.",
     "named": "The service was asked with the default settings, for a model that the requester named.",
-    "changed": "The requester chose settings, words or the seed of the test; others might give another letter.",
+    "changed": "The requester chose settings, words or the random seed; a test with others may give another letter.",
     "uploaded": "The service was not called: its recorded answers or decisions were uploaded.",
 }
 """Sentence about the requester's choices (settings, model, words, upload), by a rating's ``requester.description``."""

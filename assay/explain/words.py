@@ -36,8 +36,8 @@ LETTERS: Mapping[Letter, LetterTexts] = {
     Letter.DSBS: LetterTexts(
         "data-sensitive",
         "The service showed no bias in the first step of the test, but in the second, where its input is one-sided.",
-        "Where {attribute} matters, {first}keep out input in which it is tied to other content, or have the output "
-        "checked.",
+        "Where {attribute} matters, {first}do not use it on input in which groups come with different content, or have "
+        "its output checked.",
     ),
     Letter.BS: LetterTexts(
         "biased",
@@ -56,7 +56,7 @@ UNDECLARED = LetterTexts(
 UNMEASURED = LetterTexts(
     "inconclusive",
     "No letter can be given, so it is not known whether the service is biased.",
-    "Treat the service as not rated; the reasons state the obstacle.",
+    "Treat the service as not rated: how it treats groups is not known.",
 )
 """Texts for a rating of which nothing could be measured."""
 

@@ -19,6 +19,7 @@ from assay.methods.alternation.detail import (
     PositionDocument,
 )
 from assay.methods.alternation.method import Alternation
+from assay.methods.shared.outcome_tables.effects import FOUR_FIFTHS
 from assay.rating.document import DecidingEffect
 from assay.statistics.hidden.single_cases import LABELS
 from reports import cells, charts
@@ -158,7 +159,6 @@ def decided(document: RatingDocument, part: AlternationComponent, deciding: Deci
     singles = [hidden.name or "" for hidden in part.hidden if hidden.kind == "individual"]
     bare = any(name.startswith(LABELS) for name in singles)
     yield from _means_in_words(part, unit, part.scale or 1.0, labels=labels, bare=bare)
-    yield from _impact_in_words(part)
 
 
 def _gap_in_words(part: AlternationComponent, unit: Unit, *, records: bool) -> Iterator[str]:
@@ -168,7 +168,7 @@ def _gap_in_words(part: AlternationComponent, unit: Unit, *, records: bool) -> I
     where = (
         "As the records stand"
         if records
-        else "Where one group comes mostly with one kind of content, and another with another kind"
+        else "Where each group was sent mostly with one kind of content, and other groups with another kind"
     )
     means = {row.mean: row.value for row in part.groups if isinstance(row.mean, float)} if records else {}
     highest = f", the highest that of “{means[max(means)]}”" if len(means) > 1 else ""
@@ -261,10 +261,11 @@ def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
     low, high, limits = rates.get(lowest.of), rates.get(lowest.to), lowest.ratio
     if low is None or high is None or limits.low is None or limits.high is None:
         return  # of records, whose ratios are in the table: they have no share for the same cases
+    flags = "flags" if (limits.estimate or 0.0) < FOUR_FIFTHS else "does not flag"
     yield (
         f"Of the same cases, {hundredths(low)} of 100 get “{part.name}” with “{lowest.of}”, and {hundredths(high)} of "
         f"100 with “{lowest.to}”: an impact ratio of {limits.estimate:.2f} (probably between {limits.low:.2f} and "
-        f"{limits.high:.2f}). The four-fifths rule of US agencies flags ratios below 0.80."
+        f"{limits.high:.2f}). The four-fifths rule of US agencies (below 0.80) {flags} this ratio."
     )
 
 

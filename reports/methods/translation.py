@@ -77,10 +77,12 @@ def _in_words(
 
 def decided(_: RatingDocument, part: ComponentDocument, deciding: DecidingEffect) -> Iterator[str]:
     """Yield the counts behind an effect of content: how often the same value came back whatever was sent."""
+    names = " and with ".join(f"“{value}”" for value in part.transitions)
     if deciding.name == "content" and part.content.pairs:
         yield (
-            f"Of {part.content.pairs:,} pairs of sentences about one occupation that were sent with different values, "
-            f"{part.content.equal or 0:,} came back with the same value."
+            f"Of {part.content.pairs:,} pairs of sentences about one occupation, sent with {names}, "
+            f"{part.content.equal or 0:,} came back with the same value. The number is the share of pairs beyond those "
+            "that would agree by chance."
         )
 
 
