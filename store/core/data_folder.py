@@ -56,7 +56,7 @@ def write_private(file: Path, content: str) -> None:
 
 
 def _readable_by_others(folder: Path) -> Iterator[tuple[Path, int]]:
-    """Yield what Assay keeps in the folder and others may read, with its mode without their rights.
+    """Yield Assay's files in the folder that other users may read, each with the mode that denies them access.
 
     Other files are left alone, and so is a folder that all users share, such as ``/tmp``: the operator may have named
     a folder that has other purposes. Links are not followed.

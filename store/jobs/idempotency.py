@@ -19,7 +19,7 @@ KEPT_H = 24
 """Hours for which a response is kept."""
 
 IN_FLIGHT_S = 120
-"""Seconds after which a request without a response counts as lost and can be sent again."""
+"""Seconds after which a request without a recorded response counts as lost and can be sent again."""
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ CLAIM_ATTEMPTS = 3
 """Number of jobs that `claim_next` tries; a job cannot be claimed if it was cancelled a moment ago."""
 
 CLAIM_LOCK = 0x_A55A_0003
-"""Postgres advisory lock under which workers choose jobs, so that no two choose the same, or exceed a share."""
+"""Key of the Postgres advisory lock under which workers choose jobs: none twice, and none beyond a share."""
 
 FROZEN_S = 10
 """Seconds after which Postgres ends the session of a worker that stopped while it held `CLAIM_LOCK`."""
@@ -122,7 +122,7 @@ def _serialise_claims(c: Connection) -> None:
 
 
 def _announce_again(c: Connection, job_id: str, claimed: Claim | None) -> None:
-    """Let the reconciler announce a queued job whose message was used without claiming it."""
+    """Have the reconciler announce a queued job again, if its message was used to claim another job or none."""
     if claimed is None or claimed.job.id != job_id:
         queued_job = select(jobs.c.id).where(jobs.c.id == job_id, jobs.c.status == "queued")
         free = queued_job.where(jobs.c.dispatched_at.is_not(None)).with_for_update(skip_locked=True)

@@ -22,7 +22,7 @@ from store.core.plain_messages import plain_message
 
 
 def with_intersection(experiment: Any) -> Any:
-    """Return an experiment with the name of an intersection for its list of attributes, such as gender and race."""
+    """Return an experiment in which a list of attributes, such as gender and race, is joined to one name."""
     names = experiment.get("attribute") if isinstance(experiment, Mapping) else None
     if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) for name in names):
         return experiment

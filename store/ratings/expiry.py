@@ -25,7 +25,7 @@ BATCH = 200
 """Maximum number of notices written in one transaction."""
 
 MOST_LOOKED_AT = 20
-"""Maximum number of earlier ratings of an address to search for the same service (by the target's digest)."""
+"""Maximum number of earlier ratings of an address that are searched for the same service (target digest)."""
 
 _later = ratings.alias("later")
 

@@ -78,7 +78,7 @@ class Vault:
         return self._key_id
 
     def mark(self, text: str) -> str:
-        """Return the HMAC-SHA256 of a text with the encryption key, in 43 characters."""
+        """Return the HMAC-SHA256 of a text under the encryption key, as 43 characters of base64url."""
         mark = hmac.digest(self._marking_key, _encode(text), "sha256")
         return base64.urlsafe_b64encode(mark).decode().rstrip("=")
 
