@@ -14,7 +14,7 @@ AUTHOR, JUDGE = "author", "judge"
 
 
 def role_of(kind: str) -> str:
-    """Return the role of a job's second service, by its kind."""
+    """Return the role of a job's second service (author or judge) for messages, by its kind."""
     return JUDGE if kind in JUDGES else AUTHOR
 
 

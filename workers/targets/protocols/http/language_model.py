@@ -95,7 +95,7 @@ class ModelOutput:
     """Output of a model."""
 
     text: Any
-    """Should be a text."""
+    """The model's text; not validated yet."""
     first: choice_letters.Likelihoods = ()
     """Likely first tokens with their log-probabilities; empty if the service does not return them."""
     ended: Literal["", "length", "declined"] = ""
@@ -231,7 +231,7 @@ def _parse_text(output: ModelOutput, origin: str) -> Reply:
 
 
 def unsaid(output: ModelOutput, origin: str) -> Reply | None:
-    """Return a failed reply if there is no text, else ``None``."""
+    """Return a reply with a failure if the model declined or its output is not a text, else ``None``."""
     if output.ended == "declined":
         return Reply(failure=Failure("declined", f"the model at {origin} chose not to answer"))
     if not isinstance(output.text, str):
