@@ -129,7 +129,7 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
         If a host refuses ratings, or cools down after another rating.
     """
     settings = context.settings
-    # only the agency knows it: it decides the order of the questions and the texts of the examination
+    # known to the agency only; it determines the order of questions and the texts of examinations
     private = generator(int.from_bytes(context.vault.mark(f"calls {job.id} {job.attempt}").encode()))
     rated, second = _rated_target(context, job), _second_target(context, job)
     library = Library(context.database, settings.data_dir.expanduser() / "cache" / "embeddings", job.tenant)

@@ -58,7 +58,7 @@ class Database:
         Seconds to wait for a free connection, and for a lock held by another transaction, before
         `StoreUnavailable` is raised.
     quota : int, optional
-        Bytes that each tenant may store (`store.core.quota`); by default, bytes are counted but not limited.
+        Bytes that each tenant may store (`store.quota.quota`); by default, bytes are counted but not limited.
 
     Notes
     -----

@@ -127,7 +127,7 @@ class ColumnTally:
 
     def _narrow_styles(self, cell: Field) -> None:
         """Remove the decimal signs with which a cell is not a number."""
-        if isinstance(cell, float):  # a number of a spreadsheet, which says nothing about the sign of those in texts
+        if isinstance(cell, float):  # a number of a spreadsheet, which does not reveal the decimal sign of texts
             self._numbers = self._has_decimals = True
             self._styles = dict.fromkeys(self._styles, False)
             return

@@ -107,7 +107,7 @@ def _can_start(share: Share) -> ColumnElement[bool]:
 
 
 def count_stranded(c: Connection, age_s: float, share: Share = UNLIMITED) -> int:
-    """Count jobs that were dispatched and have been claimable for `age_s` seconds, within the share of their tenant."""
+    """Count dispatched jobs that could have been claimed for `age_s` seconds: due, and within their tenant's share."""
     since = case((jobs.c.status == "running", jobs.c.lease_until), else_=jobs.c.next_run_at)
     long_due = since <= now_ms() - round(age_s * 1000)
     dispatched = jobs.c.dispatched_at.is_not(None)

@@ -2,7 +2,7 @@
 
 A service is what its description identifies exactly: kind, protocol, address and settings, such as the model. So
 ratings of another model at the same address never count for it. Of a service with an address, the ratings count that
-stand for the address, of the first class of requesters (`store.ratings.standing`). Other ratings, such as those of
+stand for the address, of the most trusted requesters (`store.ratings.standing`). Other ratings, such as those of
 uploaded vectors, count for their own tenant's service only. Ratings with masked counts of people are never included.
 
 A withdrawn rating hides the older ones of its service, method and attribute. Otherwise an owner could withdraw a bad
@@ -97,7 +97,7 @@ class Service:
 
 
 def find(c: Connection, name: str) -> Service | None:
-    """Find a service by its name in an address, or by the id of one of its public ratings; ``None`` if it has none."""
+    """Return the service with a name, which is not looked up, or of a public rating's id; ``None`` for other texts."""
     if slug := SLUG.fullmatch(name):
         return Service(slug[1])
     query = select(rated.service, rated.tenant, _stands_for_address().label("stands"))
@@ -108,7 +108,7 @@ def find(c: Connection, name: str) -> Service | None:
 def history(c: Connection, service: Service) -> list[ServiceRating]:
     """List the ratings of a service, newest first, with withdrawn ones.
 
-    For each method and attribute, only those of the first class of requesters count, and the newest `MOST_OF_SERIES`.
+    For each method and attribute, only the newest `MOST_OF_SERIES` of the most trusted class of requesters are listed.
     """
     series, newest_first = (rated.method, rated.attribute), (rated.created_at.desc(), rated.rating_id.desc())
     first = func.min(requester_class).over(partition_by=series)
@@ -131,7 +131,7 @@ class Question:
 
 
 def questions(c: Connection, tenant: str | None, kind: str) -> list[Question]:
-    """Count the services of a kind by method and attribute, the most frequent question first."""
+    """Count the services of a kind by method and attribute, the largest number first."""
     series = (rated.method, rated.attribute)
     count = func.count(rated.service.distinct()).label("services")
     query = select(*series, count).where(rated.kind == kind, rated.withdrawn_at.is_(None), *_visible_to(tenant))
@@ -141,7 +141,7 @@ def questions(c: Connection, tenant: str | None, kind: str) -> list[Question]:
 def newest(c: Connection, tenant: str | None, *, kind: str, method: str, attribute: str) -> list[NewestRating]:
     """Return the newest rating of each service of a kind, among the ratings that `tenant` may list.
 
-    One query. `read` returns the complete rows of the ratings to show.
+    A service whose newest rating was withdrawn is left out. `read` returns the rows to show.
     """
     owners = current_owners()
     requester = standing.rank(owners.c.tenant, service_ratings)

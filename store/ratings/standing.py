@@ -26,7 +26,7 @@ from store.targets import domains
 
 Requester = Literal["owner", "operator", "other"]
 REQUESTERS: tuple[Requester, ...] = ("owner", "operator", "other")
-"""Classes of requesters; in look-ups by address, earlier ones take precedence."""
+"""Classes of requesters, the most trusted first; look-ups by address use only the first class with ratings."""
 
 Description = Literal["default", "unpublished", "named", "changed", "uploaded"]
 """How the rated service was described: by a protocol's default, by the default but in a request that did not ask for
@@ -91,7 +91,7 @@ def requester_of(tenant: str, owner: str | None) -> Requester:
 
 
 def rank(owner: ColumnElement[str | None], table: Table = ratings) -> ColumnElement[int]:
-    """Return the place of a rating's requester in `REQUESTERS`, as an SQL expression."""
+    """Return the index of a rating's requester in `REQUESTERS`, as an SQL expression."""
     return case((table.c.tenant == owner, 0), (table.c.tenant == OPERATOR_TENANT, 1), else_=2)
 
 

@@ -45,7 +45,7 @@ KEPT_S = 30 * 86_400
 class ClaimedDelivery:
     """A delivery leased by this process; `id` is the webhook-id.
 
-    `payload` is the body, before `store.webhooks.payloads.body_of` serialises it. `number` is the number of this
+    `payload` is the body, before `store.webhooks.fan_out.body_of` serialises it. `number` is the number of this
     attempt, from 1. Times are milliseconds since 1970; `lease_until` identifies the lease. `webhook` is ``None`` for a
     job's ``callback_url``.
     """

@@ -204,7 +204,7 @@ def content_type_of(payload: Json) -> str:
 
 
 def _shorten(data: Json) -> JsonObject:
-    """Shorten facts that make a body too long; the receiver can read all of them by the remaining ids."""
+    """Reduce facts that make a body too long to 20 short scalars; receivers can look up the rest by their ids."""
     facts = dict(data)
     if len(body_of(facts)) <= MOST_BYTES - 1_000:  # 1,000 bytes are reserved for the envelope
         return facts

@@ -1,6 +1,6 @@
 """HTTP transport over aiohttp, with the guard in its connector.
 
-The pool of httpx is slow for concurrent calls. The connector is our own because the guard must check an address
+The pool of httpx is slow for concurrent calls. Assay has its own connector because the guard must check an address
 between name resolution and connection (`docs/decisions/0042-calls-go-out-over-aiohttp.md`).
 """
 

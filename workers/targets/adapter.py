@@ -149,7 +149,7 @@ def questions_per_call(adapter: Adapter, limits: Limits) -> int:
 
 def opaque_key(secret: str, *facts: str) -> str:
     """Return a UUID that depends only on the secret and the facts, and reveals neither."""
-    # keyed BLAKE2, because OpenSSL's HMAC gives up the interpreter, which the thread of the ledger then holds
+    # keyed BLAKE2: OpenSSL's HMAC releases the interpreter lock, which the ledger's thread then takes and holds
     key = hashlib.sha256(secret.encode()).digest()
     digest = hashlib.blake2b(json.dumps(facts).encode(), key=key, digest_size=16).digest()
     return str(UUID(bytes=digest, version=4))

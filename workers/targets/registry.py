@@ -249,7 +249,7 @@ _SECRET = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?", re.ASCII
 
 
 class TargetChecker:
-    """Lists protocols, and validates targets and callback addresses (`service.targets.target_validator`)."""
+    """Validator of targets and callback addresses, and list of protocols (`service.targets.validator`)."""
 
     def __init__(self, settings: Settings) -> None:
         self._allow, self._scraping = settings.egress_networks, settings.allow_scraping

@@ -188,7 +188,7 @@ class ModelExamination(Examination):
 
     async def _note_empty_text(self, rung: type[Ask]) -> None:
         """Request the score of an empty text; add a note if the service returns a retriable error or a score."""
-        if rung is not Score or self._fresh:  # no customer would send an empty text, so none is sent before a rating
+        if rung is not Score or self._fresh:  # real users send no empty text, so none is sent before a rating
             return
         try:
             reply = (await self._calls.persist(lambda: self._adapter.answer([Score("")]), tries=1))[0]
