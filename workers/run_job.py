@@ -175,7 +175,7 @@ class Questions:
     """The experiment of a job and what is known of its questions beforehand."""
 
     begin: Callable[[], Experiment]
-    """Builds the experiment, not yet started."""
+    """Function that returns a new experiment, which is not started yet."""
     first: Sequence[Ask]
     """First questions of the experiment, for the examination of services; empty if recorded choices are rated."""
     pairs: Sequence[tuple[str, str]]

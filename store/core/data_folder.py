@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 def open_data_folder(folder: Path) -> None:
     """Create the data directory, make files of this process private, and repair permissions of an older version.
 
-    A file system that cannot be written, or that belongs to another user, stays as it is; a log line says so.
+    A file system that cannot be written, or that belongs to another user, is left unchanged, and a warning is logged.
     """
     os.umask(0o077)
     folder.mkdir(mode=FOLDER, parents=True, exist_ok=True)

@@ -78,7 +78,7 @@ COUNTERS = ("asked", "failed_calls", "calls", "observed", "attempt", "attempts_w
 
 @dataclass(frozen=True, kw_only=True)
 class RequestedWork:
-    """Fields that a job has from its request until its end."""
+    """Fields that new and stored jobs have in common."""
 
     tenant: str
     kind: str
@@ -143,7 +143,7 @@ class Job(RequestedWork):
     """``target["base_url"]``, for filters."""
     author: JsonObject | None
     nonce: str | None
-    """Nonce of the commitment."""
+    """Random text in the digest `commitment`; empty if the request gave the seed."""
     commitment: str | None
     """Digest that commits to experiment, seed and nonce; ``None`` unless the job measures a rating."""
     deadline_at: int

@@ -43,7 +43,7 @@ RETIRED: Mapping[str, Json] = {
     "round-trip": {"balanced_occupations": True, "versions_apart": True},
     "stimulus-sampling": {"of_two": "rarer"},
 }
-"""Removed fields by method, with the value that every experiment has now; stored experiments may still hold them."""
+"""Removed fields by method, with the value that now always applies; stored experiments may still have them."""
 
 
 @cache
@@ -83,7 +83,7 @@ def _without_retired(specification: Json, retired: Json) -> JsonObject:
 
 
 def rated_method(rating: RatingDocument) -> Method:
-    """Build the method by which a rating's evidence was recorded.
+    """Build the method (experiment) with which a rating's evidence was recorded.
 
     Raises
     ------

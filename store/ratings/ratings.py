@@ -129,7 +129,7 @@ class StoredRating(Summary):
 
     @cached_property
     def rating(self) -> RatingDocument:
-        """The document as a type, with the components of its method."""
+        """`document` as a `RatingDocument`, with the components of its method."""
         return rating_of(self.document)
 
     @property

@@ -133,7 +133,7 @@ class Orders:
     omitted: Sequence[Json] = ()
 
     def as_json(self) -> JsonObject:
-        """Return a JSON object."""
+        """Return the orders as a JSON object."""
         return {
             "asked": dict(self.request),
             "jobs": [dict(job) for job in self.jobs],
@@ -143,7 +143,7 @@ class Orders:
 
     @classmethod
     def from_json(cls, document: Json) -> Orders:
-        """Build from a JSON object of `as_json`."""
+        """Build the orders from the JSON object of `as_json`."""
         cells = None if document["cells"] is None else [Cell(**cell) for cell in document["cells"]]
         return cls(document["asked"], document["jobs"], cells, document["omitted"])
 

@@ -203,7 +203,7 @@ EXIST = or_(
 
 @dataclass(frozen=True)
 class Standing:
-    """Relation of a host to a tenant: its proof, and whether it refuses ratings."""
+    """Relation of a host to a tenant: whether the tenant owns it, and whether it refuses the tenant's ratings."""
 
     proven: bool
     """Whether the tenant has a valid proof of the host."""
@@ -221,7 +221,7 @@ def file_of(url: str) -> str:
 
 
 def standing(c: Connection, tenant: str, url: str) -> Standing:
-    """Read whether the host of a URL is known to refuse ratings by a tenant."""
+    """Read whether a tenant has proved to own a URL's host, and whether the host refuses ratings by the tenant."""
     host, file = host_of(url), file_of(url)
     if host is None:
         return Standing(False, None, True)

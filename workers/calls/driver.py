@@ -185,7 +185,7 @@ class Driver:
             raise first_error(several) from None
 
     def _group_by_call(self, probes: Sequence[Probe], limit: int) -> Iterator[list[Probe]]:
-        """Group probes that may share a call, at most `limit` of them, in order."""
+        """Yield groups of at most `limit` probes that may share a call, in the order of the probes."""
         if limit <= 1:
             yield from ([probe] for probe in probes)
             return

@@ -62,7 +62,7 @@ class HostCoolingDown(Exception):
 
 @dataclass
 class HostLimits:
-    """Limits of hosts as used by a job or a delivery of a tenant; `rng` is for pauses and does not affect the rating.
+    """Access of one job or webhook delivery to the shared limits of hosts; `rng` is for the length of pauses.
 
     `holder` names the job or delivery. `unread` has the hosts whose file could never be read.
     """

@@ -101,7 +101,7 @@ class Reconciler(BackgroundThread):
         self._database, self._ring, self._settings, self._slots = database, ring, settings, slots
 
     def run(self) -> None:
-        """Every ``settings.reconcile_s`` seconds until closed, submit due schedules and announce unclaimed jobs."""
+        """Until closed, regularly submit due schedules, announce unclaimed jobs and delete expired responses."""
         next_cleanup_s = 0.0
         while True:
             try:

@@ -28,7 +28,7 @@ TIMEOUT_S = 10
 """Timeout of one call in seconds."""
 
 CAP_BYTES = 16_384
-"""Maximum size of the file in bytes."""
+"""Maximum size in bytes of the file that holds the token."""
 
 SPEAKS_OTHERWISE = frozenset({"connect", "truncated", "garbage", "http-400"})
 """Codes of failures of an http call after which https is tried."""

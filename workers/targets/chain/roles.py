@@ -38,7 +38,7 @@ class Roles(Adapter):
         return (isinstance(ask, self._asks), adapter.group_key(ask))
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
-        """Send the questions to their service; see `Adapter.answer`. A failure of the second service names its role."""
+        """Send questions to the service for their type; see `Adapter.answer`. Failures of the second name its role."""
         if not (asks and isinstance(asks[0], self._asks)):
             return await self._rated.answer(asks, idempotency_key=idempotency_key)
         try:

@@ -36,9 +36,9 @@ class Order(Enum):
     CROSSED = "crossed"
     """The order is wrong: another order fits clearly better."""
     CHANGED = "changed"
-    """The answers differ from those to the same questions alone, in any order."""
+    """The answers differ from those to the same questions asked alone, whatever their order."""
     UNSEEN = "unseen"
-    """The answers are too similar to detect their order."""
+    """The answers are too similar to each other to detect their order."""
 
 
 def difference(value: object, other_value: object) -> float:

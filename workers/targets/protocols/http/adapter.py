@@ -78,7 +78,7 @@ def listed(value: object, *, origin: str) -> list[Any]:
 
 
 def indexed(items: list[Any], expected: int, answers: str, questions: str, *, origin: str) -> list[Any]:
-    """Sort objects by their member ``index``, which must number them from 0 to the number of questions.
+    """Sort objects by their member ``index``, which must number them from 0 to `expected` - 1.
 
     Parameters
     ----------

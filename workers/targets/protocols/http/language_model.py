@@ -92,7 +92,7 @@ M = TypeVar("M", bound=CalledSettings)
 
 @dataclass(frozen=True, slots=True)
 class ModelOutput:
-    """Output of a model."""
+    """Output of a language model for one question."""
 
     text: Any
     """The model's text; not validated yet."""
@@ -106,10 +106,10 @@ class ModelOutput:
 
 @dataclass(frozen=True, slots=True)
 class Decide(Choose):
-    """Question of a decision, sent as a choice; without options, it asks for a label's text or a number."""
+    """Question of a `Decider` to a language model; without options, it asks for a label's text or a number."""
 
     read: Callable[[ModelOutput, str], Reply] = field(kw_only=True)
-    """Function that reads the output of the service at an origin."""
+    """Function that parses a model's output; its second argument is the service's host, for messages."""
 
 
 class HttpLanguageModel(HttpAdapter[M, Worded]):
