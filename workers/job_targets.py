@@ -1,6 +1,6 @@
 """Services that a job calls: the rated service and, for some methods, an author or a judge of texts.
 
-They are built from the job's snapshot, with their secrets, and examined before use.
+They are built from the descriptions stored in the job, with their secrets, and examined before use.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class JobService:
 
     @property
     def is_judge(self) -> bool:
-        """Whether it is a judge, if it is a job's second service."""
+        """Whether the service is a judge of texts, if it is the second service of a job."""
         return self.target.kind in JUDGES
 
     async def examine(self, pairs: Sequence[tuple[str, str]], asks: Sequence[Ask]) -> Capability:
@@ -100,9 +100,9 @@ def examination_of(
     calls: Calls,
     rng: np.random.Generator | None = None,
 ) -> Examination:
-    """Return the examination of a target; the arguments are those of `JobService.examine`.
+    """Return the examination (a short test before a rating) of a target; arguments as in `JobService.examine`.
 
-    With `rng`, texts that are not the experiment's are drawn anew, so that the service does not recognise them.
+    With `rng`, the test's own texts are drawn at random, so that the service does not recognise them.
     """
     match target.kind:
         case Kind.TRANSLATOR:
@@ -126,10 +126,10 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
     CallFailed
         If the guard refuses an address.
     RatingsRefused, HostCoolingDown
-        If a host refuses ratings, or rests after another rating.
+        If a host refuses ratings, or cools down after another rating.
     """
     settings = context.settings
-    # only the agency knows it: it decides the order of the questions and the texts of the examination
+    # known to the agency only; it determines the order of questions and the texts of examinations
     private = generator(int.from_bytes(context.vault.mark(f"calls {job.id} {job.attempt}").encode()))
     rated, second = _rated_target(context, job), _second_target(context, job)
     library = Library(context.database, settings.data_dir.expanduser() / "cache" / "embeddings", job.tenant)
@@ -160,7 +160,7 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
 
 
 def _called_addresses(job: Job, rated: Target, second: Target | None) -> dict[str, bool]:
-    """Return the addresses that a job calls; each value says whether the host rests between ratings."""
+    """Return the addresses that a job calls; a value is true if the host needs a cool-down between ratings."""
     called = {} if second is None else {second.base_url: False}
     for link in _links(job.target):
         secret = rated.secret is not None or link.get("id") in rated.link_secrets
@@ -172,7 +172,7 @@ def _called_addresses(job: Job, rated: Target, second: Target | None) -> dict[st
 async def _admit_at_hosts(
     context: WorkerContext, job: Job, egress: Egress, hosts: HostLimits, called: Mapping[str, bool]
 ) -> None:
-    """Admit a job at the hosts that it calls; if nobody refuses ratings and all hosts are exempt, return at once."""
+    """Check that a job may call its hosts, unless no host refuses ratings and all of the job's hosts are exempt."""
     watched = context.database.value_of(domains.EXIST)
     try:
         watched = watched or not all([await egress.exempt(url, FILE_TIMEOUT_S) for url in called])
@@ -192,7 +192,7 @@ async def examine(
     *,
     resumed: bool,
 ) -> Adapter:
-    """Examine the services by a job's first questions, and return the adapter that sends all its questions.
+    """Test the services with a job's first questions, and return the adapter that sends all questions of the job.
 
     If the job is resumed, no sample of texts is asked for again, because texts cost money. A job without first
     questions rates recorded choices, so that nothing is examined.
@@ -216,7 +216,7 @@ async def examine(
 
 
 def with_circumstances(finding: Finding, service: JobService, method: AnyMethod) -> Finding:
-    """Return a finding with the reasons that come from the service and what it can know, not from its answers."""
+    """Add reasons to a finding that do not depend on the answers: scraping, unread refusals, published questions."""
     reasons = list(finding.reasons)
     if not service.adapter.reproducible:
         reasons.append(Reason("scraped-not-reproducible", {"protocol": service.adapter.protocol}))
@@ -236,11 +236,11 @@ def describe(target: Json) -> ServiceDocument:
 
 
 def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
-    """Return how a rated service was described: by defaults, in the requester's own way, or without any call.
+    """Return how a rated service was described: by defaults, by the requester's choices, or not called at all.
 
     Words, texts or limits of the requester, an author, and a seed, which decides the texts, are a description of the
-    requester's own as much as a prompt is. Whoever asks for publication only when the result is known can rate until a
-    result suits; the operator answers for the agency, so that this is not recorded for it.
+    requester's own as much as a prompt is. A requester who publishes only after the result is known can repeat ratings
+    until a result suits (``unpublished``); this is not recorded for the agency's operator.
     """
     if calls == 0:
         return "uploaded"
@@ -255,7 +255,7 @@ def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
 
 
 def hosts_of(*described: Json | None) -> tuple[str, ...]:
-    """Return the hosts of the targets in alphabetical order; for fixed addresses, the name of the protocol."""
+    """Return the hosts of the targets in alphabetical order; for a target without an address, its protocol."""
     hosts: set[str] = set()
     for description in filter(None, described):
         for link in _links(description):
@@ -283,7 +283,7 @@ def _links(described: Json) -> Sequence[Json]:
 
 # ------------------------------------------------------------------------------- targets and their secrets
 def _rated_target(context: WorkerContext, job: Job) -> Target:
-    """Build the target from the job's snapshot; its secret was sent with the job or belongs to a saved target."""
+    """Build the target from the job's description; its secret was sent with the job or is that of a saved target."""
     if job.sealed_secret is None:
         secret = _saved_secret(context, job, job.target_id, job.target)
     else:
@@ -293,7 +293,7 @@ def _rated_target(context: WorkerContext, job: Job) -> Target:
 
 
 def _second_target(context: WorkerContext, job: Job) -> Target | None:
-    """Build the author or the judge from the job's snapshot; its secret belongs to its saved target."""
+    """Build the author or the judge from the job's description; its secret is that of its saved target."""
     if job.author is None:
         return None
     return Target.of(job.author, _saved_secret(context, job, job.author.get("id"), job.author))
@@ -332,7 +332,7 @@ def _link_secrets(context: WorkerContext, job: Job) -> dict[str, str]:
 
 
 def _same_address(row: StoredTarget, snapshot: Json) -> bool:
-    """Whether a saved target still has the address, protocol and authentication of a job's snapshot."""
+    """Whether a saved target still has the address, protocol and authentication of the description in a job."""
     same_place = (row.protocol, row.base_url) == (snapshot["protocol"], snapshot.get("base_url") or "")
     return same_place and destination_of(targets.descriptor(row)) == destination_of(snapshot)
 

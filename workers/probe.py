@@ -38,7 +38,7 @@ from workers.targets.protocols.openai.images import SKETCH, OpenAIImages
 from workers.targets.registry import connect
 
 NOT_THIS_FORM = frozenset({"unsupported", "no-echo", "unknown-word"})
-"""Codes of failures after which a question of another form may still be answered."""
+"""Codes of failures after which a target may still answer a question of another form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class ProbeResult:
     cause, remedy : str
         The fault, or a doubt about an answer that was parsed, and its remedy; empty if there is none.
     decision : sequence of DecisionCall
-        Of a model that decides: the calls of the question, each with its prompt, its answer and its reading.
+        Of a model that decides: the calls of the question, each with its prompt, answer and parsed value.
     """
 
     question: str = ""
@@ -181,18 +181,18 @@ def _record_calls(adapter: Adapter) -> Sequence[DecisionCall]:
 
 
 def _mask_call(call: DecisionCall, quoter: Quoter) -> DecisionCall:
-    """Return a call without credentials, with its line breaks."""
+    """Return a call without credentials; line breaks stay in the prompt only."""
     prompt = "\n".join(map(quoter.clean, call.prompt.splitlines()))
     return replace(call, prompt=prompt, answer=quoter.clean(call.answer))
 
 
 def drawing(target: Target) -> list[Draw]:
-    """Return the sample question for a generator of images; none for any other target."""
+    """Return a list with the sample question for a generator of images; empty for other targets."""
     return [SKETCH] if target.protocol == OpenAIImages.protocol else []
 
 
 def sample_asks(target: Target, pairs: Sequence[tuple[str, str]], asks: Sequence[Ask] = ()) -> list[Ask]:
-    """Return the questions to try: one, but for a language model the experiment's first and one of each form."""
+    """Return the questions to try: for a language model the experiment's first and one of each form, else one."""
     match target.kind:
         case Kind.TRANSLATOR:
             return [Translate(sentences_in(pairs[0][0], 1)[0][1], *pairs[0])]
@@ -207,9 +207,9 @@ def sample_asks(target: Target, pairs: Sequence[tuple[str, str]], asks: Sequence
 async def _first_answer(
     adapter: Adapter, asks: Sequence[Ask], exchanges: Sequence[Exchange]
 ) -> tuple[Ask, Reply, Sequence[DecisionCall]]:
-    """Ask the questions until one is answered; otherwise return the first that was sent, with its failure.
+    """Ask the questions until one is answered; otherwise return the first one sent, with its failure.
 
-    The calls are those of a model that decides.
+    The calls are recorded for a model that decides; empty for other targets.
     """
     recorded = _record_calls(adapter)
     lost: tuple[Ask, Reply] | None = None

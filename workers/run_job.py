@@ -77,7 +77,7 @@ def run_job(job_id: str, context: WorkerContext, owner: str) -> None:
 
 
 def _run_claimed(context: WorkerContext, claim: Claim) -> str:
-    """Run a claimed job under its lease, and return how it ended, such as "lease-lost"."""
+    """Run a claimed job under its lease, and return its end state, such as ``succeeded`` or ``lease-lost``."""
     settings = context.settings
     log.info("job claimed", kind=claim.job.kind, owner=claim.owner)
     heartbeat = Heartbeat(
@@ -166,22 +166,22 @@ _WORK: Mapping[str, Callable[[WorkerContext, Claim], Coroutine[Any, Any, None]]]
     "rerate": rerate_evidence,
     "challenge": look_for_token,
 }
-"""Function that runs a job, by kind of job."""
+"""Functions that run a job, by the job's kind."""
 
 
 # ------------------------------------------------------------------------------- adapters, examination and experiment
 @dataclass(frozen=True)
 class Questions:
-    """Questions of a job."""
+    """The experiment of a job and what is known of its questions beforehand."""
 
     begin: Callable[[], Experiment]
-    """Builds the experiment, not yet started."""
+    """Function that returns a new experiment, which is not started yet."""
     first: Sequence[Ask]
     """First questions of the experiment, for the examination of services; empty if recorded choices are rated."""
     pairs: Sequence[tuple[str, str]]
-    """Language pairs for a translator."""
+    """Language pairs that a translator must support."""
     expected: int
-    """Number of questions if the job is decided at the first look, for progress."""
+    """Number of questions that the first interim analysis needs, to show progress."""
 
 
 async def _run_experiment(context: WorkerContext, claim: Claim, questions: Questions) -> tuple[Session, JobService]:

@@ -52,7 +52,7 @@ class ImageGone(AssayError):
 
 @dataclass(frozen=True)
 class Embedding:
-    """Row number of each word, and vectors of shape (words, dims) in float32 or float64, memory-mapped."""
+    """Row number of each word (`places`), and memory-mapped vectors of shape (words, dims), float32 or float64."""
 
     places: Mapping[str, int] = field(repr=False)
     vectors: NDArray[np.floating[Any]] = field(repr=False)

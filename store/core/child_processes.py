@@ -1,7 +1,7 @@
 """Child processes that end when their parent process does, even if the parent was killed.
 
-The kernel sends the signal, on Linux only. Elsewhere the functions of this module do nothing, and a child may outlive a
-killed parent.
+The kernel sends a signal to the child, on Linux only. Elsewhere the functions of this module do nothing, and a child
+may outlive a killed parent.
 """
 
 from __future__ import annotations

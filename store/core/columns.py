@@ -58,7 +58,7 @@ def iso(epoch_ms: int) -> str:
 
 
 metadata = MetaData(naming_convention=NAMES)
-"""Tables that have been imported; `store/<noun>/tables.py` has those of a noun."""
+"""Schema with the tables of every imported module; the tables of a package are in its `tables.py`."""
 
 Counted = BigInteger().with_variant(Integer, "sqlite")  # SQLite increments INTEGER keys only
 
@@ -148,7 +148,7 @@ def random_seed() -> int:
 
 
 def random_nonce() -> str:
-    """Return a random text for a commitment."""
+    """Return a random text (nonce) that is hashed with an experiment and a seed to commit to them."""
     return secrets.token_hex(16)
 
 

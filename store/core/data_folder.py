@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 def open_data_folder(folder: Path) -> None:
     """Create the data directory, make files of this process private, and repair permissions of an older version.
 
-    A file system that cannot be written, or that belongs to another user, stays as it is; a log line says so.
+    A file system that cannot be written, or that belongs to another user, is left unchanged, and a warning is logged.
     """
     os.umask(0o077)
     folder.mkdir(mode=FOLDER, parents=True, exist_ok=True)
@@ -56,7 +56,7 @@ def write_private(file: Path, content: str) -> None:
 
 
 def _readable_by_others(folder: Path) -> Iterator[tuple[Path, int]]:
-    """Yield what Assay keeps in the folder and others may read, with its mode without their rights.
+    """Yield Assay's files in the folder that other users may read, each with the mode that denies them access.
 
     Other files are left alone, and so is a folder that all users share, such as ``/tmp``: the operator may have named
     a folder that has other purposes. Links are not followed.

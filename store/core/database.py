@@ -39,7 +39,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 CONFLICT_PAUSES_S = (0.02, 0.04, 0.08)
-"""Pauses before each retry of a transaction that lost a deadlock."""
+"""Pauses in seconds before each retry of a transaction that the database aborted in a deadlock."""
 
 READING_THREADS = 4
 """Threads that read from SQLite; more threads would only wait for each other."""
@@ -58,7 +58,7 @@ class Database:
         Seconds to wait for a free connection, and for a lock held by another transaction, before
         `StoreUnavailable` is raised.
     quota : int, optional
-        Bytes that each tenant may store (`store.core.quota`); by default, they are counted and not limited.
+        Bytes that each tenant may store (`store.quota.quota`); by default, bytes are counted but not limited.
 
     Notes
     -----
@@ -238,7 +238,7 @@ class _SqliteBackend:
 
 
 class _Slots:
-    """Connections of a kind that functions may use at once; others wait, and fail after `wait_s` seconds."""
+    """Limit of the functions that use a connection at once; further ones wait, and fail after `wait_s` seconds."""
 
     def __init__(self, count: int, wait_s: float, reason: str) -> None:
         self._free, self._wait_s, self._reason = asyncio.Semaphore(count), wait_s, reason

@@ -103,11 +103,11 @@ def sqlite_reader(url: URL, lock_wait_s: float, **pool: object) -> Engine:
 
 
 UNCHANGING = "opened as unchanging"
-"""Key in the ``info`` of a connection that SQLite opened as immutable; the value is true after its first use."""
+"""Key in the pool record's ``info`` of a SQLite connection with ``immutable=1``; true once it has been used."""
 
 
 def _is_readable_only(error: sqlite3.DatabaseError, file: str) -> bool:
-    """Whether a SQLite file cannot be opened as usual, but is complete because its write-ahead log is empty."""
+    """Whether a SQLite file cannot be written, but can be read as immutable because its write-ahead log is empty."""
     log = Path(f"{file}-wal")
     unwritable = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL}
     return error.sqlite_errorcode & 0xFF in unwritable and not (log.exists() and log.stat().st_size)

@@ -104,7 +104,7 @@ class SigningUnavailable(StoreError):
 
 
 class OtherHead(StoreError):
-    """A witness knows another head of a log than the request states; `size` is the latest head's size: HTTP 409."""
+    """A request extends a log from another size than `size`, the latest that the witness has cosigned: HTTP 409."""
 
     code = "other-head"
 
@@ -114,7 +114,7 @@ class OtherHead(StoreError):
 
 
 class NotAnExtension(StoreError):
-    """The new head of a log does not extend the latest head that its witness knows: HTTP 422."""
+    """A log's new tree is not proven to begin with the entries that its witness has cosigned: HTTP 422."""
 
     code = "checkpoint-inconsistent"
 
@@ -235,9 +235,9 @@ class BeyondTheLog(StoreError):
 
 
 class RatingsRefused(StoreError):
-    """A host refuses ratings, by its file or by its verified owner: HTTP 409, or the end of a job.
+    """A host refuses to be rated: HTTP 409, or the end of a job.
 
-    `source` is ``"file"`` or ``"owner"``; `where` is the address of the file, or the path of domains in the API.
+    `who` is ``"file"`` (its file at the URL `where`) or ``"owner"`` (its verified owner, at the API's path `where`).
     """
 
     code = "ratings_refused"

@@ -21,7 +21,7 @@ from store.core.engines import RETRY_AFTER_S, database_url
 from store.core.errors import SchemaMismatch, StoreUnavailable
 
 MIGRATION_LOCK = 0x_A55A_0001
-"""Postgres advisory lock held while migrating; SQLite's write lock does the same."""
+"""Key of the Postgres advisory lock held while migrating; SQLite's write lock does the same."""
 
 WAL_SWITCH_TIMEOUT_S = 10
 

@@ -1,4 +1,4 @@
-"""Helpers for queries: one row, a page of a list, and filters.
+"""Query helpers: read one row, read a page of a list, and build filters.
 
 Pages are keyset pages: each starts after the last row of the previous one, so new rows shift nothing. `build` is a
 dataclass, or a function, that takes the columns of a row by name.
@@ -44,14 +44,14 @@ def all_rows(c: Connection, query: Executable, build: Callable[..., T]) -> list[
 
 
 MOST_WEIGHT = 8_000_000
-"""Total weight of rows above which a page ends early; the parsed rows take at most about 100 MB."""
+"""Total `weight` of rows, in bytes, above which a page ends early; parsed, they take at most about 100 MB."""
 
 ROWS_A_QUERY = 16
 """Rows of a page that are read at a time, because some drivers hold all rows of a query in memory."""
 
 
 MOST_COUNTED = 100_000
-"""Length up to which the rows of a list are counted."""
+"""Maximum number of rows of a list that are counted."""
 
 
 class Rows(list[T]):
@@ -65,7 +65,7 @@ class Rows(list[T]):
 
 
 def bounded(rows: Iterable[RowMapping], build: Callable[[RowMapping], T]) -> Rows[T]:
-    """Build rows until they weigh more than `MOST_WEIGHT` together."""
+    """Build rows until their total `weight` exceeds `MOST_WEIGHT`; set `cut` if it does."""
     built, total_weight = Rows[T](), 0
     for row in rows:
         built.append(build(row))

@@ -41,11 +41,11 @@ class NewItem:
     text: str | None = None
     """The sentence; ``None`` for a picture."""
     group_term: str | None = None
-    """The group's term in the sentence."""
+    """The word for a group in the sentence."""
     attribute_term: str | None = None
-    """The attribute's term in the sentence."""
+    """The attribute term in the sentence: a word that a stereotype may link to a group."""
     counterpart: str | None = None
-    """The sentence with the other group's term."""
+    """The sentence with the other group's word in place of `group_term`."""
     image: str | None = None
     """Digest of a picture's image (`store.corpora.images`)."""
     term: str | None = None
@@ -157,7 +157,7 @@ def page(
 
 
 def counts(c: Connection, corpus_id: str) -> list[tuple[str | None, str, int]]:
-    """Count the items of a corpus by the term that they are about and by source."""
+    """Count a corpus's items; return (term, source, count), with a sentence's attribute term or a picture's term."""
     term = func.coalesce(corpus_items.c.attribute_term, corpus_items.c.term)
     query = select(term, corpus_items.c.source, func.count()).where(*_present_in(corpus_id))
     return [tuple(row) for row in c.execute(query.group_by(term, corpus_items.c.source).order_by(term))]
@@ -193,7 +193,7 @@ def authored_before(c: Connection, tenant: str, kind: str, terms: Collection[str
 
 
 def _list_oldest_first(c: Connection, filters: Collection[ColumnElement[bool]], limit: int) -> list[StoredItem]:
-    """List items that were not removed, of corpora that were not removed."""
+    """List at most `limit` items that meet the filters, oldest first, without removed items and corpora."""
     query = select(corpus_items).join(corpora_table, corpora_table.c.id == corpus_items.c.corpus_id)
     query = query.where(corpora_table.c.removed_at.is_(None), corpus_items.c.removed_at.is_(None), *filters)
     query = query.order_by(corpora_table.c.created_at, corpora_table.c.id, corpus_items.c.seq).limit(limit)

@@ -29,7 +29,7 @@ PURPOSES: Mapping[str, tuple[tuple[str, ...], Inspect]] = {
 def inspect(file: BinaryIO, purpose: str, media_type: str, **reading: str | None) -> dict[str, Any]:
     """Validate a whole file, from its start, and summarise it as JSON.
 
-    `purpose` is one of `PURPOSES`, `media_type` one of its media types, `reading` what a caller says about a table. See
+    `purpose` is one of `PURPOSES`, `media_type` one of its media types; `reading` has options of `table.inspect`. See
     `table.inspect`, `embedding.inspect` and `choice_rows.inspect` for the results.
 
     Raises

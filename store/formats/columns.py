@@ -15,10 +15,10 @@ from store.formats.refusal import Unreadable, shown
 Decimal = Literal["point", "comma"]
 
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
-"""A number without groups of thousands."""
+"""A number without separators of thousands."""
 
 INTEGER = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})", re.ASCII)
-"""An integer that is no code: without a leading zero, and exact in every JSON parser."""
+"""An integer without a leading zero (as codes have), and small enough to be exact in every JSON parser."""
 
 DECIMAL = re.compile(r"[+-]?\d{1,300}\.\d+", re.ASCII)
 """A finite number with a decimal point."""
@@ -48,7 +48,7 @@ STYLES: tuple[Decimal, ...] = ("point", "comma")
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table."""
+    """Summary of a table's column."""
 
     name: str
     type: str
@@ -56,7 +56,7 @@ class Column:
     missing: int
     """Number of empty cells and marks of missing values."""
     distinct: int | None
-    """Number of different values, ``None`` for more than `MOST_VALUES`."""
+    """Number of different values; ``None`` if there are more than `MOST_VALUES`."""
     values: list[dict[str, Any]] | None
     """``{"value", "count"}`` of each value, most frequent first, if the values are few and short; with ``"text"`` where
     a request for an audit names the value by another text, such as ``1`` for 1.0."""
@@ -66,13 +66,13 @@ class Column:
     """Texts that mean a missing value, in a column of numbers."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return a JSON object; without decimal sign and marks if they are the usual ones."""
+        """Return the summary as a JSON object; `decimal` and `marks` are left out if they have their defaults."""
         usual = {"decimal": "point", "marks": []}
         return {name: value for name, value in asdict(self).items() if usual.get(name, ...) != value}
 
 
 def read_cell(cell: Field, column: Mapping[str, Any]) -> Field:
-    """Convert a cell to the type of its column, a summary; empty cells and marks of missing ones are ``None``."""
+    """Convert a cell to the type in its column's summary (`Column`); return ``None`` for an empty cell or a mark."""
     if isinstance(cell, int | float) and column["type"] in {"integer", "number"}:
         return float(cell) if column["type"] == "number" else cell
     text = cell.strip() if isinstance(cell, str) else as_text(cell)
@@ -126,8 +126,8 @@ class ColumnTally:
                 self._counts = None
 
     def _narrow_styles(self, cell: Field) -> None:
-        """Remove the decimal signs by which a cell is no number."""
-        if isinstance(cell, float):  # a number of a spreadsheet, which says nothing about the sign of those in texts
+        """Remove the decimal signs with which a cell is not a number."""
+        if isinstance(cell, float):  # a number of a spreadsheet, which does not reveal the decimal sign of texts
             self._numbers = self._has_decimals = True
             self._styles = dict.fromkeys(self._styles, False)
             return
@@ -159,22 +159,22 @@ class ColumnTally:
 
     @property
     def decimal(self) -> Decimal | None:
-        """The decimal sign by which all cells are numbers; ``None`` if there is none, and for text."""
+        """The decimal sign with which all cells are numbers; ``None`` for a column of text."""
         if not self._numbers or (self._has_blanks and not self._has_decimals):
             return None
         return next(iter(self._styles), None)
 
     def ambiguous_number(self, *, european: bool) -> str | None:
-        """Return a number that a decimal point and a decimal comma read differently; ``None`` if there is none.
+        """Return a cell whose value depends on the decimal sign (point or comma); ``None`` if there is none.
 
-        ``1.234`` counts only in a `european` table, which has semicolons or decimal commas.
+        A cell such as ``1.234`` counts only in a `european` table, which has semicolons or decimal commas.
         """
         if self.decimal is None or len(self._styles) < len(STYLES):
             return None
         return self._ambiguous.get(",") or (self._ambiguous.get(".") if european else None)
 
     def settle(self, decimal: Decimal) -> None:
-        """Read numbers with this decimal sign, where it fits all of the column."""
+        """Set the decimal sign, if all cells of the column are numbers with it."""
         if decimal in self._styles:
             self._styles = {decimal: self._styles[decimal]}
 
@@ -208,9 +208,9 @@ class ColumnTally:
 
 
 def settle_decimals(tallies: Sequence[ColumnTally], decimal: Decimal | None, *, european: bool = False) -> None:
-    """Choose the decimal sign of each column; with `decimal`, this one where it fits.
+    """Choose the decimal sign of each column: `decimal` if it is given and all cells are numbers with it.
 
-    `european` says that the columns of the table are separated by semicolons, as where the comma is the decimal sign.
+    `european` is true if semicolons separate the cells, as in countries where the comma is the decimal sign.
 
     Raises
     ------
@@ -233,7 +233,7 @@ def settle_decimals(tallies: Sequence[ColumnTally], decimal: Decimal | None, *, 
 
 
 def notes_of(tallies: Sequence[ColumnTally], columns: Sequence[Column]) -> Iterator[str]:
-    """Yield sentences that say how cells of a CSV file were read, where this was not literal."""
+    """Yield a sentence for each conversion of a CSV file's cells, such as removed blanks or decimal commas."""
     for tally, column in zip(tallies, columns, strict=True):
         name = shown(tally.name)
         if tally.padded:
@@ -247,7 +247,7 @@ def notes_of(tallies: Sequence[ColumnTally], columns: Sequence[Column]) -> Itera
 
 
 def _value_counts(counts: dict[Any, int], texts: Mapping[Any, str]) -> list[dict[str, Any]] | None:
-    """Return the values with their counts, and `texts` that name values otherwise than Python writes them."""
+    """Return values, counts and, if it differs from ``str(value)``, the text; ``None`` for many or long values."""
     if len(counts) > MOST_LISTED or any(isinstance(value, str) and len(value) > LONGEST_LISTED for value in counts):
         return None
     order = sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0])))
@@ -265,7 +265,7 @@ def without_typography(text: str) -> str:
 
 
 def number_text(text: str, decimal: Decimal) -> str | None:
-    """Return a numeral in the form of Python (``1234.5``), or ``None`` for another text or a code.
+    """Return a number in Python's notation (``1234.5``); ``None`` if the text is not a number, or is a code.
 
     Codes are digits with a leading zero, or more than 15 digits. `text` is the result of `without_typography`.
     """
@@ -285,7 +285,7 @@ def grouped_by_blanks(text: str) -> bool:
 
 
 def is_integer(plain: str) -> bool:
-    """Return whether a numeral, as Python writes it, is an integer: no decimal point and no exponent."""
+    """Return whether a number in Python's notation is an integer: no decimal point and no exponent."""
     return plain.lstrip("+-").isdigit()
 
 

@@ -1,6 +1,6 @@
 """CSV parser: a header, and rows as long as the header, in the forms that spreadsheets and data frames write.
 
-The encoding, the separator and the blanks are recognised from a sample of the file.
+The encoding, the separator and the use of blanks are recognised from a sample of the file.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Dialect:
 
 
 def encoding_named(name: str) -> str:
-    """Return the usual name of an encoding; raise `Unreadable` for an encoding that is unknown or not accepted.
+    """Return an encoding's name in `ENCODINGS`; raise `Unreadable` for an encoding that is unknown or not accepted.
 
     `codecs.lookup` is not called, because it remembers every unknown name.
     """
@@ -155,7 +155,7 @@ def decode_line(line: str | bytes, number: int, encoding: str = "utf-8") -> str:
 
 
 def _utf_16(file: BinaryIO) -> Iterator[str]:
-    """Yield the lines of a UTF-16 file; a line that is too long is yielded in its first part."""
+    """Yield the lines of a UTF-16 file; of a line that is too long, yield the first part."""
     decoder, pending = codecs.getincrementaldecoder("utf-16")(), ""
     while True:
         chunk = file.read(SAMPLE_BYTES)
@@ -172,7 +172,7 @@ def _utf_16(file: BinaryIO) -> Iterator[str]:
 
 
 def _separator(lines: list[str], skips_blanks: bool) -> str:
-    """Return the separator by which all rows of a sample have as many cells as the header, or most of them."""
+    """Return the separator with which most rows of a sample have as many cells as the header."""
     agreeing = {separator: _agreeing_rows(lines, separator, skips_blanks) for separator in SEPARATORS}
     complete = [separator for separator, share in agreeing.items() if share == 1]
     if complete:
@@ -278,7 +278,7 @@ class CsvRows:
             yield line, row
 
     def notes(self) -> Iterator[str]:
-        """Yield sentences that say how the file was read, where it is not in the usual form."""
+        """Yield a sentence for each difference from a comma-separated UTF-8 file without row numbers."""
         if self.dialect.separator != ",":
             yield f"the columns are separated by {self.dialect.separator!r}"
         if self.dialect.encoding != "utf-8":
@@ -301,7 +301,7 @@ class CsvRows:
 
 
 def check_names(columns: Sequence[str]) -> None:
-    """Raise `Unreadable` if a column has no name, or two have the same, but for invisible characters."""
+    """Raise `Unreadable` for too many columns, missing or too long names, or names that look the same."""
     if len(columns) > MOST_COLUMNS:
         raise Unreadable(f"{len(columns):,} columns; at most {MOST_COLUMNS:,}", line=1)
     for number, name in enumerate(columns, 1):

@@ -117,7 +117,7 @@ def _code_rows(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[i
 
 
 class _Coding:
-    """The cells of a column as codes of their texts; code 0 is an empty cell."""
+    """A column as integer codes, one for each different text; code 0 is an empty cell."""
 
     def __init__(self, name: str, index: int, max_values: int | None) -> None:
         self.name, self.index, self._max_values = name, index, max_values
@@ -152,7 +152,7 @@ class _Coding:
 
 
 def _number_clusters(codes: Integers) -> Integers:
-    """Return clusters from 0; a person without a cluster is a cluster of their own."""
+    """Number the clusters from 0; each person without a cluster (code 0) gets a cluster of their own."""
     alone = codes == 0
     clusters = codes.copy()
     clusters[alone] = codes.max(initial=0) + 1 + np.arange(int(alone.sum()))
@@ -162,7 +162,7 @@ def _number_clusters(codes: Integers) -> Integers:
 def _parse_numbers(
     codings: Sequence[_Coding], unknown: Sequence[str], decimal: Literal["point", "comma"] | None, *, european: bool
 ) -> dict[str, Floats]:
-    """Return the numbers of columns; NaN for an unknown one, and infinity for a text that is no number."""
+    """Return the numbers of each column, by name; NaN for a missing one, infinity for a text that is no number."""
     tallies = [ColumnTally(coding.name) for coding in codings]
     missing = {"", *unknown}
     for coding, tally in zip(codings, tallies, strict=True):
@@ -190,7 +190,7 @@ def _numbers_of_texts(texts: Sequence[str], tally: ColumnTally, missing: set[str
 
 
 def _refuse_text(rows: TableFile, coding: _Coding, index: int, expected: str) -> None:
-    """Raise `Unreadable` for the first row with the text of a row (`index`) where a number is due."""
+    """Raise `Unreadable` for the first row whose cell has the same text as row `index`, which is not `expected`."""
     text = coding.texts[coding.codes[index]]
     for line, row in rows:
         if as_text(row[coding.index]) == text:

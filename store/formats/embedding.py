@@ -36,7 +36,7 @@ _END = struct.Struct("<4s4H2LH")
 
 
 def blocks(file: BinaryIO) -> Iterator[tuple[Sequence[str], NDArray[np.floating[Any]]]]:
-    """Read the words, then their vectors in blocks.
+    """Yield the words and vectors of an ``.npz`` archive in blocks.
 
     Raises
     ------

@@ -73,7 +73,7 @@ class ParquetRows:
             first += batch.num_rows
 
     def notes(self) -> Iterator[str]:
-        """Yield sentences that say what of the file was not read."""
+        """Yield sentences that name the columns of the file that were left out."""
         yield from (f"the column {shown(name)} of row labels was left out" for name in self.left_out)
 
     def _read_batches(self) -> Iterator[Any]:
@@ -133,7 +133,7 @@ def _with_nanoseconds(moment: datetime | time, nanoseconds: int) -> str:
 
 
 def _check_size(metadata: Any) -> None:
-    """Raise `Unreadable` for a too large file by its metadata, before unpacking."""
+    """Raise `Unreadable` if the file is too large when unpacked, according to its metadata."""
     if metadata.num_rows > MOST_ROWS:
         raise Unreadable(f"{metadata.num_rows:,} rows; at most {MOST_ROWS:,}; send a random part of them")
     unpacked = sum(metadata.row_group(index).total_byte_size for index in range(metadata.num_row_groups))

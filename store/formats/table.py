@@ -74,7 +74,7 @@ def inspect(
     -------
     dict
         ``rows``; ``columns`` as `store.formats.columns.Column` describes them; ``first``, the first rows as texts;
-        ``notes``, sentences that say how cells were read where this was not literal; ``encoding`` of a CSV file that is
+        ``notes``, sentences about converted cells and columns that were left out; ``encoding`` of a CSV file that is
         not UTF-8; and ``sheet`` of an xlsx file.
 
     Raises

@@ -56,7 +56,7 @@ BUILT_IN: Mapping[int, str] = {
     **dict.fromkeys((*range(18, 22), 45, 47), "time"),
     46: "elapsed",
 }
-"""What numbers mean by the ids of formats that no file spells out (ECMA-376, part 1, 18.8.30)."""
+"""Meaning of a number, such as percent or date, by the id of its built-in format (ECMA-376, part 1, 18.8.30)."""
 
 
 class Workbook:
@@ -103,7 +103,7 @@ class Workbook:
 
     @property
     def texts(self) -> list[str | None]:
-        """Texts that cells share, ``None`` for empty ones; read when the first sheet is."""
+        """Texts that cells refer to by their index, ``None`` for empty ones; read together with the first sheet."""
         if self._texts is None:
             texts = () if self._text_part is None else self._shared_texts(self._text_part)
             self._texts = [text or None for text in texts]
@@ -149,7 +149,7 @@ class Workbook:
         }
 
     def _formats_by_style(self, part: str | None) -> dict[str, str]:
-        """Return what numbers mean by the style of their cells; plain numbers have no entry."""
+        """Return the meaning of numbers (percent, date …) by cell style; styles of plain numbers are left out."""
         if part is None or part.casefold() not in self._infos:
             return {}
         meanings, formats, inside, count = dict(BUILT_IN), dict[str, str](), "", 0
@@ -229,7 +229,7 @@ class Sheet:
         self._row, self._hidden = 0, False
 
     def rows(self) -> Iterator[Row]:
-        """Yield each row that has values; what is known of the sheet begins anew."""
+        """Yield each row that has values; the attributes of the sheet are reset first."""
         self._begin_sheet()
         complete: list[Row] = []
         pieces: list[str] = []
@@ -310,7 +310,7 @@ class Sheet:
             self.faults.setdefault(self._row, (None, "this row is hidden; show all rows, or delete the hidden ones"))
 
     def _parse_value(self, cell: Attributes, text: str | None, index: int, *, formula: bool) -> Field:
-        """Return the value of a cell; ``None`` if it is empty. Of a cell with a fault it is an empty text."""
+        """Return the value of a cell: ``None`` if it is empty, an empty text if it cannot be read (see `faults`)."""
         kind = cell.get("t", "n")
         if formula:
             self.formulas += 1
@@ -385,7 +385,7 @@ def _unescape_character(escape: re.Match[str]) -> str:
 
 
 def meaning_of(code: str) -> str:
-    """Return what a number means by the code of its format: percent, date, time, elapsed, or an empty text."""
+    """Return the meaning of a number with this format code: percent, date, time, elapsed, or an empty text."""
     section = _LITERAL.sub("", code).partition(";")[0].casefold()
     if _ELAPSED.search(section):
         return "elapsed"
@@ -400,9 +400,9 @@ def meaning_of(code: str) -> str:
 
 
 def moment(serial: float, meaning: str, *, from_1904: bool) -> str:
-    """Return the date, the time or the elapsed time that a number of days means, in ISO 8601.
+    """Convert a number of days (`serial`) to a date, a time or an elapsed time (`meaning`) in ISO 8601.
 
-    Day 60 of the calendar from 1900 is a day that never was; days before it are counted one less.
+    In the calendar from 1900, day 60 is 29 February 1900, which did not exist; day 1 is 1 January.
 
     Raises
     ------

@@ -88,7 +88,7 @@ class XlsxRows:
         self._refuse_merged(last)
 
     def notes(self) -> Iterator[str]:
-        """Yield sentences that say how the sheet was read, after all of its rows were."""
+        """Yield sentences about the conversion of the sheet; they are complete after all rows were read."""
         if self._others:
             yield f"the sheet {shown(self.sheet)} was read, and no other"
         if self._counts_from is not None:
@@ -125,7 +125,7 @@ class XlsxRows:
                 raise Unreadable(message, line=line, column=name)
 
     def _check_row_count(self, index: int, cell: Field, line: int, count: int) -> None:
-        """Accept a cell of a first column that counts the rows; refuse other cells below no name."""
+        """Raise `Unreadable` for a cell below no column name, unless it is a row number in the first column."""
         if index == 0 and count == 1 and cell in {0, 1}:
             self._counts_from = cell
         if index != 0 or self._counts_from is None or cell != int(self._counts_from) + count - 1:

@@ -18,7 +18,7 @@ DAY_MS = 86_400_000
 
 @dataclass(frozen=True)
 class Backlog:
-    """Queue and webhook backlog."""
+    """Numbers and waiting times of unfinished jobs and of unsent webhooks, of all tenants."""
 
     jobs: dict[str, int]
     """Numbers of jobs as in `counts_by_status`."""
@@ -35,7 +35,7 @@ class Backlog:
 
 
 def backlog(c: Connection) -> Backlog:
-    """Read the backlog, in two statements."""
+    """Read the unfinished jobs and unsent webhooks of all tenants, in two statements."""
     due_since = select(func.min(jobs.c.next_run_at)).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms())
     row = c.execute(
         select(
@@ -64,18 +64,18 @@ def counts_by_status(c: Connection, tenant: str | None = None) -> dict[str, int]
 
 @dataclass(frozen=True)
 class Queue:
-    """Queue as a tenant may see it."""
+    """Queue statistics that a tenant may see."""
 
     mine: dict[str, int]
     """The tenant's jobs as in `counts_by_status`."""
     oldest_due_s: float | None
     """Seconds that the oldest due job of any tenant has waited; ``None`` if none is due."""
     busy_workers: int
-    """Workers that hold a valid lease."""
+    """Number of workers that hold a valid lease."""
 
 
 def queue_of(c: Connection, tenant: str) -> Queue:
-    """Read the queue as a tenant may see it, in two statements."""
+    """Read the queue statistics that a tenant may see, in two statements."""
     due_since = select(func.min(jobs.c.next_run_at)).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms())
     leased = and_(jobs.c.status == "running", jobs.c.lease_until > now_ms())
     busy = select(func.count(jobs.c.lease_owner.distinct())).where(leased).scalar_subquery()

@@ -30,7 +30,7 @@ class HostWait:
 
 
 def admit(c: Connection, job: Job, hosts: Collection[str], cooldown_s: float) -> HostWait | None:
-    """Admit a job to hosts, or return the longest wait; a job that was admitted stays admitted.
+    """Allow a job to call all of its hosts, or return the longest wait; a permission is stored and never expires.
 
     `cooldown_s` is the cool-down of each host after a rating, in seconds. Call this in a transaction that writes.
     """
@@ -53,7 +53,7 @@ def admit(c: Connection, job: Job, hosts: Collection[str], cooldown_s: float) ->
 
 
 def _wait_for_host(c: Connection, job: Job, host: str, cooldown_ms: int) -> list[HostWait]:
-    """Return the wait for one host, or an empty list."""
+    """Return a list with the wait for one host; empty if the host need not be waited for."""
     waiting = host_turns.c.admitted_at.is_(None)
     starts = case((jobs.c.next_run_at > now_ms(), jobs.c.next_run_at), else_=now_ms())
     ends = case((waiting, starts), else_=func.coalesce(jobs.c.finished_at, now_ms()))
@@ -75,7 +75,7 @@ def _requested_earlier(job: Job) -> list[ColumnElement[bool]]:
 
 
 def _separate_rating(job: Job) -> ColumnElement[bool]:
-    """Return the condition that an admitted job does not count as one with `job`."""
+    """Return the condition that an admitted job is of another tenant, or ended before `job` was requested."""
     ended_before = and_(jobs.c.finished_at.is_not(None), jobs.c.finished_at < job.created_at)
     return or_(jobs.c.tenant != job.tenant, ended_before)
 

@@ -2,10 +2,10 @@
 
 The next claim goes to the tenant with the fewest running jobs. Of several such tenants, it goes to the tenant whose
 latest new job started first; within a tenant, to the job that has been due longest. A message of the broker therefore
-announces that a job waits, not which one.
+announces that some job waits, not which one.
 
-A tenant's turn of a queued job is the number of its running jobs plus the job's number in the tenant's queue. Jobs
-start in the order of their turns.
+The turn of a queued job is the number of its tenant's running jobs plus its number in the tenant's queue. Jobs start
+in the order of their turns. A slot is one of the jobs that a worker may run concurrently.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ NO_LIMIT = 2**31 - 1
 
 @dataclass(frozen=True)
 class Share:
-    """Running jobs that a tenant may have.
+    """Maximum number of running jobs of a tenant.
 
-    `max_jobs` is the limit; ``None`` stands for three quarters of all slots, at least 1. `slots` are the slots of a
-    worker that may not be registered (`register`).
+    `max_jobs` is the maximum; ``None`` stands for three quarters of all slots, at least 1. `slots` is the smallest
+    number of all slots to assume, for a worker that is not registered (`register`).
     """
 
     max_jobs: int | None = NO_LIMIT
@@ -47,7 +47,7 @@ class Share:
         )
 
     def limit(self, slots: int) -> int:
-        """Return the limit if the registered workers have `slots` slots."""
+        """Return the maximum number of running jobs if the registered workers have `slots` slots."""
         return max(1, max(slots, self.slots) * 3 // 4) if self.max_jobs is None else self.max_jobs
 
 
@@ -145,7 +145,7 @@ def _share_parameters(share: Share) -> dict[str, int | None]:
 
 # ---------------------------------------------------------------------------- position in the queue
 QUEUE = jobs.alias("queue")
-"""Queued jobs in the conditions of `jobs_before`."""
+"""Alias of the table of jobs, for the conditions of `jobs_before`."""
 
 
 def jobs_before(tenant: ColumnElement[str], *earlier: ColumnElement[bool]) -> ScalarSelect[int]:
@@ -174,13 +174,13 @@ class QueueState:
     slots: int
     """Slots of the registered workers."""
     waiting: Mapping[str, tuple[int, int]]
-    """Due jobs (counted up to `MOST_COUNTED`), and start of the latest job, of `MOST_COUNTED` tenants at most."""
+    """By tenant (`MOST_COUNTED` at most): due jobs (counted up to `MOST_COUNTED`), and start of its latest job."""
 
     def position(self, tenant: str, jobs_ahead: int) -> int:
         """Return the position of a tenant's job with `jobs_ahead` jobs of the tenant before it.
 
-        1 is the next job; `MOST_COUNTED` + 1 is any later position. A tenant's turn is the number of its running jobs
-        plus the job's number in the tenant's queue.
+        1 is the next job; `MOST_COUNTED` + 1 is any later position. The turn of a job is the number of its tenant's
+        running jobs plus its number in the tenant's queue.
         """
         count = Counter(job.tenant for job in self.running)
         latest = max((job.started_at for job in self.running if job.tenant == tenant), default=0)
@@ -242,7 +242,7 @@ def starts_in_s(tenant: str, jobs_ahead: int, position: int, queue: QueueState, 
 
 
 def _wait_s(before: int, running: Sequence[RunningJob], slots: int, mean_s: float | None) -> float | None:
-    """Return the seconds until a slot is free for a job with `before` jobs before it."""
+    """Return the seconds until one of `slots` slots is free for a job that `before` other jobs precede."""
     free = slots - len(running)
     if before < free:
         return 0.0

@@ -19,12 +19,12 @@ KEPT_H = 24
 """Hours for which a response is kept."""
 
 IN_FLIGHT_S = 120
-"""Seconds after which a request without a response counts as lost and can be sent again."""
+"""Seconds after which a request without a recorded response counts as lost and can be sent again."""
 
 
 @dataclass(frozen=True)
 class Fresh:
-    """A new request: execute it, then call `complete` or `forget`."""
+    """A new request: execute it, then call `complete`."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def begin(
     if c.execute(upsert.returning(idempotency.c.key)).one_or_none() is not None:
         return Fresh()
     row = c.execute(select(idempotency).where(*_same_key(scope, key))).mappings().one_or_none()
-    if row is None:  # the row was deleted (by `forget` of the first request) between the two statements
+    if row is None:  # the row was deleted (by `purge`) between the two statements
         return InFlight()
     if row["payload_digest"] != payload_digest:
         return Mismatch()

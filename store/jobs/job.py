@@ -78,19 +78,19 @@ COUNTERS = ("asked", "failed_calls", "calls", "observed", "attempt", "attempts_w
 
 @dataclass(frozen=True, kw_only=True)
 class RequestedWork:
-    """Fields that a job has from its request until its end."""
+    """Fields that new and stored jobs have in common."""
 
     tenant: str
     kind: str
-    """``"rating"``, ``"probe"`` (dry run), ``"rerate"`` (old evidence under another methodology version) or
-    ``"challenge"`` (check of a host's owner).
+    """``"rating"``, ``"probe"`` (dry run), ``"rerate"`` (old evidence under another methodology version),
+    ``"challenge"`` (check of a host's owner) or ``"writing"`` (an author generates sentences for a corpus).
     """
     target_id: str | None
     """The saved target, if the request names a saved target; its secret stays with the target."""
     target: JsonObject
     """name, kind, protocol, base_url, settings and limits; never the secret."""
     sealed_secret: SealedSecret | None
-    """A secret sent with the request, encrypted with this job's `id` as its target."""
+    """A secret sent with the request, encrypted so that it can be decrypted with this job's `id` only."""
     experiment: JsonObject | None
     """The method's full specification."""
     request_digest: str
@@ -104,7 +104,7 @@ class RequestedWork:
     max_calls: int
     """Maximum calls to the target."""
     expected: int
-    """Number of probes if the job is decided at the first look; the number may grow."""
+    """Number of probes that the first interim analysis needs; it may grow during the job."""
     key_id: str | None
     """The API key of the request."""
 
@@ -120,8 +120,8 @@ class NewJob(RequestedWork):
     target, which stores its secret.
     """
     nonce: str = ""
-    """Random text of the commitment, if the seed is random; the rating reveals it. Empty for a seed of the request, so
-    that the same request gives the same rating.
+    """Random text in the commitment's digest, if the seed is random; the rating reveals it. Empty if the request gives
+    the seed, so that the same request gives the same rating.
     """
     id: str = field(default_factory=lambda: new_id("job"))
 
@@ -143,9 +143,9 @@ class Job(RequestedWork):
     """``target["base_url"]``, for filters."""
     author: JsonObject | None
     nonce: str | None
-    """Nonce of the commitment."""
+    """Random text in the digest `commitment`; empty if the request gave the seed."""
     commitment: str | None
-    """Commitment to the experiment and the seed; ``None`` for other jobs."""
+    """Digest that commits to experiment, seed and nonce; ``None`` unless the job measures a rating."""
     deadline_at: int
     """When the job is given up, `deadline_s` after its creation."""
     status: Status
@@ -207,7 +207,7 @@ def changed(**values: object) -> Update:
 
 
 def end(c: Connection, job: Job, status: Status, facts: Mapping[str, Any], **values: object) -> Job:
-    """End a job whose row is locked, and append its event (but no notice); delete the secret of a dry run."""
+    """End a job whose row is locked, and append its event (but no webhook notice); delete the secret of a dry run."""
     if job.kind == "probe":
         values |= sealed_columns(None)
     ended = changed(status=status, lease_owner=None, lease_until=None, finished_at=now_ms(), **values)
@@ -217,14 +217,14 @@ def end(c: Connection, job: Job, status: Status, facts: Mapping[str, Any], **val
 
 
 def end_cancelled(c: Connection, job: Job) -> Job:
-    """Cancel a job whose row is locked, and write its notice."""
+    """Cancel a job whose row is locked, and write its webhook notice."""
     ended = end(c, job, "cancelled", {}, cancel_requested=True)
     announce(c, ended.id, "job.cancelled", {"job_id": ended.id, "kind": ended.kind, "status": ended.status})
     return ended
 
 
 def end_failed(c: Connection, job: Job, error: Mapping[str, Any], **values: object) -> None:
-    """Fail a job whose row is locked, with a problem object (type, title, detail, code), and write its notice."""
+    """Fail a job whose row is locked, with a problem object (type, title, detail, code); write its webhook notice."""
     facts = {"error": dict(error)}
     end(c, job, "failed", facts, **facts, **values)
     announce(c, job.id, "job.failed", {"job_id": job.id, "kind": job.kind, "status": "failed", **facts})
@@ -232,7 +232,7 @@ def end_failed(c: Connection, job: Job, error: Mapping[str, Any], **values: obje
 
 @dataclass(frozen=True)
 class ExistingWork:
-    """Existing work that answers a request."""
+    """Ratings and jobs that may answer a new request, and the load of its tenant."""
 
     rating_id: str | None
     """Newest rating of an equal request that is neither too old nor expired nor withdrawn."""
@@ -303,7 +303,7 @@ _OWN_BEFORE = select(
 
 
 def own_before(c: Connection, job: Job) -> int:
-    """Count the queued jobs of a queued job's tenant before it, up to `MOST_COUNTED`."""
+    """Count the queued jobs that precede a queued job of the same tenant, up to `MOST_COUNTED`."""
     values = {"own_tenant": job.tenant, "due_at": job.next_run_at, "job_id": job.id}
     return int(c.execute(_OWN_BEFORE, values).scalar_one())
 
@@ -380,12 +380,12 @@ _ANSWERED: dict[str, Any] = {"status": "succeeded", "stage": "rated", "nonce": N
 
 
 def add(c: Connection, new: NewJob) -> Job:
-    """Add a queued job, due at once. Its row is the dispatch request."""
+    """Add a queued job, due at once; the reconciler finds its row and dispatches it."""
     return add_all(c, [(new, None)])[0]
 
 
 def add_finished(c: Connection, new: NewJob, rating_id: str) -> Job:
-    """Add a job that an existing rating answers: already succeeded, with its notice."""
+    """Add a job that an existing rating answers: it has succeeded already; write its webhook notice."""
     return add_all(c, [(new, rating_id)])[0]
 
 

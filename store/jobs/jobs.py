@@ -48,7 +48,7 @@ from store.jobs.tables import jobs
 from store.ratings.tables import ratings
 
 RECONCILER_LOCK = 0x_A55A_0002
-"""Postgres advisory lock that one reconciler at a time holds."""
+"""Key of the Postgres advisory lock that one reconciler at a time holds."""
 
 WORKER_LOST: JsonObject = {
     "type": "about:blank",
@@ -61,8 +61,8 @@ WORKER_LOST: JsonObject = {
 def due(c: Connection, limit: int = 100, redispatch_s: float = 15, share: Share = UNLIMITED) -> list[str]:
     """List jobs to dispatch, the longest waiting first.
 
-    These are queued jobs that are due, unless their tenant has its share of running jobs, and running jobs with an
-    expired lease; except jobs that were dispatched less than `redispatch_s` seconds ago.
+    These are queued jobs that are due, unless their tenant has its maximum of running jobs, and running jobs with an
+    expired lease; jobs that were dispatched less than `redispatch_s` seconds ago are left out.
     """
     not_dispatched = or_(jobs.c.dispatched_at.is_(None), jobs.c.dispatched_at <= now_ms() - round(redispatch_s * 1000))
     query = (
@@ -107,7 +107,7 @@ def _can_start(share: Share) -> ColumnElement[bool]:
 
 
 def count_stranded(c: Connection, age_s: float, share: Share = UNLIMITED) -> int:
-    """Count jobs that were dispatched and have been claimable for `age_s` seconds, within the share of their tenant."""
+    """Count dispatched jobs that could have been claimed for `age_s` seconds: due, and within their tenant's share."""
     since = case((jobs.c.status == "running", jobs.c.lease_until), else_=jobs.c.next_run_at)
     long_due = since <= now_ms() - round(age_s * 1000)
     dispatched = jobs.c.dispatched_at.is_not(None)
@@ -127,7 +127,7 @@ def page(
 ) -> list[Job]:
     """List a tenant's jobs, newest first, starting after the row ``before = (created_at, id)``.
 
-    `q` is searched for in the target's name and address; `made` is the id of the rating that the job made; `same` maps
+    `q` is searched for in the target's name and address; `made` is the id of the job's rating; `same` maps
     columns (``status``, ``target_url``, ``kind``) to their required values, where ``None`` means any value.
     """
     query = select(jobs).where(*equal(jobs, tenant=tenant, **same), *about_target(jobs, q, None))

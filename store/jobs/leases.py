@@ -80,9 +80,9 @@ def claim_next(
 ) -> Claim | None:
     """Claim the job whose lease expired first; if there is none, the next job in the fair order (`fair_order`).
 
-    `job_id` is the job that a message announced. If its message is used for another job that had no message, it is
-    announced again. Without the first rule, an interrupted job would wait for its own message, which is behind those of
-    all waiting jobs. See `claim` for the other parameters.
+    `job_id` is the job that a message announced. If another job without a message is claimed instead, `job_id` is
+    announced again. Jobs with expired leases come first, because their own messages are behind those of all waiting
+    jobs. See `claim` for the other parameters.
     """
     _serialise_claims(c)
     expired = and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms())
@@ -109,7 +109,7 @@ CLAIM_ATTEMPTS = 3
 """Number of jobs that `claim_next` tries; a job cannot be claimed if it was cancelled a moment ago."""
 
 CLAIM_LOCK = 0x_A55A_0003
-"""Postgres advisory lock under which workers choose jobs, so that no two choose the same, or exceed a share."""
+"""Key of the Postgres advisory lock under which workers choose jobs: none twice, and none beyond a share."""
 
 FROZEN_S = 10
 """Seconds after which Postgres ends the session of a worker that stopped while it held `CLAIM_LOCK`."""
@@ -122,7 +122,7 @@ def _serialise_claims(c: Connection) -> None:
 
 
 def _announce_again(c: Connection, job_id: str, claimed: Claim | None) -> None:
-    """Let the reconciler announce a queued job whose message was used without claiming it."""
+    """Have the reconciler announce a queued job again, if its message was used to claim another job or none."""
     if claimed is None or claimed.job.id != job_id:
         queued_job = select(jobs.c.id).where(jobs.c.id == job_id, jobs.c.status == "queued")
         free = queued_job.where(jobs.c.dispatched_at.is_not(None)).with_for_update(skip_locked=True)
@@ -130,7 +130,7 @@ def _announce_again(c: Connection, job_id: str, claimed: Claim | None) -> None:
 
 
 def announce_next(c: Connection, share: Share, attempt_cap: int) -> str | None:
-    """Mark the next job in the fair order as dispatched, and return its id; ``None`` if it is dispatched already.
+    """Mark the next job in the fair order as dispatched, and return its id; ``None`` if there is no such job.
 
     Called after a job has ended, because jobs of tenants at their limit are not announced.
     """
@@ -186,7 +186,7 @@ def release(
 ) -> None:
     """Return an unfinished job to the queue, or cancel it if that was requested.
 
-    The job may be claimed again after `delay_s` seconds; `reason` is for the status. `charge_attempt` says
+    The job may be claimed again after `delay_s` seconds; `reason` is shown with the job. `charge_attempt` says
     whether this attempt may count as one without progress; it is false for an orderly shutdown.
 
     Raises

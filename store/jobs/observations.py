@@ -34,7 +34,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True)
 class StoredObservation:
-    """A recorded observation, otherwise as in `LedgerEntry`.
+    """A recorded observation; `attempts` and `elapsed_ms` are as in `LedgerEntry`.
 
     `seq` is its number within the job, from 1; numbers of deleted failures are missing. `recorded_at` is in
     milliseconds since 1970.
@@ -49,7 +49,7 @@ class StoredObservation:
 
 @dataclass(frozen=True)
 class CounterIncrements:
-    """Increments of the job's counters: new rows, distinct probes, failed probes."""
+    """Numbers to add to a job's counters: new rows, distinct probes, failed probes."""
 
     new: int
     probes: int
@@ -94,7 +94,7 @@ def numbered(c: Connection, job_id: str, numbers: Sequence[int]) -> list[StoredO
 
 
 def newest(c: Connection, job_id: str, limit: int) -> list[StoredObservation]:
-    """List a job's last observations, the newest first."""
+    """List the last `limit` observations of a job, the newest first."""
     query = select(observations).where(observations.c.job_id == job_id).order_by(observations.c.seq.desc())
     return [_stored_observation(row) for row in c.execute(query.limit(limit)).mappings()]
 

@@ -61,7 +61,7 @@ def stage(c: Connection, claim: Claim, stage: str) -> None:
 
 
 def finish(c: Connection, claim: Claim, rating: NewRating) -> str:
-    """Store the rating, end the job and announce it; log and announce the rating if others can read it.
+    """Store the rating, end the job and write its webhook notice; log and announce a rating that others can read.
 
     The rating's document gets ``id``, ``rated_at`` and ``expires_at`` here. Return the id of the rating.
     """

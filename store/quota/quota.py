@@ -135,7 +135,7 @@ def _add_to_count(c: Connection, tenant: str, kind: str, size: int, *, own_shard
 
 @cache
 def _counting_insert(dialect: str, *, own_shard: bool) -> Executable:
-    """Return the statement that adds to a count; it is kept, because building it costs as much as executing it."""
+    """Return the statement that adds to a count; cached, because building it costs as much as executing it."""
     shard = func.pg_backend_pid() % SHARDS if own_shard and dialect == "postgresql" else 0
     new = insert_of(dialect, stored_bytes).values(shard=shard)
     total = {"bytes": stored_bytes.c.bytes + new.excluded.bytes}

@@ -7,7 +7,7 @@ from sqlalchemy import BigInteger, Column, Integer, Table
 from store.core.columns import AnyText, metadata
 
 stored_bytes = Table(
-    "stored_bytes",  # bytes that tenants have stored (`store.core.quota`)
+    "stored_bytes",  # bytes that tenants have stored (`store.quota.quota`)
     metadata,
     Column("tenant", AnyText, primary_key=True),
     Column("kind", AnyText, primary_key=True),

@@ -25,7 +25,7 @@ class TenantRows(Generic[T]):
     table: Table
     """The table. If it has the column ``removed_at``, removed rows stay in it, and no function returns them."""
     build: Callable[..., T]
-    """Builds an object from the columns of a row, by name."""
+    """Function that builds an object from the columns of a row, by name."""
     blank: Mapping[str, Any] = field(default_factory=dict)
     """Values that a row gets when it is removed."""
     computed: tuple[ColumnElement[Any], ...] = ()

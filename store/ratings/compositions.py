@@ -92,7 +92,7 @@ def latest_of_targets(
     A rating belongs to a target if its request named the target's id, or if the rated service has the same
     description. `digests` maps the id of each target to the digest of its description. The tenant's own ratings count
     first, and then public ratings that stand for the address (`store.ratings.standing`), by their class of requesters;
-    the newest rating of the first class counts. Ratings of uploads count only for a target without an address.
+    the newest rating of the most trusted class counts. Ratings of uploads count only for a target without an address.
     """
     by_id = {target.id: target for target in stored_targets}
     if not by_id:

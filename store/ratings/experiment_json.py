@@ -22,7 +22,7 @@ from store.core.plain_messages import plain_message
 
 
 def with_intersection(experiment: Any) -> Any:
-    """Return an experiment with the name of an intersection for its list of attributes, such as gender and race."""
+    """Return an experiment in which a list of attributes, such as gender and race, is joined to one name."""
     names = experiment.get("attribute") if isinstance(experiment, Mapping) else None
     if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) for name in names):
         return experiment
@@ -43,7 +43,7 @@ RETIRED: Mapping[str, Json] = {
     "round-trip": {"balanced_occupations": True, "versions_apart": True},
     "stimulus-sampling": {"of_two": "rarer"},
 }
-"""Removed fields by method, with the value that every experiment has now; stored experiments may still hold them."""
+"""Removed fields by method, with the value that now always applies; stored experiments may still have them."""
 
 
 @cache
@@ -83,7 +83,7 @@ def _without_retired(specification: Json, retired: Json) -> JsonObject:
 
 
 def rated_method(rating: RatingDocument) -> Method:
-    """Build the method by which a rating's evidence was recorded.
+    """Build the method (experiment) with which a rating's evidence was recorded.
 
     Raises
     ------

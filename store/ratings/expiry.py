@@ -25,7 +25,7 @@ BATCH = 200
 """Maximum number of notices written in one transaction."""
 
 MOST_LOOKED_AT = 20
-"""Maximum number of earlier ratings of an address to search for the same service (by the target's digest)."""
+"""Maximum number of earlier ratings of an address that are searched for the same service (target digest)."""
 
 _later = ratings.alias("later")
 
@@ -62,7 +62,7 @@ def announce_expiring(c: Connection, expiring_ratings: Sequence[Summary]) -> Non
 def announce_change(c: Connection, rating: StoredRating, experiment: object) -> RatingDifference | None:
     """Announce that a new rating has another letter than its predecessor, if the difference is significant.
 
-    Call it in the transaction that publishes the rating. `experiment` is the experiment of its job; only a rating
+    Call it in the transaction that stores the rating. `experiment` is the experiment of its job; only a rating
     with an equal experiment is its predecessor. Return ``None`` if there is no earlier rating, if one of the two is not
     declared, or if the letters are equal or may differ by chance.
     """

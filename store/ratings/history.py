@@ -39,7 +39,7 @@ def of_url(
     """List the ratings that count for an address, newest first, including withdrawn ones.
 
     The tenant's own and all public ratings count as for `store.ratings.ratings.latest`: of those that match the
-    filters, those of the first class of requesters. ``tenant=None`` lists only public ratings. The page starts after
+    filters, those of the most trusted requesters. ``tenant=None`` lists only public ratings. The page starts after
     the rating ``before = (created_at, id)``.
     """
     lookup = of_address(target_url, tenant, whose)

@@ -23,7 +23,7 @@ from store.core.rows import equal
 from store.ratings.tables import log_entries, log_nodes
 
 LOG_LOCK = 0x6C6F67
-"""Advisory lock for appending, so that positions have no gaps."""
+"""Key of the advisory lock for appending, so that positions have no gaps."""
 
 Event = Literal["published", "withdrawn"]
 
@@ -150,7 +150,7 @@ def _checked_size(c: Connection, requested_size: int | None, name: str) -> int:
 
 def _add_nodes(c: Connection, position: int, leaf: bytes) -> None:
     """Insert the new leaf and the hashes of every subtree that it completes."""
-    # number of trailing 1 bits of `position`, which is the number of subtrees that the leaf completes
+    # trailing 1 bits of `position`: their number is the number of subtrees that the leaf completes
     levels = (~position & (position + 1)).bit_length() - 1
     lefts = [(level, (position >> level) - 1) for level in range(levels)]
     hashes, node = _read_nodes(c, lefts), leaf

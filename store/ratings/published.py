@@ -24,7 +24,7 @@ from store.targets.tables import targets
 
 @dataclass(frozen=True)
 class DatedRating:
-    """A rating, its standing, and the time of the query (milliseconds since 1970); without a rating the time is 0.
+    """A rating, if any, with its standing and the time of the query in milliseconds since 1970 (0 without one).
 
     `objects` says whether the owner of the host objects to the rating.
     """
@@ -50,7 +50,7 @@ def of_address(
 ) -> DatedRating:
     """Read the public rating that counts for an address, optionally for one attribute, method and model.
 
-    Of those that stand for the address, the first class of requesters decides, and then the newest rating.
+    It is the newest rating by the most trusted class of requesters (`store.ratings.standing`).
     """
     lookup = standing.of_address(target_url, None)
     counting = select(ratings.c.id).where(*lookup.conditions, *equal(ratings, attribute=attribute, method=method))

@@ -36,9 +36,9 @@ def distribution(
     method: str | None = None,
     model: str | None = None,
 ) -> list[LetterCount]:
-    """Count letters over the newest valid public rating of each target, method and attribute.
+    """Count letters over the newest valid public rating of each service, method and attribute.
 
-    Ratings of a target with an address count only if they stand for it, and only those of the first class of requesters
+    Ratings of a service with an address count only if they stand for it, and only those of the most trusted requesters
     at this address (`store.ratings.standing`). The list is sorted by kind, attribute, method and letter, and has no
     zeros.
     """

@@ -24,7 +24,7 @@ from store.ratings.tables import ratings, service_ratings, unsigned_ratings
 from store.targets.domains import canonical_address, owners
 
 KEY_DIGITS = 24
-"""Hexadecimal digits of the key of a service (96 bits), by which nobody can describe a second service."""
+"""Number of hexadecimal digits in a service's key: with 96 bits, nobody can construct a second service."""
 
 State = Literal["standing", "withdrawn", "all"]
 """Filter of lists: ratings that were not withdrawn (including expired ones), withdrawn ratings, or all."""
@@ -109,7 +109,7 @@ class Summary(RatingFacts):
 class StoredRating(Summary):
     """A rating's row. `document` never changes; `shown` is its current form; `address` is in the form of look-ups.
 
-    `document` is signed and public. `unmasked` is its owner's, where `document` masks counts of people.
+    `document` is signed and public. `unmasked` is the owner's form of it, if `document` masks counts of people.
     """
 
     target_url: str
@@ -119,7 +119,7 @@ class StoredRating(Summary):
     unmasked: JsonObject | None = None
 
     def seen_by(self, tenant: str | None) -> StoredRating:
-        """Return the rating as a tenant sees it: its owner with the whole document, which is not for shared caches."""
+        """Return the rating that a tenant may see: with the unmasked document for its owner, never to be cached."""
         return self if self.unmasked is None or tenant != self.tenant else replace(self, document=self.unmasked)
 
     @property
@@ -129,7 +129,7 @@ class StoredRating(Summary):
 
     @cached_property
     def rating(self) -> RatingDocument:
-        """The document as a type, with the components of its method."""
+        """`document` as a `RatingDocument`, with the components of its method."""
         return rating_of(self.document)
 
     @property
@@ -193,7 +193,7 @@ def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
 
 
 def _add_to_service(c: Connection, stored: StoredRating, figures: JsonObject) -> None:
-    """Store what rankings of services read of a rating; a target without a digest is no service."""
+    """Store the columns and figures of a rating for rankings of services; skip a target without a digest."""
     if (service := service_key(stored.target)) is None:
         return
     same = ("method", "attribute", "tenant", "visibility", "description", "host", "address", "created_at")
@@ -327,10 +327,10 @@ def latest(
     method: str | None = None,
     model: str | None = None,
 ) -> list[StoredRating]:
-    """List the rating that counts for an address, for each method, attribute and model, newest first.
+    """List the newest rating of an address for each method, attribute and model, the newest first.
 
     The tenant's own and all public ratings count, including expired ones, but not withdrawn ones. Of those that stand
-    for the address and match the filters, only those of the first class of requesters count
+    for the address and match the filters, only those of the most trusted class of requesters count
     (`store.ratings.standing`): others cannot make a look-up ambiguous with another method or attribute. With
     ``whose="mine"`` only the tenant's own ratings count.
     """

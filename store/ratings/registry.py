@@ -38,7 +38,7 @@ def set_visibility(c: Connection, rating_id: str, tenant: str, visibility: str) 
     PublishedForGood
         If a public rating would become private or unlisted.
     HoldsPeople
-        If its masked counts could be computed: another rating of the same people can be read by others.
+        If its masked counts could be computed from another rating of the same people that others can read.
     AlreadyWithdrawn
         If it was withdrawn and the visibility would change.
     """
@@ -81,7 +81,7 @@ def withdraw(c: Connection, rating_id: str, tenant: str, reason: str) -> StoredR
 
 
 JUDGING = frozenset({"attribute", "aggregation", "confidence", "delta", "delta_score", "period"})
-"""Fields of an experiment that change how counts are judged, and no count."""
+"""Fields of an experiment that change how counts are judged, but not the counts."""
 
 
 def publish_finished(c: Connection, rating: StoredRating) -> None:
@@ -97,7 +97,7 @@ def publish_finished(c: Connection, rating: StoredRating) -> None:
 def _check_people(c: Connection, rating: StoredRating) -> None:
     """Raise `HoldsPeople` if others can read another rating of the same file, with other tables.
 
-    Small counts are masked within a rating; the difference of two ratings could betray them.
+    Small counts are masked within a rating; the difference of two ratings could reveal them.
     """
     if not method_of(rating.document).holds_people:
         return
@@ -121,7 +121,7 @@ def _check_people(c: Connection, rating: StoredRating) -> None:
 
 
 def _file_and_tables(document: Json) -> tuple[Any, Json]:
-    """Return the digest of a rating's file, and the fields of its request that choose what is counted."""
+    """Return the digest of a rating's file, and the fields of its experiment that determine the counts."""
     experiment = document["experiment"]
     return document["aggregation"]["data"]["digest"], {name: experiment[name] for name in experiment.keys() - JUDGING}
 

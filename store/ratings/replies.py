@@ -2,7 +2,7 @@
 
 A rating has at most one reply, by a tenant with a valid proof that it owns the rated host
 (`store.targets.domains`); if two tenants have such a proof, the newer proof decides. A reply can object to the
-rating; who requested the rating, or the agency's operator, answers it in public.
+rating. The rating's requester, or the agency's operator, can answer it in public.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def put(
     Raises
     ------
     NotTheOwner
-        If the tenant has no valid proof, or another tenant, whose reply would be replaced, has one at least as new.
+        If the tenant has no valid proof, or if the tenant of the reply to replace has a proof at least as new.
     """
     proof = _read_proof(c, rating, tenant)
     before = find(c, rating.id)

@@ -37,7 +37,7 @@ class Rerated:
 
     @cached_property
     def rating(self) -> RatingDocument:
-        """The document as a type, with the components of its method."""
+        """`document` as a `RatingDocument`, with the components of its method."""
         return rating_of(self.document)
 
 

@@ -2,7 +2,7 @@
 
 A service is what its description identifies exactly: kind, protocol, address and settings, such as the model. So
 ratings of another model at the same address never count for it. Of a service with an address, the ratings count that
-stand for the address, of the first class of requesters (`store.ratings.standing`). Other ratings, such as those of
+stand for the address, of the most trusted requesters (`store.ratings.standing`). Other ratings, such as those of
 uploaded vectors, count for their own tenant's service only. Ratings with masked counts of people are never included.
 
 A withdrawn rating hides the older ones of its service, method and attribute. Otherwise an owner could withdraw a bad
@@ -31,10 +31,10 @@ MOST_OF_SERIES = 100
 """Number of ratings of a service by one method for one attribute that its history lists."""
 
 requester_class = standing.rank(owner_of(rated.host), service_ratings)
-"""Class of a rating's requester; the ratings of the lowest class count."""
+"""SQL expression: class of a rating's requester (0 to 2); of a service, the ratings of the lowest class count."""
 
 SLUG = re.compile(rf"(?:[a-z0-9-]{{0,60}}-)?([0-9a-f]{{{KEY_DIGITS}}})")
-"""Name of a service in an address: any words, and its key."""
+"""Name of a service in a page's address: any words, and its key."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ class NewestLetter(NamedTuple):
 
 
 OWN = ("service", "address", "host", "description", "withdrawn_at", "key_figures")
-"""Columns that are read from the small table; in `ratings`, some of them lie behind the documents."""
+"""Columns read from `service_ratings`; in `ratings`, large documents precede some of them and slow reading."""
 
 COLUMNS = [(service_ratings if field.name in OWN else ratings).c[field.name] for field in fields(ServiceRating)]
 
@@ -84,7 +84,7 @@ READ = select(*COLUMNS).join_from(ratings, service_ratings, rated.rating_id == r
 
 @dataclass(frozen=True)
 class Service:
-    """A service: its key, and for one without an address the tenant whose ratings count."""
+    """A service: its key, and if it has no address, the tenant whose ratings are read."""
 
     key: str
     tenant: str | None = None
@@ -97,7 +97,7 @@ class Service:
 
 
 def find(c: Connection, name: str) -> Service | None:
-    """Find a service by its name in an address, or by the id of one of its public ratings; ``None`` if it has none."""
+    """Return the service with a name, which is not looked up, or of a public rating's id; ``None`` for other texts."""
     if slug := SLUG.fullmatch(name):
         return Service(slug[1])
     query = select(rated.service, rated.tenant, _stands_for_address().label("stands"))
@@ -108,7 +108,7 @@ def find(c: Connection, name: str) -> Service | None:
 def history(c: Connection, service: Service) -> list[ServiceRating]:
     """List the ratings of a service, newest first, with withdrawn ones.
 
-    For each method and attribute, only those of the first class of requesters count, and the newest `MOST_OF_SERIES`.
+    For each method and attribute, only the newest `MOST_OF_SERIES` of the most trusted class of requesters are listed.
     """
     series, newest_first = (rated.method, rated.attribute), (rated.created_at.desc(), rated.rating_id.desc())
     first = func.min(requester_class).over(partition_by=series)
@@ -131,7 +131,7 @@ class Question:
 
 
 def questions(c: Connection, tenant: str | None, kind: str) -> list[Question]:
-    """Count the services of a kind by method and attribute, the most frequent question first."""
+    """Count the services of a kind by method and attribute, the largest number first."""
     series = (rated.method, rated.attribute)
     count = func.count(rated.service.distinct()).label("services")
     query = select(*series, count).where(rated.kind == kind, rated.withdrawn_at.is_(None), *_visible_to(tenant))
@@ -139,9 +139,9 @@ def questions(c: Connection, tenant: str | None, kind: str) -> list[Question]:
 
 
 def newest(c: Connection, tenant: str | None, *, kind: str, method: str, attribute: str) -> list[NewestRating]:
-    """Return the newest rating of each service of a kind, of those that `tenant` may list, in one query.
+    """Return the newest rating of each service of a kind, among the ratings that `tenant` may list.
 
-    `read` returns the rows to show.
+    A service whose newest rating was withdrawn is left out. `read` returns the rows to show.
     """
     owners = current_owners()
     requester = standing.rank(owners.c.tenant, service_ratings)
@@ -181,7 +181,7 @@ def count_by_kind(c: Connection, tenant: str) -> dict[str, int]:
 
 
 def read(c: Connection, ids: Sequence[str]) -> dict[str, ServiceRating]:
-    """Read ratings by their ids; some drivers take no more than 32,766 in one query."""
+    """Read ratings by their ids, 1,000 per query; some drivers take at most 32,766 parameters."""
     queries = [READ.where(ratings.c.id.in_(ids[start : start + 1000])) for start in range(0, len(ids), 1000)]
     return {row.id: row for query in queries for row in all_rows(c, query, ServiceRating)}
 

@@ -1,10 +1,10 @@
 """Which ratings stand for an address, and who requested them.
 
-Anyone may rate any address. When a rating is looked up by its address, the ratings of the host's proved owner count
-first, then those of the agency's operator, then those that others made with a protocol's default description.
-Ratings of uploads, which no service has answered, never count, nor do others' ratings of a model that they named, which
-may be a model of their own at a provider's address, or with changed descriptions, or that they did not ask to publish
-before its result was known.
+Anyone may rate any address. A rating "stands for" its address if a look-up by address may return it. The ratings of
+the host's proved owner come first, then those of the agency's operator, then others' with a protocol's default
+description. Ratings of uploads, which no service has answered, never stand for an address, nor do others' ratings of a
+model that they named (perhaps their own at a provider's address), with changed descriptions, or that they did not ask
+to publish before the result was known.
 
 Proofs expire and hosts change hands, so a look-up uses the proofs of the moment; a rating's document has the facts at
 the time of the rating.
@@ -26,7 +26,7 @@ from store.targets import domains
 
 Requester = Literal["owner", "operator", "other"]
 REQUESTERS: tuple[Requester, ...] = ("owner", "operator", "other")
-"""Classes of requesters; in look-ups by address, earlier ones take precedence."""
+"""Classes of requesters, the most trusted first; look-ups by address use only the first class with ratings."""
 
 Description = Literal["default", "unpublished", "named", "changed", "uploaded"]
 """How the rated service was described: by a protocol's default, by the default but in a request that did not ask for
@@ -39,12 +39,12 @@ rated_model: ColumnElement[str | None] = func.coalesce(
 """SQL expression: name of the model that was rated, where an address has several."""
 
 Whose = Literal["address", "mine", "all"]
-"""Ratings of an address: those that stand for it, the caller's own, or all."""
+"""Filter of an address's ratings: those that stand for it, the caller's own, or all."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Relation of a rating to its address now."""
+    """Who requested a rating, and whether the rating stands for its address, by the proofs valid now."""
 
     requester: Requester
     """Class of the tenant that requested the rating, by the proofs that are valid now."""
@@ -55,7 +55,7 @@ class Standing:
 
 
 class _RatingRow(Protocol):
-    """A rating, as far as its standing depends on it."""
+    """Fields of a rating's row that determine its standing."""
 
     @property
     def id(self) -> str: ...
@@ -84,14 +84,14 @@ def standings(c: Connection, rows: Iterable[_RatingRow]) -> dict[str, Standing]:
 
 
 def requester_of(tenant: str, owner: str | None) -> Requester:
-    """Return the class of a tenant for a host with this owner."""
+    """Return the class of a tenant among requesters; `owner` is the tenant that owns the rated host."""
     if tenant == owner:
         return "owner"
     return "operator" if tenant == OPERATOR_TENANT else "other"
 
 
 def rank(owner: ColumnElement[str | None], table: Table = ratings) -> ColumnElement[int]:
-    """Return the place of a rating's requester in `REQUESTERS`, as an SQL expression."""
+    """Return the index of a rating's requester in `REQUESTERS`, as an SQL expression."""
     return case((table.c.tenant == owner, 0), (table.c.tenant == OPERATOR_TENANT, 1), else_=2)
 
 
@@ -115,12 +115,12 @@ class AddressQuery:
 
 
 def of_model(model: str | None) -> list[ColumnElement[bool]]:
-    """Return the condition that a rating is of this model; none if `model` is ``None``."""
+    """Return a list with the condition that a rating is of this model; empty if `model` is ``None``."""
     return [] if model is None else [rated_model == model]
 
 
 def of_address(target_url: str, tenant: str | None, whose: Whose = "address") -> AddressQuery:
-    """Return the look-up of ratings of an address that `tenant` may see; ``tenant=None``: only public ones."""
+    """Return the query for ratings of an address that `tenant` may see; ``tenant=None``: only public ones."""
     address = domains.canonical_address(target_url)
     if address is None:
         return AddressQuery([false()], literal(0))

@@ -56,7 +56,7 @@ ratings = Table(
 )
 
 service_ratings = Table(
-    "service_ratings",  # what rankings of services read of each rating, so that they need not pass its document
+    "service_ratings",  # columns of each rating for rankings of services, which need not read its large document
     metadata,
     Column("rating_id", AnyText, ForeignKey("ratings.id"), primary_key=True),
     # first digits of the target's digest
@@ -153,7 +153,7 @@ log_nodes = Table(
 )
 
 cosignatures = Table(
-    "cosignatures",  # signatures of witnesses under heads of our own log
+    "cosignatures",  # cosignatures of witnesses for heads of this agency's log
     metadata,
     Column("origin", AnyText, primary_key=True),
     Column("size", BigInteger, primary_key=True, autoincrement=False),

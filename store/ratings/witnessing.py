@@ -1,4 +1,4 @@
-"""Cosignatures of our log's heads, and the latest heads of the logs that this agency witnesses."""
+"""Cosignatures of the agency's log by witnesses, and the newest heads that the agency cosigned for other logs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOG_PATH, WITNESS_PATH = "/v1/log", "/v1/witness"
 
 
 def log_name(public_url: str | None) -> str:
-    """Return the name of our log: the operator's public address, never the host of a request."""
+    """Return the name of the agency's log: the operator's public address, never the host of a request."""
     return _address_without_scheme(public_url, LOG_PATH) or "assay/log"
 
 
@@ -48,7 +48,7 @@ def newest_size(c: Connection, origin: str, witness: str | None = None) -> int:
 
 
 def lines(c: Connection, origin: str, size: int) -> list[str]:
-    """List the cosignatures of a head, as lines of its note without line ends."""
+    """List the cosignatures of the log of `size` entries, as lines of a signed note without line ends."""
     query = select(cosignatures.c.line).where(cosignatures.c.origin == origin, cosignatures.c.size == size)
     return list(c.execute(query.order_by(cosignatures.c.created_at, cosignatures.c.witness)).scalars())
 

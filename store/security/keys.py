@@ -110,5 +110,5 @@ def _digest(plain: str) -> bytes:
 
 
 def key_of(**row: Any) -> ApiKey:
-    """Return the key in a row of the table."""
+    """Build a key from a full row of the table."""
     return ApiKey(**{field.name: row[field.name] for field in fields(ApiKey)} | {"scopes": tuple(row["scopes"])})

@@ -40,7 +40,7 @@ AT_ONCE = 4
 """Maximum number of concurrent runs in one process."""
 
 REST_S = 15.0
-"""Seconds after a failed run in which the program is not run again."""
+"""Seconds after a failed run during which the program is not run again."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def outside_key(settings: Settings) -> SigningKey | None:
 
 
 class SigningProgram:
-    """Signs by running a program; its signatures must verify with `public_key` (32 bytes)."""
+    """Signer that runs a program; signatures that `public_key` (32 bytes) does not verify are refused."""
 
     def __init__(
         self, command: Sequence[str], public_key: bytes, *, timeout_s: float = TIMEOUT_S, rest_s: float = REST_S

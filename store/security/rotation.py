@@ -24,7 +24,7 @@ BATCH = 200
 
 @dataclass(frozen=True)
 class Holder:
-    """Columns with secrets: the table, the condition that a secret is needed, and the prefix of the columns."""
+    """Location of secrets: a table, the condition of rows whose secret is needed, and the columns' prefix."""
 
     table: Table
     needed: ColumnElement[bool]
@@ -46,7 +46,7 @@ HOLDERS: tuple[Holder, ...] = (
 
 @dataclass(frozen=True)
 class RotationResult:
-    """Result of a batch: number of re-encrypted secrets, and ids of rows that no configured key decrypts."""
+    """Result of a batch: number of re-encrypted secrets, ids of rows that could not be decrypted, last id read."""
 
     resealed: int
     lost: tuple[str, ...]

@@ -64,7 +64,7 @@ class Vault:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Vault:
-        """Use ``ASSAY_SECRET_KEY``, or a key file in the data directory that is created on first use."""
+        """Build a vault with ``ASSAY_SECRET_KEY``, or with a key file in the data directory, created on first use."""
         text = (
             settings.secret_key.get_secret_value() if settings.secret_key else _key_file(settings.data_dir.expanduser())
         )
@@ -78,7 +78,7 @@ class Vault:
         return self._key_id
 
     def mark(self, text: str) -> str:
-        """Return the HMAC-SHA256 of a text with the encryption key, in 43 characters."""
+        """Return an HMAC-SHA256 of a text in base64url (43 characters); its key derives from the encryption key."""
         mark = hmac.digest(self._marking_key, _encode(text), "sha256")
         return base64.urlsafe_b64encode(mark).decode().rstrip("=")
 

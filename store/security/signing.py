@@ -62,7 +62,7 @@ class PublicKey:
 def current(c: Connection, vault: Vault) -> SigningKey:
     """Return the current signing key; create it if there is none.
 
-    A key outside the database becomes the current key at its first use, and retires the key before.
+    A key outside the database becomes the current key at its first use; the previous key is retired.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def current(c: Connection, vault: Vault) -> SigningKey:
 
 
 def find(c: Connection, vault: Vault) -> SigningKey | None:
-    """Return the current signing key, or ``None``; for a connection that only reads."""
+    """Return the current signing key, or ``None`` if it is not stored yet; works on a read-only connection."""
     row = _current_key(c)
     if vault.outside is not None:
         return vault.outside if row is not None and row["id"] == vault.outside.id else None

@@ -120,7 +120,7 @@ TEMPLATE_FIELDS = (
 
 @dataclass(frozen=True)
 class Orders:
-    """Request of a schedule and the templates of its jobs.
+    """What a schedule repeats: its request and the templates of its jobs.
 
     `request` is the request as it was sent, `jobs` are the templates: the fields of `TEMPLATE_FIELDS`. `cells` has the
     cell of each job in the suite of a run, or is ``None`` if a run adds a single job. `omitted` lists the combinations
@@ -133,7 +133,7 @@ class Orders:
     omitted: Sequence[Json] = ()
 
     def as_json(self) -> JsonObject:
-        """Return a JSON object."""
+        """Return the orders as a JSON object."""
         return {
             "asked": dict(self.request),
             "jobs": [dict(job) for job in self.jobs],
@@ -143,7 +143,7 @@ class Orders:
 
     @classmethod
     def from_json(cls, document: Json) -> Orders:
-        """Build from a JSON object of `as_json`."""
+        """Build the orders from the JSON object of `as_json`."""
         cells = None if document["cells"] is None else [Cell(**cell) for cell in document["cells"]]
         return cls(document["asked"], document["jobs"], cells, document["omitted"])
 
@@ -191,10 +191,10 @@ class StoredSchedule:
 
 @dataclass(frozen=True)
 class ScheduledRun:
-    """Result of a run: the id of its job or suite, or the reason why it added nothing.
+    """Result of a run: the id of its job or suite (`made_id`), or the reason why no job was added.
 
     `code` is ``too-many-jobs``, ``cooling-down``, ``target-removed`` or ``target-changed``; `wait_s` is the number
-    of seconds until a retry makes sense.
+    of seconds that the cool-down still takes.
     """
 
     made_id: str | None
@@ -243,7 +243,7 @@ def replace(
 ) -> StoredSchedule | None:
     """Change a schedule; return ``None`` if the tenant has no such schedule.
 
-    After a new recurrence or a pause, the next run is computed from now; missed runs are not made up for.
+    If the recurrence changes or a pause ends, the next run is computed from now; missed runs are skipped.
     """
     old = ROWS.lock(c, schedule_id, tenant)
     if old is None:
@@ -271,7 +271,7 @@ def any_due(c: Connection) -> bool:
 
 
 def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun] | None:
-    """Run the schedule that has been due for longest, once, even if several of its times were missed.
+    """Run the schedule that has been due for longest; run it once, even if several of its runs were missed.
 
     The result is the changed schedule and its run; ``None`` if no schedule is due.
     """

@@ -94,7 +94,7 @@ class StoredCell:
 
 @dataclass(frozen=True)
 class SuiteProgress:
-    """Progress of a suite: cells by status, probes `asked` and `expected`, and the latest end of a job."""
+    """Progress of a suite: number of cells by status, probes, and the latest end of a job (ms since 1970)."""
 
     by_status: Mapping[str, int]
     asked: int

@@ -3,8 +3,8 @@
 The proof is a token in a file that only the operator of the host can place there. Workers check it
 (`workers.maintenance.unrated_jobs`). A proof is valid for `PROOF_DAYS`, since hosts change owners.
 
-Hosts refuse ratings by the file `FILE_PATH`, which workers read, or by their verified owner. If several tenants have a
-valid proof of a host, the newest proof decides; each of these tenants may rate the host.
+A host refuses ratings by the file `FILE_PATH`, which workers read, or by the choice of its verified owner. If several
+tenants have a valid proof of a host, the newest proof decides; each of these tenants may rate the host.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PROVEN = domains.c.verified_at > now_ms() - PROOF_DAYS * DAY_MS
 """SQL expression: whether a proof is valid now."""
 
 MAX_PATH = 500
-"""Length of the longest path that a canonical address holds; of a longer one it holds the digest."""
+"""Maximum length of a path in a canonical address; a longer path is replaced by its digest."""
 
 _IN_PATHS = "/!$&'()*+,;=:@"
 """Reserved characters that a path may hold unencoded (RFC 3986, section 3.3)."""
@@ -89,7 +89,7 @@ def host_of(url: str) -> str | None:
 
 
 def canonical_address(url: str) -> str | None:
-    """Return the form in which addresses of one service are equal, or ``None`` if the URL has no host.
+    """Return the address of a service in a form that is equal for its URLs; ``None`` if the URL has no host.
 
     It is the host in the form of `Domain.host` and the path, normalised as in RFC 3986, section 6.2, without
     repeated and final slashes. Scheme, user name, query and fragment are left out: addresses of rated services have
@@ -125,7 +125,7 @@ def add(c: Connection, tenant: str, host: str) -> tuple[Domain, bool]:
 
 
 def checked(c: Connection, domain_id: str, failure: str | None) -> Domain | None:
-    """Record the result of a check for the token; return ``None`` if the domain was removed meanwhile.
+    """Record whether a host's file has the token (no `failure`); return ``None`` if the domain was removed.
 
     A failed check ends an earlier proof: the host may have another owner now.
     """
@@ -147,7 +147,7 @@ def owner_of(host: ColumnElement[str | None] | str) -> ColumnElement[str | None]
 
 
 def current_owners() -> Subquery:
-    """Return the hosts with valid proofs, each with the tenant of the newest one, for queries over many hosts."""
+    """Return a subquery of hosts and the tenants with their newest valid proofs, for queries over many hosts."""
     newest_first = (domains.c.verified_at.desc(), domains.c.id.desc())
     rank = func.row_number().over(partition_by=domains.c.host, order_by=newest_first)
     ranked = select(domains.c.host, domains.c.tenant, rank.label("place")).where(PROVEN).subquery()
@@ -203,16 +203,16 @@ EXIST = or_(
 
 @dataclass(frozen=True)
 class Standing:
-    """Relation of a host to a tenant: its proof, and whether it refuses ratings."""
+    """Relation of a host to a tenant: whether the tenant owns it, and whether it refuses the tenant's ratings."""
 
     proven: bool
     """Whether the tenant has a valid proof of the host."""
     refusal: RatingsRefused | None
     """The refusal that applies to the tenant; ``None`` for the host's owners."""
     file_read: bool
-    """Whether the host's file need not be requested now."""
+    """Whether the stored content of the host's file is current, or the next attempt to read it is not due."""
     wish_known: bool = True
-    """Whether the file was read, now or earlier; false if every attempt failed."""
+    """False if every attempt to read the file failed."""
 
 
 def file_of(url: str) -> str:
@@ -221,7 +221,7 @@ def file_of(url: str) -> str:
 
 
 def standing(c: Connection, tenant: str, url: str) -> Standing:
-    """Read whether the host of a URL is known to refuse ratings by a tenant."""
+    """Read whether a tenant has proved to own a URL's host, and whether the host refuses ratings by the tenant."""
     host, file = host_of(url), file_of(url)
     if host is None:
         return Standing(False, None, True)

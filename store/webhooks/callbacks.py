@@ -1,8 +1,8 @@
-"""Consent of the receivers of callbacks: a host answers a challenge before its first notice.
+"""Consent of callback hosts: a host must answer a challenge before its first webhook notice.
 
 Anyone may name any address as a job's ``callback_url``. So the first notice to a host waits for a challenge, one per
 tenant and host. The delivery of the challenge is the record of the answer; its id follows from tenant and host, so
-that two processes never challenge a host twice. An answer counts until the delivery is forgotten, for
+that two processes never challenge a host twice. An answer counts until the delivery is deleted, after
 `store.webhooks.deliveries.KEPT_S`.
 """
 
@@ -28,7 +28,7 @@ MOST_UNANSWERED = 20
 """Maximum number of hosts that a tenant may challenge within `AGAIN_MS` without an answer."""
 
 LONGEST_WAIT_S = 60.0
-"""Maximum seconds between two looks whether the challenge was answered."""
+"""Maximum seconds between two checks whether the challenge was answered."""
 
 UNCONFIRMED = "unconfirmed: the host did not answer the challenge that comes before its first notice"
 TOO_MANY = (
@@ -38,12 +38,12 @@ TOO_MANY = (
 
 
 def confirmed(c: Connection, claims: Iterable[ClaimedDelivery], base_url: str = "") -> list[ClaimedDelivery]:
-    """Return the deliveries that may be sent; those to callbacks of unconfirmed hosts wait for a challenge, or end."""
+    """Return the deliveries that may be sent; postpone or give up callbacks to hosts that answered no challenge."""
     return [claimed for claimed in claims if _may_be_sent(c, claimed, base_url)]
 
 
 def challenge_id(tenant: str, url: str) -> str:
-    """Return the id of the challenge of a callback's host."""
+    """Return the id of the delivery that challenges a callback's host."""
     return f"dlv_{sha256(json.dumps([tenant, host_of(url) or url]).encode()).hexdigest()[:26]}"
 
 
@@ -73,7 +73,7 @@ def _may_be_sent(c: Connection, claimed: ClaimedDelivery, base_url: str) -> bool
 
 
 def _count_unanswered(c: Connection, claimed: ClaimedDelivery) -> Counter[str]:
-    """Count the tenant's challenges of callbacks within `AGAIN_MS` that were not answered, by state."""
+    """Count the tenant's unanswered challenges of callback hosts from the last `AGAIN_MS`, by state."""
     to_callbacks = (deliveries.c.tenant == claimed.tenant, deliveries.c.webhook_id.is_(None))
     late = (deliveries.c.type == CHALLENGE, deliveries.c.created_at > claimed.claimed_at - AGAIN_MS)
     counts = select(deliveries.c.state, func.count()).where(*to_callbacks, *late).group_by(deliveries.c.state)

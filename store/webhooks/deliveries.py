@@ -23,7 +23,7 @@ from store.webhooks.tables import deliveries, delivery_attempts, outbox, webhook
 from store.webhooks.webhooks import Webhook
 
 LEASE_S = 45.0
-"""Seconds until an unrecorded attempt can be repeated; longer than any attempt."""
+"""Seconds after which a delivery without a recorded result can be sent again; longer than any attempt."""
 
 AT_ONCE = 2
 """Maximum concurrent attempts per receiver, over all processes."""
@@ -45,7 +45,7 @@ KEPT_S = 30 * 86_400
 class ClaimedDelivery:
     """A delivery leased by this process; `id` is the webhook-id.
 
-    `payload` is the body, before `store.webhooks.payloads.body_of` serialises it. `number` is the number of this
+    `payload` is the body, before `store.webhooks.fan_out.body_of` serialises it. `number` is the number of this
     attempt, from 1. Times are milliseconds since 1970; `lease_until` identifies the lease. `webhook` is ``None`` for a
     job's ``callback_url``.
     """
@@ -65,7 +65,7 @@ class ClaimedDelivery:
 class Outcome:
     """Result of an attempt.
 
-    `status` is the HTTP status, `response` the start of the body; both are ``None`` without a response. `failure`
+    `status` is the HTTP status, `response` the beginning of the body; both are ``None`` without a response. `failure`
     is the reason of a failure, for display; ``None`` after a success.
     """
 
@@ -183,7 +183,7 @@ def record(c: Connection, claimed: ClaimedDelivery, outcome: Outcome, then: Next
 
 
 def _confirm_or_disable(c: Connection, webhook: Webhook, end: str | None) -> str:
-    """Confirm an endpoint that has answered its challenge; disable it if it did not in any attempt."""
+    """Confirm an endpoint that answered its challenge, or disable it after the last attempt; return the state."""
     if end == "delivered":
         endpoints.confirm(c, webhook.id, webhook.tenant)
     elif end is not None:
@@ -193,7 +193,7 @@ def _confirm_or_disable(c: Connection, webhook: Webhook, end: str | None) -> str
 
 
 def postpone(c: Connection, claimed: ClaimedDelivery, delay_s: float) -> None:
-    """Return a leased delivery that was not sent to the queue; no attempt is counted."""
+    """Queue a leased delivery again that was not sent, due after `delay_s` seconds; no attempt is counted."""
     conditions = (deliveries.c.id == claimed.id, deliveries.c.lease_until == claimed.lease_until)
     later = {"lease_until": None, "next_attempt_at": now_ms() + round(delay_s * 1000)}
     c.execute(update(deliveries).where(*conditions, deliveries.c.state == "waiting").values(later))

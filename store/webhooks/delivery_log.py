@@ -87,7 +87,7 @@ def page(
 
 
 def redeliver(c: Connection, delivery_id: str, receiver: Receiver, url: str | None = None) -> Delivery | None:
-    """Queue a delivery again, due at once, with the same webhook-id and optionally another `url`.
+    """Queue a delivery again, due at once, with the same webhook-id; to `url` if it is given.
 
     The remaining attempts of its schedule are made, at least one. If an attempt is running, the next one
     follows after it.

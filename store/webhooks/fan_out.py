@@ -27,7 +27,7 @@ from store.webhooks.webhooks import CHALLENGE, PING, Webhook, webhook_from
 BATCH = 100
 
 ENDS = frozenset({"job.succeeded", "job.failed", "job.cancelled"})
-"""Event types of which a job's `callback_url` is notified; each job has one of them."""
+"""Event types that are sent to a job's `callback_url`; each job ends with one of them."""
 
 TOKEN_BYTES = 24
 
@@ -47,8 +47,8 @@ class _Message:
 class HandedOver:
     """Result of a fan-out.
 
-    `closed` is the number of closed notices. Those in `malformed` had no valid payload; they were given up, so
-    that they do not block others.
+    `closed` is the number of closed notices. Notices in `malformed` had no valid payload; they were closed without
+    a delivery, so that they do not block others.
     """
 
     closed: int = 0
@@ -86,7 +86,7 @@ def ping(c: Connection, webhook: Webhook, base_url: str = "") -> str:
 
 
 def challenge(c: Connection, webhook: Webhook, base_url: str = "") -> str:
-    """Queue the challenge of an endpoint, and drop an earlier one; return the delivery's id."""
+    """Queue a challenge to an endpoint, and drop an earlier challenge; return the delivery's id."""
     waiting = (deliveries.c.webhook_id == webhook.id, deliveries.c.type == CHALLENGE, deliveries.c.state == "waiting")
     c.execute(update(deliveries).where(*waiting).values(state="given-up", ended_at=now_ms()))
     return _queue_delivery(c, webhook, CHALLENGE, {"challenge": token_urlsafe(TOKEN_BYTES)}, base_url)
@@ -101,7 +101,7 @@ def _queue_delivery(c: Connection, webhook: Webhook, kind: str, facts: Json, bas
 
 
 def challenge_callback(c: Connection, challenge_id: str, notice: ClaimedDelivery, base_url: str = "") -> None:
-    """Queue the challenge of the address of a callback, unless it exists."""
+    """Queue a challenge to a callback's address, unless a delivery with this id exists."""
     now, job_id = read_clock(c), notice.payload["data"]["job_id"]
     facts = {"job_id": job_id, "challenge": token_urlsafe(TOKEN_BYTES)}
     message = _Message(CHALLENGE, now, facts, f"{base_url}/v1/jobs/{job_id}")
@@ -204,7 +204,7 @@ def content_type_of(payload: Json) -> str:
 
 
 def _shorten(data: Json) -> JsonObject:
-    """Shorten facts that make a body too long; the receiver can read all of them by the remaining ids."""
+    """Reduce facts that make a body too long to 20 short scalars; receivers can look up the rest by their ids."""
     facts = dict(data)
     if len(body_of(facts)) <= MOST_BYTES - 1_000:  # 1,000 bytes are reserved for the envelope
         return facts

@@ -140,7 +140,7 @@ def add(c: Connection, new: NewWebhook, *, confirmed: bool = True) -> Webhook:
 
 
 def _check_count(c: Connection, tenant: str, url: str, but: str | None = None) -> None:
-    """Raise `TooManyWebhooks` if a tenant can have no further endpoint with this URL; `but` is not counted."""
+    """Raise `TooManyWebhooks` if a tenant can have no further endpoint with this URL; `but` is an id to ignore."""
     quota.lock(c, tenant)  # held until the transaction ends, so that concurrent requests are added up
     query = select(webhooks.c.url).where(webhooks.c.tenant == tenant, webhooks.c.removed_at.is_(None))
     urls = list(c.execute(query if but is None else query.where(webhooks.c.id != but)).scalars())
@@ -172,7 +172,7 @@ def replace(
 
 
 def has_moved(c: Connection, webhook_id: str, tenant: str, url: str) -> bool:
-    """Record that an endpoint gets the URL `url`; return whether it is a new one, which must be confirmed."""
+    """Return whether `url` differs from an endpoint's URL; if so, mark the endpoint as unconfirmed."""
     moved = update(webhooks).where(*ROWS.of(webhook_id, tenant), webhooks.c.url != url).values(confirmed_at=None)
     return c.execute(moved).rowcount > 0
 

@@ -1,4 +1,4 @@
-"""Driver of a session: sends its probes to the target, with batches, concurrency, retries and a budget.
+"""Driver of a session: sends an experiment's probes to the target in batches, with retries and a call budget.
 
 `Stopped`, `TargetUnavailable`, `TargetRefused` and errors of the ledger end a session early.
 """
@@ -26,10 +26,10 @@ from workers.targets.adapter import Adapter, Limits, opaque_key, questions_per_c
 
 
 class Ledger(Protocol):
-    """Storage of answers; `record` may block and is called from one thread at a time."""
+    """Storage of a job's answers; `record` may block and is called from one thread at a time."""
 
     def record(self, answers: Sequence[LedgerEntry], *, calls: int, expected: int) -> None:
-        """Store answers, and add to the number of calls; raise if another worker has the job."""
+        """Store answers, add `calls` to the job's number of calls, and set the number of `expected` probes."""
         ...
 
 
@@ -46,12 +46,12 @@ class JobLedger:
             jobs.stage(connection, self.claim, stage)
 
     def recall(self, units: Sequence[str]) -> dict[str, Observation]:
-        """Read the observations of some probes (`Probe.unit`) that an earlier attempt stored."""
+        """Read the observations of the probes with these ids (`Probe.unit`) that an earlier attempt stored."""
         with self.context.database.read() as connection:
             return observations.recall(connection, self.claim.job.id, units)
 
     def record(self, answers: Sequence[LedgerEntry], *, calls: int, expected: int) -> None:
-        """Store some answers in one transaction, and report the progress of the job."""
+        """Store answers in one transaction, and report progress; raise `LeaseLost` if another worker has the job."""
         start = time.perf_counter()
         with self.context.database.write() as connection:
             job = jobs.record(connection, self.claim, answers, calls=calls, expected=expected, stage="asking")
@@ -63,14 +63,14 @@ BREATH_S = 0.02
 """Minimum time in seconds between two writes to the ledger."""
 
 MOST_UNWRITTEN = 5
-"""Maximum backlog for the ledger, as a multiple of `flush_replies`; a crash repeats unwritten answers."""
+"""Maximum backlog for the ledger, as a multiple of `flush_replies`; after a crash, the backlog is asked again."""
 
 FINAL = frozenset({"auth", "quota", "refused-address", "tls"})
 """Failure codes after which every other probe of the job would fail as well."""
 
 
 class TargetUnavailable(Exception):
-    """The rated service or the second one failed too often; `lane` holds the shared limits of the failed service."""
+    """The rated service, author or judge failed too often; `lane` holds the shared limits of the failed service."""
 
     def __init__(self, failure: CallFailed, lane: Lane | None = None) -> None:
         super().__init__(str(failure))
@@ -87,7 +87,7 @@ class TargetRefused(Exception):
 
 @dataclass(frozen=True)
 class CalledService:
-    """Limits, breaker and call counter of a service; the counter takes ``answered`` or a failure code, and seconds."""
+    """A service with its limits and breaker; `on_call` gets ``answered`` or a failure code, and the call's seconds."""
 
     lane: Lane
     breaker: Breaker = field(default_factory=Breaker)
@@ -103,12 +103,12 @@ class Driver:
     ledger : Ledger
         Stores the answers, every `flush_replies` answers or `flush_s` seconds.
     secret : str
-        Secret of the job, for idempotency keys that reveal nothing about it.
+        Text known to the agency only, from which idempotency keys that reveal nothing about the job are derived.
     rng : Generator
         For the order of questions and the jitter of retries, unknown to the service; it does not affect the rating.
-    rated : Called, optional
+    rated : CalledService, optional
         The rated service; if omitted, the target is not shared with other jobs.
-    second : Called, optional
+    second : CalledService, optional
         Service that answers the questions of the types `second_asks`; if omitted, the rated service does.
     """
 
@@ -185,7 +185,7 @@ class Driver:
             raise first_error(several) from None
 
     def _group_by_call(self, probes: Sequence[Probe], limit: int) -> Iterator[list[Probe]]:
-        """Group probes that may share a call, at most `limit` of them, in order."""
+        """Yield groups of at most `limit` probes that may share a call, in the order of the probes."""
         if limit <= 1:
             yield from ([probe] for probe in probes)
             return
@@ -220,7 +220,7 @@ class Driver:
 
     @contextlib.asynccontextmanager
     async def _without_other_versions(self, probes: Sequence[Probe], slot: Slot) -> AsyncIterator[None]:
-        """Wait until no other version of the same items is being asked, so that a service cannot hold one back."""
+        """Wait until no other version of these items is in flight, so that a service cannot withhold one to compare."""
         names = {name for probe in probes for name in probe.versions_of}
         if not names:
             yield

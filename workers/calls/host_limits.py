@@ -1,7 +1,7 @@
-"""Limits of each host over all tenants and jobs: pace, rest between ratings, and refusals of ratings.
+"""Limits of each host over all tenants and jobs: call rate, cool-down between ratings, and refusals of ratings.
 
-These limits apply in addition to those of a target (`workers.calls.limits`), which count a tenant's jobs only. Pace
-and rest do not apply to a host that the job's tenant has proved to own. In the operator's own networks
+These limits apply in addition to those of a target (`workers.calls.limits`), which count a tenant's jobs only. Rate and
+cool-down do not apply to a host that the job's tenant has proved to own. In the operator's own networks
 (`Settings.exempt_networks`), only the refusals of verified owners apply.
 """
 
@@ -37,7 +37,7 @@ FILE_BYTES = 65_536
 """Maximum size in bytes of a file of refusals; a larger file counts as unreadable."""
 
 MISSING = frozenset({400, 401, 403, 404, 405, 406, 410, 451})
-"""HTTP statuses that mean that a host has no such file for us, as for ``robots.txt`` (RFC 9309, section 2.3.1.3)."""
+"""HTTP statuses that mean that a host has no file of refusals, as for ``robots.txt`` (RFC 9309, 2.3.1.3)."""
 
 RECHECK_S = 60
 """Seconds after which a job reads again whether a host refuses ratings."""
@@ -49,7 +49,7 @@ _DISALLOW = re.compile(r"[ \t]*disallow[ \t]*:[ \t]*[*/][ \t]*(?:#.*)?", re.IGNO
 
 
 class HostCoolingDown(Exception):
-    """A host cools down between two ratings; the job may start in `cooldown_s` seconds at the earliest."""
+    """A host must not be called yet after another rating; the job may start in `cooldown_s` seconds."""
 
     def __init__(self, wait: HostWait, between_s: float) -> None:
         super().__init__(
@@ -62,7 +62,7 @@ class HostCoolingDown(Exception):
 
 @dataclass
 class HostLimits:
-    """Limits of hosts as used by a job or a delivery of a tenant; `rng` is for pauses and does not affect the rating.
+    """Access of one job or webhook delivery to the shared limits of hosts; `rng` is for the length of pauses.
 
     `holder` names the job or delivery. `unread` has the hosts whose file could never be read.
     """
@@ -79,7 +79,7 @@ class HostLimits:
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def admit(self, job: Job, egress: Egress, called: Mapping[str, bool]) -> None:
-        """Admit a job at the hosts of the URLs in `called`; the values say whether the host cools down between jobs.
+        """Allow a job to call the hosts of the URLs in `called`; a value is true if its host cools down between jobs.
 
         Raises
         ------

@@ -32,7 +32,7 @@ REDIS_TIMEOUT_S = 1.0
 """Timeout of Redis in seconds."""
 
 REDIS_PAUSE_S = 10.0
-"""Seconds after a failure of Redis in which Redis gets no requests."""
+"""Seconds after a failure of Redis during which Redis is not used."""
 
 KEY_PREFIX = "assay:lane:"
 
@@ -56,7 +56,7 @@ local start = math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0))
 redis.call('SET', KEYS[1], string.format('%.0f', start + ARGV[1]), 'PX', math.ceil((start + ARGV[1] - now) / 1000) + 1)
 return start - now
 """
-"""Generic cell rate algorithm without bursts: calls start at equal intervals (microseconds)."""
+"""Redis script of `Pace`: reserves the start of a call, and returns the microseconds until then."""
 
 
 class Pace:
@@ -74,7 +74,7 @@ class Pace:
 
 
 class LocalTraffic:
-    """Rate, slots and suspension of each lane, kept in this process for all its threads."""
+    """Call rate, slots and suspension of each lane, kept in this process for all its threads."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -91,7 +91,7 @@ class LocalTraffic:
         return None
 
     async def take_slot(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
-        """Take (or keep) one of a lane's `limit` slots for at most `keep_s` seconds, if one is free."""
+        """Take or extend one of a lane's `limit` slots for at most `keep_s` seconds; return whether one was free."""
         with self._lock:
             now = self._clock()
             slots = {holder: until for holder, until in self._slots.get(lane, {}).items() if until > now}
@@ -141,7 +141,7 @@ class LocalTraffic:
 
 
 class TrafficOnRedis:
-    """Rate, slots and suspension of each lane, in Redis for all workers; while Redis is unreachable, in `local`."""
+    """Call rate, slots and suspension of each lane, in Redis for all workers; in `local` while it is unreachable."""
 
     def __init__(self, url: str, local: LocalTraffic, on_failure: Callable[[], None]) -> None:
         self._url, self._local, self._on_failure = url, local, on_failure
@@ -170,7 +170,7 @@ class TrafficOnRedis:
         )
 
     async def release_slot(self, lane: str, token: str) -> bool:
-        """Release a slot."""
+        """Release a slot, and return whether another job waits for one."""
 
         async def on_redis(redis: Redis) -> Any:
             async with redis.pipeline(transaction=False) as pipeline:
@@ -181,14 +181,14 @@ class TrafficOnRedis:
         return await self._ask_redis_or_local(on_redis, bool, lambda: self._local.release_slot(lane, token))
 
     async def reserve(self, lane: str, per_second: float) -> float:
-        """Reserve the start of the next call."""
+        """Reserve the start of the lane's next call, and return the seconds until then."""
         keys, args = [f"{KEY_PREFIX}{lane}:next"], [round(1e6 / per_second)]
         return await self._ask_redis_or_local(
             lambda _: self._book(keys, args), lambda us: int(us) / 1e6, lambda: self._local.reserve(lane, per_second)
         )
 
     async def start_cooldown(self, lane: str, seconds: float) -> None:
-        """Suspend the lane."""
+        """Suspend the calls of all jobs of a lane for some seconds."""
         await self._ask_redis_or_local(
             lambda redis: redis.set(f"{KEY_PREFIX}{lane}:rests", 1, px=max(1, round(seconds * 1000))),
             lambda _: None,
@@ -219,7 +219,7 @@ class TrafficOnRedis:
 
 
 Traffic: TypeAlias = LocalTraffic | TrafficOnRedis
-"""Rate, slots and suspension of each lane, shared by all jobs."""
+"""Store of the call rate, slots and suspension of each lane, shared by all jobs."""
 
 
 def lane_of(tenant: str, address: str) -> str:
@@ -259,7 +259,7 @@ class Lane:
     limits : Limits
         Limits of the job's target; calls of other jobs in the lane count towards these limits.
     rng : Generator
-        For the pauses; it does not affect the rating.
+        For the length of pauses; it does not affect the rating.
     """
 
     name: str
@@ -306,7 +306,7 @@ class Lane:
 
 
 class Slot:
-    """Slot for one of the concurrent calls to a target."""
+    """Permission for one of the concurrent calls to a target; not taken before the first `keep`."""
 
     def __init__(self, lane: Lane, token: str) -> None:
         self._lane, self._token = lane, token

@@ -14,13 +14,13 @@ LEAST_APART = 50
 """Minimum number of calls between two versions of an item, where a batch has enough questions."""
 
 SHRINKAGE = 0.93
-"""Factor by which the distance is reduced if no order with it was found."""
+"""Factor by which the distance between versions is reduced if no order with this distance was found."""
 
 SWEEPS, TRIES = 10, 12
-"""Passes over the misplaced questions for each distance; other positions that are tried for each in a pass."""
+"""Passes over the misplaced questions for each distance; positions tried for each question in a pass."""
 
 STALLED = 0.95
-"""Share of the misplaced questions that one pass leaves misplaced, from which further passes are useless."""
+"""If a pass leaves more than this share of the misplaced questions misplaced, no further pass is made."""
 
 Relatives = Mapping[int, tuple[int, ...]]
 """Indices of the other versions of the same items, for each question that has any."""
@@ -70,14 +70,14 @@ class QuestionOrder:
         return [probes[index] for index in np.argsort(slots)], per_call
 
     def _earliest_call(self, probe: Probe, apart: int) -> int:
-        """Return the first call of this batch that is far enough from the versions in earlier batches."""
+        """Return the first call of this batch that is `apart` calls after the item's versions in earlier batches."""
         calls = [self._last[name] for name in probe.versions_of if name in self._last]
         return max(0, max(calls) + apart - self._calls) if calls else 0
 
     def _distances(self, calls: int, relatives: Relatives) -> Iterator[tuple[int, int, bool]]:
         """Yield distances to try, the largest first; nothing if every order is allowed.
 
-        They are the distances within the batch and from earlier batches, and whether to begin with an order in rounds.
+        Each is: distance within the batch, distance from earlier batches (in calls), whether to begin in rounds.
         """
         if not relatives and not self._last:
             return

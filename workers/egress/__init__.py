@@ -1,4 +1,4 @@
-"""Outgoing calls with guarded addresses, total deadlines, capped responses and typed failures.
+"""Outgoing HTTP calls: checked addresses, a deadline per call, limited response size, failures with codes.
 
 `Egress.send` makes one call, and raises only `CallFailed` with a code of `CODES`. Nothing else in Assay connects to
 a service, except the library behind `workers.targets.protocols.deep_translator`.

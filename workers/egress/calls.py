@@ -1,4 +1,4 @@
-"""Outgoing calls: one request with one deadline, a complete response or `CallFailed`, and exchanges shown to people."""
+"""Outgoing HTTP calls: one request and deadline, a complete response or `CallFailed`; and exchanges shown to people."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _FIELD = re.compile(rf"(?i)((?:^|&)(?:{_CREDENTIALS})=)[^&\s]*")
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request and its response, with the API key: `show_exchange` removes credentials before people see it."""
+    """One request and its response, including the API key; `show_exchange` removes credentials for display."""
 
     method: str
     url: str = field(repr=False)
@@ -148,7 +148,7 @@ PARTIAL = 206
 
 QUOTA_STATUSES = frozenset({402, 456})  # 456 is DeepL's; 402 is used by prepaid services
 QUOTA_MARKS = (b"insufficient_quota", b"billing_hard_limit_reached", b"billing_not_active")
-"""Words in the body of a 429 or 403 that mean "pay", not "wait" (OpenAI and compatible services)."""
+"""Words in the body of a 429 or 403 that mean that the account has no credit (OpenAI and compatible services)."""
 
 REFUSED_MARKS = (
     *(b"UnrecognizedClientException", b"InvalidSignatureException", b"MissingAuthenticationToken"),
@@ -189,7 +189,7 @@ class Response:
         return self.body.decode("utf-8-sig", "replace")
 
     def quote(self) -> str:
-        """Return the service's message in the body, to be appended to a sentence; empty without a `quote_body`."""
+        """Return a quotation of the service's message, to append to a sentence; empty without a `quote_body`."""
         return "" if self.quote_body is None else self.quote_body(self.body)
 
     def json(self) -> Any:
@@ -220,7 +220,7 @@ class Hosts(Protocol):
     """Limits of hosts, and their refusals of ratings (`workers.calls.host_limits`)."""
 
     def slot(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AbstractAsyncContextManager[None]:
-        """Wait for a turn at the host of a URL and at its addresses, and hold it for at most `timeout_s` seconds."""
+        """Wait for a slot at a URL's host and at its addresses, and hold it for at most `timeout_s` seconds."""
         ...
 
 
@@ -381,7 +381,7 @@ class Egress:
 
     @asynccontextmanager
     async def _within_host_limits(self, url: str, timeout_s: float) -> AsyncIterator[None]:
-        """Observe the limits of a host; waiting for a turn does not count towards the deadline of the call."""
+        """Hold a slot at a URL's host while the block runs; waiting for it does not count towards the deadline."""
         if self._hosts is None or await self.exempt(url, timeout_s):
             yield
         else:
@@ -389,7 +389,7 @@ class Egress:
                 yield
 
     def _failure_of(self, response: Response, retriable: Container[int]) -> CallFailed:
-        """Return the failure for an unsuccessful status."""
+        """Return the failure of a response whose status is not 2xx, or is 206 (a part)."""
         status, origin = response.status, response.origin
         if status == PARTIAL:
             return CallFailed("truncated", f"{origin} answered with a part of the content only (HTTP {status})")

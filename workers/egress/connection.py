@@ -22,10 +22,10 @@ HEADER_CAP = 32 * 1024
 """Maximum size of the status line and headers in bytes, including interim responses (1xx)."""
 
 WASTE = 8
-"""Maximum number of bytes received per byte of body, against tiny chunks, chunk extensions and trailers."""
+"""Maximum bytes received per byte of the body's cap, against tiny chunks, chunk extensions and trailers."""
 
 _FOLDED = re.compile(rb"(?:\A|\n)HTTP/[^\n]*\n[ \t]")
-"""Matches a response whose first header line begins with a space or tab, which the parser accepts; refused here."""
+"""Matches a response whose first header line begins with a space or tab; llhttp accepts it, `Listener` refuses."""
 
 READ_SIZE = 1 << 15
 """Maximum number of bytes read from a connection at once."""
@@ -46,7 +46,7 @@ class ReceivedResponse:
 
 
 class ClosedWithoutResponse(Exception):
-    """The connection ended before the first byte of the response; a `reused` connection may have been stale."""
+    """The connection ended before the first byte of the response; a `reused` one may have been closed while idle."""
 
     def __init__(self, *, reused: bool) -> None:
         super().__init__()

@@ -29,7 +29,7 @@ MAX_QUOTED_CHARACTERS = 300
 MASK = "***"
 
 READ = 4000
-"""Characters of a message that are cleaned; the rest cannot be shown anyway."""
+"""Maximum characters of a message that are cleaned; more than a quotation can hold."""
 
 LONGEST_KEY = 8192
 """Characters read after the end of an excerpt, so that a key that crosses the end is masked."""
@@ -48,7 +48,7 @@ _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\
 
 
 def spellings(secret: str) -> frozenset[str]:
-    """Return a key in every encoding in which a request may carry it and an echo may return it."""
+    """Return a key in every encoding in which a request may send it and a service may repeat it."""
     plain = secret.encode()
     forms = {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]}
     forms |= {html.escape(secret), plain.hex()}
@@ -59,7 +59,7 @@ def spellings(secret: str) -> frozenset[str]:
 
 
 class Quoter:
-    """Cleans texts of a service; `secrets` are the keys that the service was sent."""
+    """Cleaner of a service's texts before they are shown; `secrets` are the keys that the service was sent."""
 
     def __init__(self, *secrets: str | None) -> None:
         keys = [secret for secret in secrets if secret is not None]
@@ -73,18 +73,18 @@ class Quoter:
                 self._parts.setdefault(size, set()).update(parts)
 
     def clean(self, text: str) -> str:
-        """Return a text on one line, without the key, ANSI sequences and invisible characters, and cut."""
+        """Return a text on one line, without keys, ANSI sequences and invisible characters, cut to 300 characters."""
         if not self._shows:
             return ""
         cleaned = self._mask_keys(_printable_line(text[:READ]))
         return cleaned if len(cleaned) <= MAX_QUOTED_CHARACTERS else cleaned[: MAX_QUOTED_CHARACTERS - 1] + "…"
 
     def masked(self, message: str) -> str:
-        """Return a message of ours without the key in its quotations; without them if the key is too short."""
+        """Mask keys in a message of Assay that quotes a service; if a key is too short to find, remove quotations."""
         return self._mask_keys(message) if self._shows else re.sub(r'"[^"]*"', '"…"', message)
 
     def excerpt(self, text: str, longest: int) -> str:
-        """Return the first `longest` characters of a text with its line breaks, cleaned as by `clean`."""
+        """Return the first `longest` characters of a text, cleaned as by `clean`, but with its line breaks."""
         if not self._shows:
             return ""
         lines = (_printable_line(line, keep_spaces=True) for line in text[: longest + LONGEST_KEY].splitlines())
@@ -96,7 +96,7 @@ class Quoter:
         return quotation(self.clean(_message_in(body)))
 
     def _mask_keys(self, text: str) -> str:
-        """Mask the key in a text.
+        """Mask the keys, and parts of them, in a text.
 
         Only letters and digits are compared, without case, so that escapes and line ends do not hide a key.
         """

@@ -1,8 +1,8 @@
 """Guard against calls to internal addresses (server-side request forgery).
 
-A URL is parsed once, strictly, into a `Origin`, which alone decides the address. A name is resolved once, when a
-connection is opened, and every returned address must be allowed: a mixed answer indicates an attack. Then the
-connection goes to that literal address, so that a second look-up cannot change it.
+A URL is parsed once, strictly, into an `Origin`, and only that is called. A name is resolved once, when a connection
+is opened, and every returned address must be allowed: allowed and denied ones together indicate an attack. Then the
+connection is made to a literal address, so that a second look-up cannot change it.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ UNICAST = IPv6Network("2000::/3")
 
 
 def why_denied(address: Address, allow: Sequence[Network]) -> str | None:
-    """Return why an address may not be called, or ``None`` if it may.
+    """Return the reason why an address must not be called, or ``None`` if it may be called.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ _NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Scheme, host and port of a URL; connections to equal places may be shared."""
+    """Scheme, host and port of a URL; equal origins may share connections."""
 
     scheme: str
     host: str
@@ -193,7 +193,7 @@ def _parse_host(scheme: str, host: str, port: int) -> Origin:
 
 
 def refuse_url(url: str, allow: Sequence[Network]) -> None:
-    """Validate the URL of a target or webhook without resolving names, when it is posted.
+    """Validate the URL of a target or webhook when a request contains it, without resolving its host name.
 
     `allow` are the networks that the operator allows in addition to public addresses. Raises `AddressRefused`.
     """
@@ -207,7 +207,7 @@ def refuse_url(url: str, allow: Sequence[Network]) -> None:
 
 
 def _fixed_addresses(origin: Origin) -> Sequence[Address]:
-    """Return the addresses that need no resolver: a literal, and ``localhost`` (RFC 6761, section 6.3)."""
+    """Return the addresses that are known without a resolver: a literal one, or those of ``localhost`` (RFC 6761)."""
     if origin.literal is not None:
         return (origin.literal,)
     return _LOOPBACK if origin.host == "localhost" or origin.host.endswith(".localhost") else ()

@@ -1,6 +1,6 @@
 """HTTP transport over aiohttp, with the guard in its connector.
 
-The pool of httpx is slow for concurrent calls. The connector is our own because the guard must check an address
+The pool of httpx is slow for concurrent calls. Assay has its own connector because the guard must check an address
 between name resolution and connection (`docs/decisions/0042-calls-go-out-over-aiohttp.md`).
 """
 
@@ -46,7 +46,7 @@ PLAIN: Mapping[str, Any] = {
     "max_field_size": HEADER_CAP,
     "max_headers": HEADER_CAP // 4,
 }
-"""Settings that turn off automatic behaviour of a session."""
+"""Arguments of aiohttp's session: no timeouts, decompression or environment variables of its own; header limits."""
 
 Made = tuple[asyncio.BaseTransport, asyncio.BaseProtocol]
 Dial = Callable[[Callable[[], asyncio.Protocol], str, int, ssl.SSLContext | None, str | None], Awaitable[Made]]
@@ -88,7 +88,7 @@ def certified_trust(trust: Trust, certificate: str) -> ssl.SSLContext:
 
 @dataclass
 class ExemptHosts:
-    """Hosts whose addresses are all in some networks of the operator, so that the limits of hosts do not apply.
+    """Hosts whose addresses are all in the operator's own `networks`, so that the limits of hosts do not apply.
 
     `addresses` are the addresses of each host: all that it resolved to, or the one of its latest connection.
 
@@ -108,13 +108,13 @@ class ExemptHosts:
         return self.is_exempt[key]
 
     async def resolved(self, origin: Origin, guard: Guard) -> Sequence[Address]:
-        """Resolve the addresses of a host, and remember those that a connection may be opened to."""
+        """Resolve the addresses of a host, and store the first `MAX_ADDRESSES`, to which connections are tried."""
         addresses = await guard.addresses(origin)
         self.addresses[origin.host, origin.port] = [str(address) for address in addresses[:MAX_ADDRESSES]]
         return addresses
 
     def check(self, origin: Origin, addresses: Sequence[Address]) -> None:
-        """Raise `CallFailed` ``connect`` if an exempt host left the networks; a retry observes the host's limits."""
+        """Raise `CallFailed` ``connect`` if an exempt host now has other addresses; a retry observes host limits."""
         key = (origin.host, origin.port)
         if self.is_exempt.get(key) and not within(addresses, self.networks):
             self.is_exempt[key] = False
@@ -207,7 +207,7 @@ class GuardedTransport:
         self._kept: aiohttp.ClientSession | None = None
 
     def certified(self, certificate: str) -> GuardedTransport:
-        """Return a copy of the transport with separate connections, on which it shows a client certificate (PEM)."""
+        """Return a copy of the transport with separate connections, which use a client certificate (PEM)."""
         transport = copy(self)
         vars(transport).update(_trust=partial(certified_trust, self._trust, certificate), _context=None, _kept=None)
         return transport
@@ -230,7 +230,7 @@ class GuardedTransport:
     async def ask(
         self, origin: Origin, method: str, target: str, headers: Mapping[str, str], body: bytes, cap: int | None = None
     ) -> ReceivedResponse:
-        """Send a request given in its parts; every error is raised as a `CallFailed`."""
+        """Send a request to an origin; every error is raised as a `CallFailed`. `target` is the path and query."""
         request = {
             "method": method,
             "url": URL(f"{origin.scheme}://{origin}{target}", encoded=True),

@@ -53,7 +53,7 @@ class EmbeddedWorker:
             background.start()
 
     def close(self) -> None:
-        """Return running jobs to the queue, and stop."""
+        """Return running jobs to the queue, and stop the threads."""
         for background in self._threads:
             background.close()
         self._context.leaving.set()

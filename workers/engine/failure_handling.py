@@ -30,7 +30,7 @@ from workers.targets.checks.capability import TargetUnfit
 log = structlog.get_logger()
 
 TRANSIENT = frozenset({"connect", "timeout", "truncated", "http-500", "http-502", "http-503", "http-504", "http-429"})
-"""Codes of failures that are deleted when a job rests, so that their questions are asked again."""
+"""Codes of failures that are deleted when a job waits for its target, so that their questions are asked again."""
 
 
 def end_badly(context: WorkerContext, claim: Claim, error: Exception) -> str:
@@ -86,7 +86,7 @@ def _cool_down_or_fail(
     unavailable: TargetUnavailable | TargetCoolingDown | HostCoolingDown,
     cooldown_s: float,
 ) -> str:
-    """Release the job until its target may be called again; fail it if it is a probe, or its deadline is earlier."""
+    """Queue the job until its target may be called again; fail it if it is a probe, or its deadline is earlier."""
     if claim.job.kind == "probe" or seconds_left(claim) <= cooldown_s:
         return _fail_job(context, claim, problem(unavailable))
     if not _requeue(context, claim, cooldown_s, waits_why(unavailable)):
@@ -98,7 +98,7 @@ def _cool_down_or_fail(
 
 
 def _requeue(context: WorkerContext, claim: Claim, cooldown_s: float | None = None, reason: str | None = None) -> bool:
-    """Release the job (with `cooldown_s`: for later, without transient failures); return false if it was cancelled."""
+    """Queue the job again, after `cooldown_s` without its transient failures; return false if it was cancelled."""
     with context.database.write() as connection:
         if jobs.hold(connection, claim).cancel_requested:
             return False
@@ -167,7 +167,7 @@ TITLES = {
 
 
 def problem(error: BaseException) -> JsonObject:
-    """Describe the error that ended a job."""
+    """Return the problem object (type, title, detail, code) of the error that ended a job."""
     match error:
         case TargetUnfit(failure=CallFailed() as failure):
             code = "target_unavailable" if failure.retriable else "target_refused"
@@ -207,7 +207,7 @@ def _unavailable_problem(error: TargetUnavailable | TargetCoolingDown | HostCool
 
 
 def waits_why(error: BaseException) -> str:
-    """Describe why a job waits in the queue until a time."""
+    """Return sentences that explain why a queued job does not start yet."""
     match error:
         case HostCoolingDown():
             return _sentences(str(error))
@@ -218,7 +218,7 @@ def waits_why(error: BaseException) -> str:
 
 
 def _sentences(*parts: str) -> str:
-    """Join parts as sentences with a capital and a full stop."""
+    """Join texts as sentences, each with an initial capital and a full stop."""
     return " ".join(f"{part[0].upper()}{part[1:].rstrip('.')}." for part in parts if part)
 
 

@@ -28,7 +28,7 @@ OVERDUE_S = 5.0
 """Seconds after its deadline at which a job that has not ended is interrupted in its thread."""
 
 AGAIN_S = 2.0
-"""Seconds until a job that caught the interruption, or is cleaning up after it, is interrupted again."""
+"""Seconds after which a job that has not ended on an interruption is interrupted again."""
 
 ALARM_S = 20.0
 """Seconds after its deadline at which the process of an uninterruptible job ends; another process fails the job."""
@@ -41,7 +41,7 @@ class Overdue(Exception):
 
 
 class Stopped(Exception):
-    """The job must stop: `reason` is ``"cancelled"``, ``"lease-lost"`` or ``"leaving"`` (this worker shuts down)."""
+    """The job must stop: `why` is ``"cancelled"``, ``"lease-lost"`` or ``"leaving"`` (this worker shuts down)."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

@@ -44,7 +44,7 @@ def expose(host: str, port: int, folder: str, database_url: str) -> tuple[WSGISe
 
 
 class _GuardedMetrics:
-    """WSGI application that checks its callers."""
+    """WSGI application that serves metrics to this machine and to holders of a key for metrics."""
 
     def __init__(self, app: Callable[..., Any], database_url: str) -> None:
         self._app, self._database_url, self._one_at_a_time = app, database_url, threading.Lock()

@@ -101,7 +101,7 @@ class Reconciler(BackgroundThread):
         self._database, self._ring, self._settings, self._slots = database, ring, settings, slots
 
     def run(self) -> None:
-        """Reconcile until closed, with a first round at once."""
+        """Until closed, regularly submit due schedules, announce unclaimed jobs and delete expired responses."""
         next_cleanup_s = 0.0
         while True:
             try:
@@ -125,12 +125,12 @@ class Reconciler(BackgroundThread):
 
 
 MISSED_ROUNDS = 6
-"""Rounds of the reconciler after which the slots of a silent worker no longer count."""
+"""Rounds of the reconciler after which the slots of a worker that stopped registering no longer count."""
 
 
 @contextmanager
 def reconciling(settings: Settings, slots: int = 0) -> Iterator[JobNotifier]:
-    """Announce jobs to separate workers and run the reconciler while the block runs.
+    """Run the reconciler while the block runs; yield the notifier that announces jobs to separate workers.
 
     A separate worker registers its `slots`, of which each tenant has a share.
 

@@ -39,7 +39,7 @@ def add_tasks(app: Celery, open_context: Callable[[], WorkerContext]) -> None:
 
 
 def _announce_next(context: WorkerContext, announce: Callable[[str], object]) -> None:
-    """Announce a job that waited because its tenant had its share of running jobs; the reconciler repeats it."""
+    """Announce the next job in the fair order, if tenants have a share of slots; errors are left to the reconciler."""
     share = Share.of(context.settings)
     if share.max_jobs == NO_LIMIT or context.leaving.is_set():
         return

@@ -34,11 +34,11 @@ class Watchdog(BackgroundThread):
     Parameters
     ----------
     age_s : float
-        Seconds for which an announced job must have been due to count as a sign of lost messages.
+        Seconds that an announced job must have been due to indicate lost messages.
     share : Share
-        Running jobs that a tenant may have; its other jobs wait without a sign.
+        Maximum number of running jobs of a tenant; jobs that wait for this reason indicate nothing.
     broker_answers : callable
-        Whether the broker is reachable; if not, missing messages are no sign.
+        Whether the broker is reachable; if not, missing messages indicate nothing.
     end_process : callable
         Ends the process.
     """

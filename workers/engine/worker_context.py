@@ -24,7 +24,7 @@ from workers.targets.adapter import Target
 
 MOST_TARGETS = 200
 OTHER = "other"
-"""Label of all hosts after the first `MOST_TARGETS`: users choose the addresses, so their number is unlimited."""
+"""Metric label of all hosts after the first `MOST_TARGETS`, because users can choose any number of hosts."""
 
 CALL_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 DELAY_SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 15, 30, 60, 300, 1800, 7200)
@@ -127,7 +127,7 @@ class WorkMeter:
 
 
 class LeavingFlag:
-    """Flag that a parent process sets; children that were forked after its creation can read it.
+    """Flag that the worker shuts down, set by a parent process and read by children forked after its creation.
 
     It is in shared memory: unlike a lock or pipe, a killed child cannot corrupt it.
     """

@@ -32,7 +32,7 @@ class Authored:
 
 
 def collect(database: Database, job: Job, method: AnyMethod) -> tuple[Authored, ...]:
-    """Read from a rating's ledger the valid items that an author generated."""
+    """Read the valid items that an author generated from the ledger of a rating's job."""
     names = method.references()
     if job.author is None or not names.authored:
         return ()
@@ -71,14 +71,14 @@ def authored(database: Database, job: Job) -> Iterator[Observation]:
 
 
 def new_items(material: Iterable[CorpusItem], author: Json, job_id: str) -> tuple[NewItem, ...]:
-    """Build items with their author, prompt and job."""
+    """Build corpus items with their provenance: author, prompt, job and unit."""
     return tuple(
         new_item(item, {"author": author, "prompt": item.prompt, "job": job_id, "unit": item.id}) for item in material
     )
 
 
 def _may_hold(corpus: StoredCorpus, items: AuthoredItems) -> bool:
-    """Whether the corpus may hold the author's items: it is of the same kind, and was not made for other words."""
+    """Whether an author's items fit a corpus: it has the same kind, and no specification with other words."""
     if corpus.kind != items.kind:
         return False
     return items.words is None or corpus.rules is None or dict(corpus.rules.words) == dump_words(items.words)

@@ -52,7 +52,7 @@ class Task:
     """Items of other corpora that are copied."""
 
     def experiment(self, seed: int) -> Experiment:
-        """Start the experiment; it returns a `WrittenSentences` instead of a finding."""
+        """Return the experiment, not started yet; it ends with a `WrittenSentences` instead of a finding."""
         how = self.writing
         asking = write_sentences(self.words, self.sentences, how, generator(seed))
         return cast("Experiment", asking)
@@ -113,7 +113,7 @@ def collect_ordered(database: Database, job: Job) -> tuple[NewItem, ...]:
 
 
 def keep_ordered(c: Connection, job: Job, items: Sequence[NewItem]) -> None:
-    """Store the sentences of `collect_ordered` in their corpus, as far as there is room and the corpus exists.
+    """Store the sentences of `collect_ordered` in their corpus, if it exists, up to its maximum number of items.
 
     `c` is the connection of the transaction that ends the job.
     """
@@ -129,7 +129,7 @@ def _read_words(job: Job) -> StereotypeWords:
 
 
 def _copies_of(items: Iterable[StoredItem], words: StereotypeWords) -> Iterator[NewItem]:
-    """Yield copies of other corpora's sentences, with their origin in the provenance."""
+    """Yield copies of other corpora's sentences that fit the words, with their origin in the provenance."""
     for item in items:
         how = {**item.provenance, "taken_from": {"corpus": item.corpus_id, "item": item.id}}
         copy = as_item(_sentence(item), words, how)

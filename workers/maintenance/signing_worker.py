@@ -1,4 +1,4 @@
-"""SigningWorker: signs finished ratings, and has the log's head cosigned by the configured witnesses.
+"""SigningWorker: signs finished ratings, and requests cosignatures of the transparency log from its witnesses.
 
 A worker signs right after each job (`workers.engine.tasks`). The thread retries failed signatures, and asks the
 witnesses whenever the log has grown. Any number of processes may run the thread: ratings are claimed in the database,
@@ -30,7 +30,7 @@ BATCH = 20
 """Maximum number of ratings that are signed in one round."""
 
 FIRST_REST_S, LONGEST_REST_S = 30.0, 3600.0
-"""Pause in seconds after a witness failed once, and after many failures; it doubles."""
+"""Pause in seconds after a witness's first failure, doubled after each further failure, and its maximum."""
 
 CONFLICT = 409
 
@@ -69,7 +69,7 @@ def sign_due(database: Database, vault: Vault) -> int:
 
 
 class SigningWorker(BackgroundThread):
-    """Thread that signs and asks witnesses every ``settings.reconcile_s`` seconds."""
+    """Thread that signs ratings and requests cosignatures every ``settings.reconcile_s`` seconds."""
 
     name = "signing"
     join_s = 5.0
@@ -81,7 +81,7 @@ class SigningWorker(BackgroundThread):
         self._rests = dict[str, tuple[float, float]]()
 
     def run(self) -> None:
-        """Sign and ask witnesses until closed."""
+        """Sign ratings and request cosignatures until closed."""
         while True:
             try:
                 sign_due(self._database, self._vault)
@@ -94,7 +94,7 @@ class SigningWorker(BackgroundThread):
                 return
 
     def _ask_witnesses(self) -> None:
-        """Ask each witness that has not cosigned the log's head; pause longer after each failure."""
+        """Request a cosignature from each witness that lacks the log's head; pause longer after each failure."""
         for url, witness in self._settings.log_witnesses:
             rested_at, rest_s = self._rests.get(url, (0.0, FIRST_REST_S))
             if self._done.is_set() or time.monotonic() < rested_at:
@@ -107,7 +107,7 @@ class SigningWorker(BackgroundThread):
             self._rests[url] = time.monotonic() + rest_s, min(2 * rest_s, LONGEST_REST_S)
 
     def _ask_witness(self, url: str, witness: VerifierKey) -> str | None:
-        """Request a cosignature of the log's head from one witness; return the reason of a failure."""
+        """Request a witness's cosignature of the log's head; return the reason of a failure, or ``None``."""
         with self._database.read() as connection:
             old, head = witnessing.newest_size(connection, self._origin, str(witness)), log.head(connection)
         if head.size == old:  # an empty log has nothing to cosign
@@ -126,7 +126,7 @@ class SigningWorker(BackgroundThread):
         return self._store_cosignature(witness, head, answered.outcome.response or "")
 
     def _post_head(self, url: str, old: int, head: TreeHead, key: SigningKey) -> AttemptResult:
-        """Send the head with the proof that it extends the first `old` entries."""
+        """Send the log's head to a witness with the proof that it extends the first `old` entries."""
         path: tuple[bytes, ...] = ()
         if 0 < old < head.size:
             with self._database.read() as connection:

@@ -1,6 +1,6 @@
-"""Jobs that rate no service: domain challenges, examinations, and re-ratings of stored evidence.
+"""Jobs that rate no service: checks of host ownership, dry runs of services, and re-ratings of stored evidence.
 
-A challenge checks that a host serves the token that proves its ownership. The host is called through the guard of
+A challenge checks that a host serves the token of the tenant that owns it. The host is called through the guard of
 outgoing calls: public addresses over https with a trusted certificate. In networks that the operator allows
 (`ASSAY_EGRESS_ALLOW`), http is tried first. Redirects are failures.
 """
@@ -28,14 +28,14 @@ TIMEOUT_S = 10
 """Timeout of one call in seconds."""
 
 CAP_BYTES = 16_384
-"""Maximum size of the file in bytes."""
+"""Maximum size in bytes of the file that holds the token."""
 
 SPEAKS_OTHERWISE = frozenset({"connect", "truncated", "garbage", "http-400"})
-"""Codes of failures that an http call to a host with https may have."""
+"""Codes of failures of an http call after which https is tried."""
 
 
 async def look_for_token(context: WorkerContext, claim: Claim) -> None:
-    """Check the host and store the result; a missing token is a result, not a failure of the job."""
+    """Check that the job's host serves its token, and store the result; a missing token does not fail the job."""
     host = str((claim.job.experiment or {}).get("domain"))
     with context.database.read() as connection:
         domain = domains.find(connection, host, claim.job.tenant)
@@ -54,7 +54,7 @@ async def look_for_token(context: WorkerContext, claim: Claim) -> None:
 async def why_unproven(
     egress: Egress, domain: Domain, allow: Sequence[Network], resolve: Resolve = resolve
 ) -> str | None:
-    """Return the reason why a host does not prove its ownership, or ``None`` if it does.
+    """Return the reason why a host does not serve the domain's token, or ``None`` if it does.
 
     `allow` are the networks that the operator allows in addition to public addresses; http is used only there.
     """
@@ -77,7 +77,7 @@ async def why_unproven(
 
 
 def _failure_reason(url: str, failed: CallFailed) -> str:
-    """Return the reason of a failed call, without the advice that is meant for rated targets."""
+    """Return the reason of a failed call, without the advice for rated targets in its message."""
     if failed.status is None:
         return failed.message
     redirected = "; redirects are not followed" if failed.code == "redirect" else ""

@@ -1,1 +1,1 @@
-"""Services that are rated: the protocols that they speak, their settings, and what is asked of them before a job."""
+"""Rated services (targets): adapters for their protocols, settings, and the checks before a rating."""

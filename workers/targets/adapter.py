@@ -38,7 +38,7 @@ QUESTIONS: Mapping[Kind, tuple[type[Ask], ...]] = {
 
 @dataclass(frozen=True)
 class Limits(Bounded):
-    """Limits on the calls to a target: calls at a time, calls started per second, and seconds for one call.
+    """Limits on the calls to a target: concurrent calls, calls started per second, and seconds for one call.
 
     The deadline of a call covers everything from name resolution to the last byte. Raises `OutOfBounds`.
     """
@@ -89,7 +89,7 @@ class Target:
 
 
 class Adapter(Protocol):
-    """Sends questions to one target in its protocol. Built by `workers.targets.registry.connect`."""
+    """Client that sends questions to one target in its protocol; `workers.targets.registry.connect` builds it."""
 
     protocol: ClassVar[str]
     summary: ClassVar[str]
@@ -139,17 +139,17 @@ class Adapter(Protocol):
 
 
 IN_FLIGHT = 24
-"""Maximum number of questions in all concurrent calls with several questions; a crash would repeat them."""
+"""Maximum number of questions in flight in calls with several questions; after a crash, they are asked again."""
 
 
 def questions_per_call(adapter: Adapter, limits: Limits) -> int:
-    """Return the maximum number of questions in one call."""
+    """Return the maximum number of questions in one call, so that at most `IN_FLIGHT` are in all calls."""
     return min(adapter.batch_limit, max(1, IN_FLIGHT // limits.concurrency))
 
 
 def opaque_key(secret: str, *facts: str) -> str:
-    """Return a key in the form of a UUID that is always the same for some facts, and reveals none of them."""
-    # keyed BLAKE2, because OpenSSL's HMAC gives up the interpreter, which the thread of the ledger then holds
+    """Return a UUID that depends only on the secret and the facts, and reveals neither."""
+    # keyed BLAKE2: OpenSSL's HMAC releases the interpreter lock, which the ledger's thread then takes and holds
     key = hashlib.sha256(secret.encode()).digest()
     digest = hashlib.blake2b(json.dumps(facts).encode(), key=key, digest_size=16).digest()
     return str(UUID(bytes=digest, version=4))

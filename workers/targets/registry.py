@@ -78,12 +78,12 @@ BY_KIND: Mapping[tuple[str, Kind], Any] = {
 """Adapter classes for one protocol and kind of service, instead of the protocol's usual class."""
 
 DECIDING = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
-"""Kinds of service that a language model with a decision is."""
+"""Kinds of service that a language model with the setting `decision` can be."""
 
 ENTRY_POINTS = "assay.protocols"
 
 _HERE: dict[str, type[Adapter]] = {}
-"""Protocols that only this process offers (`register_for_process`)."""
+"""Adapter classes that are registered in this process only (`register_for_process`), by protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def offered(protocol: str) -> type[Adapter] | Preset:
 
 
 def kinds_of(adapter: type[Adapter] | Preset) -> frozenset[Kind]:
-    """Return the kinds of service that a protocol speaks to; a language model with a decision is of two more."""
+    """Return the kinds of service that a protocol supports, including those of a model with a decision."""
     settings_type: Any = (
         _adapters()[adapter.base].settings_type if isinstance(adapter, Preset) else adapter.settings_type
     )
@@ -134,7 +134,7 @@ def register_for_process(adapter: type[Adapter]) -> None:
 
 
 def read_settings(protocol: str, kind: Kind, settings: Json) -> tuple[type[Adapter], Any]:
-    """Return the adapter class of a protocol and its validated settings; a preset's own settings are added first."""
+    """Return a protocol's adapter class and validated settings; a preset is expanded to its base protocol first."""
     adapter = offered(protocol)
     decides = kind in DECIDING and settings.get("decision") is not None
     if kind in kinds_of(adapter) - adapter.kinds and not decides:
@@ -175,7 +175,7 @@ NEUTRAL = "batch_maximum"
 
 
 def settings_chosen(target: Json) -> Literal["default", "named", "changed"]:
-    """Return whether a target is described by its protocol alone, also by a model and the like, or in another way.
+    """Classify a target's settings: all ``default``, only the service ``named`` (`model` …), or ``changed``.
 
     Settings without a default (deployment, project) name the service, and so does `model`; any other setting must
     have its default. A `custom` target describes calls, answers and prompts of its own; a chain has no address.
@@ -204,14 +204,14 @@ def _link_targets(target: Target) -> list[Target]:
 
 
 def address_of(target: Target) -> str:
-    """Return a target's address; for a chain, its links' addresses; for fixed addresses, the name of the protocol."""
+    """Return a target's base URL; for a chain, those of its links; without a base URL, the name of its protocol."""
     if target.protocol == Chain.protocol:
         return " ".join([Chain.protocol, *(link.base_url or link.protocol for link in _link_targets(target))])
     return target.base_url or target.protocol
 
 
 def keep_to_links(target: Target) -> Target:
-    """Narrow the limits of a chain to those of its links, and the pace of a model that decides in several calls."""
+    """Reduce a chain's limits to those of its links, and the call rate of a model that decides in several calls."""
     if target.protocol != Chain.protocol:
         pace = target.limits.requests_per_second
         if pace is None or target.settings.get("decision") is None:
@@ -249,7 +249,7 @@ _SECRET = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?", re.ASCII
 
 
 class TargetChecker:
-    """Lists protocols, and validates targets and callback addresses (`service.targets.target_validator`)."""
+    """Validator of targets and callback addresses, and list of protocols (`service.targets.validator`)."""
 
     def __init__(self, settings: Settings) -> None:
         self._allow, self._scraping = settings.egress_networks, settings.allow_scraping

@@ -22,7 +22,7 @@ RESPONSE_CAP = 2048
 """Maximum number of bytes of a response that are read and stored."""
 
 SCHEDULE_S = (0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
-"""Seconds before each attempt, after the failure of the previous one (Standard Webhooks 1.0)."""
+"""Seconds before each attempt, counted from the failure of the previous attempt (Standard Webhooks 1.0)."""
 
 CHALLENGE_ATTEMPTS = 3
 """Number of attempts of a challenge, after which its endpoint is disabled."""
@@ -44,7 +44,7 @@ GONE = 410
 
 @dataclass(frozen=True)
 class AttemptResult:
-    """Result of a call: the outcome to store, ``Retry-After`` in seconds, and whether no further attempt is useful."""
+    """Result of a call: outcome to store, ``Retry-After`` in seconds; `final` if further attempts are useless."""
 
     outcome: Outcome
     retry_after_s: float | None = None
@@ -52,7 +52,7 @@ class AttemptResult:
 
 
 def open_transport(settings: Settings) -> GuardedTransport:
-    """Open a transport to receivers, guarded like calls to targets; long responses are truncated, not refused."""
+    """Open a guarded HTTP transport for webhooks; it truncates long responses instead of refusing them."""
     networks, exempt = settings.egress_networks, settings.exempt_networks
     return GuardedTransport(networks, response_cap=RESPONSE_CAP, complete=False, exempt=exempt)
 
@@ -89,7 +89,7 @@ async def call(
 def what_follows(
     number: int, answered: AttemptResult, rng: np.random.Generator, attempts: int = len(SCHEDULE_S)
 ) -> Next | None:
-    """Return the next step after an attempt (`number` counts from 1, up to `attempts`); ``None`` after a success."""
+    """Return the retry decision after attempt `number` (from 1) of at most `attempts`; ``None`` after a success."""
     status = answered.outcome.status
     if answered.outcome.failure is None:
         return None
@@ -106,7 +106,7 @@ def what_follows(
 
 
 def _failure_of_status(status: int) -> str | None:
-    """Return the failure that a status means, ``None`` for a success."""
+    """Return the failure code and message for an HTTP status; ``None`` for 2xx."""
     if 200 <= status < 300:
         return None
     if 300 <= status < 400:

@@ -1,4 +1,4 @@
-"""WebhookWorker of webhooks: fans notices out to endpoints and makes the delivery attempts that are due.
+"""WebhookWorker: turns notices into one delivery per receiver, and makes the delivery attempts that are due.
 
 Attempts are leased in the database, so any number of processes may deliver. If a process dies, another repeats
 its attempts when their leases have expired. Notices are signed as Standard Webhooks 1.0 over ``id.timestamp.body``:
@@ -47,19 +47,19 @@ MOST_AT_ONCE = 64
 """Maximum number of concurrent attempts in one process."""
 
 GRACE_S = 3.0
-"""Seconds for running attempts to end when the deliverer is closed."""
+"""Seconds that running attempts may take after the worker is closed."""
 
 REST_S = 5.0
-"""Pause in seconds after the database or the agency's key was unavailable."""
+"""Pause in seconds after an error, such as an unavailable database or signing key."""
 
 TIDY_EVERY_S = 3600
 
 TURN_S = 20.0
-"""Seconds for which an attempt waits for its turn at the host; then it is postponed, before its lease expires."""
+"""Seconds that an attempt waits for a slot at its host; then it is postponed, before its lease expires."""
 
 
 class WebhookWorker(BackgroundThread):
-    """Thread that delivers notices, with its own event loop."""
+    """Thread that delivers webhook notices in its own event loop."""
 
     name = "deliverer"
 
@@ -103,7 +103,7 @@ class WebhookWorker(BackgroundThread):
     async def _wait_for_end(
         self, tasks: set[asyncio.Task[None]], seconds: float, until: str = asyncio.FIRST_COMPLETED
     ) -> set[asyncio.Task[None]]:
-        """Wait at most some seconds for an attempt to end; return the running attempts."""
+        """Wait at most `seconds` for one attempt (or all) to end; return the attempts that still run."""
         if not tasks:
             await asyncio.to_thread(self._done.wait, seconds)
             return tasks
@@ -114,7 +114,7 @@ class WebhookWorker(BackgroundThread):
         return running
 
     def _claim_due(self, room: int) -> list[tuple[ClaimedDelivery, SigningKey]]:
-        """Fan notices out and claim the attempts that are due; return each with the signing key."""
+        """Create the deliveries of due notices and claim at most `room` due ones; return each with the signing key."""
         self._delete_ended()
         with self._database.read() as connection:
             if not room or not deliveries.anything_due(connection):
@@ -137,7 +137,7 @@ class WebhookWorker(BackgroundThread):
             return [(claimed, key) for claimed in claims if key is not None]
 
     def _delete_ended(self) -> None:
-        """Delete old deliveries, at most once in `TIDY_EVERY_S`."""
+        """Delete old deliveries, at most once in `TIDY_EVERY_S` seconds."""
         if time.monotonic() >= self._next_cleanup_s:
             with self._database.write() as connection:
                 deliveries.delete_ended(connection)
@@ -172,7 +172,7 @@ class WebhookWorker(BackgroundThread):
         headers: dict[str, str],
         body: bytes,
     ) -> AttemptResult:
-        """Post a delivery within the limits of its host, as calls of jobs; raise `TimeoutError` without a turn."""
+        """Post a delivery within its host's limits; raise `TimeoutError` if no slot is free within `TURN_S`."""
         limits = HostLimits(self._database, self._settings, claimed.tenant, claimed.id, traffic, self._rng)
         try:
             async with AsyncExitStack() as stack:
@@ -235,13 +235,13 @@ class WebhookWorker(BackgroundThread):
 
 # ------------------------------------------------------------------------------- signatures
 def sign_with_secret(secret: str, message: bytes) -> str:
-    """Sign with a ``whsec_…`` secret: ``v1,`` and the base64 of HMAC-SHA256."""
+    """Return the signature of a message with a ``whsec_…`` secret: ``v1,`` and the base64 of HMAC-SHA256."""
     key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
     return "v1," + base64.b64encode(hmac.digest(key, message, "sha256")).decode()
 
 
 def sign_with_key(sign: Callable[[bytes], bytes], message: bytes) -> str:
-    """Sign with an Ed25519 key: ``v1a,`` and the base64 of 64 bytes."""
+    """Return the signature of a message with an Ed25519 key: ``v1a,`` and the base64 of 64 bytes."""
     return "v1a," + base64.b64encode(sign(message)).decode()
 
 

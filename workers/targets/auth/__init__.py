@@ -1,1 +1,1 @@
-"""Authentication of calls to targets: where a secret goes in a request, signatures, access tokens."""
+"""Authentication of calls to targets: secrets in requests, signatures, and access tokens."""

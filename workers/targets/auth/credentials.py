@@ -1,4 +1,4 @@
-"""A target's credentials: they write its secret, a signature or a token into each of its requests.
+"""Credentials of a target: add its secret, a signature or an access token to each request.
 
 Access tokens are fetched through the guard, held in memory until they expire, and never stored.
 """
@@ -35,7 +35,7 @@ from workers.targets.auth.schemes import (
 from workers.targets.protocols.custom.templates import fill_text
 
 EARLY_S = 60.0
-"""Seconds before its expiry from which a token is no longer used; at most half its lifetime."""
+"""A token is not used in the last `EARLY_S` seconds of its lifetime, or in the last half if that is shorter."""
 
 MAX_TOKEN = 16_384
 """Maximum length of a token in characters."""
@@ -48,7 +48,7 @@ Form = tuple[Mapping[str, str], Mapping[str, str]]
 
 @dataclass
 class TokenSource:
-    """Fetches the token of one target; concurrent calls share one fetch."""
+    """Source of a target's access token; concurrent calls share one token request."""
 
     scheme: OAuth2 | GcpServiceAccount
     secret: str = field(repr=False)
@@ -151,7 +151,7 @@ def _base64url(data: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class OutgoingRequest:
-    """HTTP request with its whole address. Parts that may hold a secret are not shown."""
+    """HTTP request with its full URL. Its `repr` leaves out parts that may hold a secret."""
 
     method: str
     url: str = field(repr=False)
@@ -189,7 +189,7 @@ class Credentials:
 
     @property
     def spoken(self) -> tuple[str, ...]:
-        """Secret texts that a service receives or could return; they must not appear in messages and answers."""
+        """Secret texts that a service receives and may repeat; they are removed from messages and answers."""
         if self._tokens is not None:
             return (self._tokens.token,) if self._tokens.token else ()
         if self._auth == "basic":
@@ -227,7 +227,7 @@ class Credentials:
                 return request
 
     def renew(self, refused: OutgoingRequest, failed: CallFailed) -> bool:
-        """Drop a refused token; return whether the call may succeed with a new one."""
+        """Drop the token of a refused request; return whether the call may succeed with a new token."""
         if self._tokens is None or failed.status != 401:
             return False
         self._tokens.refuse(refused.headers["Authorization"].removeprefix("Bearer "))

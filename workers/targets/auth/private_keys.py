@@ -1,4 +1,4 @@
-"""Private keys that strangers send as secrets: service accounts and client certificates.
+"""Private keys in the secrets of untrusted users: service accounts and client certificates.
 
 Loading a key can take seconds of processor time while no other thread runs: a test of the primes of an RSA key takes
 0.2 s for 4,096 bits and 9 s for 9,216, and a key derived from a password takes as long as its file demands. Therefore
@@ -20,13 +20,13 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 MOST_BITS = 4096
-"""Largest modulus of an RSA key."""
+"""Largest modulus of an RSA key, in bits."""
 
 MAX_KEY_CHARACTERS = 8192
 """Maximum number of characters of a key file."""
 
 MOST_EXPONENT_BITS = 32
-"""Largest public exponent of an RSA key; the usual one is 65537."""
+"""Largest public exponent of an RSA key, in bits; the usual exponent is 65537."""
 
 PrivateKey = RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey | Ed448PrivateKey
 
@@ -51,7 +51,7 @@ class UnusableKey(ValueError):
 
 
 def load_private_key(pem: str) -> PrivateKey:
-    """Load the private key in a text, whose cost does not depend on the key's content.
+    """Load the private key in a PEM text; checks are limited, so that no key takes long to load.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""Several targets as one: chains, and the roles of a job."""
+"""Adapters that combine several targets: chains, and a rated service with its author or judge."""

@@ -129,7 +129,7 @@ class ChainSettings(TargetSettings):
 
 
 def tightened(target: Target, links: Sequence[Target], paths: Sequence[Path]) -> Limits:
-    """Return limits of a chain that keep every link within its own limits, however often the chain calls the link."""
+    """Return a chain's limits, reduced so that every link stays within its own limits at several calls per text."""
     calls = Counter(hop.link for hop in through(paths))
     limits = target.limits
     paces = [limits.requests_per_second] + [
@@ -175,7 +175,7 @@ class Chain(Adapter):
         self.batch_limit = min(adapter.batch_limit for adapter in links)
 
     def group_key(self, ask: Ask) -> Hashable:
-        """Return the key of the last link."""
+        """Return the group key of the chain's last link; see `Adapter.group_key`."""
         return self._links[-1].group_key(ask)
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
@@ -211,7 +211,7 @@ class Chain(Adapter):
         return frozenset(pair for pair in pairs if self._has_route(pair, listed_pairs))
 
     def _has_route(self, pair: tuple[str, str], listed_pairs: Sequence[frozenset[tuple[str, str]] | None]) -> bool:
-        """Whether every link on the way between two languages lists its translation, or has no list."""
+        """Whether every link on the route between two languages lists its language pair, or has no list."""
         try:
             route = hops(self.settings.paths, *pair)
         except NoWay:
@@ -238,7 +238,7 @@ class Chain(Adapter):
         return replies
 
     async def _translate_hop(self, hop: Hop, replies: list[Reply], key: str | None) -> None:
-        """Translate with one link the texts that have not failed yet."""
+        """Translate the texts in `replies` that have not failed yet with one link; replace the replies in place."""
         pending = [index for index, reply in enumerate(replies) if reply.ok]
         asks = [Translate(str(replies[index].value), hop.source, hop.target) for index in pending]
         message = f"{self._link_name(hop.link)}: it answered a text with nothing, {hop.source} to {hop.target}"

@@ -66,7 +66,7 @@ def hops(paths: Sequence[Path], source: str, target: str) -> tuple[Hop, ...]:
     Raises
     ------
     NoWay
-        If neither is the first language, or if the last link would have nothing to translate.
+        If neither is the first language, or if the other one is the first or last language of the paths.
     """
     home, turn, last = paths[0][0], paths[-1][-1], len(paths)
     if source == home and target not in {home, turn}:

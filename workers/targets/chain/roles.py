@@ -14,7 +14,7 @@ AUTHOR, JUDGE = "author", "judge"
 
 
 def role_of(kind: str) -> str:
-    """Return the role of a job's second service, by its kind."""
+    """Return the role of a job's second service (author or judge) for messages, by its kind."""
     return JUDGE if kind in JUDGES else AUTHOR
 
 
@@ -38,7 +38,7 @@ class Roles(Adapter):
         return (isinstance(ask, self._asks), adapter.group_key(ask))
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
-        """Send the questions to their service; see `Adapter.answer`. A failure of the second service names its role."""
+        """Send questions to the service for their type; see `Adapter.answer`. Failures of the second name its role."""
         if not (asks and isinstance(asks[0], self._asks)):
             return await self._rated.answer(asks, idempotency_key=idempotency_key)
         try:

@@ -1,4 +1,4 @@
-"""Search for the answer in the body of a response, by the types and the names of its values."""
+"""Search the JSON body of a response for the value that is probably the answer, by types and names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workers.targets.checks.translator import numbers_in
 from workers.targets.parsing.written_numbers import forms_that_read, plain_number
 
 MOST_PATHS = 3
-"""Maximum number of suggested places of the answer."""
+"""Maximum number of suggested expressions for the answer."""
 
 MOST_NODES = 2000
 """Maximum number of values of a body that are searched."""
@@ -46,7 +46,7 @@ def json_in(body: bytes) -> Any:
 
 
 def settings_that_read(body: bytes, kind: Kind) -> JsonObject:
-    """Return settings of `custom` that read the likely answer in a body; empty if no value may be the answer."""
+    """Return settings of the protocol `custom` that extract the likely answer from a body; empty if none is likely."""
     if event := _EVENT.search(body):
         return {"response": "events", "output": next(answer_paths(event[1], kind), "@")}
     if body and json_in(body) is None:
@@ -99,7 +99,7 @@ def _key_in(value: object, names: tuple[str, ...], form: type) -> str | None:
 
 
 def _class_path(path: str, value: object) -> str:
-    """Return an expression that converts the classes at a path to a form that Assay can parse."""
+    """Return a JMESPath expression that converts the classes at a path to a form that Assay can parse."""
     if not isinstance(value, list):
         return path
     base, label, score = path.removeprefix("@"), _key_in(value[0], _LABELS, str), _key_in(value[0], _SCORES, float)

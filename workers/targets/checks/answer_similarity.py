@@ -16,16 +16,16 @@ import numpy as np
 from assay.document import Json
 
 ROUNDING = 1e-4
-"""Maximum difference between two answers that differ by rounding only."""
+"""Maximum relative distance between two answers that differ by rounding only."""
 
 CLOSE = 1e-2
-"""Maximum difference between the answers to a question in a batch and alone, as with half-precision arithmetic."""
+"""Maximum relative distance of a question's answers in a batch and alone, as with half precision."""
 
 MOST_COMPARED = 5
 """Maximum number of answers in a batch that are compared in every order (120 orders)."""
 
 CLEARLY = 4
-"""Factor by which another order of answers must fit better than the expected order."""
+"""Factor by which one order of the answers must fit better than the others to be recognised."""
 
 
 class Order(Enum):
@@ -36,9 +36,9 @@ class Order(Enum):
     CROSSED = "crossed"
     """The order is wrong: another order fits clearly better."""
     CHANGED = "changed"
-    """The answers differ from those to the same questions alone, in any order."""
+    """The answers differ from those to the same questions asked alone, whatever their order."""
     UNSEEN = "unseen"
-    """The answers are too similar to detect their order."""
+    """The answers are too similar to each other to detect their order."""
 
 
 def difference(value: object, other_value: object) -> float:

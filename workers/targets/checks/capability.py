@@ -1,4 +1,4 @@
-"""Results of the examination of a target before it is rated.
+"""Result of the examination of a target: a few test questions before it is rated.
 
 A fault that could falsify a rating makes the target unfit; other findings become notes. The examinations are the
 subclasses of `workers.targets.checks.examination.Examination`.
@@ -23,7 +23,7 @@ class Capability:
     adapter: Adapter
     """Adapter for the job: the examined adapter, or a copy that sends one question per call."""
     latency_s: float
-    """Seconds of the first successful call, without failed calls before it."""
+    """Duration in seconds of the first successful call, without failed calls before it."""
     deterministic: bool | None = None
     """Whether the same question got the same answer twice."""
     batch: bool
@@ -31,18 +31,18 @@ class Capability:
     order_kept: bool | None = None
     """Whether the answers of a call with several questions came in order."""
     truncates_at: int | None = None
-    """Length in characters of the long text that a translator refused."""
+    """Length in characters of the long text that a translator refused; ``None`` if it refused none."""
     notes: tuple[str, ...]
     asked: str
-    """Sample of a question."""
+    """A question that was sent, as text."""
     returned: str
-    """The answer to it."""
+    """The answer to the question `asked`, as text."""
     calls: int
     """Number of calls, including repetitions."""
     dimensions: int | None = None
     """Dimensions of an embedder's vectors."""
     labels: tuple[str, ...] | None = None
-    """Labels of a classifier that were seen."""
+    """Labels in the answers of a classifier."""
     rungs: tuple[str, ...] | None = None
     """Kinds of question that a language model answers, the best first: ``score``, ``fill``, ``choose``; for an author
     ``write`` or ``draw``.

@@ -1,4 +1,4 @@
-"""Base class of the examinations, which ask questions alone, repeatedly, and several in one call."""
+"""Base class of the examinations: test questions sent alone, repeated, and several in one call."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ ONE_BY_ONE = {
     Order.UNSEEN: "all answers were alike, so the order of several in one call could not be checked; they are sent "
     "one by one",
 }
-"""Reasons why questions are sent one by one."""
+"""Notes on why questions are sent one by one, by the result of `order_of`."""
 
 
 async def at_once() -> None:
-    """Return without waiting."""
+    """Return at once: the default of `Calls.turn`, without limits."""
 
 
 @dataclass
 class Calls:
-    """Retries and counts the calls of an examination; `turn` waits before each call for the target's limits."""
+    """Caller that retries and counts an examination's calls; `turn` waits for the target's limits before each call."""
 
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -81,7 +81,7 @@ class Calls:
 
 
 class Examination(ABC):
-    """Base class of the examinations."""
+    """Base class of the examinations (test questions before a rating), one for each group of service kinds."""
 
     @abstractmethod
     async def run(self) -> Capability:

@@ -14,10 +14,10 @@ from workers.targets.checks.examination import Calls, Examination, shown
 from workers.targets.checks.samples import QUESTION, SHAPES, sample_images
 
 MOST_OF_THE_EXPERIMENT = 2
-"""Maximum number of images of the experiment that are sent; they can be large."""
+"""Maximum number of the experiment's images that an examination sends, since they can be large."""
 
 ENOUGH_IMAGES = 3
-"""Number of images of the experiment that suffice without built-in images."""
+"""Number of the experiment's images from which no built-in images are needed."""
 
 MEND = "check the task, the labels, the question and the protocol's notes"
 
@@ -72,7 +72,7 @@ class ImageExamination(Examination):
         )
 
     def _answer_distance(self, first: JsonObject, second: JsonObject) -> float:
-        """Return the distance between the probabilities of two answers, or 1 for different words."""
+        """Return the distance between the probabilities of two answers; for texts, 0 if equal and 1 if not."""
         if first["scores"] is not None and second["scores"] is not None:
             return difference(first, second)
         return float(first != second)

@@ -29,13 +29,13 @@ OURS: Mapping[type[Ask], tuple[Ask, ...]] = {
     Fill: tuple(Fill(*words) for words in _QUESTIONS["filled"]),
     Choose: tuple(Choose(text, tuple(options)) for text, options in _QUESTIONS["chosen"]),
 }
-"""Neutral questions, for kinds of question that the experiment does not begin with."""
+"""Neutral questions by kind, for kinds of question that the experiment does not begin with."""
 
 TASK = Write("Write one short sentence about the weather.")
 """Prompt for an author without an experiment."""
 
 SILENT = frozenset({"connect", "timeout", "truncated"})
-"""Codes of failures of an unreachable service; other kinds of question would fail as well."""
+"""Codes of failures of an unreachable service, for which no other kind of question is tried."""
 
 PARTICULAR = frozenset({"unknown-word", "no-choice", "declined", "wrong-shape"})
 """Codes of failures after which another question of the same kind may be answered."""
@@ -127,7 +127,7 @@ class ModelExamination(Examination):
         )
 
     def _is_fatal(self, failed: CallFailed) -> bool:
-        """Whether a failed call ends the examination; retriable errors seldom do: some mean an unsupported request."""
+        """Whether a failed call ends the examination; most retriable errors do not, as they may mean "unsupported"."""
         if failed.code in HOPELESS or (failed.code in SILENT and self._latency_s is None):
             return True
         if failed.retriable:
@@ -188,7 +188,7 @@ class ModelExamination(Examination):
 
     async def _note_empty_text(self, rung: type[Ask]) -> None:
         """Request the score of an empty text; add a note if the service returns a retriable error or a score."""
-        if rung is not Score or self._fresh:  # no customer would send an empty text, so none is sent before a rating
+        if rung is not Score or self._fresh:  # real users send no empty text, so none is sent before a rating
             return
         try:
             reply = (await self._calls.persist(lambda: self._adapter.answer([Score("")]), tries=1))[0]

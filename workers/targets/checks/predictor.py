@@ -37,7 +37,7 @@ def check_answers(answers: Sequence[Any]) -> list[str]:
 
 
 def labels_in(answers: Sequence[Any]) -> tuple[str, ...] | None:
-    """Return the labels in the answers, in the service's order; ``None`` if there are no classes."""
+    """Return the labels in the answers, in the service's order; ``None`` if the answers are not classes."""
     classes = [answer for answer in answers if isinstance(answer, Mapping)]
     if not classes:
         return None
@@ -106,10 +106,10 @@ def labels_named(labels: set[str]) -> str:
 
 
 MOST_ASKED = 10
-"""Maximum number of questions that are asked alone while all answers are alike."""
+"""Maximum number of questions that are asked alone, until enough answers differ."""
 
 NOT_KNOWN = "missing-word"
-"""Failure of a word outside an embedding's vocabulary; the experiment decides how many may be missing."""
+"""Failure code of a word outside an embedding's vocabulary; the experiment decides how many may be missing."""
 
 
 class PredictorExamination(Examination):

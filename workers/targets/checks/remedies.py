@@ -1,4 +1,4 @@
-"""Causes and remedies of failed exchanges, each in one sentence."""
+"""Causes and remedies of failed test questions, each in one sentence, for people who set up a target."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ RECORDS = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
 """Kinds of services that may take records instead of texts."""
 
 MISUNDERSTOOD = frozenset({200, 400, 422})
-"""HTTP statuses of services that got a request in a form that they do not accept."""
+"""HTTP statuses with which services answer a request in a form that they do not accept."""
 
 ACCEPTED, BAD_REQUEST = 202, 400
-"""HTTP statuses of a service that answers later, and of a service that does not understand the request."""
+"""HTTP statuses: the answer comes later (202), and the request was not understood (400)."""
 
 LONGEST_SAID = 100
 """Maximum number of characters of a quoted message of the service."""
@@ -98,7 +98,7 @@ class _Case:
         return Quoter(self.target.secret).clean(text)[:LONGEST_SAID]
 
     def setting(self, name: str, otherwise: str) -> str:
-        """Return the name of a setting of `custom`, or of its replacement in other protocols."""
+        """Return `name`, a setting of the protocol `custom`; for other protocols, the text `otherwise`."""
         return f"settings.{name}" if self.custom else otherwise
 
 
@@ -121,7 +121,7 @@ def remedy_for(failure: Failure, exchange: Exchange | None, target: Target, ask:
 
 
 def doubt_about(answer: object, exchange: Exchange | None, target: Target, ask: Ask) -> Remedy:
-    """Return a suspected fault of an answer that could be parsed, and the remedy; both are empty if there is none."""
+    """Return a suspected fault of an answer that could be parsed, and its remedy; both empty if there is none."""
     case = _Case(Failure("doubt", ""), exchange, target, ask)
     if case.status == ACCEPTED and not target.settings.get("poll"):
         return _polling_remedy(case)
@@ -393,7 +393,7 @@ _SCORE_ALL: Mapping[str, str] = {
     "mlflow": "Name the column with the label, or log the model with predict_proba; see settings.output_column.",
     "": "Make the service score every label; with two labels in settings.labels one score will do.",
 }
-"""How a service whose answers hold the score of the top label alone is read, by protocol."""
+"""Remedies for answers with the score of the top label only, by protocol."""
 
 _WANTED: Mapping[Kind, str] = {
     Kind.TRANSLATOR: "text",

@@ -61,7 +61,7 @@ def samples_for(target: Target, asks: Sequence[Ask] = ()) -> Samples:
 
 
 def spread(questions: Sequence[Q], adapter: Adapter, count: int) -> list[Q]:
-    """Choose different questions of the commonest form, at equal distances, since neighbours are often alike."""
+    """Choose `count` different questions of the commonest group key, evenly spaced, as neighbours are often alike."""
     groups: dict[object, list[Q]] = {}
     for question in dict.fromkeys(questions):
         groups.setdefault(adapter.group_key(question), []).append(question)
@@ -75,7 +75,7 @@ def spread(questions: Sequence[Q], adapter: Adapter, count: int) -> list[Q]:
 T = TypeVar("T")
 
 EACH = 5
-"""Number of questions of each form."""
+"""Number of questions of each kind."""
 
 
 def numbered_sentences(count: int, rng: np.random.Generator, source: str = "en") -> list[tuple[int, str]]:
@@ -89,7 +89,7 @@ def numbered_sentences(count: int, rng: np.random.Generator, source: str = "en")
 
 
 def worded_questions(rng: np.random.Generator) -> Mapping[type[Ask], tuple[Ask, ...]]:
-    """Return neutral questions to a language model, by their form; the last text to score is no sentence."""
+    """Return neutral questions to a language model, by kind; the last text to score is not a sentence."""
     *texts, (_, last) = numbered_sentences(EACH, rng)
     scrambled = " ".join(rng.permutation(last.rstrip(".").split()).tolist())
     gaps = [GAPS[index] for index in rng.permutation(len(GAPS))[:EACH]]
@@ -119,7 +119,7 @@ SIDE = 224
 """Width and height in pixels, the input size of most classifiers."""
 
 SHAPES = ("red circle", "green square", "blue triangle")
-"""Contents of the images, in order; also the labels of questions without an experiment."""
+"""Shapes in the built-in images, in order; also the labels of questions without an experiment."""
 
 QUESTION = "Which coloured shape is in the picture?"
 

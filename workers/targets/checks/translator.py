@@ -24,15 +24,15 @@ SENTENCES = 40
 """Number of sentences of the long text."""
 
 FRESH_SENTENCES = (SENTENCES, 56)
-"""Bounds of that number, if it is random: never a shorter text, so that a limit of 1,000 characters is always seen."""
+"""Bounds (upper one excluded) of a random number of sentences; the text exceeds a limit of 1,000 characters."""
 
 FIRST, STEP = 211, 13
-"""The numbers are 211, 224, 237 …: three digits, so that no service adds a separator."""
+"""First number in the sentences, and increment: 211, 224 …, three digits, so that no service adds a separator."""
 
 MEND_LENGTH = "raise the service's limit on the length of an answer"
 
 SHORTEST_SHARE = 0.1
-"""Share of a text's characters that its translation has at least; Chinese has about a third."""
+"""Minimum length of a translation as a share of the text's length; Chinese has about a third."""
 
 _NUMBER = re.compile(r"\d+")
 
@@ -177,17 +177,17 @@ class TranslatorExamination(Examination):
 
 
 def number(index: int) -> int:
-    """Return the number of a sentence, which no other sentence has."""
+    """Return the number that the sentence with this index contains; no other sentence contains it."""
     return FIRST + STEP * index
 
 
 def sentence(index: int) -> str:
-    """Return a simple sentence with its number in digits."""
+    """Return a simple English sentence that contains `number(index)` in digits."""
     return f"The house has the number {number(index)}."
 
 
 def sentences_in(source: str, count: int, rng: np.random.Generator | None = None) -> list[tuple[int, str]]:
-    """Return numbers, each with a sentence in the language `source`; without `rng`, always the same."""
+    """Return `count` numbers, each with a sentence in the language `source`; without `rng`, always the same."""
     if rng is None and source == "en":
         return [(number(index), sentence(index)) for index in range(count)]
     return numbered_sentences(count, rng or generator(0), source)

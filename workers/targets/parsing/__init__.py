@@ -1,1 +1,1 @@
-"""Parsing of the answers of services."""
+"""Parsers of the answers of rated services, and of the options that a model chooses."""

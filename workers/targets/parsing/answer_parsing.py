@@ -26,7 +26,7 @@ LONGEST_LABEL = 200
 """Maximum length of a label in characters."""
 
 LONGEST_QUOTED = 60
-"""Maximum length of an answer that a message quotes, in characters."""
+"""Maximum length of an answer's quotation in a message, in characters."""
 
 ROUNDING = 1e-6
 """Tolerance for probabilities outside [0, 1], which occur with single-precision arithmetic."""
@@ -42,9 +42,9 @@ class Misread(ValueError):
 
 
 def reply_of(parse: Callable[[], Any], origin: str, answer: object = None) -> Reply:
-    """Return the parsed value as a reply; a `Misread` becomes a failure with its code.
+    """Return the result of `parse` as a reply; turn a `Misread` into a failure with its code.
 
-    An `answer` that is a refusal in words is declined.
+    If the `answer` is a refusal in words, the failure's code is ``declined``.
     """
     try:
         return Reply(parse())
@@ -245,7 +245,7 @@ def _value_of(label: str) -> bool | float | None:
 
 
 def _declared_spelling(label: str, labels: Sequence[str]) -> str:
-    """Return the declared spelling of a label; the label itself if it is none of the declared ones, or none are."""
+    """Return the declared spelling of a label; the label itself if it matches no declared label."""
     if label in labels or not labels:
         return label
     same = [declared for declared in labels if label_key(declared) == label_key(label)]

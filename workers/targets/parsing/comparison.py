@@ -1,4 +1,4 @@
-"""Answers of services that compare two documents: which is better, or neither.
+"""Parsing of answers of services that compare two documents: the first is better, the second, or a tie.
 
 An answer is read only as the settings declare it. All others, such as prose, a refusal or "both", are unreadable.
 """
@@ -29,7 +29,7 @@ NO_PAIR = "this target compares two documents: the question must be a record wit
 
 
 def documents_of(given: str | Record) -> Mapping[str, Field] | None:
-    """Return the documents of a question by their positions, ``first`` and ``second``; ``None`` if it has not both."""
+    """Return the documents of a question, by ``first`` and ``second``; ``None`` if one of them is missing."""
     documents = {} if isinstance(given, str) else {name: cell for name, cell in given if name in {FIRST, SECOND}}
     return documents if len(documents) == 2 else None
 

@@ -19,7 +19,7 @@ MARKS = 1
 """Maximum number of extra tokens before those of the prompt, such as a start-of-text token."""
 
 IN_BYTES = "bytes:\\x"
-"""Prefix of a token that is part of a character and written as bytes."""
+"""Prefix of a token that is a part of a character, written as bytes."""
 
 ENOUGH_ASCII = 0.5
 """Minimum share of ASCII characters in a prompt for a comparison that ignores all other characters."""
@@ -149,7 +149,7 @@ def _without_blanks(text: str) -> str:
 
 
 def _tells_by_ascii(prompt: str) -> bool:
-    """Whether a prompt has enough ASCII characters to be compared by these alone."""
+    """Whether a prompt has enough ASCII characters (`ENOUGH_ASCII`) to compare only these."""
     return len(_ascii_characters(prompt)) >= ENOUGH_ASCII * len(_without_blanks(prompt))
 
 

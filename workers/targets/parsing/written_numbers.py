@@ -20,7 +20,7 @@ _MULTIPLIERS = frozenset(read_table("answers")["numbers"]["multipliers"])
 
 _PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
-"""A text such as "1.234", which is a thousand in some languages."""
+"""A text such as "1.234", which means 1,234 in some languages."""
 
 
 def _number_pattern(point: str, separators: str) -> re.Pattern[str]:
@@ -42,7 +42,7 @@ _WRITTEN = {
 def plain_number(text: str) -> float | None:
     """Return a number without unit and separators, as JSON and programs write it; ``None`` for any other text.
 
-    "1.234" is none, because it may be a thousand.
+    "1.234" is rejected, because it may mean 1,234.
     """
     text = normalise_answer(text).strip()
     if len(text) > MAX_NUMBER_CHARACTERS or not _PLAIN.fullmatch(text) or _THOUSANDS.fullmatch(text):
@@ -53,7 +53,7 @@ def plain_number(text: str) -> float | None:
 def written_number(text: str, form: NumberForm) -> float | None:
     """Return a number in the declared form, with or without a unit or currency; ``None`` if it is written otherwise.
 
-    A percentage keeps its size: "35.7 %" is 35.7. A number of thousands or millions ("3k") is not read.
+    A percentage is not divided by 100: "35.7 %" is 35.7. A number with a multiplier ("3k") is rejected.
     """
     text = normalise_answer(text).strip()
     match = _WRITTEN[form].fullmatch(text) if len(text) <= MAX_NUMBER_CHARACTERS else None
@@ -65,7 +65,7 @@ def written_number(text: str, form: NumberForm) -> float | None:
 
 
 def forms_that_read(text: str) -> dict[NumberForm, float]:
-    """Return the forms in which a text is a number, with that number."""
+    """Return the number that a text means in each form; forms in which it is not a number are left out."""
     read = {form: written_number(text, form) for form in FORMS}
     return {form: number for form, number in read.items() if number is not None}
 

@@ -1,1 +1,1 @@
-"""Protocols as data: settings of another protocol."""
+"""Presets: protocols that are defined by settings of another protocol, in TOML files."""

@@ -1,4 +1,4 @@
-"""Presets: protocols as data. Each TOML file in this folder defines a protocol of its name by settings of another one.
+"""Presets: each TOML file in this folder defines a protocol, named like the file, by settings of another protocol.
 
 To add one, add a file: ``summary``, ``protocol`` (whose settings it fills), ``example`` (a base URL), ``notes``,
 ``[parameters]`` with a type and a description each, ``[settings]`` for all kinds of service, and a table for each
@@ -42,15 +42,15 @@ class Preset:
     protocol: str
     summary: str
     base: str
-    """The other protocol."""
+    """Name of the base protocol, whose settings the preset fills in."""
     example: str
-    """A base URL."""
+    """Example of a base URL."""
     parameters: Any
     """Dataclass of the preset's own settings; null leaves out a setting that has a default."""
     settings: Json
-    """Settings of the other protocol for all kinds of service."""
+    """Settings of the base protocol for all kinds of service."""
     by_kind: Mapping[Kind, Json]
-    """Settings of the other protocol for each kind."""
+    """Settings of the base protocol for each kind of service."""
     notes: tuple[str, ...] = ()
     needs_url: ClassVar[bool] = True
     needs_secret: ClassVar[bool] = False
@@ -62,7 +62,7 @@ class Preset:
         return frozenset(self.by_kind)
 
     def settings_type(self, base: type) -> type:
-        """Return a class with the preset's parameters and the other protocol's settings, for lists and schemas."""
+        """Return a class with the preset's parameters and the base protocol's settings, for lists and schemas."""
         members = {
             parameter.name: (parameter.type, field(default=parameter.default)) for parameter in fields(self.parameters)
         }

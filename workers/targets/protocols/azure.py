@@ -1,4 +1,4 @@
-"""Adapter for Azure Translator, in two versions."""
+"""Adapter for Azure Translator, in two versions of its API."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Azure(HttpTranslator[AzureSettings]):
         return all_pairs(names, names)
 
     def usual_auth(self) -> Placed:
-        """Return the header in which Azure expects its keys."""
+        """Return the scheme that sends the key in Azure's header."""
         return Placed(type="header", name="Ocp-Apim-Subscription-Key")
 
     def code(self, language: str) -> str:

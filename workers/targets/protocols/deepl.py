@@ -55,7 +55,7 @@ class DeepL(HttpTranslator[DeepLSettings]):
         return {name for code in codes for name in names_of(str(code), self.settings.language_codes, INTO)}
 
     def usual_auth(self) -> Placed:
-        """Return the header of DeepL's keys."""
+        """Return the scheme that sends the key in DeepL's header."""
         return Placed(type="header", name="Authorization", value="DeepL-Auth-Key {secret}")
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:

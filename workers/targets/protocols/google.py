@@ -74,7 +74,7 @@ class Google(HttpTranslator[GoogleSettings]):
         return f"/v3/projects/{self.settings.project}/locations/{self.settings.location}"
 
     def usual_auth(self) -> Plain | Scheme:
-        """Return the header of API keys for v2, a bearer token for v3."""
+        """Return the default authentication: an API key in a header for v2, a bearer token for v3."""
         return Placed(type="header", name="X-Goog-Api-Key") if self.settings.version == "v2" else "bearer"
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:

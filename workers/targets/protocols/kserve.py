@@ -176,7 +176,7 @@ def read_tensor(output: object, expected: int, origin: str) -> Tensor:
 
 
 def flattened(data: list[Any], axes: int) -> list[Any]:
-    """Return nested data as one flat list; services may send either."""
+    """Flatten data nested over `axes` axes; flat data, which services may send too, stay unchanged."""
     for _ in range(axes - 1):
         if not any(isinstance(item, list) for item in data):
             return data

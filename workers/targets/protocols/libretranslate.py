@@ -43,7 +43,7 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
     )
 
     def usual_auth(self) -> Placed:
-        """Return the field of the body that carries the key."""
+        """Return the scheme that sends the key in a field of the body."""
         return Placed(type="body", name="api_key")
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:

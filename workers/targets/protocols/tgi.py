@@ -87,7 +87,7 @@ def sampling_parameters(settings: LanguageModelSettings, seed: int | None) -> Js
 
 
 def prefilled(details: JsonObject) -> Echo:
-    """Return the echoed tokens of the prompt."""
+    """Return the prompt's tokens with their log-probabilities from the details of a response."""
     prefill = details.get("prefill")
     tokens = [token for token in prefill if isinstance(token, dict)] if isinstance(prefill, list) else []
     return Echo([token.get("text") for token in tokens], [token.get("logprob") for token in tokens], prompt_only=True)

@@ -45,7 +45,7 @@ MOST_EVENTS = 20_000
 
 
 def found(expression: Expression, body: object, origin: str, name: str = "output") -> Any:
-    """Evaluate an expression on an answer; raise `CallFailed` ``wrong-shape`` if the expression does not fit."""
+    """Evaluate an expression on a response body; raise `CallFailed` ``wrong-shape`` if it does not fit."""
     try:
         return expression.search(body)
     except MISFITS:
@@ -88,7 +88,7 @@ def joined(pieces: Sequence[Any]) -> str | None:
 
 
 def in_place(answers: Sequence[Any], numbers: Any, count: int, origin: str) -> list[Any]:
-    """Return the answers in the order of the questions, with a failure for each question without an answer."""
+    """Sort answers by the question indices in `numbers`; a question without an answer gets a failure."""
     numbered = isinstance(numbers, list) and all(type(number) is int and 0 <= number < count for number in numbers)
     if not numbered or len(set(numbers)) != len(numbers) or len(numbers) != len(answers):
         raise CallFailed("wrong-shape", f"{origin} did not number its answers 0, 1, 2 …, as the questions are")
@@ -209,7 +209,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         }
 
     def _has_system_message(self, ask: Ask) -> bool:
-        """Return whether the instruction of a question is a system message of its own."""
+        """Return whether the instruction of a question is sent as a separate system message."""
         return isinstance(ask, Decide) and self.sends_system
 
     async def _send(self, request: Request, extra: Mapping[str, str] | None = None) -> Response:
@@ -317,7 +317,7 @@ def _items_of_call(values: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def bare(text: str, numeric: bool) -> Any:
-    """Return a plain-text answer, as a number if one is expected and can be parsed."""
+    """Return a plain-text answer; as a number if it is `numeric` and can be parsed."""
     if numeric:
         with contextlib.suppress(ValueError):
             return float(text)

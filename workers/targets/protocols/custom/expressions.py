@@ -23,7 +23,7 @@ MAX_STEPS = 1_000_000
 """Maximum number of syntax-tree nodes that one evaluation visits, in about a second."""
 
 MAX_COLUMNS = 4
-"""Maximum number of entries of a ``[a, b]`` or ``{a: b}``; an expression may hold only one of these."""
+"""Maximum number of entries of a list ``[a, b]`` or object ``{a: b}``; an expression may have only one of them."""
 
 MAX_LITERAL = 10
 """Maximum length of a literal in characters, except in comparisons: ``join`` may repeat a literal many times."""

@@ -41,7 +41,7 @@ def standing_alone(template: object, name: str) -> bool:
 
 
 def loose(template: object) -> set[str]:
-    """Return the placeholders outside lists of one element; a batch repeats these lists for each of its questions."""
+    """Return the placeholders outside lists of one element, the lists that a batch repeats for each question."""
     if isinstance(template, list | tuple) and len(template) == 1:
         return set()
     inner = _items(template)
@@ -75,9 +75,9 @@ def fill(template: object, values: Mapping[str, Any], items: Sequence[Mapping[st
 
 
 def without(template: object, text: str) -> Any:
-    """Return a JSON value without the strings that equal `text`, and what needs them; ``None`` if nothing remains.
+    """Remove the strings that equal `text` from a JSON value, with their keys; ``None`` if nothing remains.
 
-    An object of a list that holds such a string is left out whole, because a message without its content is none.
+    An object in a list that holds such a string is removed whole, because a message without content is invalid.
     """
     if isinstance(template, Mapping):
         members = {key: (value, without(value, text)) for key, value in template.items()}

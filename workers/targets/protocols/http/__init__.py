@@ -1,1 +1,1 @@
-"""Base classes of the adapters for protocols over HTTP."""
+"""Base classes of the adapters for protocols over HTTP, and decisions of language models."""

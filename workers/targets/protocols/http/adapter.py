@@ -78,7 +78,7 @@ def listed(value: object, *, origin: str) -> list[Any]:
 
 
 def indexed(items: list[Any], expected: int, answers: str, questions: str, *, origin: str) -> list[Any]:
-    """Sort objects by their member ``index``, which must number them from 0 to the number of questions.
+    """Sort objects by their member ``index``, which must number them from 0 to `expected` - 1.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
     """Base class of the adapters for protocols over HTTP; `settings` must be validated already."""
 
     room: ClassVar[int] = 0
-    """Maximum size of an answer in bytes, if it is larger than the operator's cap."""
+    """Maximum size of a response in bytes, if it is larger than the operator's cap."""
     retriable: Container[int] = RETRIABLE_STATUSES
     sends_system: bool = False
     """Whether the instruction of a choice is sent as a system message, apart from the question."""
@@ -126,7 +126,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
             self._egress = self._credentials.egress
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
-        """Send questions of one form in one call; see `Adapter.answer`."""
+        """Send questions with one group key in one call; see `Adapter.answer`."""
         if not asks:
             return []
         typed = questions_for(self._questions, asks)
@@ -240,7 +240,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
 
 
 def _words_in(value: object) -> str:
-    """Return all words of an answer: a text, the labels of a class, the words about an image."""
+    """Return the words of an answer as one text: a text, the labels of a class, or the words about an image."""
     if isinstance(value, dict):
         return " ".join([str(value.get("label")), str(value.get("text")), *(value.get("scores") or ())])
     return value if isinstance(value, str) else ""

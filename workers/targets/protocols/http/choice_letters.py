@@ -20,7 +20,7 @@ LETTERS = ascii_uppercase
 INSTRUCTION = "Answer with one letter only: the letter of the option that you choose."
 
 LEAST_SHARE = 0.5
-"""Smallest probability of all letters together, as first tokens, from which they are the model's choice."""
+"""Minimum total probability of the letters as first tokens; below it, the text is read instead."""
 
 _CUES, _NOUNS = alternatives("choice", "cues"), alternatives("choice", "nouns")
 _ORDINALS = tuple(alternatives("choice", name) for name in ("first", "second"))
@@ -57,7 +57,7 @@ _CORRECTED = re.compile(
     rf"(?i:\b{alternatives('choice', 'corrected')})"
     r"|\b[A-Z]\s+(?:\w+\s+){0,3}(?:more|better|most|best|correct|right|likelier|answer|preferred|preferable|fits)\b"
 )
-"""Words that take an answer back, or another letter that is said to be the better one."""
+"""Words that withdraw an answer, or call another letter the better one."""
 _CANNOT = re.compile(r"(?<!\w)can(?:not|'t|\s+not)(?!\w)", re.IGNORECASE)
 _LEAD = re.compile(
     rf"(?:{alternatives('choice', 'before_leads')}\W+)?{alternatives('choice', 'leads')}\W+", re.IGNORECASE
@@ -69,16 +69,16 @@ _FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
 _KEYS = frozenset({"answer", "choice", "option", "letter", "selected", "selection", "response", "result", "preferred"})
 
 ARTICLES = frozenset("AEIOUY")
-"""Letters that are words of some language, such as articles."""
+"""Letters that are words, such as articles, in some language."""
 
 LONGEST_CHOICE = 4000
 """Maximum length of an answer in which a choice is searched for, in characters."""
 
 SHORTEST_REASON = 3
-"""Maximum number of words after a letter that are its verdict ("A: false") and no reason."""
+"""Maximum number of words after a letter that count as a verdict on it ("A: false"), not as a reason."""
 
 LONGEST_CUE = 80
-"""Maximum length of the words before a letter among which "answer" or "option" is searched for, in characters."""
+"""Number of characters before a letter in which "answer" or "option" is searched for."""
 
 Likelihoods = Sequence[tuple[str, float]]
 """Likely first tokens with their log-probabilities."""
@@ -91,7 +91,7 @@ def lettered(ask: Choose) -> str:
 
 
 def completed_by_letter(ask: Choose, instruction: str) -> str:
-    """Return a question as a text that ends just before the letter of an option."""
+    """Return a question as a prompt that a model completes with the letter of an option."""
     return f"{lettered(ask)}\n\n{instruction}\nAnswer:" if instruction else f"{lettered(ask)}\n\nAnswer:"
 
 
@@ -101,7 +101,7 @@ def first_line(text: str) -> str:
 
 
 def without_thoughts(text: str) -> str:
-    """Return what a reasoning model wrote after its thoughts; empty if it was still thinking."""
+    """Remove the thoughts of a reasoning model from its text; empty if the thoughts have no end."""
     text = _THOUGHTS.sub("", text, count=1)
     return "" if _THINKING.match(text) else text
 
@@ -112,7 +112,7 @@ def negates(text: str) -> bool:
 
 
 def bare_letter(text: str) -> bool:
-    """Return whether a text is one letter with marks around it, or empty."""
+    """Return whether a text is empty, or a single letter with punctuation around it."""
     return not text.strip() or _BARE.fullmatch(text) is not None
 
 
@@ -147,9 +147,9 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
 
 
 def _letters_on_own_line(text: str, count: int) -> set[int] | None:
-    """Return the index of the letter that is the first or last line of a longer answer; ``None`` if neither is.
+    """Return the indices of the letters that are the first or last line of a longer answer; ``None`` if neither is.
 
-    All letters that stand so are returned, and none if the answer takes something back.
+    The set is empty if the answer withdraws something.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     verdicts = [_letter_of_line(line, count) for line in lines]
@@ -159,7 +159,7 @@ def _letters_on_own_line(text: str, count: int) -> set[int] | None:
 
 
 def _letter_of_line(line: str, count: int) -> int | None:
-    """Return the index of a letter that stands alone on a line, or after "Answer:" and the like."""
+    """Return the index of a letter that is alone on a line, or follows only words such as "Answer:"."""
     *before, letter = _words_of(line).split() or [""]
     if re.search(r"[?\[☐□]", line) or len(before) > MOST_VERDICT_WORDS or letter not in set(LETTERS):
         return None
@@ -167,7 +167,7 @@ def _letter_of_line(line: str, count: int) -> int | None:
 
 
 def _is_denial(text: str) -> bool:
-    """Return whether a text denies what it names; what follows "A." or "B," after more than three words is a reason."""
+    """Return whether a text denies the option it names; more than three words after "A." are a reason instead."""
     if _LESS_THAN_HALF.search(text):
         return True
     led = _LED.match(text)
@@ -176,9 +176,9 @@ def _is_denial(text: str) -> bool:
 
 
 def _repeated_option(text: str, options: Sequence[str]) -> int | None:
-    """Return the index of the option that is all of an answer but for its frame: "It cannot be determined.".
+    """Return the index of the option that an answer repeats, with at most a lead or a tail: "I choose: no.".
 
-    Of the option that nothing is known, other words will do: "I don't know.".
+    An option that means "unknown" also matches other words for it, such as "I don't know.".
     """
     frames = set()
     for start in (text, _TAIL.sub("", text)):
@@ -197,10 +197,10 @@ def _repeated_option(text: str, options: Sequence[str]) -> int | None:
 
 
 def _without_unknowable(text: str, options: Sequence[str]) -> tuple[str, set[int]]:
-    """Return a text without the words of options that negate, such as "Can't answer", and their indices.
+    """Remove the words of negating options, such as "Can't answer"; return the text and these options' indices.
 
-    Upper and lower case, and the forms of "cannot", are one. Such words are no choice by themselves: "I can't answer
-    that" is a refusal. But they do not contradict the letter of their option.
+    Case and the forms of "cannot" are ignored. Such words alone are no choice: "I can't answer that" is a refusal. But
+    they do not contradict the letter of their option.
     """
     indices = set()
     for index, option in enumerate(options):
@@ -215,7 +215,7 @@ def _without_unknowable(text: str, options: Sequence[str]) -> tuple[str, set[int
 
 
 def _words_to_match(text: str) -> str:
-    """Return the words of a text by which options are compared: without case, and with one form of "cannot"."""
+    """Return a text's words for comparison with options: in lower case, with one form of "cannot"."""
     return _words_without_case(_CANNOT.sub("cannot", normalise_answer(text)))
 
 
@@ -236,14 +236,14 @@ def _mentioned_options(text: str, options: Sequence[str]) -> set[int]:
 
 
 def _is_article(text: str, letter: re.Match[str]) -> bool:
-    """Return whether a capital letter is the first word of "A nurse": a word follows, and no "answer is" precedes."""
+    """Return whether a capital letter is an article ("A nurse"): a word follows, and no "answer is" precedes."""
     if letter[0] not in ARTICLES or _WORD_AFTER.match(text, letter.end()) is None:
         return False
     return _CUED.search(text[max(0, letter.start() - LONGEST_CUE) : letter.start()]) is None
 
 
 def _quoted_options(text: str, options: Sequence[str]) -> list[int]:
-    """Return the indices of the options whose words a text contains, beside or without those of a longer option.
+    """Return the indices of the options whose words a text contains other than within a longer option.
 
     The case of letters must agree for the first option; a second one that differs in case makes the choice unclear. A
     single word that negates, such as "no", counts only with a stop after it at the beginning: "I have no opinion".
@@ -270,7 +270,7 @@ def _quoted_options(text: str, options: Sequence[str]) -> list[int]:
 
 
 def _without_options(text: str, options: Sequence[str]) -> str:
-    """Return a text without the words of the options, whose articles and negations are no part of the choice."""
+    """Remove the words of the options from a text, since their articles and negations are not the model's own."""
     for option in sorted(options, key=len, reverse=True):
         if words := r"[\W_]+".join(map(re.escape, _words_of(option).split())):
             text = re.sub(rf"(?<!\w){words}(?!\w)", " … ", text)
@@ -301,7 +301,7 @@ def _choice_in_json(text: str) -> str | None:
 def likeliest_letter(tokens: Likelihoods, count: int) -> int | None:
     """Return the index of the likeliest of `count` letters.
 
-    ``None`` for a tie, and if all letters together are less probable than `LEAST_SHARE`: the model then begins a
+    ``None`` for a tie, and if the letters' total probability is below `LEAST_SHARE`: the model then begins a
     sentence, in which the letters may be articles.
     """
     shares = letter_shares(tokens, count)
@@ -324,5 +324,5 @@ def _words_without_case(text: str) -> str:
 
 
 def _words_of(text: str) -> str:
-    """Return the words of a text with single blanks; upper and lower case stay, as a quotation keeps them."""
+    """Return the words of a text, separated by single blanks, in their case."""
     return re.sub(r"[\W_]+", " ", normalise_answer(text)).strip()

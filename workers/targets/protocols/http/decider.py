@@ -1,6 +1,6 @@
 """Adapter for a language model that decides about cases: a classifier or a regressor behind a prompt.
 
-It asks a language model's adapter in one of three ways, whichever the first answer allows (`Decision.readings`). With
+It asks a language model's adapter in one of three ways: the first that an answer allows (`Decision.readings`). With
 lettered options, the question is asked once for every rotation of the options, so that a preference for a position
 cancels: the score of a label is its mean over the rotations.
 """
@@ -31,7 +31,7 @@ from workers.targets.protocols.http.decision_reading import (
 from workers.targets.protocols.http.language_model import Decide, ModelOutput, quoted
 
 UNSETTLED = frozenset({"no-choice", "wrong-shape"})
-"""Failure codes after which another reading is tried while none is settled."""
+"""Failure codes of a first answer after which another way of reading answers is tried."""
 
 DECISION = "decision"
 """Name of the adapter, which is no protocol: targets name the protocol of their language model."""
@@ -50,7 +50,7 @@ class DecisionCall:
     prompt: str
     """The prompt as sent; a system prompt comes first."""
     answer: str
-    """The model's text, with its likely first tokens if they were read; why there is none otherwise."""
+    """The model's text, with its likely first tokens if they were read; without a text, the failure's message."""
     read: str
     """The parsed answer; empty if it could not be parsed."""
 
@@ -80,7 +80,7 @@ class Decider(Adapter):
         # a list, because examinations copy the adapter, and the copies share what is settled
 
     def group_key(self, ask: Ask) -> Hashable:
-        """Return the usual key; each question is asked alone."""
+        """Return the group key of a question; see `group_of`. Each question is sent alone."""
         return group_of(ask)
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
@@ -106,7 +106,7 @@ class Decider(Adapter):
         return reply
 
     async def _ask_every_system(self, question: str, reading: Reading, key: str | None) -> Reply:
-        """Ask with every system prompt; the names of the scores tell the prompt."""
+        """Ask with every system prompt; with several prompts, the names of the scores contain the prompt's number."""
         scores: dict[str, float] = {}
         for index, model in enumerate(self._models):
             system = "" if self._apart else self.decision.systems[index]
@@ -119,7 +119,7 @@ class Decider(Adapter):
         return Reply({"label": None, "scores": scores})
 
     async def _ask_model(self, model: HttpAdapter[Any, Any], text: str, reading: Reading, key: str | None) -> Reply:
-        """Ask one model; return a number, or the score of each label."""
+        """Ask the model with one system prompt; return a number, or the score of each label."""
         labels = self.decision.labels
         if self.decision.range is not None:
             return await self._call_model(model, Decide(text, (), read=self._read_number), reading, key)
@@ -155,9 +155,9 @@ class Decider(Adapter):
 
     # -------------------------------------------------------------------- reading
     def _read_probabilities(self, output: ModelOutput, origin: str) -> Reply:
-        """Read the probabilities of the labels where the text is one of them.
+        """Return the probabilities of the labels if the text is one of the labels.
 
-        A label without probabilities is lost: as 0 or 1 among probabilities, it would differ from the other answers.
+        Without probabilities, the reply is a failure: scores of 0 and 1 would not be comparable with probabilities.
         """
         if label_in(output.text, self.decision.labels) is None:
             return self._read_label(output, origin)
@@ -185,7 +185,7 @@ class Decider(Adapter):
 
 
 def _letter_reader(options: Sequence[str]) -> Callable[[ModelOutput, str], Reply]:
-    """Return a reader of the letter of one of some options; its probability where the service gives it."""
+    """Return a function that parses the chosen letter: the options' probabilities if returned, else 0 and 1."""
 
     def read(output: ModelOutput, origin: str) -> Reply:
         text = choice_letters.without_thoughts(output.text)
@@ -204,7 +204,7 @@ def _letter_reader(options: Sequence[str]) -> Callable[[ModelOutput, str], Reply
 def _describe_call(
     system: str, ask: Decide, reading: Reading, outputs: Sequence[ModelOutput], reply: Reply
 ) -> DecisionCall:
-    """Return a call with the texts that people read: its prompt, the model's answer and the parsed answer."""
+    """Return a call as a probe shows it: its prompt, the model's answer and the parsed answer."""
     answer = str(outputs[0].text) if outputs else ""
     if outputs and outputs[0].first and reading != "text":
         likely = ", ".join(f"{token!r} {math.exp(weight):.2f}" for token, weight in outputs[0].first)

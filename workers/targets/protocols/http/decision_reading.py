@@ -1,6 +1,6 @@
 """Reading of a model's decision: a label or a number in its text, or probabilities of the labels' first tokens.
 
-Reading is strict: an answer that is not clearly one of the labels, or one number within the range, is none.
+Parsing is strict: an answer that is not clearly one label, or one number within the range, is rejected.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ LONGEST = 4000
 """Maximum length of an answer in which a label is searched for, in characters."""
 
 MOST_UNCLEAR = 0.05
-"""Largest probability of tokens that may begin a label or several, where the others are read."""
+"""Maximum total probability of ambiguous tokens, which begin several labels or are one character long."""
 
 LEAST_PREFIX = 2
-"""Minimum number of characters of a token that begins a label: "I" begins "invite" and also "I cannot"."""
+"""Minimum length of a token that counts for a label; "I" begins "invite", but also "I cannot"."""
 
 LEAST_STEM = 3
-"""Minimum number of letters of a label without its ending."""
+"""Minimum number of letters of a label's stem, to which other endings may be added."""
 
 LEAST_SCALE = 5
-"""Smallest end of a range that may follow a number: "4/5" is 4 of 5 points, and "1/2" may be a half."""
+"""Minimum upper end of a range written after a number: "4/5" means 4 of 5 points; "1/2" may mean a half."""
 
 _CUE = alternatives("decision", "cues")
 _LETTER = re.compile(r"\A[\W_]*[A-Z][.):\s*_]+")
@@ -51,10 +51,10 @@ _HARMLESS = re.compile(
     rf"{_ANSWERED}(?:\s+[\w']+){{0,3}}?\s+{alternatives('decision', 'harmless')}\b)",
     re.IGNORECASE,
 )
-"""Negations in an explanation that are no second answer: "that is no reason", "la religión no es un criterio"."""
+"""Negations in an explanation that do not deny the answer: "that is no reason", "la religión no es un criterio"."""
 
 _DENIES = frozenset({"nein", "deny", "denied", "decline", "declined", "refuse", "refused", "fail"})
-"""Labels that deny, although `negates` does not know them."""
+"""Negative labels that `negates` does not recognise."""
 
 _ENDING = re.compile(r"(?:ied|ed|e|y)\Z", re.IGNORECASE)
 _ENDINGS = (
@@ -100,7 +100,7 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
 
 
 def declines(text: str, labels: Sequence[str]) -> bool:
-    """Return whether an answer refuses to decide; one that begins with a label does only in clear words."""
+    """Return whether an answer refuses to decide; if it begins with a label, only explicit refusals count."""
     leading = _leading_labels(text, labels)
     return any(_REFUSES.search(after) for _, after in leading) if leading else refuses_in_words(text)
 
@@ -115,7 +115,7 @@ def _leading_labels(text: str, labels: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _is_upheld(label: str, explanation: str, labels: Sequence[str]) -> bool:
-    """Return whether what follows a label neither names another one nor takes it back or refuses."""
+    """Return whether the text after a label names no other label, does not withdraw it and does not refuse."""
     explanation = _HARMLESS.sub(" … ", explanation)
     if _REFUSES.search(explanation) or _CORRECTED.search(explanation):
         return False
@@ -132,9 +132,9 @@ def whole_label(text: str, labels: Sequence[str]) -> str | None:
 
 
 def may_go_on(answer: str, labels: Sequence[str]) -> bool:
-    """Return whether an answer that was cut off at its limit might have become another than it seems to be.
+    """Return whether an answer that was cut off at its limit could have continued to another label.
 
-    It might not if it is one label, which begins no other: "no" may be the beginning of "not sure".
+    It could not if it is a label that begins no other label; "no" could continue to "not sure".
     """
     label = whole_label(normalise_answer(without_thoughts(answer)).strip(), labels)
     return label is None or sum(other.casefold().startswith(label.casefold()) for other in labels) > 1
@@ -158,7 +158,7 @@ def _unwrap_decision(text: str) -> str:
 def option_in(answer: str, options: Sequence[str]) -> str | None:
     """Return the option whose letter or text an answer gives; ``None`` if it gives none, or both and they differ.
 
-    The words of options are read as `label_in` reads them: "no" within a sentence is seldom the option of that name.
+    Words of options are parsed by `label_in`, because "no" within a sentence is seldom the option "no".
     """
     text = normalise_answer(without_thoughts(answer))
     after_letter = _LETTER.sub("", text, count=1)
@@ -194,7 +194,7 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
     """Return the number that an answer consists of; ``None`` for any other text and outside the range.
 
     A heading before the number, "about", marks around it, its currency, units that the `prompt` asks for, the end of
-    the range after it ("75/100") and a reason without numbers are no part of it. Without a declared `form`, a number
+    the range after it ("75/100") and a reason without numbers are ignored. Without a declared `form`, a number
     is read if both forms of numbers agree on it or only one of them gives a number within the range.
     """
     plain = re.sub(r"[*`_#]+", "", _unwrap_decision(normalise_answer(without_thoughts(answer)).strip())).strip()

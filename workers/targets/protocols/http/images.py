@@ -108,7 +108,7 @@ def looked(answer: object, labels: Sequence[str]) -> Looked:
 
 
 def scores_of(scores: Mapping[str, float], labels: Sequence[str]) -> dict[str, float]:
-    """Return the probabilities in the order of `labels`, which may be spelt otherwise, or raise `LabelsMissed`."""
+    """Return the probabilities by label, in the order and spelling of `labels`, or raise `LabelsMissed`."""
     by_key = {label_key(label): label for label in labels}
     if len(by_key) == len(labels) and len({label_key(name) for name in scores}) == len(scores):
         scores = {by_key.get(label_key(name), name): score for name, score in scores.items()}
@@ -131,7 +131,7 @@ def worded(answer: object) -> str:
 
 
 def labels_wanted(ask: Look) -> Failure | None:
-    """Return a failure for a question whose labels the service cannot take, else ``None``."""
+    """Return a failure for a question with fewer than two labels, or too many or too long ones, else ``None``."""
     if len(ask.labels) < 2:
         return Failure("unsupported", "the question names fewer than two labels, and this service needs them")
     if len(ask.labels) > MOST_LABELS or max(map(len, ask.labels)) > LONGEST_LABEL:

@@ -92,10 +92,10 @@ M = TypeVar("M", bound=CalledSettings)
 
 @dataclass(frozen=True, slots=True)
 class ModelOutput:
-    """Output of a model."""
+    """Output of a language model for one question."""
 
     text: Any
-    """Should be a text."""
+    """The model's text; not validated yet."""
     first: choice_letters.Likelihoods = ()
     """Likely first tokens with their log-probabilities; empty if the service does not return them."""
     ended: Literal["", "length", "declined"] = ""
@@ -106,10 +106,10 @@ class ModelOutput:
 
 @dataclass(frozen=True, slots=True)
 class Decide(Choose):
-    """Question of a decision, sent as a choice; without options, it asks for a label's text or a number."""
+    """Question of a `Decider` to a language model; without options, it asks for a label's text or a number."""
 
     read: Callable[[ModelOutput, str], Reply] = field(kw_only=True)
-    """Function that reads the output of the service at an origin."""
+    """Function that parses a model's output; its second argument is the service's host, for messages."""
 
 
 class HttpLanguageModel(HttpAdapter[M, Worded]):
@@ -231,7 +231,7 @@ def _parse_text(output: ModelOutput, origin: str) -> Reply:
 
 
 def unsaid(output: ModelOutput, origin: str) -> Reply | None:
-    """Return a failed reply if there is no text, else ``None``."""
+    """Return a reply with a failure if the model declined or its output is not a text, else ``None``."""
     if output.ended == "declined":
         return Reply(failure=Failure("declined", f"the model at {origin} chose not to answer"))
     if not isinstance(output.text, str):

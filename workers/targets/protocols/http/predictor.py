@@ -85,7 +85,7 @@ def model_of(asks: Sequence[Prediction], usual: str) -> str:
 
 
 def why_not(ask: Prediction, *, texts: bool, records: bool, models: bool = False) -> Failure | None:
-    """Return a failure for a question that the protocol or JSON cannot carry, else ``None``."""
+    """Return a failure for a question that the protocol or JSON cannot represent, else ``None``."""
     content = given_in(ask)
     if isinstance(ask, Embed) and ask.model and not models:
         return Failure("unsupported", "the question names a model, but this target has one model, that of its settings")

@@ -57,7 +57,7 @@ def standard_tag(code: str) -> str:
 
 
 def names_of(spelling: str, *maps: Mapping[str, str]) -> set[str]:
-    """Return all codes that a request may use for a language that the service writes as `spelling`.
+    """Return all language codes that a request may use for the service's code `spelling`.
 
     Each of `maps` maps codes of requests to codes of the service.
     """
@@ -74,7 +74,7 @@ def all_pairs(sources: Iterable[str], targets: Iterable[str]) -> frozenset[tuple
 T = TypeVar("T", bound=TranslatorSettings)
 
 LONGEST_FOR_NOTHING, LONGEST_PER_CHARACTER = 10_000, 10
-"""Maximum length of a translation in characters: the first number, plus the second for each character of a question.
+"""Maximum length of a translation in characters: the first number, plus the second for each character of the text.
 
 Answers are held in memory until the experiment ends, so their size is limited.
 """

@@ -304,7 +304,7 @@ def answered(answer: object, labels: Sequence[str]) -> images.Looked:
 
 
 def captioned(answer: object) -> str:
-    """Parse ``[{"generated_text": …}]``, a caption, or raise `Misread`."""
+    """Return the caption in ``[{"generated_text": …}]``; raise `Misread` for any other answer."""
     captions = _objects_in(answer, "captions")
     if len(captions) != 1:
         raise Misread(f"gave {len(captions)} captions for one image")

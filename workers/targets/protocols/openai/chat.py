@@ -43,7 +43,7 @@ INSTRUCTION = (
 )
 
 THOUGHTS = ("reasoning_content", "reasoning", "thinking")
-"""Names under which services return the thoughts of a reasoning model, beside its text."""
+"""Members of a message in which services return the thoughts of a reasoning model."""
 
 BESIDE = (*THOUGHTS, "refusal", "tool_calls", "function_call")
 """Members of a message that may come without a text."""
@@ -279,7 +279,7 @@ def question_of(ask: Look) -> Choose | Write:
 def scores_in(tokens: Likelihoods, labels: Sequence[str]) -> dict[str, float] | None:
     """Return the probabilities of labels, those of their letters scaled to a sum of 1.
 
-    ``None`` if one is missing, or if the letters are no likely first tokens (`LEAST_SHARE`).
+    ``None`` if a letter is missing, or if their total probability is below `LEAST_SHARE`.
     """
     shares = letter_shares(tokens, len(labels))
     if not all(shares) or sum(shares) < LEAST_SHARE:

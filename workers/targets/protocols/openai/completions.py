@@ -1,4 +1,4 @@
-"""Adapter for completions behind OpenAI's API: language models that echo the tokens of their prompt.
+"""Adapter for the completions endpoint of OpenAI's API: language models that can echo their prompt's tokens.
 
 vLLM, llama.cpp and many others implement it; not all of them support `echo`.
 """
@@ -138,7 +138,7 @@ def first_said(content: Sequence[Any]) -> Likelihoods:
 
 
 def numbered(pairs: Any) -> Likelihoods:
-    """Return the tokens with a valid log-probability."""
+    """Return the pairs of a token and its log-probability that are valid."""
     return [
         (token, number)
         for token, value in pairs
