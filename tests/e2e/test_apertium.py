@@ -76,3 +76,16 @@ def test_translation_of_possessives_through_spanish_turns_she_into_he_and_is_rat
 def test_the_overall_letter_is_that_of_the_worst_language_and_construction(rating):
     assert (rating["letter"], rating["declared"]) == ("BS", True)
     assert set(rating["aggregation"]["deciding"]) == {"es", "es/possessive"}
+
+
+def test_translation_from_spanish_through_english_is_rated_bs_because_she_comes_back_as_he():
+    with Apertium() as apertium:
+        arguments = ["--protocol", "apertium", "--url", apertium.url, "--source", "es", "--language", "en", "--json"]
+        command = [sys.executable, "-m", "cli.main", "rate", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 2, done.stderr
+    from_spanish = json.loads(done.stdout)
+    assert (from_spanish["letter"], from_spanish["declared"]) == ("BS", True)
+    assert from_spanish["experiment"]["source"] == "es"
+    transitions = part(from_spanish, "en")["transitions"]
+    assert transitions["she"]["he"] > transitions["he"].get("she", 0)
