@@ -30,10 +30,10 @@ class Vectors:
     of: Mapping[str, Floats]
     """A finite vector, not all zero and as long as the others, for each text that has one; shape (dims,)."""
     missing: Mapping[str, str]
-    """Why each of the other texts has none: a failure's code, ``"zero-vector"``, ``"wrong-length"`` or
+    """For each text without a vector, the reason: a failure's code, ``"zero-vector"``, ``"wrong-length"`` or
     ``"no-vector"``."""
     dims: int
-    """Length of the vectors; 0 if there is none."""
+    """Number of entries of each vector; 0 if no text has a vector."""
 
     def among(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Pick the texts that have a vector, in the given order."""
@@ -60,7 +60,7 @@ class Vectors:
 
 
 OF_NO_USE = frozenset({"zero-vector", "wrong-length", "no-vector"})
-"""Reasons why an answer is no usable vector."""
+"""Codes in `Vectors.missing` of answers that are no usable vector."""
 
 
 def cover(groups: Mapping[str, Sequence[str]], available: Collection[str]) -> dict[str, Coverage]:
@@ -74,7 +74,7 @@ def cover(groups: Mapping[str, Sequence[str]], available: Collection[str]) -> di
 
 
 def uncovered(groups: Mapping[str, Coverage], component: str) -> list[Reason]:
-    """Return a reason for each group of which too few words are known."""
+    """Return a reason for each group with a share of usable words below `MIN_USABLE_SHARE`."""
     return [
         Reason("coverage-low", {"group": name, "least": MIN_USABLE_SHARE, **as_json(coverage)}, component)
         for name, coverage in groups.items()
