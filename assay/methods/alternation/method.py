@@ -171,7 +171,7 @@ class Alternation(Bounded, Method):
         self._outcome_reading()
 
     def _outcome_reading(self) -> Reading | None:
-        """Return how outcomes are read; ``None`` without a truth, or while the rows of an upload are not known."""
+        """Return the rules that make answers outcomes; ``None`` without `truth` or while an upload has no rows yet."""
         if self.records is None or not self.truth:
             return None
         return reading_of(self.records, self.truth, self.favourable, self.threshold, self.truth_favourable)
