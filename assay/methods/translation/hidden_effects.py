@@ -118,7 +118,7 @@ def _strata(
     draws: int,
     role: str = "unbiased",
 ) -> Iterator[tuple[HiddenEffect, Floats]]:
-    """Yield each stratum's effect on each block of a role: by the joint fit of all strata, and by the stratum alone."""
+    """Yield each stratum's effect in each block of `role`, from a joint fit of all strata and from the stratum only."""
     outputs = len(translations.outputs) - translations.neutral  # an output that names no value is no effect
     targets, blocks = pad_to(translations.shares("unbiased"), outputs), translations.shares(role)
     if len(counted) < 2 or (role == "biased" and len(targets) > 1):
