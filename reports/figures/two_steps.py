@@ -31,7 +31,7 @@ Place = tuple[float, float]
 
 @dataclass(frozen=True)
 class Step:
-    """A step in the figure: number, name of its input, deciding effect with its unit, and whether it was reached."""
+    """A step in the figure: number, name of its input, deciding effect, its unit, and whether the letter needs it."""
 
     number: int
     input_name: str
