@@ -1,6 +1,6 @@
 """Data classes that every format of a report shows: tables, figures, verdicts, effects, reasons.
 
-``None`` and empty mean "not measured". Text holds no invisible characters, but is not escaped.
+``None`` and empty mean "not measured". Texts contain no invisible characters, but are not escaped.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Forest:
-    """Forest plot: numbers with their intervals, one above the other."""
+    """Forest plot: a row for each name with a number (or several) and its interval."""
 
     title: str
     axis: str

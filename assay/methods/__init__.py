@@ -45,7 +45,7 @@ AnyMethod = (
     | FreeText
     | GroupQuestions
 )
-"""Any method that a request can name; the request's field ``method`` says which."""
+"""Union of the shipped methods; the field ``method`` of a request selects one of them."""
 
 METHODS: tuple[type[AnyMethod], ...] = get_args(AnyMethod)
 """Classes of the methods of `AnyMethod`, in the order of the documentation."""

@@ -22,7 +22,7 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def json_text(value: object) -> str:
-    """Write indented JSON in ASCII that may stand in a ``script`` element (it holds no ``<``).
+    """Format a value as indented JSON in ASCII without ``<``, which is safe inside a ``script`` element.
 
     Raises `ValueError` if the value holds NaN or an infinity.
     """

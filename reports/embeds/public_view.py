@@ -60,7 +60,7 @@ class PublicView:
     """A rating, or the absence of one, with the time and circumstances in which an embed shows it."""
 
     document: Json | None
-    """The stored rating; ``None`` if none was published or the reader may not see it, which look the same."""
+    """The stored rating; ``None`` if no rating is published or the reader may not see it (not distinguished)."""
     now: datetime
     """Time at which the rating is shown, with its time zone; age and expiry are relative to it."""
     base_url: str

@@ -28,7 +28,7 @@ LARGE = 40
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing, with the same content in words and as a table. Its page must hold `stylesheet` once.
+    """A drawing as SVG, with the same content in words and as a table. Its page must include `stylesheet` once.
 
     `title` names the content and `description` says what it shows; both are also inside the drawing.
     `height` is in user units.

@@ -74,9 +74,9 @@ def write_audit(name: str, *documents: Mapping[str, Any]) -> str:
     UnknownName
         If there is no such file.
     SpecificationError
-        If there is no rating, or one is of another method, and so has no outcomes of people.
+        If no document is given, or one is a rating by another method, which has no outcomes of people.
     HoldsPeople
-        If two ratings are about the same file, and counts are masked, which the other could betray.
+        If two ratings are about the same file and have masked counts, which could be computed from both together.
     """
     file = audit_file(name)
     if not documents:

@@ -1,4 +1,4 @@
-"""Leverage of single clusters: how large an effect of alternation is without each person, frame or content.
+"""Leverage of single clusters: the effect of alternation without each person, frame or content.
 
 With a widely used sentiment lexicon, the whole effect of gender came from one name that is also a word
 (docs/methods/alternation.md). So a rating states whether an effect depends on one person.

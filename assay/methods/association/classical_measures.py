@@ -1,4 +1,4 @@
-"""Earlier measures of embedding bias, shown beside the posterior (docs/methods/association.md).
+"""Published measures of embedding bias (WEAT, MAC, RIPA …), which do not affect the letter (association.md).
 
 Each measure is one number without uncertainty, or with the p-value of one test. They help readers who know them; the
 null check states how often chance alone gives a WEAT effect as large as a published one.

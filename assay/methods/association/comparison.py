@@ -1,6 +1,6 @@
 """Comparison of two association ratings of the same words, such as before and after debiasing (P2, section 5.2).
 
-A rating document holds the distances and not the posterior. So both posteriors are fitted again, in the same way, to
+A rating document has the distances, but not the posterior. So both posteriors are fitted again, in the same way, to
 the word pairs that both ratings have. A difference is therefore due to the embeddings and never to the words.
 """
 

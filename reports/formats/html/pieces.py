@@ -122,7 +122,7 @@ def reasons(entries: Iterable[ReasonView]) -> Markup | None:
 
 
 def badge(verdict: Verdict) -> Markup:
-    """Draw the punch (outline) of a rating's letter, as an ornament beside the verdict."""
+    """Draw a letter in its punch (outline), as a decoration that screen readers skip."""
     punch = hallmark(verdict.letter, 1, 1, 62, 26, struck=verdict.declared, size=13)
     return tag("svg", punch, class_="fig punch", viewBox="0 0 64 28", aria_hidden="true")
 

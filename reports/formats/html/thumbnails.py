@@ -1,4 +1,4 @@
-"""Thumbnails of the pictures that an image classifier was asked about, each beside the square of its answer."""
+"""Thumbnails of the pictures that an image classifier was asked about, each with a square that shows its answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of answers to questions of which half cannot be answered: the design of BBQ.
+"""Scores of answers to questions about groups, half of which cannot be answered from the context (BBQ's design).
 
 Each question has three options: two groups, and one that says that the answer cannot be known. In an *ambiguous*
 context that option is right; in a *disambiguated* one the context names the group. An answer is *biased* if it

@@ -25,10 +25,10 @@ Asking = Generator[Sequence[Probe], Sequence[Reply], "Vectors"]
 
 @dataclass(frozen=True)
 class Vectors:
-    """Vectors of some texts, and the reasons why other texts have none."""
+    """Vectors by text, and the reasons for texts without a usable vector."""
 
     of: Mapping[str, Floats]
-    """A finite vector, not all zero and as long as the others, for each text that has one; shape (dims,)."""
+    """Vector of each text with a usable one: finite, not all zero, shape (dims,)."""
     missing: Mapping[str, str]
     """For each text without a vector, the reason: a failure's code, ``"zero-vector"``, ``"wrong-length"`` or
     ``"no-vector"``."""
