@@ -49,7 +49,7 @@ class Because:
     text: str
     """Sentences that say why, with the effect in the service's own unit."""
     sentence: str
-    """First sentence of `text`."""
+    """The first of them."""
     component: str
     effect: str
     """Input on which the effect was measured, or the stratum, loss or single case that it is about."""

@@ -189,7 +189,7 @@ class StimulusSampling(Bounded, Method):
     def _choose_picker(
         self, outcome: AnsweredTexts | Reason, cases: Sequence[Case], rng: np.random.Generator
     ) -> Picking | None:
-        """Return a sampler that uses a surrogate, if positive replies are too rare; otherwise ``None``."""
+        """Return a sampler that uses a surrogate, if `route` asks for it or positives are too rare; else ``None``."""
         if isinstance(outcome, Reason) or self.route == "weights":
             return None
         if self.route == "auto" and outcome.weights.enough:
