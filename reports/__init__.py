@@ -1,1 +1,1 @@
-"""How ratings are shown: the stored documents as reports, figures, pages and embeds (docs/architecture.md)."""
+"""Presentation of stored rating documents: reports, figures, pages and embeds (docs/architecture.md)."""

@@ -1,4 +1,4 @@
-"""The effect that decided a letter, and the sentence that says why the letter was given."""
+"""Explanation of a rating's letter by the effect that decided it, in sentences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PHRASES = {
     "content": "by content, in “{}”",
     "individual": "on a typical single case ({})",
 }
-"""Words for a hidden effect by its kind, or for a stratum such as "side: caring" by the word before the colon."""
+"""Phrase for a hidden effect by its kind; for a stratum such as "side: caring", by the word before the colon."""
 
 TYPICAL = {
     "typical frame": "a typical sentence pattern",
@@ -36,10 +36,10 @@ TYPICAL = {
     "typical record": "a typical record",
     "typical occupation": "a typical occupation",
 }
-"""Words for the names of hidden effects that are about no named part of the content."""
+"""Phrases for the names of hidden effects that are about a typical unit and no named part of the content."""
 
 FAMILY = re.compile(r"([\w-]+): (.+)", re.DOTALL)
-"""Name of a stratum whose family has a name, such as "side: caring"."""
+"""Pattern of the name of a stratum with its family, such as "side: caring"."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Because:
 
 
 def because(rating: RatingDocument, report: MethodReport) -> Because | None:
-    """Say why a rating has its letter, by the effect that decided it; ``None`` if nothing was measured."""
+    """Explain the letter of a rating by the effect that decided it; return ``None`` if nothing was measured."""
     if rating.letter is None or (entry := deciding_part(rating)) is None:
         return None
     part, deciding = entry
@@ -117,14 +117,14 @@ def _explain_letter(
 def unit_of(
     rating: RatingDocument, part: ComponentDocument, deciding: DecidingEffect | None, report: MethodReport
 ) -> Unit:
-    """Return the unit in which sentences and figures tell the size of an effect; an effect size where none is named."""
+    """Return the unit of an effect in sentences and figures; a plain number if the method's report names no unit."""
     return (report.unit or _effect_size)(rating, part, None if deciding is None else deciding.hidden)
 
 
 def _evidence_sentences(
     rating: RatingDocument, part: ComponentDocument, deciding: DecidingEffect, report: MethodReport
 ) -> list[str]:
-    """Return the counts behind the deciding effect, or else the method's first two sentences about the answers."""
+    """Return sentences with the counts from which the effect follows, or else the method's first two on the answers."""
     if counts := [visible(sentence) for sentence in report.decided(rating, part, deciding)]:
         return counts
     sentences = report.in_words(rating, replace(part, hidden=()))
@@ -139,7 +139,7 @@ def _evidence_sentences(
 
 
 def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
-    """Name the input of an effect, as in "the effect on balanced input"."""
+    """Return a phrase that completes "the effect …", such as "on balanced input" or "in a typical text"."""
     hidden = deciding.hidden
     if hidden is not None:
         name = visible(hidden.name or "unnamed")
@@ -153,7 +153,7 @@ def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
 
 
 def _changed_example(part: ComponentDocument, deciding: DecidingEffect) -> tuple[str, str] | None:
-    """Return the first example of a round trip that came back changed, and is of the deciding group of occupations."""
+    """Return the first example, sent and returned, of a round trip that changed a text of the deciding occupations."""
     side = deciding.hidden.name if deciding.hidden is not None else None
     names = [row.name for row in occupations() if SIDES.get(row.side) == side] if side in SIDES.values() else [""]
     for example in part.examples:
@@ -164,5 +164,5 @@ def _changed_example(part: ComponentDocument, deciding: DecidingEffect) -> tuple
 
 
 def _effect_size(*_: object) -> Unit:
-    """Return the unit of a method that names none: the effect size itself."""
+    """Return the unit of effects without a named unit: the plain number."""
     return Unit(amount)

@@ -1,4 +1,4 @@
-"""Text of table cells, column by column: all numbers of a column have the same number of decimals."""
+"""Formatting of table cells by column: all numbers of a column have the same number of decimals."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Callable, Iterable, Sequence
 from assay.document import NO_EFFECT, Absent, EffectDocument
 
 Value = str | bool | float | EffectDocument | Absent | None
-"""Value of a cell: text, a number or an interval, the reason why there is none, or nothing."""
+"""Value of a cell: text, truth value, number, interval, the reason why there is none, or ``None``."""
 
 ABSENT = "–"
 """Text of an empty cell."""
 
 DIGITS = 3
-"""Significant digits of the largest number of a column, and decimals of numbers around one."""
+"""Significant digits of the largest number of a column; number of decimals if that is from 1 to 10."""
 
 TINY = 1e-3
 """Columns whose largest number is below this limit are written with powers of ten."""
 
 
 def rounded(values: Iterable[float]) -> Callable[[float], str]:
-    """Return a function that writes the numbers of a column with the decimals that the largest number needs."""
+    """Return a function that formats the numbers of a column with as many decimals as suit the largest of `values`."""
     magnitudes = [abs(value) for value in values]
     largest = max(magnitudes, default=0.0)
     if magnitudes and all(value.is_integer() for value in map(float, magnitudes)) and largest < 1e6:
@@ -35,17 +35,17 @@ def rounded(values: Iterable[float]) -> Callable[[float], str]:
 
 
 def number(value: float | None) -> str:
-    """Write a single number; a dash where it is missing."""
+    """Format a single number; ``None`` becomes a dash."""
     return ABSENT if value is None else rounded([value])(value)
 
 
 def p_value(value: float) -> str:
-    """Write a p-value; a small one is "<0.001", never 0."""
+    """Format a p-value with three decimals; below .001 it is "<0.001"."""
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def column(name: str, values: Sequence[Value]) -> tuple[str, ...]:
-    """Write a column by the type of its values; one whose name is ``p`` or ends in ``_p`` holds p-values."""
+    """Format the cells of a column by the type of its values; a name ``p`` or ending in ``_p`` means p-values."""
     if any(isinstance(value, EffectDocument) for value in values):
         return intervals(values)
     if name == "p" or name.endswith("_p"):
@@ -54,7 +54,7 @@ def column(name: str, values: Sequence[Value]) -> tuple[str, ...]:
 
 
 def texts(values: Sequence[Value]) -> tuple[str, ...]:
-    """Write texts as they are, and truth values as "yes" or "no"."""
+    """Format texts (unchanged) and truth values ("yes" or "no"); any other value becomes a dash."""
     return tuple(("yes" if value else "no") if isinstance(value, bool) else _text_or_dash(value) for value in values)
 
 
@@ -63,12 +63,12 @@ def _text_or_dash(value: Value) -> str:
 
 
 def numbers(values: Sequence[Value]) -> tuple[str, ...]:
-    """Write numbers; an absent number is replaced by its reason."""
+    """Format a column of numbers; an absent number is replaced by its reason or a dash."""
     return _write_numbers(values, rounded(number for value in values if (number := _number_or_none(value)) is not None))
 
 
 def p_values(values: Sequence[Value]) -> tuple[str, ...]:
-    """Write p-values; an absent p-value is replaced by its reason."""
+    """Format a column of p-values; an absent p-value is replaced by its reason or a dash."""
     return _write_numbers(values, p_value)
 
 
@@ -82,12 +82,12 @@ def _write_numbers(values: Sequence[Value], write: Callable[[float], str]) -> tu
 
 
 def _why(value: Value) -> str:
-    """Return the reason why a number is absent, if it is known."""
+    """Return the reason why a number is absent, or a dash if it is not known."""
     return (value.why if isinstance(value, Absent | EffectDocument) else None) or ABSENT
 
 
 def intervals(values: Sequence[Value]) -> tuple[str, ...]:
-    """Write estimates with their intervals; an absent estimate is replaced by its reason."""
+    """Format a column of estimates with their intervals; an absent estimate is replaced by its reason or a dash."""
     effects = [value if isinstance(value, EffectDocument) else NO_EFFECT for value in values]
     ends = (end for effect in effects for end in (effect.estimate, effect.low, effect.high))
     write = rounded(end for end in ends if end is not None)
@@ -102,12 +102,12 @@ def _interval(effect: EffectDocument, write: Callable[[float], str]) -> str:
 
 
 def interval(effect: EffectDocument) -> str | None:
-    """Write one estimate with its interval; ``None`` where it is absent."""
+    """Format one estimate with its interval; return ``None`` if it is absent without a reason."""
     text = intervals([effect])[0]
     return None if text == ABSENT else text
 
 
 def several(values: Iterable[float]) -> str:
-    """Write numbers in one line, with the same number of decimals."""
+    """Format numbers as a list in one line, all with the same number of decimals."""
     all_values = list(values)
     return ", ".join(map(rounded(all_values), all_values)) or ABSENT

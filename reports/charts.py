@@ -26,7 +26,7 @@ TWIN = 9
 
 
 def span(effect: EffectDocument) -> Span | None:
-    """Return an estimate with its interval; ``None`` where it is absent."""
+    """Convert an estimate with its interval to a `Span`; ``None`` if there is no estimate."""
     return None if effect.estimate is None else Span(effect.estimate, effect.low, effect.high)
 
 
@@ -49,7 +49,7 @@ def forest(
 
 
 def twin(title: str, head: str, marks: Sequence[Mark], kinds: tuple[str, ...]) -> Table:
-    """Return the numbers of a forest plot as a table."""
+    """Return the numbers of a forest plot as a table; `head` is the title of the column of names."""
     columns = []
     for kind_index in range(max(1, len(kinds))):
         spans = [mark.spans[kind_index] for mark in marks]
@@ -67,5 +67,5 @@ def sampled(title: str, head: str, x: tuple[float, ...], series: Sequence[Series
 
 
 def evenly(rows: Sequence[Any], maximum: int) -> list[Any]:
-    """Return at most `maximum` rows, at even steps over the list, so that all parts of the list are represented."""
+    """Return at most `maximum` rows, taken at even steps from the whole list."""
     return [rows[index * len(rows) // maximum] for index in range(maximum)] if len(rows) > maximum else list(rows)

@@ -1,4 +1,4 @@
-"""Coverage of the catalog: what each method can ask about each attribute, in which languages, with how many words."""
+"""Coverage of the catalog: for each attribute and method, the languages and numbers of words that Assay ships."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Counts = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a method can ask about an attribute without words of the caller."""
+    """Numbers of shipped words with which a method can test an attribute, or the reason why it cannot."""
 
     method: str
     """Name of the method."""
@@ -73,7 +73,7 @@ def _coverage(tested: Attribute, method: type[AnyMethod]) -> Coverage:
 
 
 def _profile_counts(tested: Attribute, *, can_decide: bool) -> Mapping[str, Counts]:
-    """Count the words of sentences in every language that has words for the attribute."""
+    """Count people, frames and contents of sentences in every language that has people for the attribute."""
     return {
         language: {
             "people of a value": len(next(iter(people(tested, language).values()))),
@@ -95,7 +95,7 @@ def _prompt_counts(tested: Attribute) -> Counts:
 
 
 def _one_hop_counts(tested: Attribute) -> Mapping[str, Counts]:
-    """Count the English sentences and, for each language of translations, the words by which they are read."""
+    """Count English frames and occupations and, by target language, the words by which a translation is read."""
     sentences = {"frames": len(construction("neutral").frames), "occupations": len(occupations())}
     counts_read = {
         language: {
@@ -109,7 +109,7 @@ def _one_hop_counts(tested: Attribute) -> Mapping[str, Counts]:
 
 
 def _round_trip_counts(tested: Attribute) -> Mapping[str, Counts]:
-    """Count the frames and occupations of texts in English, and in the other languages that say the attribute."""
+    """Count frames and occupations of texts in English and, for gender, in the other source languages."""
     english_frames = sum(len(construction(template).frames_for(tested)) for template in constructions())
     counts = {"en": {"frames": english_frames, "occupations": len(occupations())}}
     if tested.name == "gender":

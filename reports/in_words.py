@@ -1,4 +1,4 @@
-"""Paragraph for readers who know no statistics: the letter, the effects, and the limits of the test."""
+"""Paragraph for readers without knowledge of statistics: the letter, the effects, and what was not tested."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reports.plain import visible
 from reports.units import HUNDREDTHS, Unit, amount
 
 AVERAGES = "All of this is about averages: single cases may be treated otherwise."
-"""Sentence for a rating that has no hidden effects, or only that of lost replies."""
+"""Sentence for a rating that judged no hidden effects, or only that of lost replies."""
 
 NOT_TESTED = "Nothing is known of other attributes, languages and content."
 
@@ -92,7 +92,7 @@ CHANCE = "What was seen may be chance: the answers vary too much for so few ques
 
 
 def settle_in_words(document: RatingDocument, part: ComponentDocument, report: MethodReport) -> str | None:
-    """Write how many more questions would settle an undeclared component; if they cannot be asked, the alternative."""
+    """Return a sentence on the number of further questions that would settle a letter, or on words to add instead."""
     if part.settle is None:
         return None
     more = part.settle.more_probes
@@ -116,14 +116,14 @@ def settle_in_words(document: RatingDocument, part: ComponentDocument, report: M
 
 
 def tested(document: RatingDocument, part: ComponentDocument, material: str) -> str:
-    """Write the sentence about the tested material and attribute, with the first example of the component."""
+    """Return the sentence that names the tested attribute, the `material` and the first example of the component."""
     question = next((example.asked for example in part.examples if example.asked), None)
     example = f"; for example “{question.removesuffix('.')}”" if question else ""
     return f"{TESTED} {document.attribute or 'the attribute'}: {material}{example}."
 
 
 TESTED = "Tested for"
-"""Beginning of the sentence about the tested material."""
+"""Beginning of every sentence of `tested`, by which callers recognise it."""
 
 
 def _share_of_limit(part: ComponentDocument, hidden: HiddenDocument) -> float:
@@ -139,7 +139,7 @@ def deciding_component(rating: RatingDocument) -> ComponentDocument | None:
 
 
 def _name_component(part: ComponentDocument, count: int) -> Iterator[str]:
-    """Write which component the numbers belong to, if there are several components."""
+    """Yield a sentence that names the component to which the numbers belong, if the rating has several."""
     if count > 1:
         name = part.language_name or part.name or "one"
         title = f"{name}, {part.template}" if part.template and part.template != "base" else name
@@ -147,7 +147,7 @@ def _name_component(part: ComponentDocument, count: int) -> Iterator[str]:
 
 
 def _effect_sentences(document: RatingDocument, part: ComponentDocument, steps: Iterable[str]) -> Iterator[str]:
-    """Write the effects in the method's effect size, for a method without its own sentences."""
+    """Yield sentences with the effects as plain numbers, for a method without sentences of its own."""
     for number, step in enumerate(steps, 1):
         size, limit = part.effect(f"step_{number}"), part.tolerances.get(f"step_{number}")
         if size is not None:

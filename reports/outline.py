@@ -1,4 +1,4 @@
-"""Sentences of a report and the order of its tables, the same in every format."""
+"""Sentences of a report and the order of its tables, which are the same in every format."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ VERIFY = (
     ),
     "Compare the methodology digest with that of the published methodology document of the same version.",
 )
-"""How to verify a rating, step by step; backticks mark a command."""
+"""Instructions for verifying a rating, step by step; backticks enclose a command."""
 
 MOST_TITLES = 8
-"""Maximum number of parts that a sentence names."""
+"""Maximum number of components (parts) that a sentence names."""
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -35,24 +35,24 @@ MONTHS = (
 )
 
 FIRST_REASONS = 2
-"""Number of reasons that stand under the letter where no effect was measured; all of them follow below."""
+"""Number of reasons shown under the letter if no effect was measured; further below, a report lists all."""
 
 UNMEASURED_PART = "component-unmeasured"
-"""Code of the reason that parts have no letter; of a single part, its own reasons say so already."""
+"""Code of the reason that some components have no letter; it is left out if there is a single component."""
 
 REPLY = "Reply of the owner"
-"""Title of the reply of the owner."""
+"""Title of the section with the reply of the rated service's owner."""
 
 
 def reply_sentence(reply: ReplyDocument) -> str:
-    """Return the sentence that says who wrote the reply, and that it is not part of the rating."""
+    """Return the sentence that names the author of the owner's reply and states that it is not part of the rating."""
     date_phrase = f" on {day(reply.created_at)}" if reply.created_at else ""
     author = f"whoever runs {reply.host or 'unknown'}"
     return f"Written{date_phrase} by {author}. It is shown beside the rating and alters nothing of it."
 
 
 def answer_sentence(reply: ReplyDocument) -> str:
-    """Return the sentence that says who wrote the answer to the reply."""
+    """Return the sentence that names the author of the answer to the owner's reply."""
     date_phrase = f" on {day(reply.answer.created_at)}" if reply.answer.created_at else ""
     author = "the operator of the agency" if reply.answer.by == "operator" else "whoever requested the rating"
     return f"Answered{date_phrase} by {author}."
@@ -75,7 +75,7 @@ def _withdrawal_sentence(withdrawal: Withdrawal) -> str:
 
 
 def commands(rating: RatingView) -> list[str]:
-    """Return the commands that verify a rating; those that download its evidence only if its address is known."""
+    """Return shell commands that download the evidence (if the rating's address is known) and verify the rating."""
     agency = (rating.circumstances.address or "").removesuffix(f"/{rating.document.id}").rpartition("/")[0]
     files = (f"v1/ratings/{rating.document.id}/export.jsonl", ".well-known/jwks.json") if agency else ()
     return [*(f"curl -O {agency}/{file}" for file in files), "assay verify export.jsonl --keys jwks.json --replay"]
@@ -89,7 +89,7 @@ def service_facts(rating: RatingView) -> list[tuple[str, str]]:
 
 
 def limits(rating: RatingView) -> list[tuple[str, str]]:
-    """Return the limits up to which an effect counts as no bias, each with the effects that it is for."""
+    """Return pairs of a name and a text: the tolerance, and each limit of effects with the titles of these effects."""
     titles: dict[str, dict[str, None]] = {}
     for component in rating.components:
         for effect in component.effects:
@@ -110,7 +110,7 @@ def subject(rating: RatingView) -> str:
 
 
 def day(timestamp: str) -> str:
-    """Write the day of an ISO 8601 time for people; any other text stays as it is."""
+    """Format an ISO 8601 time as a date, such as "20 November 2026"; return any other text unchanged."""
     try:
         parsed = date.fromisoformat(timestamp[:10])
     except ValueError:
@@ -119,26 +119,26 @@ def day(timestamp: str) -> str:
 
 
 RULE_DIFFERS = "published-rule-differs"
-"""Code of the remarks that a published rule would have given another letter, which are no reasons of this letter."""
+"""Code of the remark that a published rule would have given a different letter, which is no reason for this one."""
 
 
 def reasons(rating: RatingView) -> list[ReasonView]:
     """Return the reasons of the rating; a reason of several parts appears once and names all of them.
 
-    A rating stores the reasons of its first deciding parts only; the others come from the parts.
+    A rating stores the reasons of its first deciding components only; those of the others come from the components.
     """
     return [reason for reason in _unique_reasons(rating) if reason.code != RULE_DIFFERS]
 
 
 def why(rating: RatingView) -> str:
-    """Return why the rating has its letter, or none: by the effect that decided it, or else by its first reasons."""
+    """Return sentences that explain the letter by the effect that decided it, or else the first reasons."""
     if rating.because is not None:
         return rating.because.text
     return " ".join(reason.text for reason in reasons(rating)[:FIRST_REASONS])
 
 
 def other_rules(rating: RatingView) -> list[ReasonView]:
-    """Return the remarks that a published rule would have given another letter."""
+    """Return the remarks that a published rule would have given a different letter."""
     return [reason for reason in _unique_reasons(rating) if reason.code == RULE_DIFFERS]
 
 
@@ -182,14 +182,14 @@ COMPONENT_TABLES: Mapping[str, Callable[[Component], Sequence[Table]]] = {
     ),
     "analyses": lambda component: (tables.analyses(component),),
 }
-"""Tables of a component by their names, in their order."""
+"""Functions that make the tables of a component, by name, in the order of the report."""
 
 DRAWN = frozenset({"effects", "transitions", "blocks"})
-"""Tables that have a figure, which shows them where there are figures."""
+"""Names of the tables that formats with figures show below a figure."""
 
 
 def component_tables(component: Component, omit: Collection[str] = ()) -> list[Table]:
-    """Return every table of a component that is not empty, except for some of `COMPONENT_TABLES`."""
+    """Return every table of a component that is not empty, except for those of `COMPONENT_TABLES` named in `omit`."""
     makers = (make for name, make in COMPONENT_TABLES.items() if name not in omit)
     return [table for make in makers for table in make(component) if table.rows]
 
@@ -215,7 +215,7 @@ def provenance_tables(rating: RatingView) -> list[Table]:
 
 
 def aggregation_sentence(rating: RatingView) -> str | None:
-    """Return the sentence on how the parts became one letter."""
+    """Return the sentence on how the components' letters became one letter; ``None`` for a single component."""
     rules = {"worst": "the worst part decides", "vote": "the parts vote, and a tie goes to the worse letter"}
     combined = rating.document.aggregation
     if combined.rule is None or len(rating.components) < 2:
@@ -230,7 +230,7 @@ def aggregation_sentence(rating: RatingView) -> str | None:
 
 
 def pairs_sentence(component: Component) -> str | None:
-    """Return the sentence on the number of counterbalanced pairs with equal outputs."""
+    """Return the sentence on how many pairs that differ only in the value had equal outputs; ``None`` if unknown."""
     content = component.part.content
     if not content.pairs or content.equal is None:
         return None

@@ -1,4 +1,4 @@
-"""Text from other sources: visible form and width on a terminal."""
+"""Text from other sources: making invisible characters visible, and its width on a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""View of the rating document, the same for all formats.
+"""View of the rating document (`RatingView`, `Component`) from which all formats are written.
 
 `assay.document` reads the JSON, perhaps of an older version; a value that is absent is shown as "not measured". Text is
 made `visible` while it is read; each format still escapes it for its own syntax. The tables, figures and words of a
@@ -51,7 +51,7 @@ from reports.view import (
 )
 
 MOST_LISTED = 60
-"""Maximum number of entries of a list or an object in a line; the JSON report has all."""
+"""Maximum number of entries of a list or an object that one line shows in full; the JSON report has all."""
 
 HIDDEN = {
     "stratum": "Within “{}”",
@@ -59,13 +59,13 @@ HIDDEN = {
     "loss": "Lost replies, most of “{}”",
     "content": "Follows content ({})",
 }
-"""Titles of the kinds of effects that a mean can hide."""
+"""Titles of hidden effects (effects that a mean can hide) by their kind."""
 
 MOST_NUMBERS = 12
-"""Maximum number of numbers that a line shows of a list: longer ones are columns of tables of counts."""
+"""Maximum length of a list of numbers that a line shows; of a longer list, it states only the length."""
 
 SHOWN_ENTRIES = 5
-"""Number of entries that a line shows of a longer list, with the size of the list."""
+"""Number of entries that a line shows of a list or object with more than `MOST_LISTED`."""
 
 
 def read(document: Json) -> RatingView:
@@ -85,21 +85,21 @@ def read(document: Json) -> RatingView:
 
 
 def in_words(document: Json) -> tuple[str, ...]:
-    """Write the sentences for readers who know no statistics, from the meaning of the letter to the advice."""
+    """Return the sentences for readers without knowledge of statistics, from the letter's meaning to the advice."""
     return read(document).in_words
 
 
 # ---------------------------------------------------------------------------- unsigned additions
 @dataclass(frozen=True)
 class Statement:
-    """Public text in paragraphs. It is not part of the rating."""
+    """Public text by a person about a rating, in paragraphs. It is not part of the rating."""
 
     created_at: str | None = None
     json: Json = field(default_factory=dict)
 
     @property
     def paragraphs(self) -> tuple[str, ...]:
-        """The text, without its empty lines."""
+        """Lines of the text that are not empty."""
         text = self.json.get("text")
         return tuple(filter(None, map(visible, text.splitlines()))) if isinstance(text, str) else ()
 
@@ -123,7 +123,7 @@ class ReplyDocument(Statement):
 
 @dataclass(frozen=True)
 class StandingDocument:
-    """Relation of the rating to its address now."""
+    """Current proofs about the rated address: class of the rating's requester, and whether the host is proved."""
 
     requester: str | None = None
     host_proved: bool | None = None
@@ -144,7 +144,7 @@ class Circumstances:
 # ---------------------------------------------------------------------------- a rating
 @dataclass(frozen=True)
 class RatingView:
-    """A whole rating: its document, and what is shown of it. Most is made at its first use."""
+    """A whole rating: its document, and the texts and tables that reports show, mostly computed at their first use."""
 
     document: RatingDocument
     report: MethodReport
@@ -163,7 +163,7 @@ class RatingView:
 
     @cached_property
     def because(self) -> Because | None:
-        """Why the rating has its letter; ``None`` if nothing was measured."""
+        """Explanation of the letter by the effect that decided it; ``None`` if nothing was measured."""
         return because(self.document, self.report)
 
     @property
@@ -173,7 +173,7 @@ class RatingView:
 
     @cached_property
     def components(self) -> tuple[Component, ...]:
-        """The measured parts, in the order of the document."""
+        """The components, in the order of the document."""
         parts = enumerate(self.document.components, 1)
         return tuple(Component(number, part, self.document, self.report) for number, part in parts)
 
@@ -191,7 +191,7 @@ class RatingView:
 
     @cached_property
     def published(self) -> Mapping[str, str | None]:
-        """Letters by published rules."""
+        """Letter by name of the published rule; ``None`` if the rule gives none."""
         return _letters_by_rule(self.document.published, self.report)
 
     @cached_property
@@ -201,7 +201,7 @@ class RatingView:
 
     @cached_property
     def sheets(self) -> tuple[Table, ...]:
-        """Tables of the method about the aggregation."""
+        """The method's tables about the aggregation of components."""
         aggregation = read_json(self.report.method.COMPONENT, self.document.aggregation.json, visible)
         return _tables(aggregation, self.report)
 
@@ -212,7 +212,7 @@ class RatingView:
 
     @property
     def request(self) -> str:
-        """Who requested the rating, and how: by the proofs of the moment, or else of the time of the rating."""
+        """Sentences on who requested the rating and how, by current proofs of ownership or else by earlier ones."""
         recorded, standing = self.document.requester, self.circumstances.standing
         return request_in_words(
             standing.requester or recorded.role,
@@ -255,9 +255,9 @@ class RatingView:
 # ---------------------------------------------------------------------------- a component
 @dataclass(frozen=True)
 class Component:
-    """One measured part of a rating: its document, and what is shown of it. Most is made at its first use.
+    """One component of a rating: its document, and the texts and tables that reports show.
 
-    Causes of lost replies and published rules are in words, not codes.
+    Most are computed at their first use. Causes of lost replies and published rules are in words, not codes.
     """
 
     number: int
@@ -302,7 +302,7 @@ class Component:
         return next((effect for effect in self.effects if effect.name == name), None)
 
     def step(self, number: int) -> Effect | None:
-        """Return the effect that decides a step: its own, or the hidden effect that most probably exceeds its limit."""
+        """Return the effect that decides step 1 or 2: its own, or the hidden one most probably above its limit."""
         of_step = self.effect(f"step_{number}")
         deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)
         if of_step is None or deciding is None or deciding.name == of_step.name:
@@ -310,7 +310,7 @@ class Component:
         return _effect(deciding.name, phrase(deciding, self.report), deciding.effect, deciding.limit)
 
     def unit(self, number: int) -> Unit:
-        """Return the unit of the effect that decides a step."""
+        """Return the unit of the effect that decides step 1 or 2."""
         deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)
         return unit_of(self.rating, self.part, deciding, self.report)
 
@@ -326,17 +326,17 @@ class Component:
 
     @cached_property
     def transitions(self) -> Mapping[str, Shares]:
-        """Counts of the values that came back, by the value that was sent."""
+        """Counts of sentences by value sent (row) and value returned; the residual is last."""
         return {row: residuals_last(counts) for row, counts in self.part.transitions.items()}
 
     @cached_property
     def sensitivity(self) -> Mapping[str, Verdict]:
-        """The likeliest letter (the worse one of a tie) by another tolerance."""
+        """Verdict with the likeliest letter (the worse one of a tie) by other tolerances, as text."""
         return {label: _likeliest_verdict(shares) for label, shares in self.part.sensitivity.items()}
 
     @cached_property
     def settle(self) -> str | None:
-        """Sentence on how many more questions would settle the letter."""
+        """Sentence on how many more questions would settle an undeclared letter, or ``None``."""
         return settle_in_words(self.rating, self.part, self.report)
 
     @cached_property
@@ -348,17 +348,17 @@ class Component:
 
     @cached_property
     def published(self) -> Mapping[str, str | None]:
-        """Letters by published rules."""
+        """Letter by name of the published rule; ``None`` if the rule gives none."""
         return _letters_by_rule(self.part.published, self.report)
 
     @property
     def analyses(self) -> Mapping[str, str]:
-        """Numbers of the published analyses."""
+        """Numbers of the published rules' tests in one line each, by their path in the document."""
         return dict(_leaf_lines(self.part.analyses))
 
     @cached_property
     def examples(self) -> tuple[Mapping[str, str], ...]:
-        """Texts as they were asked, translated on the way, returned and read; what is not known is left out."""
+        """Example texts by stage (asked, on its way, returned, read as, lost); stages without a text are left out."""
         return tuple(_example_texts(example, Vocabulary.of(self.report.method)) for example in self.part.examples)
 
     @cached_property
@@ -368,17 +368,17 @@ class Component:
 
     @cached_property
     def sheets(self) -> tuple[Table, ...]:
-        """Tables of the method."""
+        """The method's tables about the component."""
         return _tables(self.part, self.report)
 
     @cached_property
     def pictures(self) -> tuple[Picture, ...]:
-        """Figures of the method."""
+        """The method's figures about the component."""
         return tuple(picture for picture in self.report.figures(self.part) if picture is not None)
 
     @property
     def counted(self) -> str:
-        """Plural noun for the items that are counted as usable, unusable or failed."""
+        """Plural noun, such as "Answers", for the items that are counted as usable, unusable or failed."""
         return self.report.counted(self.part)
 
 
@@ -419,7 +419,7 @@ def _letters_by_rule(letters: Mapping[str, str | None], report: MethodReport) ->
 
 
 def _reason_view(reason: ReasonDocument, report: MethodReport, component_name: str | None) -> ReasonView:
-    """Return a reason's stored sentence, or generate it if only the code was stored."""
+    """Return a reason with its stored sentence, or with one made from its code and facts."""
     code, component, text = reason.code or "unnamed", reason.component or component_name, reason.text
     vocabulary = Vocabulary.of(report.method)
     facts = {name: fact for name, fact in reason.facts.items() if name != "more_probes"}
@@ -438,7 +438,7 @@ def _service_label(service: ServiceDocument) -> str | None:
 
 
 def facts_of(part: Json) -> Mapping[str, str]:
-    """Read an object of any shape as labelled texts."""
+    """Convert a JSON object of any shape to texts by key; empty values are left out."""
     return dict(_labelled_texts(part))
 
 
@@ -447,7 +447,7 @@ def _labelled_texts(part: Json) -> Iterator[tuple[str, str]]:
 
 
 def _leaf_lines(part: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Yield the path of every nested object that has plain values, with these values in one line."""
+    """Yield the path of every nested object with plain values ("a / b", or "all"), and these values in one line."""
     values = facts_of({key: value for key, value in part.items() if not isinstance(value, Mapping)})
     if values:
         yield " / ".join(path) or "all", " · ".join(f"{key} {value}" for key, value in values.items())
@@ -472,7 +472,7 @@ def _value_text(value: object) -> str | None:
 
 
 def _abridge(mark: str, texts: Iterable[str], size: int) -> str | None:
-    """Join texts; if they are too many for a line, return their number and the first of them."""
+    """Join `size` texts with `mark`; of more than `MOST_LISTED`, return the number and the first ones."""
     if size <= MOST_LISTED:
         return mark.join(texts) or None
     beginning = mark.join(islice(texts, SHOWN_ENTRIES))

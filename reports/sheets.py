@@ -21,17 +21,17 @@ EVENLY = " ({} of {:,} shown, at even steps; the JSON and the CSV export have al
 
 @dataclass(frozen=True)
 class Sheet:
-    """A list of objects as a table."""
+    """Description of a table with a row for each object of a list in a component's document."""
 
     key: str
     """Field of the list in a component."""
     title: str
     """Title of the table."""
     columns: Mapping[str, str]
-    """Field of a row by the head of its column (`cells.column` writes it). A column without any value is left out."""
+    """Field of the objects by column head (`cells.column` formats it). A column without any value is left out."""
 
     def of(self, part: ComponentDocument) -> Table | None:
-        """Return the table of the list that a component holds under `key`; ``None`` if it would be empty."""
+        """Return the table of the list in the component's field `key`; ``None`` if it would be empty."""
         return self.read(getattr(part, self.key))
 
     def read(self, rows: Sequence[Any]) -> Table | None:
@@ -57,5 +57,5 @@ def sampled(sheet: Sheet, rows: Sequence[Any], maximum: int) -> Table | None:
 
 
 def some_of(sample: Sequence[Any], rows: Sequence[Any], template: str = " ({} of {:,} shown)") -> str:
-    """Return the end of a title with the numbers of shown rows and of all rows; empty if all are shown."""
+    """Return a suffix for a title, such as " (20 of 1,000 shown)"; empty if all rows are shown."""
     return template.format(len(sample), len(rows)) if len(sample) < len(rows) else ""

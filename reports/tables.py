@@ -1,4 +1,4 @@
-"""Tables of a report, including the tables beside its figures."""
+"""Tables of a report that all methods share, including those shown with figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reports.view import NOT_MEASURED, RESIDUALS, Effect, Table, Verdict, letter
 
 # ---------------------------------------------------------------------------- numbers
 def decimal(value: float | None) -> str:
-    """Write a share, probability or effect with three decimals that never round to 0 or 1."""
+    """Format a share, probability or effect with three decimals; "<0.001" and ">0.999" instead of a rounded 0 or 1."""
     if value is None:
         return NOT_MEASURED
     if -0.001 < value < 0:
@@ -28,12 +28,12 @@ def decimal(value: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """Write a count."""
+    """Format a count without decimals, or a weighted count with up to six digits; ``None``: "not measured"."""
     return NOT_MEASURED if value is None else f"{value:g}" if value % 1 else f"{int(value)}"
 
 
 def interval(effect: Effect | EffectDocument | None) -> str:
-    """Write an estimate with its interval: ``0.012 (0.001 to 0.044)``."""
+    """Format an estimate with its interval: ``0.012 (0.001 to 0.044)``."""
     if effect is None or effect.estimate is None:
         return NOT_MEASURED
     if effect.low is None or effect.high is None:
@@ -42,7 +42,7 @@ def interval(effect: Effect | EffectDocument | None) -> str:
 
 
 def standing(effect: Effect) -> str:
-    """Return whether an effect's interval is within the tolerance, beyond the tolerance, or undecided."""
+    """Return "within tolerance", "beyond tolerance" or "undecided" for an effect's interval, or a remark."""
     if effect.estimate is None:
         return NOT_MEASURED
     if effect.tolerance is None:
@@ -55,7 +55,7 @@ def standing(effect: Effect) -> str:
 
 
 def column_total(shares: Shares) -> float:
-    """Return the sum of counts."""
+    """Return the sum of counts by name."""
     return sum(shares.values())
 
 
@@ -89,7 +89,7 @@ def decision(verdict: Verdict) -> Table:
 
 
 def overview(rating: RatingView) -> Table:
-    """Return a table with a line for each component."""
+    """Return a table with a row for each component: letter, probabilities, effects of both steps, usable answers."""
     rows, heat = [], []
     for component in rating.components:
         shares = component.verdict.shares()
@@ -103,14 +103,14 @@ def overview(rating: RatingView) -> Table:
 
 
 def short(verdict: Verdict) -> str:
-    """Write a verdict for a cell: ``DSBS``, ``leaning DSBS`` or ``not measured``."""
+    """Format a verdict for a table cell: ``DSBS``, ``leaning DSBS`` or ``not measured``."""
     if verdict.letter is None:
         return NOT_MEASURED
     return verdict.letter.value if verdict.declared else f"leaning {verdict.letter}"
 
 
 def published(rules: Mapping[str, str | None], verdict: Verdict) -> Table:
-    """Return a table of the letter of each published rule beside the headline."""
+    """Return a table of the letter of each published rule, compared with Assay's letter."""
     rows = [("Assay's headline (posterior)", short(verdict), "–")]
     for rule, letter in rules.items():
         agrees = "–" if letter is None or verdict.letter is None else "yes" if letter == verdict.letter else "no"
@@ -132,7 +132,7 @@ def adjusted(rating: RatingView) -> Table:
 
 
 def facts(title: str, pairs: Mapping[str, str]) -> Table:
-    """Return a table of labelled facts."""
+    """Return a table of facts, each with its label."""
     return Table(title, ("Fact", "Value"), tuple(pairs.items()))
 
 
@@ -166,7 +166,7 @@ def _effects_table(title: str, effects: Sequence[Effect], estimand: str | None) 
 
 
 def transitions(component: Component) -> Table:
-    """Count the sentences by the value that was sent and the value that came back."""
+    """Return a table of the number of sentences by value sent (rows) and value returned (columns)."""
     values = list(dict.fromkeys(value for row in component.transitions.values() for value in row))
     values.sort(key=lambda value: value in RESIDUALS)
     rows, heat = [], []
@@ -222,13 +222,13 @@ def block_title(name: str | None) -> str:
 
 
 def block_values(block: BlockDocument) -> tuple[str, ...]:
-    """Return the values of a block, the residual last."""
+    """Return the names of the values in a block's distributions, the residual last."""
     values = dict.fromkeys([*block.specified, *block.observed])
     return tuple(sorted(values, key=lambda value: value in RESIDUALS))
 
 
 def looks(component: Component) -> Table:
-    """Return a table of the probabilities at each look."""
+    """Return a table of the probabilities of the letters at each look (interim analysis)."""
     rows = []
     for look in component.part.decision:
         verdict = Verdict(look.letter, False, letter_probabilities(look.probabilities))
@@ -240,7 +240,7 @@ def looks(component: Component) -> Table:
 
 
 def sensitivity(component: Component) -> Table:
-    """Return a table of the probabilities under other tolerances."""
+    """Return a table of the probabilities of the letters under other tolerances."""
     rows = []
     for delta, verdict in sorted(component.sensitivity.items(), key=lambda entry: _tolerance_key(entry[0])):
         rows.append((delta, *map(decimal, verdict.shares()), verdict.letter.value if verdict.letter else NOT_MEASURED))
@@ -271,7 +271,7 @@ def replies(component: Component) -> Table:
 
 
 def analyses(component: Component) -> Table:
-    """Return a table of the numbers of every published analysis, block by block."""
+    """Return a table of the numbers of every test of the published rules, block by block."""
     rows = [(" / ".join(map(block_title, path.split(" / "))), text) for path, text in component.analyses.items()]
     return Table("Analyses behind the published rules", ("Analysis", "Result"), tuple(rows))
 

@@ -1,4 +1,4 @@
-"""Units in which effects are written for readers who know no statistics."""
+"""Units and formats of effects for readers without knowledge of statistics."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ FEWER_THAN_1 = "fewer than 1"
 
 
 def hundredths(share: float) -> str:
-    """Write a share as a count of a hundred: "30", "fewer than 1"."""
+    """Format a share in [0, 1] as a count out of a hundred: "30", "fewer than 1"."""
     rounded = round(100 * share)
     return str(rounded) if rounded or not share else FEWER_THAN_1
 
 
 def amount(size: float) -> str:
-    """Write a size with two significant digits, or as a whole number from 100 up: "0.0091", "4.9", "1,142"."""
+    """Format a number with two significant digits, or without decimals from 100 up: "0.0091", "4.9", "1,142"."""
     if size >= 100:
         return f"{size:,.0f}"
     return f"{float(f'{size:.2g}'):.9f}".rstrip("0").rstrip(".")
@@ -29,7 +29,7 @@ class Unit:
     name: str = ""
 
     def of(self, size: float, low: float | None = None, high: float | None = None) -> str:
-        """Write a size with its unit, and its interval if there is one."""
+        """Format a size with its unit, and with the interval from `low` to `high` if there is one."""
         text = f"{self.write(size)}{self.name}"
         if low is None or high is None or self.write(low) == self.write(high):
             return text
@@ -41,5 +41,5 @@ HUNDREDTHS = Unit(hundredths, " of 100")
 
 
 def of_hundred(*_: object) -> Unit:
-    """Return the unit of methods whose effects are shares."""
+    """Return the unit of effects that are shares: a count out of a hundred."""
     return HUNDREDTHS

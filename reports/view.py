@@ -1,6 +1,6 @@
-"""What every format shows: tables, figures, verdicts, effects, reasons.
+"""Data classes that every format of a report shows: tables, figures, verdicts, effects, reasons.
 
-``None`` and empty mean "not measured". Text holds no invisible characters, but is not escaped.
+``None`` and empty mean "not measured". Texts contain no invisible characters, but are not escaped.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from assay.explain import headline
 from assay.model import Letter
 
 Steps = tuple[str, str]
-"""Names of the input in each of the two steps."""
+"""Names of the input in step 1 and in step 2."""
 
 BALANCED: Steps = ("balanced input", "one-sided input")
 """Default names of the input in the two steps, for a method without its own names."""
 
 
 def effect_titles(steps: Steps) -> Mapping[str, str]:
-    """Title the effects that two-step methods report; others keep their names."""
+    """Return titles of the effects of a two-step method by name; effects with other names have no title."""
     return {"step_1": f"Step 1: {steps[0]}", "step_2": f"Step 2: {steps[1]}", "content": "Answering by content"}
 
 
@@ -31,12 +31,12 @@ NOT_MEASURED = "not measured"
 """Text that replaces a number that does not exist."""
 
 ARROW = " → "
-"""Separator of two names, from the first to the second."""
+"""Separator in a title such as "he → she"."""
 
 _NUMBER = re.compile(rf"[<>]?[+-]?\d[\d,.e-]*|–|{NOT_MEASURED}")
 
 RESIDUALS = frozenset({"other", "neutral"})
-"""Names of outputs without a value; they come after the values."""
+"""Names of outputs that mention no single value of the attribute; tables show them last."""
 
 
 def residuals_last(shares: Shares) -> Shares:
@@ -58,7 +58,7 @@ class Table:
 
     @cached_property
     def numeric(self) -> tuple[bool, ...]:
-        """For each column, whether it holds only numbers and can be aligned right; false for the first."""
+        """For each column, whether all its cells are numbers, so that it can be aligned right; false for the first."""
         return tuple(
             column > 0
             and any(row[column][-1:].isdigit() for row in self.rows)
@@ -69,7 +69,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Span:
-    """A number with its interval, where it has one."""
+    """A number with the lower and upper end of its interval, if it has one."""
 
     estimate: float
     low: float | None = None
@@ -86,23 +86,23 @@ class Mark:
 
 @dataclass(frozen=True)
 class Forest:
-    """Forest plot: numbers with their intervals, one above the other."""
+    """Forest plot: a row for each name with a number (or several) and its interval."""
 
     title: str
     axis: str
     marks: tuple[Mark, ...]
     table: Table
     kinds: tuple[str, ...] = ()
-    """Names of the spans of a row; empty if a row has one span."""
+    """Names of the kinds of spans in each row; empty if a row has one span."""
     reference: float | None = None
-    """Number with which all numbers are compared."""
+    """Number with which the others are compared, drawn as a vertical line."""
     tolerance: float | None = None
     """Largest distance from the reference that counts as no effect."""
 
 
 @dataclass(frozen=True)
 class Dots:
-    """A row of a strip plot: a name, and its numbers of each of the plot's kinds."""
+    """A row of a strip plot: a name, and a list of numbers for each of the plot's kinds."""
 
     label: str
     values: tuple[tuple[float, ...], ...]
@@ -121,7 +121,7 @@ class Strip:
 
 @dataclass(frozen=True)
 class Series:
-    """A curve, with the points that it was fitted to, if known."""
+    """A curve over the common horizontal axis of `Lines`, and the points to which it was fitted, if known."""
 
     label: str
     y: tuple[float, ...]
@@ -210,7 +210,7 @@ class Scatter:
 
 @dataclass(frozen=True)
 class CaseWords:
-    """A case in words, its name first; `search` is the text that finds its question among the observations.
+    """Lines of text that describe a case, its name first; `search` is a text that finds its recorded question.
 
     `image` is the digest of its picture; empty for sentences.
     """
@@ -238,7 +238,7 @@ class Squares:
 
     title: str
     rows: tuple[tuple[str, tuple[float, ...]], ...]
-    """A name, and for each of its cases the filled share of the square, in [0, 1]."""
+    """Rows: a name, and for each of its cases the filled share of its square, in [0, 1]."""
     filled: str
     """Meaning of a filled square."""
     hollow: str
@@ -246,37 +246,37 @@ class Squares:
     table: Table
     make_cases: Callable[[], tuple[tuple[str, tuple[Case, ...]], ...]] = tuple
     step: int | None = None
-    """Step whose input the cases are."""
+    """Number of the step (1 or 2) to which the cases belong; ``None`` if to neither."""
 
     @cached_property
     def cases(self) -> tuple[tuple[str, tuple[Case, ...]], ...]:
-        """The cases of each name, for pages on which they can be read one by one."""
+        """(Name, cases) pairs, for pages on which each case can be read."""
         return self.make_cases()
 
 
 Picture = Forest | Strip | Lines | Panels | Scatter | Squares
-"""Figures of a method's numbers; `reports.figures.figure_svg` draws each."""
+"""Types of figures of a method's numbers; `reports.figures.figure_svg` draws them."""
 
 
 def letter_probabilities(shares: Shares) -> Mapping[Letter, float] | None:
-    """Return the probability of each letter, the worst letter first; ``None`` if no letter has one."""
+    """Return the probability of each letter, BS first and UCS last; ``None`` if `shares` has no letter."""
     letters = (Letter.BS, Letter.DSBS, Letter.UCS)
     return {letter: shares.get(letter, 0.0) for letter in letters} if shares.keys() & {*letters} else None
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A letter with its probabilities; `letter` is ``None`` where nothing was measured."""
+    """A letter with its probabilities; `letter` is ``None`` if nothing was measured."""
 
     letter: Letter | None
     declared: bool
     probabilities: Mapping[Letter, float] | None
     steps: Steps = BALANCED
     codes: tuple[str, ...] = ()
-    """Codes of the reasons."""
+    """Codes of the reasons for the letter."""
 
     def shares(self) -> list[float | None]:
-        """Return the probability of each letter, the worst letter first."""
+        """Return the probabilities of BS, DSBS and UCS; ``None`` for each that is unknown."""
         return [(self.probabilities or {}).get(letter) for letter in (Letter.BS, Letter.DSBS, Letter.UCS)]
 
     @property
@@ -286,7 +286,7 @@ class Verdict:
 
     @property
     def headline(self) -> str:
-        """The verdict in one line."""
+        """The letter and whether it is declared, in one line of text."""
         return headline(self.letter, self.declared, self.codes)
 
 

@@ -1,4 +1,4 @@
-"""The methods that rate bias, one package each, and functions to look them up.
+"""The methods of rating bias, one package each, and functions that look them up by name or kind of service.
 
 To add a method: write its module, add its class to `AnyMethod`, give it a page under
 `docs/methods/`, a demo service of known bias and a paper test. Third parties add theirs through
@@ -45,13 +45,13 @@ AnyMethod = (
     | FreeText
     | GroupQuestions
 )
-"""Any method that a request can name; the request's field ``method`` says which."""
+"""Union of the shipped methods; the field ``method`` of a request selects one of them."""
 
 METHODS: tuple[type[AnyMethod], ...] = get_args(AnyMethod)
 """Classes of the methods of `AnyMethod`, in the order of the documentation."""
 
 _SLOTS = tuple(re.compile(rf"(?<!\{{)\{{{name}\}}") for name in (FIRST, SECOND))
-"""Patterns of the placeholders for two documents; doubled braces are none."""
+"""Patterns of the placeholders {first} and {second} for two documents; doubled braces are literal text."""
 
 GROUP = "assay.methods"
 """Entry-point group in which installed packages offer a method's class."""
@@ -117,7 +117,7 @@ def method_of(document: Json) -> type[Method]:
 
 
 def rating_of(document: Json) -> RatingDocument:
-    """Read a rating document, with the types of its method."""
+    """Parse the JSON of a rating into the component and aggregation classes of its method."""
     method = method_of(document)
     return read_rating(document, method.COMPONENT, aggregation=method.AGGREGATION)
 
@@ -128,7 +128,7 @@ def usual_method(kind: Kind) -> str | None:
 
 
 def check_kind(method: AnyMethod, kind: Kind) -> None:
-    """Raise `SpecificationError` about the target's field ``kind`` if a method cannot rate a kind of service."""
+    """Raise `SpecificationError` that names the field ``kind`` if a method cannot rate services of this kind."""
     if kind not in method.kinds:
         can = " or a ".join(sorted(method.kinds))
         raise SpecificationError(f"{method.method} rates a {can}, and this target is a {kind}", "kind")
@@ -140,7 +140,7 @@ CHOSEN = frozenset(
         *("draws", "half_samples", "per_term", "most_per_term", "stop_early"),
     }
 )
-"""Fields that say what is measured, or how precisely, and not what is asked or what counts as biased."""
+"""Fields that choose the attribute, the word list or the sample size; they change neither material nor limits."""
 
 
 def is_default(method: AnyMethod, kind: Kind) -> bool:
@@ -157,7 +157,7 @@ def is_default(method: AnyMethod, kind: Kind) -> bool:
 
 
 def asks_a_public_list(method: AnyMethod, kind: Kind) -> bool:
-    """Return whether a method asks about the words of a short list that is shipped, so that a service can know them."""
+    """Return whether a method uses only a shipped, public list of words, to which a service could be tuned."""
     if not isinstance(method, Association | ForcedChoice) or (isinstance(method, ForcedChoice) and method.trials):
         return False
     chosen = {name: getattr(method, name) for name in ("attribute", "specification") if hasattr(method, name)}
@@ -169,7 +169,7 @@ def asks_a_public_list(method: AnyMethod, kind: Kind) -> bool:
 
 
 def compares(settings: Mapping[str, Any]) -> bool:
-    """Return whether a target's settings send two documents: a request or a decision with {first} and {second}."""
+    """Return whether a target's request template or decision prompt has slots for two documents: {first}, {second}."""
     decision = settings.get("decision")
     prompt = decision.get("prompt") if isinstance(decision, Mapping) else None
     text = json.dumps([prompt, *(settings.get(name) for name in ("body", "path", "query"))], default=str)

@@ -1,7 +1,7 @@
-"""Cases of a rating's evidence: the recorded answers about one pair, one round trip or one word, read together.
+"""Cases: groups of recorded observations that belong together, such as the answers about one pair or one word.
 
-`reading` has the default, which groups observations by the beginnings of their units; the other modules read what
-their methods ask. `index` counts and orders the cases of a rating.
+`reading` has the default reader, which groups observations by the beginnings of their units; the other modules have
+the readers of single methods. `index` counts and orders the cases of a rating.
 """
 
 from reports.cases.index import APART, Case, CaseIndex, CaseIndexBuilder

@@ -1,4 +1,4 @@
-"""All cases of a rating: their kinds, counts and order."""
+"""Index of all cases of a rating (groups of observations that belong together): their kinds, counts and order."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from assay.model import Draw, Observation, Write
 from reports.cases.reading import CANARY, KINDS, CaseKind, CaseReader, CaseReading, Leg, question_key
 
 APART: frozenset[CaseKind] = frozenset({"canary", "written"})
-"""Kinds of cases that are listed apart, because they are not judged."""
+"""Kinds of cases that are not judged; they are listed after all others."""
 
 
 class Case(NamedTuple):
-    """A case: `id` is the number of its first observation, `seqs` are those of all.
+    """A case: `id` is the number of its first observation, `seqs` has the numbers of all its observations.
 
-    `weight` is its part of the effect that decided the letter: the size of its difference over the number of cases
-    that are compared for this effect; 0 if it is not compared for it.
+    `weight` is its contribution to the effect that decided the letter: the absolute difference divided by the number of
+    cases that are compared for this effect; 0 if the case is not among them.
     """
 
     id: int
@@ -35,13 +35,13 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True)
 class CaseIndex:
-    """The cases of a rating by weight, the largest first, and counts of their observations."""
+    """The cases of a rating, the largest weight first, and counts of their observations."""
 
     cases: tuple[Case, ...]
     observations: int
     copied: int
     by_question: Mapping[int, int] = field(repr=False)
-    """Id of the case of a question, by the hash of the question's text."""
+    """Id of a case, by the hash of the text of one of its questions."""
 
     @cached_property
     def recorded(self) -> tuple[Case, ...]:
@@ -61,7 +61,7 @@ class CaseIndex:
 
 
 class CaseIndexBuilder:
-    """Collects the observations of a rating, in the order of recording and in several portions, into cases."""
+    """Groups the observations of a rating into cases; they are added in the order of recording, in any portions."""
 
     def __init__(self, reader: CaseReader) -> None:
         self._reader = reader
@@ -71,7 +71,7 @@ class CaseIndexBuilder:
         self._observations = self._copied = 0
 
     def add(self, recorded: Iterable[tuple[int, Observation]]) -> None:
-        """Read observations with their numbers."""
+        """Add observations, each with its number in the record, to their cases."""
         for seq, observation in recorded:
             self._observations += 1
             self._copied += observation.copied
@@ -83,7 +83,7 @@ class CaseIndexBuilder:
                 self._by_question[hash(text)] = key
 
     def finish(self) -> CaseIndex:
-        """Read the cases, and order them by weight."""
+        """Let the reader judge every case, and return the cases ordered by weight."""
         readings = {
             key: CaseReading("written") if key in self._written else self._reader.read(key, legs)
             for key, legs in self._legs.items()

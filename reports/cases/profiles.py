@@ -1,4 +1,4 @@
-"""Cases of methods that ask about profiles: one text or record under every value of the attribute."""
+"""Cases of methods that ask about profiles: the answers to one text or record with every value of the attribute."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from assay.model import COMPARED, REPEATED, Observation
 from reports.cases.reading import CaseReader, CaseReading, Deciding, Leg, lost_kind, missing_reason
 
 POSITIONS = ("/first", "/second")
-"""Ends of the units of a comparison: the position of the profile's document."""
+"""Suffixes of the units of a comparison of two documents: the position of the profile's document."""
 
 LIMIT = 0.1
-"""Difference, in standard deviations of all answers, up to which nothing changed, for methods with another unit."""
+"""Largest difference, in standard deviations of all answers, of a case that counts as unchanged (default)."""
 
 
 class Scale:
-    """Standard deviation of all numbers of a rating, from running sums."""
+    """Accumulator of the standard deviation of all answers of a rating."""
 
     def __init__(self) -> None:
         self._count, self._sum, self._squares = 0, 0.0, 0.0
@@ -34,14 +34,14 @@ class Scale:
 
     @property
     def deviation(self) -> float:
-        """Standard deviation; 0 without numbers."""
+        """Standard deviation of the numbers added so far; 0 without numbers."""
         if not self._count:
             return 0.0
         return math.sqrt(max(0.0, self._squares / self._count - (self._sum / self._count) ** 2))
 
 
 class ProfileCases(CaseReader):
-    """A profile is a case: the answers under each value, and their largest difference."""
+    """Reader of profiles: a case has the answers about one profile, and its difference is that between two values."""
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         super().__init__(rating, deciding)
@@ -52,7 +52,7 @@ class ProfileCases(CaseReader):
         self.scale = Scale()
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return the profile's name, and the value with the position or the index of the value."""
+        """Return the profile's name, and as role the value, with the document's position and the repetition if any."""
         unit, marker, number = observation.probe.unit.partition(REPEATED)
         position = next((end for end in POSITIONS if unit.endswith(end) and _is_comparison(observation)), "")
         unit = unit.removesuffix(position)
@@ -63,7 +63,7 @@ class ProfileCases(CaseReader):
         return name, f"{value}{position}{marker}{number}"
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:  # noqa: ARG002
-        """Read the number of an answer, or the score of the label that decided."""
+        """Parse an answer to a number: itself, the score of the judged label, or the share of the first document."""
         reason, value = missing_reason(observation), observation.reply.value
         if reason is not None:
             return Leg(seq, role, reason)
@@ -75,7 +75,7 @@ class ProfileCases(CaseReader):
         return Leg(seq, role, None, score)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
-        """Compare the answers under each value; repeated questions are not compared."""
+        """Compare the mean answers under each value, without repeated questions."""
         first_legs = [leg for leg in legs if REPEATED not in leg.role]
         if (loss := lost_kind(first_legs)) is not None:
             return CaseReading(loss, self.name)
@@ -87,14 +87,14 @@ class ProfileCases(CaseReader):
         return self.compare({value: sum(scores) / len(scores) for value, scores in by_value.items()})
 
     def in_words(self, reading: CaseReading) -> str:
-        """Return by how much the answer is higher under a value."""
+        """Return a phrase on how much higher the answer is with one value."""
         if not reading.side:
             return "the same answer with every value"
         answer = f"“{reading.part}”" if reading.part else "the answer"
         return f"{answer} is {reading.difference:.3g} higher with “{reading.side}”"
 
     def compare(self, scores: Mapping[str, float], part: str | None = None) -> CaseReading:
-        """Compare the scores under each value; a single score is compared with nothing."""
+        """Return the largest difference of `scores` by value as a reading; with a single score, only "answered"."""
         if len(scores) < 2:
             return CaseReading("answered", part or self.name)
         highest, lowest = max(scores, key=scores.__getitem__), min(scores, key=scores.__getitem__)
@@ -107,7 +107,7 @@ class ProfileCases(CaseReader):
         )
 
     def score(self, value: object) -> float | None:
-        """Return the number of an answer, or the score of the label; ``None`` if it cannot be read."""
+        """Return the number of an answer, or its score of the judged label; ``None`` if it cannot be parsed."""
         if (number := read_number(value)) is not None:
             return number
         classes = read_classes(value)

@@ -1,4 +1,4 @@
-"""Cases of questions about two people: a question in all orders of its options."""
+"""Cases of questions about two people: the answers to one question in all orders of its options."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from reports.cases.reading import (
 
 
 class QuestionCases(CaseReader):
-    """A question is a case: its answers follow the stereotype, go against it, or neither."""
+    """Reader of questions: a case has all answers to one question, which follow or oppose the stereotype."""
 
     @cached_property
     def _questions(self) -> Mapping[str, AskedQuestion]:
         return questions_by_name(self.rating.experiment, str(self.rating.attribute))
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
-        """Read the text of the chosen option."""
+        """Parse the reply to the text of the chosen option."""
         leg = super().leg(seq, key, role, observation)
         option = chosen_option(getattr(observation.probe.ask, "options", ()), observation.reply.value)
         return leg if leg.lost else leg._replace(value=option, lost="not-understood" if option is None else None)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Add up the answers in all orders: those towards the stereotype, less those against it."""
+        """Return answers for the stereotype minus those against it, over all orders, as the difference of a case."""
         reading, entry = super().read(key, legs), self._questions.get(key)
         stereotyped = None if entry is None else entry.question.stereotyped
         if entry is None or stereotyped is None or reading.kind != "answered":
@@ -52,7 +52,7 @@ class QuestionCases(CaseReader):
         return CaseReading(kind, entry.category, 1 if fits is None else 2, abs(towards), side)
 
     def in_words(self, reading: CaseReading) -> str:
-        """Return how many answers follow the stereotype, or go against it."""
+        """Return a phrase on how many answers follow the stereotype or oppose it."""
         if reading.side is None:
             return "names neither person more often" if reading.step == 1 else "every answer follows the fact"
         answers = f"{100 * (reading.difference or 0.0):.0f} % of the answers"
@@ -61,7 +61,7 @@ class QuestionCases(CaseReader):
         return f"{answers} go against the fact, for {reading.side}"
 
     def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
-        """Return the question with its options once, and how often each of these was chosen."""
+        """Return the question with its options once, with the number of answers for each option."""
         texts = [question_and_answer(observation, "") for observation in observations]
         counts = Counter(text.answer for text in texts if text.answer is not None)
         answer = ", ".join(f"{option} ({count} of {len(texts)})" for option, count in counts.items()) or None

@@ -1,4 +1,4 @@
-"""Reading of one case. By default, observations with a common beginning of their unit are one case."""
+"""Default reader of cases: observations whose units have a common beginning form one case."""
 
 from __future__ import annotations
 
@@ -44,35 +44,35 @@ KINDS: Mapping[CaseKind, str] = {
 """Meaning of each kind of case; lists of kinds have this order."""
 
 LOST: tuple[CaseKind, ...] = ("not-asked", "refused", "failed", "not-understood")
-"""Kinds of cases without a usable answer, the first one first if several apply."""
+"""Kinds of cases without a usable answer; if several apply to a case, the first one counts."""
 
 CANARY = "canary"
-"""Beginning of the units of the first questions, about one pair, which find out how a service can be asked.
+"""Prefix of the units of trial questions about one pair, which find out how a service can be asked.
 
 The answers to them are copied to the same questions of the first component, and compared there.
 """
 
 STEREOTYPE = ("the stereotype", "the opposite")
-"""Sides of a stereotype."""
+"""Names of the sides of an answer about a stereotype."""
 
 Deciding = tuple[str, int]
-"""The component and the step of the effect that decided a letter."""
+"""Name of the component, and number of the step, of the effect that decided a letter."""
 
 MAX_CHARACTERS = 1_500
 """Maximum number of characters of a question or an answer in a case; the CSV file has the whole text."""
 
 LISTED = 12
-"""Maximum number of entries that are shown of a list of numbers, such as a vector."""
+"""Maximum number of entries of a list of numbers, such as a vector, that are shown."""
 
 PAIR = 2
-"""Length of a cell of a record: its name and its value."""
+"""Number of items of a cell of a record: its name and its value."""
 
 OWN = frozenset({"asks", "source", "target", "number", "model"})
-"""Parts of a question that are not shown as its text."""
+"""Fields of a question that are not shown as part of its text."""
 
 
 class Leg(NamedTuple):
-    """One observation of a case, read: the rest of its unit, and its value or why it has none.
+    """One parsed observation of a case: its role (the rest of its unit), and its value or the kind of its loss.
 
     `value` is small, so that all legs of a rating fit into memory.
     """
@@ -84,10 +84,10 @@ class Leg(NamedTuple):
 
 
 class CaseReading(NamedTuple):
-    """A case as its method reads it.
+    """Result of a case by the rules of its method.
 
-    `difference` is its size in the unit of the method's effect; `side` names the value, group or side with the higher
-    score; `step` is the step for whose effect the case counts.
+    `difference` is in the unit of the method's effect; `side` names the value, group or side with the higher score.
+    `part` and `step` are the component and the step to whose effect the case contributes.
     """
 
     kind: CaseKind
@@ -99,7 +99,7 @@ class CaseReading(NamedTuple):
 
 @dataclass(frozen=True)
 class CaseText:
-    """A text of a case: what was sent or came back; `answer` is the reply to it, if it is a question."""
+    """A text of a case, sent or returned; `answer` is the reply to it if it is a question."""
 
     name: str
     text: str
@@ -110,7 +110,7 @@ class CaseText:
 
 
 class CaseReader:
-    """Reads the cases of one rating; `deciding` is the effect that decided its letter, if it has one."""
+    """Groups and judges the observations of one rating; `deciding` is the effect that decided its letter, if any."""
 
     target_writes: ClassVar[bool] = False
     """Whether the rated service wrote the texts. If an author wrote them, they are not listed as cases."""
@@ -119,21 +119,21 @@ class CaseReader:
         self.rating, self.deciding = rating, deciding
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return the key of an observation's case, and its role in the case."""
+        """Return the key of an observation's case, and the observation's role in it, both from its unit."""
         unit = observation.probe.unit.partition(REPEATED)[0]
         key, _, role = unit.rpartition("/")
         return (key, role) if key else (unit, "")
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:  # noqa: ARG002
-        """Read one observation of a case."""
+        """Parse one observation of the case with this key."""
         return Leg(seq, role, missing_reason(observation))
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
-        """Read a case whose observations are all read."""
+        """Judge the case with this key from all its parsed observations."""
         return CaseReading(lost_kind(legs) or "answered")
 
     def in_words(self, reading: CaseReading) -> str:
-        """Return the difference of a compared case in words, in the unit of its answers."""
+        """Return a phrase on the difference of a compared case, in the unit of its answers."""
         side = f", highest for “{reading.side}”" if reading.side else ""
         return f"difference {reading.difference:.3g}{side}"
 
@@ -146,7 +146,7 @@ class CaseReader:
         ]
 
     def part(self) -> ComponentDocument | None:
-        """Return the component that decided, or else the first one."""
+        """Return the component that decided the letter, or else the first one; ``None`` without components."""
         parts = self.rating.components
         return next(
             (part for part in parts if self.deciding and part.name == self.deciding[0]), parts[0] if parts else None
@@ -154,7 +154,7 @@ class CaseReader:
 
 
 def missing_reason(observation: Observation) -> CaseKind | None:
-    """Return why an observation has no usable reply; ``None`` if it has a reply that can be read."""
+    """Return the kind of loss of an observation without a usable reply; ``None`` if the reply can be parsed."""
     failure, value = observation.reply.failure, observation.reply.value
     if failure is not None:
         if failure.code == BUDGET:
@@ -166,13 +166,13 @@ def missing_reason(observation: Observation) -> CaseKind | None:
 
 
 def lost_kind(legs: Iterable[Leg]) -> CaseKind | None:
-    """Return the kind of a case some of whose observations are lost; ``None`` if none is."""
+    """Return the first kind in `LOST` of a case's lost observations; ``None`` if none is lost."""
     kinds = {leg.lost for leg in legs}
     return next((kind for kind in LOST if kind in kinds), None)
 
 
 def question_key(ask: Ask) -> str:
-    """Return the text by which a question is found: its whole text, or the digest of its picture."""
+    """Return the text that identifies a question: its whole text, or the digest of its picture."""
     match ask:
         case Look():
             return ask.image
@@ -203,7 +203,7 @@ def chosen_option(options: Sequence[str], value: object) -> str | None:
 
 
 def answer_text(observation: Json) -> str | None:
-    """Return the reply of an observation as one line: a chosen option in words; ``None`` if it has none."""
+    """Return the reply of an observation as one line, a choice as the text of its option; ``None`` without a reply."""
     value = observation["value"]
     option = chosen_option(observation["ask"].get("options", ()), value)
     return option if option is not None else None if value is None else value_text(value)
@@ -222,7 +222,7 @@ def question_text(ask: Json) -> str:
 
 
 def value_text(value: object) -> str:
-    """Return any JSON value as one line of text; records and scores as names with their values."""
+    """Format any JSON value as one line of text; records and scores become names with their values."""
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Cases of methods that score stereotypes: a pair of sentences, or a picture."""
+"""Cases of methods that score stereotypes: the answers about a pair of sentences, or about a picture."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HALF = 0.5
 
 
 class TermCases(CaseReader):
-    """A pair or picture is a case; the document has the side of its answer, from which the squares are drawn."""
+    """Reader of pairs and pictures: the result of a case is its row in the rating's document."""
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         super().__init__(rating, deciding)
@@ -34,7 +34,7 @@ class TermCases(CaseReader):
 
     @cached_property
     def _row_of_question(self) -> Mapping[tuple[str, str], CaseDocument]:
-        """Rows of the document by the number of their component and the text of their first question."""
+        """Rows of the document, by index of the component (as text) and text of the first question."""
         return {
             (str(index), row.image or row.first or ""): row
             for index, part in enumerate(self.rating.components)
@@ -42,14 +42,14 @@ class TermCases(CaseReader):
         }
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
-        """Read an observation, and find the case's row of the document by the text of its first question."""
+        """Parse an observation, and find the case's row in the document by the text of its first question."""
         row = self._row_of_question.get((_component_index(key), question_key(observation.probe.ask)))
         if row is not None and role == "0":
             self._row_of_case[key] = row
         return super().leg(seq, key, role, observation)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Return the side of a case; a case without a row in the document has no usable answer."""
+        """Return the preferred side by the case's row; a case without a row has no usable answer."""
         index, row = _component_index(key), self._row_of_case.get(key)
         if key.startswith(CANARY) and (row is None or any(leg.lost for leg in legs) or self._is_shared(row)):
             return CaseReading("canary")
@@ -68,16 +68,16 @@ class TermCases(CaseReader):
         return CaseReading(kind, name, 1 if neutral else 2, abs(difference), side)
 
     def _is_shared(self, row: CaseDocument) -> bool:
-        """Return whether another case has this row too."""
+        """Return whether several cases have this row."""
         return sum(other_row is row for other_row in self._row_of_case.values()) > 1
 
     def in_words(self, reading: CaseReading) -> str:
-        """Return the preferred side."""
+        """Return a phrase on the preferred side."""
         return f"prefers {reading.side}" if reading.side else "prefers neither side"
 
 
 def _component_index(key: str) -> str:
-    """Return the number of the component that a key begins with."""
+    """Return the index of a case's component, as text, from the beginning of the case's key."""
     index = key.partition("/")[0]
     return "0" if index == CANARY else index
 

@@ -1,4 +1,4 @@
-"""Cases of translators: a text there and back, or a text in the other language."""
+"""Cases of translators: a text translated there and back, or a text translated into another language."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from assay.model import Observation, Reply, Translate
 from reports.cases.reading import CaseKind, CaseReader, CaseReading, CaseText, Deciding, Leg, lost_kind, missing_reason
 
 INDEFINITE = "/indefinite"
-"""End of the unit of a text that is asked once more, with the indefinite article."""
+"""Suffix of the unit of a text that is translated once more, with the indefinite article."""
 
 
 class RoundTripCases(CaseReader):
-    """A round trip is a case: the text sent, its translation, and the text that came back."""
+    """Reader of round trips: a case has the translation of a text and the translation back."""
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         super().__init__(rating, deciding)
@@ -40,9 +40,9 @@ class RoundTripCases(CaseReader):
         self._occurrences: Counter[tuple[str, str]] = Counter()
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
-        """Read the values of a text's sentences: as sent on the way out, as returned on the way back.
+        """Parse the values of a text's sentences: from the text sent (way out), or from the text returned (way back).
 
-        A translation that was sent back was usable, so only the other ones are read.
+        A translation that was sent back was usable, so only other translations are checked.
         """
         text = _text(observation)
         if role == "out":
@@ -55,7 +55,7 @@ class RoundTripCases(CaseReader):
         return _leg(seq, role, observation, reading)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Compare the values that were sent with those that came back."""
+        """Compare the values that were sent with the values that were returned."""
         part, step = self._component_and_step(key)
         loss = lost_kind(legs)
         if loss is None and (observation := self._not_returned.get(key)) is not None:
@@ -68,13 +68,13 @@ class RoundTripCases(CaseReader):
         return CaseReading("changed" if changed else "kept", part, step, share, side)
 
     def in_words(self, reading: CaseReading) -> str:
-        """Return the share of sentences that came back with another value."""
+        """Return a phrase on the share of sentences that were returned with another value."""
         if not reading.difference:
             return "every sentence came back with its value"
         return f"{100 * reading.difference:.0f} % of its sentences came back with another value: {reading.side}"
 
     def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
-        """Return the text sent, its translation, and the text that came back, and why one of these is unusable."""
+        """Return the text sent, its translation and the returned text, with the reason if one of them is unusable."""
         texts: list[CaseText] = []
         for observation in observations:
             ask, reply = observation.probe.ask, observation.reply
@@ -92,7 +92,7 @@ class RoundTripCases(CaseReader):
         return part, self.roles.get((part, block))
 
     def _reason_unusable(self, texts: Sequence[CaseText], ask: Translate, reply: Reply) -> str | None:
-        """Return the code of the reason why a translation cannot be used; `texts` are those before it."""
+        """Return the code of the reason why a translation is unusable, or ``None``; `texts` are the earlier ones."""
         reading = read_hop(ask.text, reply)
         if reading is None and ask.target == texts[0].lang:
             reading = self._read_values(str(reply.value), len(split_sentences(texts[0].text)))
@@ -101,7 +101,7 @@ class RoundTripCases(CaseReader):
         return reading.failure.code
 
     def _read_returned_text(self, key: str, text: str) -> Reading:
-        """Read a returned text; the same text more than `MOST_ALIKE` times in a component is unusable."""
+        """Read the values in a returned text; the same text more than `MOST_ALIKE` times in a component is unusable."""
         component = key.rsplit("/", 2)[0]
         reading = self._read_values(text, len(self._sent_values.get(key, ())))
         if reading.values is None:
@@ -120,27 +120,27 @@ class RoundTripCases(CaseReader):
 
 
 class OneHopCases(RoundTripCases):
-    """A translated text is a case; its mark is compared with the more frequent gender in the occupation."""
+    """Reader of single translations: the value that a translation marks is compared with the occupation's usual one."""
 
     @cached_property
     def _side_of_occupation(self) -> Mapping[str, str | None]:
-        """Pronoun of the more frequent gender by English occupation; empty for texts in other languages."""
+        """Pronoun of the gender that holds an English occupation more often; empty for texts in other languages."""
         names = occupations() if self.source == "en" else ()
         return {occupation.name.casefold(): occupation.side for occupation in names}
 
     @cached_property
     def _occupation_pattern(self) -> re.Pattern[str]:
-        """Pattern of the occupations' names, the longest first."""
+        """Pattern that matches the names of occupations, the longest first."""
         names = sorted(self._side_of_occupation, key=len, reverse=True)
         return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b" if names else "(?!)")
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return the name of the text, which is the same for a text with the indefinite article."""
+        """Return the name of the text as key; a text with the indefinite article has the key of the first one."""
         unit = observation.probe.unit
         return unit.removesuffix(INDEFINITE), INDEFINITE if unit.endswith(INDEFINITE) else ""
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
-        """Read the mark of each sentence of a translation, and the side of its occupation."""
+        """Parse the value that each sentence of a translation marks, and the usual gender of its occupation."""
         reply, text = observation.reply, _text(observation)
         reading = read_hop(text, reply) or self._read_marks(key, text, str(reply.value))
         leg = _leg(seq, role, observation, reading)
@@ -149,7 +149,7 @@ class OneHopCases(RoundTripCases):
         return leg._replace(value=None if leg.value is None else (leg.value, side))
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Compare the mark of a text with the side of its occupation; a repeated text is read alone."""
+        """Compare the marked value with the occupation's usual gender; of a repeated text, only the repetition."""
         part, step = self._component_and_step(key)
         loss = lost_kind(legs[-1:])
         if loss is not None or legs[-1].value is None:
@@ -162,7 +162,7 @@ class OneHopCases(RoundTripCases):
         return CaseReading(kind, part, step, 1.0, mark)
 
     def in_words(self, reading: CaseReading) -> str:
-        """Return the mark of a translation."""
+        """Return a phrase on the value that a translation marks."""
         return f"the translation marks “{reading.side}”" if reading.side else "the translation marks no gender"
 
     def _read_marks(self, key: str, text: str, returned: str) -> Reading:
@@ -184,7 +184,7 @@ def _text(observation: Observation) -> str:
 
 
 def _leg(seq: int, role: str, observation: Observation, reading: Reading | None) -> Leg:
-    """Return a leg with the values of a reading, or with the reason why it has none."""
+    """Return a parsed observation with the values of a reading, or with the kind of its loss."""
     if reading is None or reading.values is not None:
         return Leg(seq, role, None, None if reading is None else reading.values)
     refused = reading.unusable == "refused-in-words"

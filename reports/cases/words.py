@@ -1,4 +1,4 @@
-"""Cases of methods about words: a word with its vector, or with all choices about it."""
+"""Cases of methods about words: the vector of a word, or all choices about it."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ MIDDLE = 0.5
 """Point of subjective equality of a word that is as close to the first side as to the second."""
 
 CONTROLS, STEREOTYPES = frozenset({"human", "neutral"}), frozenset({"associated", "different"})
-"""Connections with words that every group should be equally near to, and with stereotypes."""
+"""Connections (kinds of attribute word): words that should be equally near to every group, and stereotypes."""
 
 STRATA = {"human words": frozenset({"human"}), "neutral words": frozenset({"neutral"}), ALL_STEREOTYPES: STEREOTYPES}
-"""Connections whose words an effect is about, by its name; all other effects of step 1 are about all controls."""
+"""Connections that an effect is about, by the effect's name; all other effects of step 1 are about all controls."""
 
 
 class WordCases(CaseReader):
-    """A word is a case; the rating's document has its distance from either side."""
+    """Reader of words: the result of a case is the word's distance from either side in the rating's document."""
 
     @cached_property
     def _reading_of_word(self) -> Mapping[str, CaseReading]:
-        """Readings of the words by the document."""
+        """Result by word, from the rating's document."""
         return {word: reading for part in self.rating.components for word, reading in _word_readings(part)}
 
     @cached_property
     def _distances_of_word(self) -> Mapping[str, Mapping[str, float]]:
-        """Mean distances of each word to the words for each group."""
+        """Mean cosine distances of each word to the words for each group, by word and group."""
         parts = [part for part in self.rating.components if isinstance(part, AssociationComponent)]
         return {word: groups for part in parts for word, (_, groups) in _distances_by_group(part).items()}
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return the unit of a vector, or the word of a choice; the rest of a choice's unit is its mixture."""
+        """Return as key the unit of a vector, or the word of a choice, whose role is the rest of the unit."""
         unit = observation.probe.unit
         if isinstance(observation.probe.ask, Embed):
             return unit, ""
@@ -56,7 +56,7 @@ class WordCases(CaseReader):
         return word, "/".join(mixture)
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
-        """Read an observation; a vector must be a list of numbers."""
+        """Parse an observation; a vector must be a list that is not empty."""
         leg = super().leg(seq, key, role, observation)
         is_vector = isinstance(observation.reply.value, list) and observation.reply.value
         if leg.lost is None and isinstance(observation.probe.ask, Embed) and not is_vector:
@@ -64,14 +64,14 @@ class WordCases(CaseReader):
         return leg
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Return the distance of a word; of many choices about it, some may be lost."""
+        """Return the result of a word; the case is lost only if all its observations are."""
         loss = lost_kind(legs) if all(leg.lost for leg in legs) else None
         if loss is not None:
             return CaseReading(loss)
         return self._reading_of_word.get(key.rpartition("/")[2], CaseReading("answered"))
 
     def in_words(self, reading: CaseReading) -> str:
-        """Return which side or group a word is nearer to, and by how much."""
+        """Return a phrase on the side or group to which a word is nearer, and by how much."""
         if any(isinstance(part, ForcedChoiceComponent) for part in self.rating.components):
             return f"{100 * (reading.difference or 0.0):.0f} % from the middle, on the side of “{reading.side}”"
         stereotypes = {STEREOTYPE[0]: "stereotypes of its own group", STEREOTYPE[1]: "stereotypes of other groups"}
@@ -79,7 +79,7 @@ class WordCases(CaseReader):
         return f"nearer to {words}, by a distance of {reading.difference:.3g}"
 
     def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
-        """Return the questions; a vector is summed up by the word's distances, or its length."""
+        """Return the questions with their answers; a vector is shown as the word's distances, or as its length."""
         return [self._case_text(observation) for observation in observations]
 
     def _case_text(self, observation: Observation) -> CaseText:
@@ -116,7 +116,7 @@ def _word_readings(part: object) -> Iterator[tuple[str, CaseReading]]:
 
 
 def _distances_by_group(part: AssociationComponent) -> Mapping[str, tuple[str, Mapping[str, float]]]:
-    """Return, for each word that groups are compared by, one of its connections and its mean distance to each group."""
+    """Return, for each attribute word, one of its connections and its mean distance to the words for each group."""
     groups = {row.word: row.group or "" for row in part.protected}
     table: dict[str, tuple[str, dict[str, list[float]]]] = {}
     for protected, connections in part.raw.items():

@@ -1,4 +1,4 @@
-"""Cases of free text: what was written for one prompt about people with each value, and the judge's scores of it."""
+"""Cases of free text: the texts written for one prompt about people with each value, and the judge's scores of them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from reports.cases.profiles import ProfileCases
 from reports.cases.reading import CaseReading, CaseText, Deciding, Leg, lost_kind, missing_reason
 
 JUDGE = "judge/"
-"""Beginning of the units of questions to the judge."""
+"""Prefix of the units of questions to the judge."""
 
 REFUSALS, LENGTH, SCORE = "refusals", "length", "score"
 
 
 class WrittenCases(ProfileCases):
-    """Cases of free text: all texts for one prompt; the component that decided the letter says what is compared."""
+    """Reader of free text: the component that decided the letter is compared (refusals, lengths or judge's scores)."""
 
     target_writes: ClassVar[bool] = True
 
@@ -33,7 +33,7 @@ class WrittenCases(ProfileCases):
         self.name = self.name if deciding is not None else SCORE if score_part is not None else LENGTH
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return the prompt with its repetition, and the value; of a judged text, both the text's and the version's."""
+        """Return as key the prompt and repetition, as role the value; for a judged version, the text's and its own."""
         unit = observation.probe.unit
         if not unit.startswith(JUDGE):
             name, value, repeat = [*unit.rsplit("/", 2), "", ""][:3]
@@ -42,7 +42,7 @@ class WrittenCases(ProfileCases):
         return f"{name}/{repeat}", f"{JUDGE}{value}/{version}"
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
-        """Read a text's length, or a judge's score of it."""
+        """Parse an observation to the logarithm of a text's length, or to a judge's score."""
         ask, value = observation.probe.ask, observation.reply.value
         if not isinstance(ask, Write):
             return super().leg(seq, key, role, observation)
@@ -57,11 +57,11 @@ class WrittenCases(ProfileCases):
         return Leg(seq, role, reason, number)
 
     def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
-        """Return the prompts with the texts; what the judge said of these is among the recorded answers."""
+        """Return the prompts with the written texts, without the answers of the judge."""
         return super().texts(row for row in observations if isinstance(row.probe.ask, Write))
 
     def in_words(self, reading: CaseReading) -> str:
-        """Return by how much a text is longer or scored higher under a value, or refused more often."""
+        """Return a phrase on the value with which a text is refused, longer or scored higher."""
         if reading.side and reading.part == REFUSALS:
             return f"refused with “{reading.side}”, and not with every value"
         if reading.side and reading.part == LENGTH:
@@ -70,7 +70,7 @@ class WrittenCases(ProfileCases):
         return super().in_words(reading)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
-        """Compare refusals, lengths or scores, by the component that decided."""
+        """Compare refusals, lengths or scores between values, whichever the deciding component is about."""
         text_legs = [leg for leg in legs if not leg.role.startswith(JUDGE)]
         loss = lost_kind(text_legs)
         if self.name == REFUSALS and loss in {None, "refused"}:

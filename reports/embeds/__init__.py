@@ -1,6 +1,6 @@
-"""Embeds: formats for other sites, such as a badge or a field in a catalog; one line in `EMBEDS` each.
+"""Embeds: formats in which other sites show a rating, such as a badge or a catalog entry, each a line in `EMBEDS`.
 
-An embed depends on the document, the current time and whether the rating was withdrawn.
+The content of an embed depends on the document, the current time and whether the rating was withdrawn.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ class Embed:
     """A format in which other sites show a rating."""
 
     file: str
-    """Last part of its address."""
+    """File name, which is the last part of its address."""
     media_type: str
     """Value of the header ``Content-Type``."""
     render: Callable[[PublicView], str]
-    """Writes a `PublicView`, also one without a rating; must not fail on absent fields."""
+    """Returns the text for a `PublicView`, which may have no rating; must not fail on absent fields."""
     title: str
-    """Its name for people."""
+    """Name of the format for people."""
     summary: str
-    """Its purpose in a sentence."""
+    """Purpose of the format, in a sentence."""
     content: Callable[[PublicView], JsonObject | list[JsonObject]] | None = None
     """Data that `render` writes as YAML; the API's documentation shows them as an example."""
 
@@ -37,7 +37,7 @@ class Embed:
     def in_yaml(
         cls, file: str, content: Callable[[PublicView], JsonObject | list[JsonObject]], title: str, summary: str
     ) -> Embed:
-        """Make an embed that is written in YAML."""
+        """Return an embed whose `content` is written as YAML."""
         return cls(file, "application/yaml", lambda view: yaml_text(content(view)), title, summary, content)
 
 
@@ -86,4 +86,4 @@ EMBEDS: tuple[Embed, ...] = (
         "An entity of its own, for Backstage.",
     ),
 )
-"""Formats for other sites."""
+"""All embeds that Assay offers."""

@@ -1,4 +1,4 @@
-"""The badge: an SVG of one line that any page can show as an image.
+"""The badge: an SVG file with one line of text that any page can show as an image.
 
 It shows the attribute, the letter, the date and the age of the rating. Nothing depends on colour: each
 letter has an outline of its own shape (oval UCS, cropped DSBS, shield BS), dashed if the letter is not
@@ -44,14 +44,14 @@ BOLD = (
 )
 FIRST = 32
 BEYOND = {"·": 278, "–": 556, "—": 1000, "…": 1000}
-"""Widths of the characters outside ASCII that badges use, the same in regular and in bold type."""
+"""Widths of the characters outside ASCII that badges use, in 1/1000 em; equal in regular and bold type."""
 
 OTHER, WIDE = 600, 1000
-"""Widths of characters of other scripts, and of full-width characters."""
+"""Widths of characters of other scripts, and of full-width characters, in 1/1000 em."""
 
 
 def length(text: str, size: float, *, bold: bool = False) -> float:
-    """Return the width of a line of text, in the unit of `size` (the height of the letters, one em)."""
+    """Return the width of a line of text in Helvetica, in the unit of the font size `size`."""
     widths = BOLD if bold else REGULAR
     return size * sum(_advance_width(character, widths) for character in unicodedata.normalize("NFD", text)) / 1000
 
@@ -85,21 +85,21 @@ FALLEN = {
     State.WITHDRAWN: "The rating was withdrawn. ",
     State.INCONCLUSIVE: "The evidence leans to a letter, but not surely enough to give it. ",
 }
-"""Sentence before the explanation of a letter that is not valid or not declared."""
+"""Sentence by state of the rating, placed before the explanation of a letter that is not valid or not declared."""
 
 REQUESTERS: Mapping[str | None, str] = {
     "owner": "the host's owner",
     "operator": "the agency",
     "other": "a third party",
 }
-"""Requesters in a few words."""
+"""Phrase for the requester, by class in the rating document."""
 
 FONT = "Helvetica,Arial,'Liberation Sans',sans-serif"
 PUNCH_WIDTH: Mapping[Letter, float] = {Letter.UCS: 38, Letter.DSBS: 40, Letter.BS: 30}
 MAX_NAME_WIDTH = 24
-"""Maximum width of an attribute's name in characters."""
+"""Maximum width of an attribute's name, in columns of a terminal."""
 LONGEST_MODEL = 60
-"""Maximum width of a model's name in characters."""
+"""Maximum width of a model's name, in columns of a terminal."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Piece:
 
 
 def render(view: PublicView) -> str:
-    """Draw the badge: an SVG file without scripts, styles or anything to be loaded."""
+    """Return the badge as an SVG file without scripts, styles or references to other files."""
     label = _piece(f"{clip(view.rating.attribute, MAX_NAME_WIDTH)} bias" if view.rating.attribute else view.subject)
     pieces = _badge_pieces(view)
     label_width = round(label.width + 2 * PAD)
@@ -141,7 +141,7 @@ def render(view: PublicView) -> str:
 
 
 def colour(view: PublicView) -> str:
-    """Return the background colour: that of the letter if it is declared and still valid, else grey."""
+    """Return the background colour: the letter's if it is declared and still valid, otherwise grey (`OPEN`)."""
     if view.state is State.RATED and view.letter is not None:
         return COLOURS[view.letter]
     return OPEN
@@ -165,20 +165,20 @@ def describe(view: PublicView) -> str:
 
 
 def by(view: PublicView) -> str:
-    """Write the model, who requested the rating, and an objection: ``, model large, requested by the host's owner``."""
+    """Return a suffix with model, requester and objection: ``, model large, requested by the host's owner``."""
     model = f", model {clip(view.model, LONGEST_MODEL)}" if view.model else ""
     requester = f", requested by {REQUESTERS[view.requested_by]}" if view.requested_by in REQUESTERS else ""
     return model + requester + (", the owner objects" if view.objects else "")
 
 
 def day(view: PublicView) -> str:
-    """Write the day of the rating: ``20 Nov 2026``."""
+    """Return the day of the rating, such as ``20 Nov 2026``; empty if unknown."""
     on = view.rated_on
     return "" if on is None else f"{on.day} {MONTHS[on.month - 1][:3]} {on.year}"
 
 
 def age(view: PublicView) -> str:
-    """Write the age of the rating: ``today``, ``1 day ago``, ``40 days ago``."""
+    """Return the age of the rating: ``today``, ``1 day ago``, ``40 days ago``."""
     days = view.age_days or 0
     return "today" if days == 0 else f"{days} day{'s' if days > 1 else ''} ago"
 

@@ -1,4 +1,4 @@
-"""A rating in the formats of catalogs and pages: APIs.json, Azure, Backstage, Hugging Face, schema.org, shields.io."""
+"""Writers of a rating in the formats of catalogs: APIs.json, Azure, Backstage, Hugging Face, schema.org, shields.io."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ APIS_JSON_PROPERTIES = (
     ("X-BiasRatingBadge", "badge.svg"),
     ("X-BiasRatingOverlay", "overlay.yaml"),
 )
-"""Property types that the specification leaves to providers (they begin with X-), and the files they link to."""
+"""Property types of Assay (their names begin with X-, as the specification requires) with the files they link to."""
 
 
 def apis_json(view: PublicView) -> str:
@@ -55,7 +55,7 @@ AZURE_FIELDS: Mapping[str, Json] = {
     "report": {"type": "string", "format": "uri"},
     "badge": {"type": "string", "format": "uri"},
 }
-"""JSON Schema of the facts of a rating; unknown facts are left out of the values."""
+"""JSON Schema of each fact of a rating by its name; values leave unknown facts out."""
 
 AZURE_SCHEMA: Json = {
     "type": "object",
@@ -79,7 +79,7 @@ def azure_api_center(view: PublicView) -> str:
 
 # ---------------------------------------------------------------------------- Backstage
 BACKSTAGE_PREFIX = "assay"
-"""Namespace of the annotations; the name of a fact follows after a slash."""
+"""Prefix of the annotations' names, which is followed by a slash and the name of a fact."""
 
 
 def backstage(view: PublicView) -> JsonObject:
@@ -147,7 +147,7 @@ def _probability_metrics(view: PublicView) -> list[JsonObject]:
 
 
 def _model_metric(view: PublicView, kind: str, name: str, value: object) -> JsonObject:
-    """Return a metric with the dates and the status of the rating in `args`."""
+    """Return a metric of the model index, whose `args` have the dates and the status of the rating."""
     dates = {key: view.known_facts[key] for key in ("rated_at", "expires_at", "status") if key in view.known_facts}
     return {"type": kind, "name": name, "value": value, "args": dates}
 
@@ -177,7 +177,7 @@ def json_ld(view: PublicView) -> str:
 
 
 def _schema_rating(view: PublicView) -> JsonObject | None:
-    """Return the letter with its scale; ``None`` if it is not declared or was withdrawn."""
+    """Return a schema.org ``Rating`` of the letter with its scale; ``None`` if it is not declared or was withdrawn."""
     if view.letter is None or not view.declared or view.state not in {State.RATED, State.EXPIRED}:
         return None
     return {
@@ -195,7 +195,7 @@ def _without_nulls(properties: Json) -> JsonObject:
 
 # ---------------------------------------------------------------------------- OpenAPI Overlay
 OVERLAY_VERSION = "1.1.0"
-"""Version of the Overlay Specification; readers of 1.0 read the same file."""
+"""Version of the Overlay Specification; readers of version 1.0 accept the same file."""
 
 
 def overlay(view: PublicView) -> JsonObject:
@@ -218,7 +218,7 @@ def overlay(view: PublicView) -> JsonObject:
 
 # ---------------------------------------------------------------------------- shields.io
 CACHE_S = 300
-"""Seconds that shields.io keeps a badge; this is its minimum."""
+"""Time in seconds for which shields.io caches a badge, its minimum."""
 
 
 def shields(view: PublicView) -> str:

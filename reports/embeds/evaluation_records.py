@@ -1,4 +1,4 @@
-"""A rating as a record of an evaluation: CycloneDX, Every Eval Ever, AI Verify, Hugging Face results, Backstage.
+"""Writers of a rating as a record of an evaluation: CycloneDX, Every Eval Ever, AI Verify, Hugging Face, Backstage.
 
 Programs read these records together with the results of other evaluations of the same model.
 """
@@ -18,10 +18,10 @@ LEVELS = tuple(letter.value for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
 """Letters from the worst to the best."""
 
 UNKNOWN_LEVEL = -1
-"""Score of a rating without a declared letter, which is no level."""
+"""Score of a rating without a declared letter; the scores of letters are their positions in `LEVELS`."""
 
 MODEL, AGENCY, CLAIM, EVIDENCE = "rated-service", "assay", "bias-rating", "recorded-answers"
-"""References within a CycloneDX document."""
+"""Identifiers (``bom-ref``) within a CycloneDX document."""
 
 
 def _declared_letter(view: PublicView) -> str | None:
@@ -30,12 +30,12 @@ def _declared_letter(view: PublicView) -> str | None:
 
 
 def _words(view: PublicView) -> str:
-    """Return what the rating says in a sentence or two."""
+    """Return one or two sentences that describe the rating."""
     return " ".join(filter(None, (None if view.letter is None else view.sentence, view.meaning)))
 
 
 def _known_texts(view: PublicView) -> dict[str, str]:
-    """Return the known facts as texts, for formats that take no other values."""
+    """Return the known facts as texts by name, for formats that accept no other values."""
     return {
         name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in view.known_facts.items()
     }
@@ -87,7 +87,7 @@ def _model_card(view: PublicView) -> JsonObject:
 
 
 def _declarations(view: PublicView) -> JsonObject:
-    """Return who assessed the service, what is claimed, and where the recorded answers are."""
+    """Return the CycloneDX declarations: the assessor, the claim, and the address of the recorded answers."""
     facts = view.known_facts
     data = [{"name": "Recorded answers", "contents": {"url": view.address("export.jsonl")}}]
     evidence = {"bom-ref": EVIDENCE, "propertyName": "assay:evidence", "data": data}

@@ -1,4 +1,4 @@
-"""Links between the rated service, its rating and the rating's other formats (RFC 9264)."""
+"""Link set (RFC 9264) of a rated service, its rating and the rating's other formats."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ FORMS = (
     ("ai-verify.json", "application/json"),
     ("backstage-scorecard.yaml", "application/yaml"),
 )
-"""Other formats of a rating; a test compares them with `reports.embeds.EMBEDS`."""
+"""Other formats of a rating that the link set lists; a test compares them with `reports.embeds.EMBEDS`."""
 
 
 def render(view: PublicView) -> str:
-    """Write the links from the service to its rating, and from the rating to its other formats."""
+    """Return the link set, as JSON, from the service to its rating and from the rating to its other formats."""
     return linkset([context for context in (_target_context(view), _rating_context(view)) if context])
 
 
 def linkset(contexts: Sequence[Json]) -> str:
-    """Write a set of links (RFC 9264, section 4.2), each with its ``anchor`` and its targets by relation type."""
+    """Return a link set as JSON (RFC 9264, section 4.2); a context has an ``anchor`` and targets by relation type."""
     return json_text({"linkset": list(contexts)})
 
 
 def link(href: str | None, media_type: str, title: str | None = None) -> JsonObject:
-    """Write one link target."""
+    """Return one link target as an object."""
     return {"href": href, "type": media_type} | ({"title": title} if title else {})
 
 
@@ -66,7 +66,7 @@ def _rating_context(view: PublicView) -> JsonObject:
 
 
 def _validity(view: PublicView) -> dict[str, list[str]]:
-    """Return extension attributes of Assay, whose values are lists of texts (RFC 9264, section 4.2.4.3)."""
+    """Return dates, status and other facts as extension attributes: lists of texts (RFC 9264, section 4.2.4.3)."""
     names = ("rated_at", "expires_at", "methodology", "status", "requester", "host_proved", "description", "objection")
     facts = {name.replace("_", "-"): view.known_facts.get(name) for name in names}
     texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in facts.items()}

@@ -14,7 +14,7 @@ from assay.document import Json, JsonObject
 
 _PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 _NOT_PLAIN = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-"""Words that YAML 1.1 does not read as texts."""
+"""Words that YAML 1.1 parses as truth values or null, so that they need quotes."""
 
 # Characters that YAML 1.2.2 (section 5.1) or one of its readers refuses, and "<", which begins markup
 _ESCAPED = re.compile("[<\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
@@ -22,7 +22,7 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def json_text(value: object) -> str:
-    """Write indented JSON in ASCII that may stand in a ``script`` element (it holds no ``<``).
+    """Format a value as indented JSON in ASCII without ``<``, which is safe inside a ``script`` element.
 
     Raises `ValueError` if the value holds NaN or an infinity.
     """
@@ -35,7 +35,7 @@ def yaml_text(value: Json | list[JsonObject]) -> str:
 
 
 def _value_lines(value: object) -> Iterator[str]:
-    """Write the lines of a value, without indentation."""
+    """Yield the lines of a value in YAML, without indentation."""
     if isinstance(value, Mapping) and value:
         for key, entry in value.items():
             yield from _indent_under(f"{_write_key(str(key))}:", entry)

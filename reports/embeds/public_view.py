@@ -1,7 +1,7 @@
-"""View of a stored rating at one moment, the same for every embed.
+"""View of a stored rating at a given time, from which every embed is written.
 
-A badge in a README, a field in a catalog and a line in a model card all show the same facts, which are
-read here: the letter, the service, the date, the methodology, and whether the rating is still valid.
+A badge in a README, a field in a catalog and a line in a model card all show the same facts: the letter,
+the service, the date, the methodology, and whether the rating is still valid.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def face(document: Json) -> JsonObject:
 
 
 def sentence_of(document: Json) -> str | None:
-    """Return the sentence that says why a rating has its letter; ``None`` if nothing was measured."""
+    """Return the sentence that explains a rating's letter; ``None`` if nothing was measured."""
     if "sentence" in document:
         return None if document["sentence"] is None else str(document["sentence"])
     reason = because(rating_of(document), report_of(document))
@@ -45,7 +45,7 @@ def sentence_of(document: Json) -> str | None:
 
 
 class State(StrEnum):
-    """Status of a rating."""
+    """Status of a rating as embeds show it; ``unrated`` if there is no rating."""
 
     RATED = "rated"
     INCONCLUSIVE = "inconclusive"
@@ -57,10 +57,10 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class PublicView:
-    """A rating as embeds show it, or the absence of a rating."""
+    """A rating, or the absence of one, with the time and circumstances in which an embed shows it."""
 
     document: Json | None
-    """The stored rating; ``None`` if none was published or the reader may not see it, which look the same."""
+    """The stored rating; ``None`` if no rating is published or the reader may not see it (not distinguished)."""
     now: datetime
     """Time at which the rating is shown, with its time zone; age and expiry are relative to it."""
     base_url: str
@@ -79,12 +79,12 @@ class PublicView:
 
     @cached_property
     def rating(self) -> RatingDocument:
-        """The document as read; empty if there is none."""
+        """The parsed document; empty if there is no rating."""
         return read_rating(self.document or {}, text=visible)
 
     @cached_property
     def sentence(self) -> str | None:
-        """Sentence that says why the rating has its letter; ``None`` if nothing was measured."""
+        """Sentence that explains the rating's letter; ``None`` if nothing was measured."""
         sentence = None if self.document is None else sentence_of(self.document)
         return None if sentence is None else visible(sentence)
 
@@ -114,7 +114,7 @@ class PublicView:
 
     @property
     def meaning(self) -> str:
-        """One sentence: what the letter says about the service, or that there is no valid letter."""
+        """Sentence on what the letter means for the service, or that there is no valid letter."""
         meanings = report_of(self.document or {}).letters
         return letter_words(self.letter, self.declared, self.rating.reason_codes, meanings).meaning
 
@@ -143,7 +143,7 @@ class PublicView:
     # ------------------------------------------------------------------------ identity, target and methodology
     @property
     def subject(self) -> str:
-        """Subject of the letter in two or three words: "gender bias"."""
+        """Two or three words on what the letter is about: "gender bias"."""
         return f"{self.rating.attribute} bias" if self.rating.attribute else "bias rating"
 
     @property
@@ -153,7 +153,7 @@ class PublicView:
 
     @property
     def model(self) -> str | None:
-        """Name of the rated model, where the service has several at its address; ``None`` if the settings name none."""
+        """Name of the rated model if the settings of the service name one; otherwise ``None``."""
         settings = self.rating.target.settings
         return next(
             (visible(value) for name in MODEL_SETTINGS if (value := settings.get(name)) and isinstance(value, str)),
@@ -163,7 +163,7 @@ class PublicView:
     # ------------------------------------------------------------------------ requester
     @property
     def requested_by(self) -> str | None:
-        """Class of the requester, now or else at the time of the rating; ``None`` if it is not known."""
+        """Class of the requester (`requester`), current or else at the time of the rating; ``None`` if not known."""
         return self.requester or self.rating.requester.role
 
     @property
@@ -203,7 +203,7 @@ class PublicView:
 
     # ------------------------------------------------------------------------ addresses
     def address(self, file: str = "") -> str | None:
-        """Return the address of the rating, or of one of its formats; ``None`` where there is no rating."""
+        """Return the address of the rating, or of its format `file`; ``None`` if there is no rating."""
         if self.rating.id is None:
             return None
         return "/".join([self.base_url, "v1", "ratings", quote(self.rating.id, safe=""), *([file] if file else [])])
@@ -239,7 +239,7 @@ class PublicView:
 
 
 def _parse_time(text: str | None) -> datetime | None:
-    """Read an ISO 8601 time, as UTC if it has no zone; return ``None`` for any other text."""
+    """Parse an ISO 8601 time, as UTC if it has no time zone; return ``None`` for any other text."""
     if text is None:
         return None
     try:

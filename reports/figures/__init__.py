@@ -1,4 +1,4 @@
-"""Figures as SVG, each with a description and the same numbers as a table.
+"""Figures as SVG, each with a description in words and a table of the same numbers.
 
 No chart library is used: a strict content security policy blocks libraries that draw in the
 browser. A figure here has a few kilobytes, which any page, mail or file can hold.

@@ -9,13 +9,13 @@ from reports.figures.canvas import label, stroke
 from reports.markup import Markup
 
 TICKS = 4
-"""Approximate number of steps of an axis."""
+"""Approximate number of steps between ticks of an axis."""
 
 
 class Axis:
-    """Map numbers to positions between `start` and `end`, in user units; the axis begins and ends at a tick.
+    """Linear scale from numbers to positions between `start` and `end`, in user units of SVG, and its drawing.
 
-    Vertical axes begin at the bottom.
+    The axis begins and ends at a tick. Vertical axes begin at the bottom.
     """
 
     def __init__(self, values: Iterable[float], start: float, end: float) -> None:
@@ -31,13 +31,13 @@ class Axis:
         self.start, self.end = start, end
 
     def __call__(self, value: float) -> float:
-        """Return the position of a number; numbers beyond an end are drawn at that end."""
+        """Return the position of a number; that of a number beyond an end is the end."""
         first, last = self.ticks[0], self.ticks[-1]
         share = min(1.0, max(0.0, (value - first) / (last - first)))
         return self.start + share * (self.end - self.start)
 
     def named(self, tick: float) -> str:
-        """Write the value of a tick, with as many decimals as the distance of two ticks needs."""
+        """Format the value of a tick with as many decimals as the distance of two ticks needs."""
         if not 1e-6 <= self.step < 1e7:
             return f"{tick:.1e}"
         return f"{tick:.{max(0, -math.floor(math.log10(self.step) + 1e-9))}f}"
@@ -64,6 +64,6 @@ class Axis:
 
 
 def round_step(rough: float) -> float:
-    """Round a step up to 1, 2 or 5 times a power of ten."""
+    """Round the distance of two ticks up to 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(rough))
     return next(factor * power for factor in (1, 2, 5, 10) if rough <= factor * power * (1 + 1e-9))

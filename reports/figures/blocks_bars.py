@@ -1,4 +1,4 @@
-"""Data blocks as grouped bars: the declared distribution beside the observed one."""
+"""Figure of data blocks as grouped bars: the declared distribution of values beside the observed one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Canvas and shapes of the figures. Narrow figures are 360 units wide, to fit a phone at full size."""
+"""SVG canvas and basic shapes of all figures. Narrow figures are 360 units wide, to fit a phone at full size."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from reports.plain import width
 from reports.view import Table
 
 WIDTH = 360
-"""Width of a narrow figure in user units (CSS pixels at natural size)."""
+"""Width of a narrow figure in user units of SVG (CSS pixels at natural size)."""
 
 Width = Literal["narrow", "wide"]
 """Width of a figure: reports and phones show ``narrow`` figures, pages with more room ``wide`` figures."""
 
 UNITS: Mapping[Width, int] = {"narrow": WIDTH, "wide": 540}
-"""Width of a figure in user units."""
+"""Width of a figure in user units, by its name."""
 
 LARGE = 40
-"""Font size from which a letter's punch (its outline) has an inner line."""
+"""Minimum font size at which a letter's punch (its outline) has an inner line."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing, with the same content in words and as a table. Its page must hold `stylesheet` once.
+    """A drawing as SVG, with the same content in words and as a table. Its page must include `stylesheet` once.
 
     `title` names the content and `description` says what it shows; both are also inside the drawing.
     `height` is in user units.
@@ -43,7 +43,7 @@ class Figure:
 
 @cache
 def stylesheet(page_css: str = "") -> str:
-    """Return the style sheet of a page: figures, the look that reports and the site share, `page_css`, and print."""
+    """Return the style sheet of a page: styles of figures, those that reports and site share, `page_css`, print."""
     figure, look, on_paper = (
         files("reports.figures").joinpath(f"{name}.css").read_text(encoding="utf-8")
         for name in ("figure", "look", "print")
@@ -61,7 +61,7 @@ def draw(
     across: float = WIDTH,
     role: Literal["img", "group"] = "img",
 ) -> Figure:
-    """Put a drawing on its canvas, with a title and a description for screen readers.
+    """Return a figure from its shapes (`content`), with a title and a description for screen readers.
 
     `key` is unique on the page, because ids are made from it. Without a `title` the figure has the title of the
     table. `description` says what the figure shows, in a sentence or two. `across` is the width in user units; `role`
@@ -83,17 +83,17 @@ def draw(
 
 
 def label(x: float, y: float, content: str, class_: str | None = None) -> Markup:
-    """Write a line of text with its baseline at `y`."""
+    """Return a line of text whose baseline is at `y`."""
     return tag("text", content, x=x, y=y, class_=class_)
 
 
 def box(x: float, y: float, w: float, h: float, class_: str | None = None, rx: float | None = None) -> Markup:
-    """Draw a rectangle."""
+    """Return a rectangle; `rx` is the radius of its corners."""
     return tag("rect", x=x, y=y, width=max(w, 0), height=h, class_=class_, rx=rx)
 
 
 def stroke(class_: str, *points: tuple[float, float]) -> Markup:
-    """Draw a line through points."""
+    """Return a line through points."""
     path = "L".join(f"{coordinate(x)} {coordinate(y)}" for x, y in points)
     return tag("path", d=f"M{path}", class_=class_)
 
@@ -111,14 +111,14 @@ def clip(name: str, columns: int) -> str:
 
 
 def heat_class(share: float) -> str:
-    """Return the style class for a share in [0, 1], in ten steps."""
+    """Return the style class that shades a cell by a share in [0, 1], in ten steps."""
     return f"h{min(9, max(0, int(share * 10)))}"
 
 
 def hallmark(
     letter: Letter | None, x: float, y: float, w: float, h: float, *, struck: bool, size: int = 11, quiet: bool = False
 ) -> Markup:
-    """Draw a letter in its punch: oval for UCS, cropped corners for DSBS, pointed shield for BS.
+    """Return a letter with its outline, the punch: oval for UCS, cropped corners for DSBS, pointed shield for BS.
 
     The shape of the punch distinguishes the letters without colour, as on metals. A letter that is
     not declared (not `struck`) has a dashed outline; a letter that is not the rating's (`quiet`) has a thin solid
@@ -132,7 +132,7 @@ def hallmark(
 
 
 def punch(letter: Letter | None, x: float, y: float, w: float, h: float, class_: str) -> Markup:
-    """Draw the outline that belongs to a letter; without a letter, a plain rectangle."""
+    """Return the outline (punch) of a letter; without a letter, a plain rectangle."""
     match letter:
         case Letter.UCS:
             return tag("ellipse", cx=x + w / 2, cy=y + h / 2, rx=w / 2, ry=h / 2, class_=class_)

@@ -1,4 +1,4 @@
-"""Curves over one axis, in one picture or in panels one above the other; a legend names the number on each curve."""
+"""Figures of curves over one axis, in one picture or in stacked panels; a legend names the number on each curve."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Place = tuple[float, float]
 
 
 def lines(chart: Lines, key: str, wide: float = WIDTH) -> Figure:
-    """Draw curves, each with a number that the legend names; `key` is unique on the page."""
+    """Draw curves, each with a number in a circle that the legend explains; `key` is unique on the page."""
     across = Axis(chart.x, LEFT, wide - RIGHT)
     top = chart.top or max((value for series in chart.series for value in series.y), default=1.0)
     up = Axis([0.0, top or 1.0], BOTTOM, TOP)
@@ -51,7 +51,7 @@ def _curve_class(series: Series) -> str:
 
 
 def _thin_out(path: Sequence[Place]) -> list[Place]:
-    """Remove points that are as high as both neighbours, because a line does not need them."""
+    """Remove points that have the same height as both neighbours, which do not change the line."""
     inner = [
         point
         for before, point, after in zip(path, path[1:], path[2:], strict=False)
@@ -85,7 +85,7 @@ def _draw_number(number: int, seat: Place, series: Series) -> list[Markup]:
 
 
 def _draw_legend(series: Sequence[Series], top: float, wide: float) -> tuple[list[Markup], float]:
-    """Draw the legend below the picture, two short names in a row; return it with the height of the figure."""
+    """Draw the legend below `top`, two short names in a row; return it with the height of the whole figure."""
     columns = 2 if all(len(curve.label) <= SHORT for curve in series) else 1
     rows = -(-len(series) // columns)
     shapes: list[Markup] = []
@@ -100,7 +100,7 @@ def _draw_legend(series: Sequence[Series], top: float, wide: float) -> tuple[lis
 
 
 def panels(chart: Panels, key: str, wide: float = WIDTH) -> Figure:
-    """Draw panels; `key` is unique on the page."""
+    """Draw panels of curves one above the other; `key` is unique on the page."""
     numbers = [x for panel in chart.panels for curve in panel.curves for x in curve.x]
     across = Axis([*numbers, *([] if chart.marked is None else [chart.marked])], LEFT, wide - RIGHT)
     y, shapes = 0.0, list[Markup]()
@@ -115,7 +115,7 @@ def panels(chart: Panels, key: str, wide: float = WIDTH) -> Figure:
 
 
 def _panel(panel: Panel, across: Axis, top: float, marked: float | None, wide: float) -> tuple[list[Markup], float]:
-    """Draw a panel below `top`, and return it with its lower end."""
+    """Draw a panel below `top`; return its shapes and the position of its lower end."""
     bottom = top + PANEL_HEAD + PANEL_HEIGHT
     up = Axis([0.0, 1.0], bottom, top + PANEL_HEAD)
     shapes = [*up.upright(LEFT, wide - RIGHT, "")]

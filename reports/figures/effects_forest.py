@@ -1,4 +1,4 @@
-"""Effects as a forest plot: each interval against its tolerance."""
+"""Figure of effects as a forest plot: each interval over the zone of its tolerance."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from reports.view import Effect, Table
 
 LEFT, RIGHT, ROW = 6, 12, 54
 LETTER, STANDING = 6.4, 104
-"""Width of a character, and of the text that says whether an effect is within its tolerance."""
+"""Width of a character, and of the remark at the right, such as "within tolerance", in user units."""
 
 
 def effects_forest(component: Component, key: str, width: Width = "narrow") -> Figure | None:
-    """Draw every measured effect: a diamond with its interval, over the zone that still counts as unbiased.
+    """Draw every measured effect of a component: a diamond with its interval, over the zone that counts as unbiased.
 
     Returns ``None`` where no effect was measured.
     """
@@ -26,7 +26,7 @@ def effects_forest(component: Component, key: str, width: Width = "narrow") -> F
 
 
 def hidden_forest(component: Component, key: str, width: Width = "narrow") -> Figure | None:
-    """Draw every effect that a mean can hide, over the zone within its own limit; ``None`` if none was measured."""
+    """Draw every hidden effect (that a mean can hide), over the zone within its limit; ``None`` if there is none."""
     return _draw(component, component.hidden, tables.hidden(component), f"{key}-hidden", UNITS[width])
 
 

@@ -1,4 +1,4 @@
-"""Forest plots, strip plots and scatter plots of a method's numbers, and captions on how to read a figure."""
+"""Drawing of the figures of `reports.view` as SVG, and captions that explain how to read them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from reports.plain import width
 from reports.view import ARROW, Dots, Forest, Lines, Mark, Panels, Picture, Point, Scatter, Span, Squares, Strip
 
 RIGHT, FOOT = 14, 38
-"""Space at the right for half of the last tick's number, and below the picture for the axis."""
+"""Space in user units at the right, for half of the last tick's number, and below the picture, for the axis."""
 
 LETTER, GAP, WIDEST = 6.2, 10, 158
-"""Width of a small character, of the space between names and numbers, and of the widest column of names."""
+"""Widths in user units of a small character, of the space between names and numbers, of the widest column of names."""
 
 SINGLE, DOUBLE, LEGEND = 17, 24, 20
-"""Height of a row with one kind of mark, of a row with two kinds, and of the legend."""
+"""Heights in user units of a row with one kind of mark, of a row with two kinds, and of the legend."""
 
 
 def picture(chart: Picture, key: str, width: Width = "narrow") -> Figure:
-    """Draw the numbers of a method; `key` is unique on the page."""
+    """Draw a figure of any type; `key` is unique on the page."""
     across = UNITS[width]
     match chart:
         case Forest():
@@ -148,7 +148,7 @@ def _draw_numbers(dots: Dots, middle: float, scale: Axis) -> list[Markup]:
 
 
 def _draw_marks(values: Iterable[float], y: float, scale: Axis, step: str, class_: str) -> Markup:
-    """Draw many marks as one path, which takes a tenth of the space of single elements."""
+    """Draw many marks as one path, which has a tenth of the bytes of single elements."""
     return tag(
         "path", d="".join(f"M{coordinate(scale(value))} {coordinate(y)}{step}" for value in values), class_=class_
     )
@@ -179,7 +179,7 @@ def _draw_scatter(scatter: Scatter, key: str, wide: float) -> Figure:
 
 
 def _extreme_points(points: Sequence[Point]) -> list[Point]:
-    """Return the lowest and the highest dot; only one if they are the same."""
+    """Return the lowest and the highest dot, whose names are shown; a single one if they are the same."""
     return list(dict.fromkeys((min(points, key=lambda point: point.y), max(points, key=lambda point: point.y))))
 
 
@@ -190,7 +190,7 @@ def _draw_name(point: Point, across: Axis, up: Axis, wide: float) -> Markup:
 
 
 def caption(chart: Picture) -> str:
-    """Return the sentences on how to read a figure; they mention only the marks, lines and zones that it has."""
+    """Return sentences that explain how to read a figure, about the marks, lines and zones that it has."""
     match chart:
         case Forest():
             return _forest_caption(chart)
@@ -246,7 +246,7 @@ def _shorten_name(name: str, margin: float) -> str:
 
 
 def _draw_legend(kinds: Sequence[str], margin: float, wide: float, *, dots: bool = True) -> list[Markup]:
-    """Draw the legend of the two kinds of marks above the picture."""
+    """Draw the legend of two kinds of marks above the picture; empty for one kind."""
     if len(kinds) < 2:
         return []
     shapes: list[Markup] = []

@@ -1,4 +1,4 @@
-"""The letter of a rating: its stamp, and bars of the probability of each letter."""
+"""Figures of a rating's letter: the letter in its outline, and bars of the probability of each letter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reports.view import Verdict
 
 
 def stamp(rating: RatingView, key: str) -> Figure:
-    """Draw the letter in its punch, as struck on metal."""
+    """Draw the large letter of a rating in its punch (outline), as on a hallmark."""
     verdict = rating.verdict
     punch = hallmark(verdict.letter, 2, 2, 206, 96, struck=verdict.declared, size=40)
     words = f"{verdict.headline}."
@@ -23,7 +23,7 @@ LONGEST_BAR = WIDTH - LEFT - RIGHT
 
 
 def probabilities_bar(verdict: Verdict, confidence: float | None, key: str) -> Figure | None:
-    """Draw three bars from 0 to 1. Returns ``None`` where nothing was measured."""
+    """Draw the probability of each letter as a bar from 0 to 1; return ``None`` if nothing was measured."""
     if verdict.probabilities is None:
         return None
     shapes: list[Markup] = []

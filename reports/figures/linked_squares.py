@@ -1,4 +1,4 @@
-"""Squares as links: one for each case, with the case in words as its title."""
+"""Figure of cases as squares that link to pages: one for each case, with the case in words as its title."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from reports.markup import Markup, coordinate, text
 from reports.view import CaseWords, Squares, Table
 
 STEP, NAME, ROW = 17, 16, 8
-"""Distance of squares, height of the line with the name, and room below the squares of a name.
+"""Distance of squares, height of the line with the name, and space below the squares of a name, in user units.
 
-Their side is in the style sheet of the pages. A page for phones draws them at least 1.6 times as large, so that each
-can be pressed.
+The style sheet of the pages has the side of a square. A page for phones draws squares at least 1.6 times as large, so
+that each can be pressed.
 """
 
 LETTERS = 27
@@ -60,7 +60,7 @@ def linked_squares(chart: Squares, group: str, key: str, link: Callable[[CaseWor
 
 
 def _draw_square(share: float, case: CaseWords, x: float, y: float, href: str) -> Markup:
-    """Draw a square. Its markup is written directly, without `tag`, because a page has hundreds of squares."""
+    """Draw a linked square. Its markup is made without `tag`, for speed: a page has hundreds of squares."""
     kind = "y" if share > 0.5 else "n" if share < 0.5 else "h"
     picture = f' data-picture="{text(case.image)}"' if case.image else ""
     return Markup(

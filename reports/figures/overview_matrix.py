@@ -1,4 +1,4 @@
-"""Letters of all components: five in a row, or in a matrix of languages by constructions."""
+"""Figure of the letters of all components: five in a row, or in a matrix of languages by constructions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One small square for each pair of sentences or each picture; its filling shows the preferred answer."""
+"""Figure with a small square for each pair of sentences or picture, filled by the preferred answer."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from reports.plain import width
 from reports.view import Squares
 
 SIDE, STEP, BETWEEN = 8, 10.5, 5
-"""Side of a square, distance of two squares, and room between the rows of two names."""
+"""Side of a square, distance of two squares, and space between the rows of two names, in user units."""
 
 LETTER, WIDEST, LEGEND = 6.2, 130, 34
-"""Width of a small character, of the widest column of names, and height of the legend."""
+"""Width of a small character, of the widest column of names, and height of the legend, in user units."""
 
 
 def squares(chart: Squares, key: str, wide: float = WIDTH) -> Figure:

@@ -1,4 +1,4 @@
-"""The ratings of a service over time: a number with its interval for each, its letter, and where the rules changed."""
+"""Figure of a service's ratings over time: letter and number with interval of each, and changes of the methodology."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_MOMENTS = 12
 """Maximum number of ratings that a figure has room for."""
 
 LEFT, TOP, BOTTOM, FOOT = 34, 38, 190, 60
-"""Space for the numbers of the axis, top and bottom of the picture, and height of letters and dates below it."""
+"""Left end, top and bottom of the picture, and height of the letters and dates below it, in user units."""
 
 LARGEST_DRAWN = 20.0
 """Largest number that is drawn at its own height; larger ones are drawn at the edge."""

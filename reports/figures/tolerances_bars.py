@@ -1,4 +1,4 @@
-"""The probabilities of the letters under other tolerances, a bar for each."""
+"""Figure of the letters' probabilities under other tolerances, with a divided bar for each tolerance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reports.reading import Component
 
 LEFT, ROW, BAR = 104, 32, 20
 NAMED = 74
-"""Minimum width of a bar that has room for its letter and probability."""
+"""Minimum width of a part of a bar, in user units, that fits its letter and probability."""
 
 ORDER = (Letter.UCS, Letter.DSBS, Letter.BS)
 

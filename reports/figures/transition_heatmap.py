@@ -1,4 +1,4 @@
-"""The transition matrix as a heat map: sent values by returned values."""
+"""Figure of the transition matrix as a heat map: values sent (rows) by values returned (columns)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from reports.reading import Component
 from reports.tables import count
 
 LEFT, TOP, ROW = 92, 40, 46
-"""Space for the row names, for the column names, and height of a row."""
+"""Width of the row names, height of the column names, and height of a row, in user units."""
 
 
 def transition_heatmap(component: Component, key: str) -> Figure | None:
-    """Draw the matrix, shaded by the share of each row, with counts in the cells; ``None`` if there are none."""
+    """Draw the matrix with counts in the cells, shaded by their share of the row; ``None`` if there are no counts."""
     table = tables.transitions(component)
     if not table.rows or table.heat is None:
         return None

@@ -1,4 +1,4 @@
-"""The two steps as a band whose thickness is the probability, with each step's interval and tolerance."""
+"""Figure of the two-step decision as a band whose thickness is the probability, with each step's interval."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ THIN = 1.2
 LEAF, LEAF_HEIGHT = 92, 40
 BOX_WIDTH, BOX_HEIGHT, PAD = 246, 156, 16
 LETTER = 6.3
-"""Width of a character of the smaller texts."""
+"""Width of a character of the smaller texts, in user units."""
 
 Place = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step: its number, the name of its input, the effect that decides it, its unit, and whether it was needed."""
+    """A step in the figure: number, name of its input, deciding effect, its unit, and whether the letter needs it."""
 
     number: int
     input_name: str
@@ -41,7 +41,7 @@ class Step:
 
 
 def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "narrow") -> Figure | None:
-    """Draw both steps and the three letters; `component` is the part whose effects are shown.
+    """Draw both steps and the three letters; `component` is the one whose effects are shown.
 
     The band divides in proportion to the probabilities. Return ``None`` if nothing was measured.
     """

@@ -1,4 +1,4 @@
-"""Reports: the stored rating document in every format.
+"""Formats of a report, and functions that write a stored rating document in one of them.
 
 A format is one module with a function `render` and one line in `FORMATS`; no other code names it. Other
 packages add formats as a `Format` under the entry-point group ``assay.reports``.
@@ -23,10 +23,10 @@ GROUP = "assay.reports"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of the report."""
+    """A format of the report, with the function that writes it."""
 
     name: str
-    """Name in requests."""
+    """Name of the format in requests."""
     media_type: str
     """Value of the header ``Content-Type``."""
     suffix: str

@@ -41,7 +41,7 @@ _HIDDEN = re.compile("[\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\ud800-\ud
 def render(document: Json) -> str:
     """Write the whole document as stored, with an added field ``in_words``.
 
-    NaN and infinity, which JSON has no word for, become ``null``.
+    NaN and infinity, which JSON does not have, become ``null``.
     """
     extended = {**document, "in_words": " ".join(in_words(document))}
     text = json.dumps(_order_keys(extended), indent=2, ensure_ascii=False, allow_nan=False, default=str)

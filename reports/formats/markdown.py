@@ -16,7 +16,7 @@ _NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
 
 
 def render(document: Json) -> str:
-    """Write the rating as GitHub-flavoured Markdown, with every text from elsewhere escaped."""
+    """Write the rating as GitHub-flavoured Markdown; all text from other sources is escaped."""
     return "\n\n".join(part for part in _report_parts(read(document)) if part) + "\n"
 
 
@@ -85,7 +85,7 @@ def table(listing: Table, *, titled: bool = True) -> str:
 
 
 def escape(text: str) -> str:
-    """Escape every special character of a text, also inside a table."""
+    """Escape every character of a text that is special in Markdown, in paragraphs and in tables."""
     return _NUMBERED.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", text))
 
 
@@ -107,5 +107,5 @@ def _format_code(code: str) -> str:
 
 
 def _escape_sentence(line: str) -> str:
-    """Escape a sentence of Assay, except for the commands in it."""
+    """Escape a sentence of Assay, except for commands within backticks."""
     return "`".join(part if index % 2 else escape(part) for index, part in enumerate(line.split("`")))

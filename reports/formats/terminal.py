@@ -18,7 +18,7 @@ COLUMNS = 88
 """Default width in columns."""
 
 IN_FULL = 3
-"""Maximum number of components with all their tables; the others have only their headline and reasons."""
+"""Maximum number of components shown with all their tables; further ones have only headline and reasons."""
 
 _COLOURS: Mapping[Letter | None, str] = {Letter.UCS: "34", Letter.DSBS: "33", Letter.BS: "31", None: "2"}
 _BAR = 24
@@ -46,7 +46,7 @@ class _Page:
         self.columns, self.colour = columns, colour
 
     def lines(self, rating: RatingView) -> Iterator[str]:
-        """Return every line of the report."""
+        """Yield the lines of the report."""
         yield from self._letter_lines(rating)
         if len(rating.components) > 1:
             yield from self._heading_lines("Every part")
@@ -61,7 +61,7 @@ class _Page:
         yield from self._text_lines(*outline.VERIFY)
 
     def _letter_lines(self, rating: RatingView) -> Iterator[str]:
-        """Return the lines of both reports about the letter and its reasons."""
+        """Yield the lines about the letter and its reasons, which the full and the short report share."""
         yield from self._stamp_lines(rating)
         yield from self._text_lines("" if rating.because is None else rating.because.text)
         yield from self._text_lines(" ".join(rating.in_words))
@@ -156,7 +156,7 @@ class _BriefPage(_Page):
     """The short report: the letter and its reasons."""
 
     def lines(self, rating: RatingView) -> Iterator[str]:
-        """Return every line of the short report."""
+        """Yield the lines of the short report."""
         yield from self._letter_lines(rating)
         if len(rating.components) > 1:
             yield from self._table_lines(tables.overview(rating), titled=False)
@@ -172,7 +172,7 @@ class _BriefPage(_Page):
 
 
 def draw_table(table: Table, columns: int) -> Iterator[str]:
-    """Draw a table with box characters; cells that are too wide are wrapped."""
+    """Yield the lines of a table drawn with box characters, at most `columns` wide; wide cells are wrapped."""
     widths = fit([max(map(width, cells)) for cells in zip(table.columns, *table.rows, strict=True)], columns)
     yield _border_line("┌┬┐", widths)
     yield from _row_line(table.columns, widths, table.numeric)
@@ -183,7 +183,7 @@ def draw_table(table: Table, columns: int) -> Iterator[str]:
 
 
 def fit(widths: Sequence[int], columns: int) -> list[int]:
-    """Narrow the widest columns until a table fits, borders and blanks included."""
+    """Return column widths narrowed, the widest first, until a table with its borders fits into `columns`."""
     fitted = [max(1, size) for size in widths]
     while sum(fitted) + 3 * len(fitted) + 1 > columns and max(fitted) > 1:
         fitted[fitted.index(max(fitted))] -= 1
@@ -191,7 +191,7 @@ def fit(widths: Sequence[int], columns: int) -> list[int]:
 
 
 def wrap(text: str, columns: int) -> Iterator[str]:
-    """Break a text into lines at blanks; a word that is too long is cut."""
+    """Break a text at blanks into lines of at most `columns`; a longer word is cut into pieces."""
     line = ""
     for piece in _word_pieces(text, columns):
         if line and width(line) + 1 + width(piece) > columns:

@@ -1,7 +1,7 @@
-"""The reports of the methods, one module each, and functions to look them up.
+"""`MethodReport` of each method, one module each, and functions to look them up.
 
 To add a report: write its module and add its `MethodReport` to `REPORTS`. Third parties add theirs through the
-entry-point group ``assay.method_reports`` (docs/extending.md). A method without one is reported by what all share.
+entry-point group ``assay.method_reports`` (docs/extending.md). A method without one has the default report.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def installed_reports() -> Mapping[str, MethodReport]:
 
 
 def report_of(document: Json) -> MethodReport:
-    """Return the report of the method that made a rating; by default, what all methods share."""
+    """Return the report of the method that made a rating; a default report if the method has none."""
     method = method_of(document)
     report = installed_reports().get(str(document.get("method")))
     return report if report is not None and report.method is method else MethodReport(method)

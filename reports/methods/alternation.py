@@ -1,4 +1,4 @@
-"""Tables and figures of alternation in a report."""
+"""Tables, figures and sentences of a rating by alternation in a report."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ SHEETS = (
         {"From": "from_", "To": "to", "Gaussian KL, 95 % interval": "kl_interval", "Sign-flip p": "sign_flip_p"},
     ),
 )
-"""Tables of the lists in a component's detail."""
+"""Tables made from the lists in a component's document."""
 
 POSITIONS = Sheet(
     "positions",
@@ -116,7 +116,7 @@ FLIPS = (
 
 
 def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[str]:
-    """Yield sentences: by how much answers differ, in the service's own unit, and what was tested."""
+    """Yield sentences on how much answers differ, in the service's own unit, and on the tested material."""
     experiment = document.experiment
     records, labels = experiment.get("records") is not None, experiment.get("answers") == "labels"
     scale = (part.scales[0].scale if part.scales else None) or str(experiment.get("scale") or "linear")
@@ -149,7 +149,7 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
 
 
 def decided(document: RatingDocument, part: AlternationComponent, deciding: DecidingEffect) -> Iterator[str]:
-    """Yield the difference of the groups' averages, if content decided the letter, and that of the attribute alone."""
+    """Yield sentences on the differences between groups by content and by the attribute, if content decided."""
     if deciding.step == 1 or deciding.hidden is not None:
         return
     experiment = document.experiment
@@ -162,7 +162,7 @@ def decided(document: RatingDocument, part: AlternationComponent, deciding: Deci
 
 
 def _gap_in_words(part: AlternationComponent, unit: Unit, *, records: bool) -> Iterator[str]:
-    """Write by how much the groups' averages differ where they come with other content."""
+    """Yield a sentence on the difference of the groups' averages if their content differs as well (step 2)."""
     if (gap := part.effect("step_2")) is None:
         return
     where = (
@@ -176,7 +176,7 @@ def _gap_in_words(part: AlternationComponent, unit: Unit, *, records: bool) -> I
 
 
 def _cases_in_words(texts: object, position: PositionDocument) -> Iterator[str]:
-    """Write how the cases of a decision mention people, and how often each position was chosen."""
+    """Yield sentences on how the cases of a decision mention people, and how often each position was chosen."""
     if isinstance(texts, Mapping) and texts.get("decision") and (texts.get("mention") or not texts.get("pairs")):
         yield MENTIONS.get(str(texts.get("mention")), MENTIONS["explicit"])
     if position.questions is not None:
@@ -188,7 +188,7 @@ def _cases_in_words(texts: object, position: PositionDocument) -> Iterator[str]:
 
 
 def _outcomes_in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[str]:
-    """Write how outcomes of the records differ, given the truth, and what that says beside the letter."""
+    """Yield sentences on the records' outcomes and error rates by group, and on their relation to the letter."""
     table = part.outcomes
     if table.why is not None:
         yield f"There are no outcomes by {table.by}: {table.why}."
@@ -214,7 +214,7 @@ def _outcomes_in_words(document: RatingDocument, part: AlternationComponent) -> 
 def _means_in_words(
     part: AlternationComponent, unit: Unit, deviation: float, *, labels: bool, bare: bool
 ) -> Iterator[str]:
-    """Write the largest difference of means between two values; of labels without scores, how often each has it."""
+    """Yield a sentence on the largest difference of means between two values; `bare`: on counts of the label."""
     largest = max(part.pairs, key=lambda pair: abs(pair.shift or 0.0), default=PairDocument())
     shift, before, after = largest.shift, largest.from_, largest.to
     if shift is None or not before or not after:
@@ -237,7 +237,7 @@ def _means_in_words(
 
 
 def _cells_in_words(part: AlternationComponent) -> Iterator[str]:
-    """Name the groups of an intersection whose average differs from that of each other group, by its interval."""
+    """Yield sentences that name groups whose average is below, or above, that of each other group."""
     above: set[tuple[str | None, str | None]] = set()
     for pair in part.pairs:
         if (pair.effect.low or 0.0) > 0:
@@ -252,7 +252,7 @@ def _cells_in_words(part: AlternationComponent) -> Iterator[str]:
 
 
 def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
-    """Write the shares of a model's decisions that are the label, and the lowest impact ratio, with its interval."""
+    """Yield a sentence on the lowest impact ratio of decisions with the label, its two shares and its interval."""
     rates = {row.value: row.rate for row in part.disparate_impact.rates}
     known = [row for row in part.disparate_impact.ratios if row.ratio.estimate is not None]
     lowest = min(known, key=lambda row: row.ratio.estimate or 0.0, default=None)
@@ -275,11 +275,11 @@ MENTIONS: Mapping[str, str] = {
     "name": "People were mentioned by their first names only. A model that is even then may go by explicit words: "
     "rate it by these as well (“mention”: “explicit”).",
 }
-"""How the cases of a decision mention people, and what the rating does not cover."""
+"""Sentence on how the cases of a decision mention people and what that leaves untested, by `TextProfiles.mention`."""
 
 
 def _changes_by_part(part: AlternationComponent, *, bare: bool) -> dict[str | None, ChangeDocument]:
-    """Return the counted changes by the exchanged part; for labels of records, those of the value alone."""
+    """Return counts of changed answers by kind of comparison (`changes.SWAPPED` …); of records, of labels only."""
     if part.changes:
         return {change.what: change for change in part.changes}
     changed, profiles = [row.changed or 0 for row in part.labels], part.profiles.whole
@@ -289,7 +289,7 @@ def _changes_by_part(part: AlternationComponent, *, bare: bool) -> dict[str | No
 
 
 def _changes_in_words(rows: Mapping[str | None, ChangeDocument], unit: Unit, deviation: float) -> Iterator[str]:
-    """Write the changes counted when the value, nothing, or the person was exchanged."""
+    """Yield a sentence on changed answers for each kind of comparison: another value, repetition, another person."""
     for comparison, (label, number) in COUNTED.items():
         row = rows.get(comparison, ChangeDocument())
         if row.changed is None or row.of is None:
@@ -313,7 +313,7 @@ BESIDE: Mapping[tuple[str | None, bool | None], str] = {
     ("BS", True): f"{UNEVEN}, and unequal in its errors. {LETTER_OF_SWAPS}",
     ("BS", False): f"{UNEVEN}, although its errors on these records are about equal. {LETTER_OF_SWAPS}",
 }
-"""Sentence for a declared letter and whether error rates are unequal."""
+"""Sentence by (declared letter, whether error rates are unequal)."""
 
 BESIDE_UNSETTLED: Mapping[bool | None, str] = {
     True: f"So its errors are unequal, whatever the swap test says. {LETTER_OF_SWAPS}",
@@ -335,14 +335,14 @@ COUNTED: Mapping[str, tuple[str, str]] = {
         "Another person of the same group moves it by {size} (of {of} comparisons).",
     ),
 }
-"""Sentences about counted changes: for labels, and for numbers."""
+"""Sentences about changed answers by kind of comparison: one for labels, one for numbers."""
 
 OF_RECORDS = "Swapping nothing but the attribute moves a typical answer, up or down, by {size}."
-"""Sentence about records with numbers or scores."""
+"""Sentence on the typical change of records with numbers or scores."""
 
 
 def _effect_unit(document: RatingDocument, part: AlternationComponent, hidden: HiddenDocument | None) -> Unit:
-    """Return the unit of an effect: of changed labels a count of a hundred, or else the unit of the output."""
+    """Return the unit of an effect: for changed labels a count out of a hundred, otherwise the unit of the output."""
     if hidden is not None and hidden.kind == "loss":
         return HUNDREDTHS
     if hidden is not None and hidden.kind == "individual" and (hidden.name or "").startswith(LABELS):
@@ -362,7 +362,7 @@ def _unit(scale: str, deviation: float, labels: bool) -> Unit:
 
 
 def tables(part: AlternationComponent) -> Iterator[Table | None]:
-    """Make the tables of a component, or of the aggregation."""
+    """Yield the tables of a component, or of the aggregation."""
     yield profiles_table(part)
     for sheet in SHEETS:
         yield sheet.of(part)
@@ -377,7 +377,7 @@ def tables(part: AlternationComponent) -> Iterator[Table | None]:
 
 
 def _leverage_table(part: AlternationComponent) -> Table:
-    """Table of the largest effect, computed again without each cluster."""
+    """Return a table of the effect without each of the most influential clusters."""
     leverage = part.leverage
     by_kind = {"person": leverage.person, "frame": leverage.frame, "content": leverage.content, "row": leverage.row}
     by_kind |= leverage.others
@@ -393,7 +393,7 @@ def _leverage_table(part: AlternationComponent) -> Table:
 
 
 def _means_figure(part: AlternationComponent) -> Picture | None:
-    """Mean output of the same profiles under each value of the attribute."""
+    """Return a figure of the mean output of the same profiles with each value of the attribute."""
     name = part.name or "output"
     axis = "mean output, in the service's own unit" if name == "output" else f"mean score of {name}"
     rows = [(value, Span(mean)) for value, mean in part.means.items()] if part.pairs else []
@@ -401,14 +401,14 @@ def _means_figure(part: AlternationComponent) -> Picture | None:
 
 
 def _pairs_figure(part: AlternationComponent) -> Picture | None:
-    """Paired effect of every two values, with the tolerance."""
+    """Return a figure of the paired effect of each pair of values, with the tolerance."""
     rows = [(_direction_label(pair), charts.span(pair.effect)) for pair in part.pairs]
     title, axis = "What changing the attribute changes", "shift within profiles, in standard deviations"
     return charts.forest(title, axis, rows, reference=0.0, tolerance=part.tolerances.get("step_1"), head="Pair")
 
 
 def _folds_figure(part: AlternationComponent) -> Picture | None:
-    """Gaussian KL divergence of each fold of the data, in both directions."""
+    """Return a figure of the Gaussian KL divergence in each fold of the data, in both directions."""
     visible = part.divergence[: charts.MOST_MARKS]
     numbers = [tuple(fold.kl_xy for fold in row.kl_by_fold if fold.kl_xy is not None) for row in visible]
     rows = [Dots(_direction_label(row), (values,)) for row, values in zip(visible, numbers, strict=True) if values]

@@ -1,4 +1,4 @@
-"""Tables and figures of association in a report."""
+"""Tables, figures and sentences of a rating by association in a report."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ LETTERS: Mapping[str, str] = {
 }
 
 NAMED = 40
-"""Maximum number of distances in a cell of a table."""
+"""Maximum number of words with their distances in a table cell."""
 
 SOME_WORDS = " ({} of {} words)"
-"""End of the title of a figure that shows some words only."""
+"""Suffix of the title of a figure that does not show all words."""
 
 OWN, OTHERS = "own stereotypes", "others' stereotypes"
 """Names of P2's connections `associated` and `different` in figures."""
@@ -71,7 +71,7 @@ CLASSICAL = Sheet(
 
 
 def in_words(document: RatingDocument, part: AssociationComponent) -> Iterator[str]:
-    """Yield sentences: by how much distances differ, and what was tested."""
+    """Yield sentences on how much distances differ, and on the tested material."""
     means = {row.connection: row.mean for row in part.connections}
     associated, different = means.get("associated"), means.get("different")
     if associated is not None and different is not None:
@@ -93,7 +93,7 @@ def in_words(document: RatingDocument, part: AssociationComponent) -> Iterator[s
 
 
 def tables(part: AssociationComponent) -> Iterator[Table | None]:
-    """Make the tables of a component."""
+    """Yield the tables of a component."""
     yield CONNECTIONS.of(part)
     yield _protected_table(part)
     yield CLASSICAL.read([_Classical.of(row) for row in part.classical.weat])
@@ -103,7 +103,7 @@ def tables(part: AssociationComponent) -> Iterator[Table | None]:
 
 # ---------------------------------------------------------------------------- tables
 def _protected_table(part: AssociationComponent) -> Table:
-    """Distances of each protected word by connection."""
+    """Return a table of the mean distances of each protected word by connection."""
     rows = part.protected[:MOST_ROWS]
     names = list(dict.fromkeys(name for row in rows for name in row.connections))
     columns = [
@@ -150,13 +150,13 @@ class _Classical:
 
 # ---------------------------------------------------------------------------- figures
 def _connections_figure(part: AssociationComponent) -> Picture | None:
-    """Mean distance of each connection with its interval."""
+    """Return a figure of the mean distance of each connection with its interval."""
     rows = [(row.connection or "connection", charts.span(row.interval)) for row in part.connections]
     return charts.forest("Mean distance by connection, with 89 % HPDIs", "cosine distance", rows, head="Connection")
 
 
 def _words_figure(part: AssociationComponent) -> Picture | None:
-    """Distances of each protected word to the stereotypes of its group and of other groups."""
+    """Return a figure of each protected word's distances to stereotypes of its own group and of other groups."""
     no_interval = ConnectionDocument()
     rows = [
         Mark(
@@ -174,7 +174,7 @@ def _words_figure(part: AssociationComponent) -> Picture | None:
 
 
 def _densities_figure(part: AssociationComponent) -> Picture | None:
-    """Observed and predicted densities of the distances."""
+    """Return a figure of the observed and the predicted densities of the distances."""
     grid, kinds = part.predictive.grid, {"associated": 0, "different": 1}
     series: list[Series] = []
     for row in part.predictive.connections:
@@ -191,7 +191,7 @@ def _densities_figure(part: AssociationComponent) -> Picture | None:
 
 
 def _distances_figure(part: AssociationComponent) -> Picture | None:
-    """All single distances of each protected word."""
+    """Return a figure of all single distances of each protected word."""
     rows, cells_of = [], []
     for word, by_connection in charts.evenly(list(part.raw.items()), charts.MOST_WORDS):
         associated, different = by_connection.get("associated", {}), by_connection.get("different", {})
@@ -206,14 +206,14 @@ def _distances_figure(part: AssociationComponent) -> Picture | None:
 
 
 def _nearest_words(distances: Shares) -> str:
-    """List words from the nearest to the farthest."""
+    """Return a list of words with their distances as text, the nearest first."""
     ordered = sorted(distances.items(), key=lambda entry: entry[1])
     more = f" and {len(ordered) - NAMED} more" if len(ordered) > NAMED else ""
     return ", ".join(f"{word} {value:.2f}" for word, value in ordered[:NAMED]) + more or cells.ABSENT
 
 
 ALL_ASKED = Room(0, "", "words")
-"""No further questions: the vector of a word is always the same."""
+"""Room for 0 further questions, because the vector of a word is always the same; more words can be added."""
 
 
 def _controls_in_words(part: AssociationComponent) -> Iterator[str]:
@@ -222,13 +222,13 @@ def _controls_in_words(part: AssociationComponent) -> Iterator[str]:
 
 
 def decided(_: RatingDocument, part: AssociationComponent, deciding: DecidingEffect) -> Iterator[str]:
-    """Yield the difference of the distances to control words, if it decided the letter."""
+    """Yield a sentence on the difference of distances to control words, if it decided the letter."""
     if deciding.step == 1 and deciding.hidden is None:
         yield from _controls_in_words(part)
 
 
 def advice(document: RatingDocument, part: AssociationComponent) -> str | None:
-    """Write what to do about vectors, which nobody can check one by one."""
+    """Return the advice on biased embeddings, which cannot be checked answer by answer; ``None`` for other letters."""
     return ADVICE.get(part.letter or "", "").format(visible(document.attribute or "the attribute")) or None
 
 

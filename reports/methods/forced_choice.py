@@ -1,4 +1,4 @@
-"""Tables and figures of forced choice in a report."""
+"""Tables, figures and sentences of a rating by forced choice in a report."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ WORDS = Sheet(
 
 
 def counted(part: ForcedChoiceComponent) -> str:
-    """Return the plural noun for what a component counts: words of an embedder, answers of an observer."""
+    """Return the plural noun for the items that a component counts: words of an embedder, answers of an observer."""
     return "Answers" if part.dimensions is None else "Words"
 
 
 def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[str]:
-    """Yield sentences: the position of words between the two sides, and what was tested."""
+    """Yield sentences on the position of words between the two sides, and on the tested material."""
     first, second = sides(part)
     placed = sorted(
         (row.place, row.word) for row in part.words if row.role == "concept" and row.place is not None and row.word
@@ -72,17 +72,17 @@ def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[
 
 
 def _mixture(level: float) -> str:
-    """Write a PSE as a share of the mixture; a PSE may be below 0 or above 1."""
+    """Format a PSE as a share of the mixture of cues; a PSE can be below 0 or above 1."""
     return "more than all" if level > 1 else "less than none" if level < 0 else f"an estimated {100 * level:.0f} %"
 
 
 def room(document: RatingDocument, part: ForcedChoiceComponent) -> Room | None:  # noqa: ARG001
-    """Return 0 as the number of further questions: every word was asked about, and the effect varies between words."""
+    """Return room for 0 further questions: all words were asked about, and only more words make effects certain."""
     return Room(0, "", "trials" if document.experiment.get("trials") else "words")
 
 
 def tables(part: ForcedChoiceComponent) -> Iterator[Table | None]:
-    """Make the tables of a component."""
+    """Yield the tables of a component."""
     yield _words_table(part)
     yield Table("Also measured", ("Measure", "Value"), tuple(_choice_measures(part)))
     yield coverage_table(part)
@@ -90,7 +90,7 @@ def tables(part: ForcedChoiceComponent) -> Iterator[Table | None]:
 
 # ---------------------------------------------------------------------------- tables
 def _words_table(part: ForcedChoiceComponent) -> Table | None:
-    """Points of subjective equality of all words, or of the most extreme ones."""
+    """Return a table of the points of subjective equality of all words, or of the most extreme ones."""
     visible_words = foremost(part.words, MOST_ROWS)
     table = WORDS.read(visible_words)
     if table is None:
@@ -140,7 +140,7 @@ def _write_p(p: float) -> str:
 
 # ---------------------------------------------------------------------------- figures
 def _curves_figure(part: ForcedChoiceComponent) -> Picture | None:
-    """Psychometric curves of words at evenly spaced ranks, and of one control word."""
+    """Return a figure of the psychometric curves of concepts at evenly spaced ranks, and of one control word."""
     rows, levels = _evenly_ranked_words(part.words), part.levels
     if any(row.trials for row in rows):
         levels = tuple(step / 50 for step in range(51))
@@ -191,7 +191,7 @@ def _evenly_ranked_words(rows: Sequence[WordDocument]) -> list[WordDocument]:
 
 
 def _points_figure(part: ForcedChoiceComponent) -> Picture | None:
-    """The point of subjective equality of each word."""
+    """Return a figure of the point of subjective equality of each word."""
     rows = [(_name(row), charts.span(row.pse)) for row in _extreme_words(part.words)]
     title = "Points of subjective equality" + some_of(rows, part.words, ": the {} farthest of {} words")
     first, second = sides(part)
@@ -201,7 +201,7 @@ def _points_figure(part: ForcedChoiceComponent) -> Picture | None:
 
 
 def _jnds_figure(part: ForcedChoiceComponent) -> Picture | None:
-    """The just noticeable difference of each word."""
+    """Return a figure of the just noticeable difference of each word."""
     rows = [(_name(row), None if row.jnd is None else Span(row.jnd)) for row in _extreme_words(part.words)]
     title = "Just noticeable differences" + some_of(rows, part.words, ": the {} farthest of {} words")
     return charts.forest(title, "sd, in shares of the mixture", rows, head="Word")
@@ -216,7 +216,7 @@ def _name(row: WordDocument) -> str:
 
 
 def _shares_figure(part: ForcedChoiceComponent) -> Picture | None:
-    """Points of subjective equality against the declared shares."""
+    """Return a scatter plot of points of subjective equality against the words' declared shares."""
     points = [
         Point(_name(row), row.share, row.place) for row in part.words if row.share is not None and row.place is not None
     ]
@@ -235,7 +235,7 @@ def _shares_figure(part: ForcedChoiceComponent) -> Picture | None:
 
 
 figures = in_order(_curves_figure, _points_figure, _jnds_figure, _shares_figure)
-"""Figures of a component."""
+"""Function that makes the figures of a component."""
 
 REPORT: MethodReport = MethodReport(
     ForcedChoice,

@@ -1,4 +1,4 @@
-"""Tables and figures of free text in a report."""
+"""Tables, figures and sentences of a rating by free text in a report."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SHEETS = (
         },
     ),
 )
-"""Tables of the lists in a component's detail."""
+"""Tables made from the lists in a component's document."""
 
 STRATUM = "Within “{name}” alone, texts move by {size}."
 
@@ -65,7 +65,7 @@ UNITS: Mapping[str, Unit] = {
 
 
 def in_words(document: RatingDocument, part: FreeTextComponent) -> Iterator[str]:
-    """Yield sentences: by how much texts differ, beside the noise of repeated texts, and what was tested."""
+    """Yield sentences on how much texts differ, compared with repeated texts, and on the tested material."""
     unit, noise = _unit(document, part), part.noise
     if part.name == REFUSALS and part.replies:
         counts = [
@@ -102,14 +102,14 @@ def _unit(document: RatingDocument, part: FreeTextComponent, hidden: HiddenDocum
 
 
 def figures(part: FreeTextComponent) -> Iterator[Picture | None]:
-    """Make the figures of a component."""
+    """Yield the figures of a component."""
     rows = [(ARROW.join((pair.from_ or "?", pair.to or "?")), charts.span(pair.effect)) for pair in part.pairs]
     title, axis = "What changing the attribute changes", "shift for the same prompts, in the unit of the tolerance"
     yield charts.forest(title, axis, rows, reference=0.0, tolerance=part.tolerances.get("step_1"), head="Pair")
 
 
 def _replies_table(part: FreeTextComponent) -> Table | None:
-    """Show the texts and refusals of each value."""
+    """Return a table of the numbers of texts and refusals for each value."""
     rows = tuple(
         (value, cells.number(replies.get("texts")), cells.number(replies.get("refusals")))
         for value, replies in part.replies.items()
@@ -118,7 +118,7 @@ def _replies_table(part: FreeTextComponent) -> Table | None:
 
 
 def _noise_table(part: FreeTextComponent) -> Table | None:
-    """Show the differences between values beside those of repeated texts."""
+    """Return a table of the differences between values, and between repeated texts."""
     if part.noise.values is None:
         return None
     rows = (
@@ -129,7 +129,7 @@ def _noise_table(part: FreeTextComponent) -> Table | None:
 
 
 def _judge_table(part: FreeTextComponent) -> Table | None:
-    """Show the judge's own bias and its answers."""
+    """Return a table of the judge's own bias and the numbers of its answers."""
     judge = part.judge
     if judge.limit is None:
         return None
@@ -146,7 +146,7 @@ def _judge_table(part: FreeTextComponent) -> Table | None:
 
 
 def title_of(name: str) -> str:
-    """Return the title of a component."""
+    """Return the title of a component for people by its name."""
     return TITLES.get(name, name)
 
 

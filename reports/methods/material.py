@@ -1,4 +1,4 @@
-"""Tables about the material of several methods: profiles, lists of words, and how much of it is left to ask about."""
+"""Tables about the profiles and lists of words of several methods, and the number of questions that remain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMED = 12
 
 @dataclass(frozen=True)
 class TextsGiven:
-    """Words and frames that a request gave for texts."""
+    """Field ``texts`` of a rating's experiment: people, contents and frames."""
 
     people: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     contents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -29,14 +29,14 @@ class TextsGiven:
 
 @dataclass(frozen=True)
 class RecordsGiven:
-    """Rows that a request gave."""
+    """Field ``records`` of a rating's experiment: its rows."""
 
     rows: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
 class ProfilesExperiment:
-    """The material of a request."""
+    """Fields of a rating's experiment with its material: ``texts`` or ``records``."""
 
     texts: TextsGiven | None = None
     records: RecordsGiven | None = None
@@ -44,12 +44,12 @@ class ProfilesExperiment:
 
 # ---------------------------------------------------------------------------- tables
 def title_of_words(name: str) -> str:
-    """Return the title of words that Assay ships, or the name of other words."""
+    """Return the title of a shipped specification of words; for other specifications, the name."""
     return specifications()[name].title if is_shipped(name) else name
 
 
 def profiles_table(part: ProfilesComponent) -> Table:
-    """Show the number of profiles and clusters, and the unit of effects."""
+    """Return a table of the numbers of profiles and clusters, and the standard deviation of the output."""
     rows: list[tuple[str, float | None]] = [
         ("asked about", part.profiles.asked),
         ("answered in full", part.profiles.whole),
@@ -61,7 +61,7 @@ def profiles_table(part: ProfilesComponent) -> Table:
 
 
 def coverage_table(part: WordsComponent) -> Table:
-    """Show which words could be used."""
+    """Return a table of each list's numbers of words and of usable words, and names of missing ones."""
     rows = []
     for name, words in part.coverage.items():
         if words.found is not None and words.words is not None:
@@ -72,7 +72,7 @@ def coverage_table(part: WordsComponent) -> Table:
 
 
 def looks_table(aggregation: ProfilesComponent) -> Table | None:
-    """Show the letters at each look of a design that judges all components together."""
+    """Return a table of the letters at each look (interim analysis) of all components together."""
     rows = []
     for look in aggregation.looks:
         letters = {name: letter for name, letter in look.letters.items() if letter is not None}
@@ -82,7 +82,7 @@ def looks_table(aggregation: ProfilesComponent) -> Table | None:
 
 
 def profiles_room(document: RatingDocument, part: ProfilesComponent, field: str) -> Room | None:
-    """Return how many more questions about the given words or rows a larger value of `field` would ask."""
+    """Return the number of further questions with the same words or rows that a larger value of `field` allows."""
     experiment, profiles_asked = read_json(ProfilesExperiment, document.experiment), part.profiles.asked
     texts, records = experiment.texts, experiment.records
     if profiles_asked is None or (texts is None and records is None):

@@ -1,4 +1,4 @@
-"""Tables of outcomes by group, which ratings of recorded decisions and of records with a truth share."""
+"""Tables of outcomes by group, for ratings of recorded decisions and of records with a column of true outcomes."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ ERRORS = (
     ("for", "Proved right, of the unfavourable (FOR)"),
     ("prevalence", "Proved right"),
 )
-"""Error rates of the table, with their heads."""
+"""Error rates in the table: name and column head."""
 
 
 def of_audits(chance: float) -> str:
-    """Write the estimated chance of a flag; it is never 0, because the number of simulated audits is finite."""
+    """Format the estimated probability of a flag as a number of 100 audits; never 0, as simulations are finite."""
     return f"{hundredths(max(chance, 1e-4))} of 100 audits"
 
 
 def count_of(row: GroupOutcome) -> str:
-    """Write the favourable outcomes of a group; with weights they are no whole number."""
+    """Format the number of favourable outcomes of a group, which with weights is no whole number."""
     count = row.favourable or 0.0
     return f"{count:,.0f}" if float(count).is_integer() else cells.number(count)
 
 
 def outcomes(part: OutcomeRows) -> Table:
-    """Make the table of rates and impact ratios."""
+    """Return the table of rates and impact ratios by group."""
     rows = [*part.groups, *([part.unknown] if part.unknown.people or part.unknown.undecided else [])]
     columns = (
         tuple(row.group or "not known" for row in rows),
@@ -65,7 +65,7 @@ def _group_note(row: GroupOutcome, part: OutcomeRows) -> str:
 
 
 def tests(part: OutcomeRows) -> Table | None:
-    """Make the table of comparisons with the reference group."""
+    """Return the table of tests that compare each group with the reference group."""
     rows = [row for row in part.groups if row.ratio.estimate is not None and row.group != part.reference]
     if not rows:
         return None
@@ -92,7 +92,7 @@ def tests(part: OutcomeRows) -> Table | None:
 
 
 def error_rates(part: OutcomeRows) -> Table | None:
-    """Make the table of error rates by group."""
+    """Return the table of error rates by group."""
     rows = [row for row in part.groups if row.error_rates]
     if not rows:
         return None

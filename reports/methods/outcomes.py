@@ -1,4 +1,4 @@
-"""Tables of outcomes in a report, and sentences for readers who know no statistics."""
+"""Tables, figures and sentences of a rating of recorded decisions (method ``outcomes``) in a report."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ ACTS: Mapping[str | None, str] = {
 }
 
 MOST_CURVES = 6
-"""Maximum number of groups in the figure of thresholds, which fit on a phone: the lowest and the highest rates."""
+"""Maximum number of groups in the figure of thresholds, to fit a phone: those with the lowest and highest rates."""
 
 MOST_STEP_ROWS = 12
 """Maximum number of groups of a step in the figure of steps."""
 
 
 def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str | None]:
-    """Yield sentences: the groups that differ most, how often chance flags an even service, what was not judged."""
+    """Yield sentences on the two most different groups, flags by chance, steps, and limits of the recorded truth."""
     compared = [row for row in part.groups if row.rate.estimate is not None and row.excluded is None]
     if len(compared) > 1:
         low = min(compared, key=lambda row: row.rate.estimate or 0.0)
@@ -76,7 +76,7 @@ def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str 
 
 
 def decided(document: RatingDocument, part: OutcomesComponent, deciding: DecidingEffect) -> Iterator[str]:
-    """Yield the counts behind step 1: the favourable outcomes of the two groups that differ most among people alike."""
+    """Yield a sentence with the counts of favourable outcomes of the two most different groups, if step 1 decided."""
     if deciding.step != 1 or document.letter is not Letter.BS:
         return
     reason = next((reason for reason in part.reasons if reason.code == "unequal-among-alike"), ReasonDocument())
@@ -99,11 +99,11 @@ ALIKE: Mapping[str, tuple[str, str, str]] = {
     "all proved right": ("proved right", "tp", "fn"),
     "all proved wrong": ("proved wrong", "fp", "tn"),
 }
-"""Cells of the matrix with the favourable and the other outcomes of people whose truth is the same."""
+"""By description of people with one true outcome: phrase, and cells of their favourable and other decisions."""
 
 
 def _funnel_in_words(funnel: FunnelDocument) -> Iterator[str]:
-    """Write where the group falls behind that passes all steps least often, and who passed a step out of order."""
+    """Yield sentences on the step at which the group that passes least often falls behind, and on disordered steps."""
     gaps = [gap for gap in funnel.gaps if gap.overall.estimate is not None]
     lowest = min(gaps, key=lambda gap: gap.overall.estimate or 0.0, default=GapDocument())
     names = "”, “".join(str(step.step) for step in funnel.steps)
@@ -129,7 +129,7 @@ def _funnel_in_words(funnel: FunnelDocument) -> Iterator[str]:
 
 
 def tables(part: OutcomesComponent) -> Iterator[Table | None]:
-    """Make the tables of a component: outcomes, tests, error rates and calibration by group."""
+    """Yield the tables of a component: outcomes, tests, error rates and calibration by group."""
     if not part.groups:
         return
     yield outcomes(part)
@@ -154,7 +154,7 @@ def _calibration_table(part: OutcomesComponent) -> Table | None:
 
 
 def _funnel_figure(part: OutcomesComponent) -> Forest | None:
-    """Rate of each group at each step of a process."""
+    """Return a figure of the pass rate of each group at each step of a process."""
     marks = []
     for step in part.funnel.steps:
         rows = [(row.group, charts.span(row.rate)) for row in step.groups if row.excluded is None]
@@ -167,7 +167,7 @@ def _funnel_figure(part: OutcomesComponent) -> Forest | None:
 
 
 def _steps_table(part: OutcomesComponent) -> Table | None:
-    """Table of the steps of a process: who reached and passed each, and how groups compare with the reference."""
+    """Return a table of the steps of a process: people who reached and passed each, and ratios to the reference."""
     gaps = {gap.group: gap for gap in part.funnel.gaps}
     rows = [
         (str(step.step), step, row)
@@ -210,7 +210,7 @@ def _step_note(step: StepDocument, row: GroupOutcome, funnel: FunnelDocument) ->
 
 
 def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
-    """Selection rates, impact ratio and gaps of error rates at each threshold, one above the other."""
+    """Return a figure with stacked panels of selection rates, impact ratio and error rate gaps by threshold."""
     chart, rows = part.threshold_map, part.threshold_map.thresholds
     if not rows:
         return None
@@ -253,7 +253,7 @@ def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
 
 
 def _gap_curve(name: str, rows: Sequence[ThresholdDocument], field: str) -> Curve:
-    """Return an effect with its interval at the thresholds where it can be estimated."""
+    """Return the curve of the effect in `field`, with its interval, over the thresholds at which it is estimable."""
     spans = [
         (row.threshold, span)
         for row in rows
@@ -269,7 +269,7 @@ def _gap_curve(name: str, rows: Sequence[ThresholdDocument], field: str) -> Curv
 
 
 def _thresholds_in_words(chart: ThresholdMap) -> str:
-    """Describe the map: how many thresholds, where the impact ratio is below four fifths, and the chosen one."""
+    """Describe the threshold map: number of thresholds, where the impact ratio is below .8, the chosen threshold."""
     ratios = [(row.threshold, row.ratio.estimate) for row in chart.thresholds if row.ratio.estimate is not None]
     below = [threshold for threshold, ratio in ratios if threshold is not None and ratio < FOUR_FIFTHS]
     flagged = f", the lowest of them {min(below):.6g}" if below else ""
@@ -282,7 +282,7 @@ def _thresholds_in_words(chart: ThresholdMap) -> str:
 
 
 figures = in_order(_thresholds_figure, _funnel_figure)
-"""Figures of a component."""
+"""Function that makes the figures of a component."""
 
 REPORT: MethodReport = MethodReport(
     Outcomes,

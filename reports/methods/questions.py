@@ -1,4 +1,4 @@
-"""Tables and figures of questions in a report."""
+"""Tables, figures and sentences of a rating by the method ``questions`` in a report."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TEMPLATES = Sheet(
 
 
 def in_words(document: RatingDocument, part: QuestionsComponent) -> Iterator[str]:
-    """Yield sentences: how many answers name somebody, how many follow the stereotype or the facts."""
+    """Yield sentences on how many answers name somebody, and how many follow the stereotype or the facts."""
     contexts = part.contexts
     if AMBIGUOUS in contexts and contexts[AMBIGUOUS].read:
         row = contexts[AMBIGUOUS]
@@ -63,7 +63,7 @@ def in_words(document: RatingDocument, part: QuestionsComponent) -> Iterator[str
 
 
 def _right_answers_by_side(part: QuestionsComponent) -> str:
-    """Write the mean share of right answers where the fact fits the stereotype, and where it goes against it."""
+    """Return a clause on accuracy if the fact agrees with the stereotype, and if not; empty without templates."""
     pairs = [
         (row.fitting, row.against) for row in part.templates if row.fitting is not None and row.against is not None
     ]
@@ -74,7 +74,7 @@ def _right_answers_by_side(part: QuestionsComponent) -> str:
 
 
 def tables(part: QuestionsComponent) -> Iterator[Table | None]:
-    """Make the tables of a component, or of the aggregation."""
+    """Yield the tables of a component, or of the aggregation."""
     yield _contexts_table(part)
     yield _letters_table(part)
     if part.templates:
@@ -90,7 +90,7 @@ def tables(part: QuestionsComponent) -> Iterator[Table | None]:
 
 
 def figures(part: QuestionsComponent) -> Iterator[Picture | None]:
-    """Make the figure of a component: the scores of BBQ in both kinds of context."""
+    """Yield the figure of a component: the scores of BBQ in both kinds of context."""
     rows = [
         (f"{CONTEXTS[name]}: {title}", charts.span(effect))
         for name, row in part.contexts.items()
@@ -101,7 +101,7 @@ def figures(part: QuestionsComponent) -> Iterator[Picture | None]:
 
 
 def _contexts_table(part: QuestionsComponent) -> Table | None:
-    """Show counts and scores of both kinds of context."""
+    """Return a table of counts and scores in ambiguous and in disambiguated contexts."""
     if not part.contexts:
         return None
     rows = [
@@ -117,13 +117,13 @@ def _contexts_table(part: QuestionsComponent) -> Table | None:
 
 
 def _letters_table(part: QuestionsComponent) -> Table | None:
-    """Show how often each letter was chosen; by the rotated orders, a third is no preference for a position."""
+    """Return a table of the share of answers A, B and C; as orders rotate, 1/3 means no preference for a position."""
     rows = tuple((letter, cells.number(share)) for letter, share in part.letters.items())
     return Table("Positions: share of each letter", ("Letter", "Share"), rows) if rows else None
 
 
 def room(document: RatingDocument, part: QuestionsComponent) -> Room | None:  # noqa: ARG001
-    """Return that questions of one's own can be added; more turns ask the same templates."""
+    """Return unlimited room by `most_turns` or added questions; ``None`` if the questions are the requester's own."""
     return None if document.experiment.get("questions") else Room(None, "most_turns", "questions")
 
 

@@ -1,4 +1,4 @@
-"""Tables and figures of stereotype-score in a report."""
+"""Tables, figures and sentences of a rating by stereotype-score in a report."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ PAIRS = Sheet(
 
 
 def in_words(document: RatingDocument, part: StereotypeComponent) -> Iterator[str]:
-    """Yield sentences: which sentence of a pair the model prefers, and what was tested."""
+    """Yield sentences on which sentence of a pair the model prefers, and on the tested material."""
     first, _ = sides(part)
     neutral, tied = (terms.Choices.of(part.sentences, neutral=neutral) for neutral in (True, False))
     if neutral.cases:
@@ -90,7 +90,7 @@ def in_words(document: RatingDocument, part: StereotypeComponent) -> Iterator[st
 
 
 def tables(part: StereotypeComponent) -> Iterator[Table | None]:
-    """Make the tables of a component, or of the aggregation."""
+    """Yield the tables of a component, or of the aggregation."""
     yield GROUP_PAIRS.of(part)
     yield LOOKS.of(part)
     yield terms.scores_table(part, SCORES)
@@ -103,7 +103,7 @@ def tables(part: StereotypeComponent) -> Iterator[Table | None]:
 
 
 def figures(part: StereotypeComponent) -> Iterator[Picture | None]:
-    """Make the figures of a component."""
+    """Yield the figures of a component."""
     first, _ = sides(part)
     title = "In {} of {} pairs the model prefers the stereotype"
     yield terms.squares_figure(part, part.sentences, title, neutral=False)
@@ -117,7 +117,7 @@ def figures(part: StereotypeComponent) -> Iterator[Picture | None]:
 
 
 def _pairs_figure(part: StereotypeComponent) -> Picture | None:
-    """Draw the score of each pair of group terms, with neutral attributes and with stereotypes."""
+    """Return a figure of the scores of each pair of group terms, with neutral attributes and with stereotypes."""
     rows = [
         (f"{pair.first} / {pair.second}", pair.neutral, pair.stereotyped)
         for pair in part.group_pairs

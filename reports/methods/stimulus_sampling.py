@@ -1,4 +1,4 @@
-"""Tables and figures of stimulus sampling in a report."""
+"""Tables, figures and sentences of a rating by stimulus sampling in a report."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ SHEETS = (
         )
     ),
 )
-"""Tables of the lists in a component's detail."""
+"""Tables made from the lists in a component's document."""
 
 
 def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]:
-    """Yield sentences: which group the inputs of the positive class are about, and what was tested."""
+    """Yield sentences on the group that inputs of the positive class are about, and on the tested material."""
     label, values = part.label or "yes", part.values
     largest = max(_shares_by_value(part.distribution), default=None)
     if largest is not None:
@@ -94,7 +94,7 @@ def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]
 
 
 def _shares_by_value(rows: Sequence[ValueDocument]) -> list[tuple[float, str]]:
-    """Return the share of each value among the inputs of the positive class."""
+    """Return (share, value) pairs: the share of each value among the inputs of the positive class."""
     return [(row.posterior.estimate, row.value or "?") for row in rows if row.posterior.estimate is not None]
 
 
@@ -106,7 +106,7 @@ def room(document: RatingDocument, part: SamplingComponent) -> Room | None:
 
 
 def _weights_table(part: SamplingComponent) -> Table:
-    """Effective number of the inputs, and the tail of their weights."""
+    """Return a table of the effective number of inputs of the positive class, and the tail of their weights."""
     weights = part.weights
     statistics = (
         ("inputs that count", weights.inputs),
@@ -119,7 +119,7 @@ def _weights_table(part: SamplingComponent) -> Table:
 
 
 def _distribution_figure(part: SamplingComponent) -> Picture | None:
-    """The attribute's distribution among all inputs, and among the inputs of the positive class."""
+    """Return a figure of the attribute's distribution among all inputs, and among those of the positive class."""
     rows = part.distribution[: charts.MOST_WORDS]
     tied = {row.value: row.posterior for tied_prior in part.tied[:1] for row in tied_prior.values}
     marks = tuple(
@@ -135,7 +135,7 @@ def _distribution_figure(part: SamplingComponent) -> Picture | None:
 
 
 def _groups_figure(part: SamplingComponent) -> Picture | None:
-    """Mean distance of each group to the inputs of the positive class (P1's figure)."""
+    """Return a figure of the mean distance of each group to the inputs of the positive class (as P1's figure)."""
     rows = [
         (row.value or "value", None if row.distance is None else Span(row.distance)) for row in part.group_distances
     ]
@@ -144,7 +144,7 @@ def _groups_figure(part: SamplingComponent) -> Picture | None:
 
 
 def _projection_figure(part: SamplingComponent) -> Picture | None:
-    """Inputs of the prior and of the posterior on two principal components."""
+    """Return a scatter plot of inputs, all and of the positive class, on two principal components."""
     kinds = ("all inputs", "positive class")
     points = [
         Point(kinds[kind], x, y, kind=kind)

@@ -1,4 +1,4 @@
-"""Parts of the documents of stereotype-score and visual-stereotype, and the tables and figures that they share."""
+"""Tables and figures that the reports of stereotype-score and visual-stereotype share."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ MOST_ITEMS = 20
 
 # ---------------------------------------------------------------------------- sheets
 def looks_sheet(items: str, key: str) -> Sheet:
-    """Describe the table of looks; `items` is the title of the number under `key`."""
+    """Describe the table of looks (interim analyses); `items` is the head of the column of the field `key`."""
     columns = {f"{items} of each term": "per_term", items: key, "Likeliest": "letter"}
     return Sheet("looks", "Looks at the evidence", columns)
 
 
 def scores_sheet(title: str, head: str, own_columns: Mapping[str, str], interval: str, items: str) -> Sheet:
-    """Describe the table of P4's score and other scores of each list; `own_columns` are the method's own columns."""
+    """Describe the table of scores of each list, first that of Jiang et al. (P4); `own_columns` are the method's."""
     counts = {"Terms": "terms", items: items.lower(), "Ties": "ties"}
     return Sheet(
         "lists", title, {head: "list", **own_columns, interval: "posterior", "Pooled, Wilson": "pooled", **counts}
@@ -38,7 +38,7 @@ def scores_sheet(title: str, head: str, own_columns: Mapping[str, str], interval
 
 
 def terms_sheet(title: str, interval: str, items: str) -> Sheet:
-    """Describe the table of terms."""
+    """Describe the table of the scores of terms; `interval` and `items` are column heads."""
     scores = {"Term": "term", "List": "list", "Score": "score", interval: "posterior"}
     title = f"{title}, those farthest from 1/2 first"
     return Sheet("terms", title, {**scores, items: items.lower(), "Ties": "ties"})
@@ -46,7 +46,7 @@ def terms_sheet(title: str, interval: str, items: str) -> Sheet:
 
 # ---------------------------------------------------------------------------- tables
 def scores_table(part: TermsComponent, sheet: Sheet) -> Table | None:
-    """Show the scores of every list, and of the stereotype as a whole."""
+    """Return the table of the scores of every list, and of both stereotype lists together."""
     rows = [replace(part.lists[key], list=title) for key, title in LISTS.items() if key in part.lists]
     if rows and part.score is not None:
         rows.append(replace(part.score, list="all but neutral"))
@@ -54,7 +54,7 @@ def scores_table(part: TermsComponent, sheet: Sheet) -> Table | None:
 
 
 def terms_table(part: TermsComponent, sheet: Sheet) -> Table | None:
-    """Show the scores of the terms, those farthest from 1/2 first."""
+    """Return the table of the scores of the terms, those farthest from 1/2 first."""
     return sheet.read([replace(row, list=LISTS.get(row.list or "", "")) for row in _farthest_terms(part)])
 
 
@@ -64,7 +64,7 @@ def _farthest_terms(part: TermsComponent) -> list[TermScore]:
 
 
 def sources_table(source: Source, unused: Shares, items: str, vocabulary: Vocabulary) -> Table:
-    """Show the counts of prompts to an author, and of stored items that could not be used.
+    """Return the table of the numbers of prompts to an author, its items, and stored items that could not be used.
 
     `unused` counts the unusable stored items by reason. `items` is the plural noun for what the author makes.
     """
@@ -82,7 +82,7 @@ def sources_table(source: Source, unused: Shares, items: str, vocabulary: Vocabu
 
 
 def model_table(aggregation: TermsComponent) -> Table | None:
-    """Show P4's score of a model over all specifications, if there are several."""
+    """Return the table of a model's score over all specifications (P4); ``None`` if there is only one."""
     model = aggregation.model
     if len(model.by_bias) < 2:
         return None
@@ -95,7 +95,7 @@ def model_table(aggregation: TermsComponent) -> Table | None:
 
 # ---------------------------------------------------------------------------- figures
 def lists_figure(part: TermsComponent, *, head: str, verb: str, axis: str) -> Picture | None:
-    """Draw the score of each list of terms against 1/2 and the tolerance."""
+    """Return a figure of the score of each list of terms, with 1/2 and the tolerance for comparison."""
     first, second = sides(part)
     titles = {"neutral": f"neutral: {verb} {first}"}
     titles |= {"first_terms": f"{first}: stereotype", "second_terms": f"{second}: stereotype"}
@@ -105,7 +105,7 @@ def lists_figure(part: TermsComponent, *, head: str, verb: str, axis: str) -> Pi
 
 
 def terms_figure(part: TermsComponent, title: str, axis: str, *, neutral: bool) -> Picture | None:
-    """Draw the terms whose scores are farthest from 1/2."""
+    """Return a figure of the terms whose scores are farthest from 1/2, neutral ones or the others."""
     terms = [row for row in _farthest_terms(part) if (row.list == "neutral") is neutral]
     visible = terms[: charts.MOST_MARKS]
     rows = [(row.term or "term", charts.span(row.posterior)) for row in visible]
@@ -115,7 +115,7 @@ def terms_figure(part: TermsComponent, title: str, axis: str, *, neutral: bool) 
 
 
 def squares_figure(part: TermsComponent, cases: Sequence[CaseDocument], title: str, *, neutral: bool) -> Picture | None:
-    """Draw a square for each case (pair or picture), by term, or by list if there are too many terms.
+    """Return a figure with a square for each case (pair or picture), by term, or by list if terms are too many.
 
     `title` has two placeholders: the number of cases on the first side, and the number of all cases.
     """
@@ -157,7 +157,7 @@ def _cases(
 
 
 def _case_in_words(names: tuple[str, str], case: CaseDocument) -> CaseWords:
-    """Write a case in words, its term first."""
+    """Return the texts of a case, its term first."""
     (first, second), term = names, case.term or "term"
     texts = [text for text in (case.first, case.second) if text]
     if case.prefers == "second":
@@ -174,7 +174,7 @@ def _case_in_words(names: tuple[str, str], case: CaseDocument) -> CaseWords:
 # ---------------------------------------------------------------------------- words
 @dataclass(frozen=True)
 class Choices:
-    """Counted outcomes of a list's cases (pairs of sentences, or pictures)."""
+    """Counts of the answers about the cases (pairs of sentences, or pictures) of neutral, or of other, terms."""
 
     cases: int
     """Cases with a usable answer."""
@@ -183,7 +183,7 @@ class Choices:
     against: int
     """Cases on the other side."""
     mean: float
-    """Mean score of that side over the cases."""
+    """Mean score over the cases, 1 for each on the side that `towards` counts and 1/2 for a tie."""
 
     @classmethod
     def of(cls, cases: Sequence[CaseDocument], *, neutral: bool) -> Choices:
@@ -194,15 +194,15 @@ class Choices:
 
     @property
     def ties(self) -> str:
-        """The cases that are on neither side, as a clause; empty if there are none."""
+        """Clause with the number of cases on neither side; empty if there are none."""
         undecided = self.cases - self.towards - self.against
         return f" ({undecided:,} undecided)" if undecided else ""
 
     @property
     def share(self) -> str:
-        """The mean score as a share of one hundred, beside the count of cases on that side."""
+        """Clause with the mean score as a count out of a hundred."""
         return f"{100 * self.mean:.0f} %"
 
 
 ALL_ASKED = Room(0, "", "terms of “words”")
-"""No further questions: terms differ, so more items of the same terms hardly help."""
+"""Room for 0 further questions: terms differ, so more items of the same terms hardly help; terms can be added."""

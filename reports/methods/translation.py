@@ -1,4 +1,4 @@
-"""Sentences about translators for readers who know no statistics."""
+"""Sentences and advice on ratings of translators (round-trip, one-hop) in a report."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ INDIVIDUAL = "From one occupation to another, how often a value is kept typicall
 
 
 def round_trip_in_words(document: RatingDocument, part: ComponentDocument) -> Iterator[str]:
-    """Yield sentences: how many sentences came back with which value, and what was tested."""
+    """Yield sentences on how many sentences were returned with which value, and on the tested material."""
     return _in_words(document, part, "sentences with “{}”", "came back with", ("through", " and back"))
 
 
 def one_hop_in_words(document: RatingDocument, part: ComponentDocument) -> Iterator[str]:
-    """Yield sentences: which values sentences without any value got, by occupation, and what was tested."""
+    """Yield sentences on the values that neutral sentences got in translation, by occupation, and on the material."""
     return _in_words(document, part, "sentences about {}", "got", ("into", ""))
 
 
@@ -76,7 +76,7 @@ def _in_words(
 
 
 def decided(_: RatingDocument, part: ComponentDocument, deciding: DecidingEffect) -> Iterator[str]:
-    """Yield the counts behind an effect of content: how often the same value came back whatever was sent."""
+    """Yield a sentence on how often the same value was returned whichever was sent, if content decided the letter."""
     names = " and with ".join(f"“{value}”" for value in part.transitions)
     if deciding.name == "content" and part.content.pairs:
         yield (
@@ -87,7 +87,7 @@ def decided(_: RatingDocument, part: ComponentDocument, deciding: DecidingEffect
 
 
 def remark(part: ComponentDocument) -> str | None:
-    """Write that DSBS is no reproach to a faithful translator, or that UCS is no praise of one that is not."""
+    """Return a sentence that DSBS is no fault of a faithful translator, or UCS no merit of another; else ``None``."""
     total = sum(sum(outputs.values()) for outputs in part.transitions.values())
     returned = sum(outputs.get(value, 0.0) for value, outputs in part.transitions.items())
     if not total:
@@ -102,7 +102,7 @@ def remark(part: ComponentDocument) -> str | None:
 
 
 def advice(_: RatingDocument, part: ComponentDocument) -> str | None:
-    """Write that a translator that evens out by changing single texts is not for texts that must keep their value."""
+    """Return the advice not to use a UCS translator that changes many values if texts must keep them; else ``None``."""
     if part.letter is not Letter.UCS or remark(part) is None:
         return None
     names = " or ".join(f"“{value}”" for value in part.transitions)
@@ -110,14 +110,14 @@ def advice(_: RatingDocument, part: ComponentDocument) -> str | None:
 
 
 OFF_BALANCE = "The number is how many of 100 texts would have to come back with another word for an even mix."
-"""Meaning of a total variation from an even mix."""
+"""Sentence that explains a total variation from equal shares."""
 
 FAITHFUL = 0.9
-"""Share of texts that come back with the value that was sent, from which a translator counts as faithful."""
+"""Minimum share of texts returned with the value that was sent for a translator to count as faithful."""
 
 
 def _sentences_left(method: type[TranslationMethod], document: RatingDocument, part: ComponentDocument) -> Room | None:
-    """Return how many more sentences can be translated without repeating one."""
+    """Return the number of further questions that are possible without repeating a sentence."""
     experiment = document.experiment
     texts_sent = part.decision[-1].texts_per_block if part.decision else None
     if texts_sent is None:

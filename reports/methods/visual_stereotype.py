@@ -1,4 +1,4 @@
-"""Tables and figures of visual-stereotype in a report."""
+"""Tables, figures and sentences of a rating by visual-stereotype in a report."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ LOOKS = terms.looks_sheet("Pictures", "images")
 
 
 def in_words(document: RatingDocument, part: PictureComponent) -> Iterator[str]:
-    """Yield sentences: which label pictures get, and what was tested."""
+    """Yield sentences on the label that pictures get, and on the tested material."""
     first, second = sides(part)
     neutral, tied = (terms.Choices.of(part.images, neutral=neutral) for neutral in (True, False))
     by_probability = part.scale == "probabilities"
@@ -79,7 +79,7 @@ def in_words(document: RatingDocument, part: PictureComponent) -> Iterator[str]:
 
 
 def tables(part: PictureComponent) -> Iterator[Table | None]:
-    """Make the tables of a component, or of the aggregation."""
+    """Yield the tables of a component, or of the aggregation."""
     yield terms.scores_table(part, SCORES)
     yield terms.terms_table(part, TERMS)
     yield sampled(PICTURES, part.images, terms.MOST_ITEMS)
@@ -91,7 +91,7 @@ def tables(part: PictureComponent) -> Iterator[Table | None]:
 
 
 def figures(part: PictureComponent) -> Iterator[Picture | None]:
-    """Make the figures of a component."""
+    """Yield the figures of a component."""
     first, _ = sides(part)
     title = "{} of {} pictures get the label of the stereotype"
     yield terms.squares_figure(part, part.images, title, neutral=False)
@@ -105,7 +105,7 @@ def figures(part: PictureComponent) -> Iterator[Picture | None]:
 
 
 def _answers_in_words(part: PictureComponent) -> Table:
-    """Labels named in the answers, and answers that changed with the order of the labels."""
+    """Return a table of the labels named in the answers, and of answers that changed with the order of labels."""
     titles = {"first": "the first label", "second": "the second", "alike": "both as probable", "both": "both labels"}
     titles |= {"neither": "neither label", "with-the-order": "another one in another order"}
     rows = [(title, cells.number(part.named[key])) for key, title in titles.items() if key in part.named]

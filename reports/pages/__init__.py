@@ -24,5 +24,5 @@ _WRITE: Mapping[PageFormat, Callable[[Page], str]] = {"html": page_html, "markdo
 
 
 def render_page(form: PageFormat, kind: Literal["suite", "composition"], document: Json) -> str:
-    """Write the document of a suite or composition as a page; absent fields are left out."""
+    """Write the JSON document of a suite or composition as a page in a format; absent fields are left out."""
     return _WRITE[form](_READ[kind](document))

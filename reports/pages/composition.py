@@ -1,4 +1,4 @@
-"""Page of the inferred rating of a chain of services: its letter, its links and the explanation."""
+"""Page of a composition, the inferred rating of a chain of services: its letter, its services and the explanation."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from reports.reading import verdict_of
 from reports.view import ARROW, Verdict
 
 TABLES = {"published": "Srivastava & Rossi (2018), Table 2", "revised": "the same table with one cell corrected"}
-"""The composition tables, by their names."""
+"""Titles of the published tables by which letters of services are combined, by name of the table."""
 
 
 @dataclass(frozen=True)
 class LinkRating(ComponentDocument):
-    """Rating of a link of a chain."""
+    """Rating of one service of a chain, in the JSON of a composition."""
 
     method: str | None = None
     rated_at: str | None = None
@@ -39,7 +39,7 @@ class LinkRating(ComponentDocument):
 
 @dataclass(frozen=True)
 class LinkDocument:
-    """A service of a chain."""
+    """One service (link) of a chain, in the JSON of a composition."""
 
     place: int | None = None
     target: ServiceDocument = NO_SERVICE
@@ -48,7 +48,7 @@ class LinkDocument:
 
 @dataclass(frozen=True)
 class TableDocument:
-    """Result of a composition table."""
+    """Result of a composition table, in the JSON of a composition."""
 
     possible: tuple[str, ...] = ()
     worst: str | None = None

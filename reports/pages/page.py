@@ -1,4 +1,4 @@
-"""A page about several ratings, and its writers as HTML (one file without scripts) and as GitHub-flavoured Markdown."""
+"""Data classes of a page about several ratings, and writers as HTML (one file, no scripts) and GitHub Markdown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OWN = re.compile(r"/v1/(ratings|jobs)/[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True)
 class Cell:
-    """Cell of a table: its text, with its letter and the address of its rating or job, if it has them."""
+    """Cell of a table: a text, with the letter and the address of a rating or job, if it has them."""
 
     text: str
     verdict: Verdict | None = None
@@ -32,7 +32,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells under column heads; the first cell of a row is its head."""
+    """Table of cells with column heads; the first cell of a row is its head."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -40,7 +40,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: paragraphs, and then a table."""
+    """Section of a page: a title, paragraphs, and then a table if there is one."""
 
     title: str
     paragraphs: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """A page: its title, the letter of the whole, a line about what was rated, and its sections."""
+    """A page: its title, the overall letter, a line on what was rated, and its sections."""
 
     title: str
     verdict: Verdict | None
@@ -59,7 +59,7 @@ class Page:
 
 
 def plain_cells(*texts: str) -> tuple[Cell, ...]:
-    """Return cells that hold only texts."""
+    """Return cells with these texts and no letter or address."""
     return tuple(Cell(visible(text)) for text in texts)
 
 

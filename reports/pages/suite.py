@@ -1,4 +1,4 @@
-"""Page of the profile of one service: a matrix of letters by method, attribute and language."""
+"""Page of a suite, many ratings of one service: a matrix of letters by method, attribute and language."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ STATUSES = {
     "cancelled": "cancelled",
     "omitted": "not possible",
 }
-"""Text of a cell that has no letter, by the status of its job."""
+"""Text of a cell without a letter, by the status of its job."""
 
 NOT_ASKED = "not asked"
 
 
 @dataclass(frozen=True)
 class CellDocument(ComponentDocument):
-    """A cell of a suite: its letter, or the reason why there is none."""
+    """A cell of a suite's matrix in its JSON: the letter, or the reason why there is none."""
 
     column: str | None = None
     status: str | None = None
@@ -39,7 +39,7 @@ class CellDocument(ComponentDocument):
 
 @dataclass(frozen=True)
 class RowDocument:
-    """The cells of a method and an attribute; ``None`` where nothing was asked."""
+    """A row of a suite's matrix in its JSON, for one method and attribute; a cell is ``None`` if nothing was asked."""
 
     method: str | None = None
     attribute: str | None = None

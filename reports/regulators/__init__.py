@@ -1,6 +1,6 @@
-"""Files that regulators ask for: ratings of recorded decisions (method ``outcomes``) in the form of a regime.
+"""Files that regulators require: ratings of recorded decisions (method ``outcomes``) in the form of a law or standard.
 
-`AUDIT_FILES` lists the files. What a law says and what others must supply is data, in ``law.toml``, with sources.
+`AUDIT_FILES` lists the files; ``law.toml`` has the statements of each law, with sources, and facts to be supplied.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from store.core.errors import HoldsPeople
 __all__ = ["AUDIT_FILES", "METHOD", "AuditFile", "audit_file", "write_audit"]
 
 METHOD = next(report.method.method for report in REPORTS if report.method.COMPONENT is OutcomesComponent)
-"""Method whose ratings have these files."""
+"""Name of the method whose ratings can be written as these files: ``outcomes``."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditFile:
-    """A file about ratings of recorded decisions: one, or those of a suite."""
+    """A kind of file about one rating of recorded decisions, or about several of a suite."""
 
     name: str
-    """Last part of its address."""
+    """File name, which is the last part of its address."""
     media_type: str
     """Value of the header ``Content-Type``."""
     title: str
-    """Its name for people."""
+    """Name of the file for people."""
     write: Callable[[Sequence[Audit]], str]
     """Writes one audit or several as text."""
 
@@ -74,9 +74,9 @@ def write_audit(name: str, *documents: Mapping[str, Any]) -> str:
     UnknownName
         If there is no such file.
     SpecificationError
-        If there is no rating, or one is of another method, and so has no outcomes of people.
+        If no document is given, or one is a rating by another method, which has no outcomes of people.
     HoldsPeople
-        If two ratings are about the same file, and counts are masked, which the other could betray.
+        If two ratings are about the same file and have masked counts, which could be computed from both together.
     """
     file = audit_file(name)
     if not documents:

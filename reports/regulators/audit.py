@@ -1,4 +1,4 @@
-"""A rating of recorded decisions as the files for regulators need it: tables of groups, and facts about the data."""
+"""Content of files for regulators from one rating of recorded decisions: tables by group, facts about the data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MASKING = (
 
 @dataclass(frozen=True)
 class Audit:
-    """A rating, and its tables of groups, without small counts."""
+    """The public form of a rating of recorded decisions (small counts are masked), with its tables by group."""
 
     rating: RatingView
     data: DataDocument
@@ -34,7 +34,7 @@ class Audit:
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
-        """What was audited, from which data, and by which rating: label and text."""
+        """Pairs of label and text: the audited tool, the data, and the rating; unknown facts are left out."""
         document, rows = self.rating.document, self.data.rows
         text_by_label = {
             "Tool": self.rating.target,
@@ -50,7 +50,7 @@ class Audit:
 
     @property
     def has_masked(self) -> bool:
-        """Whether counts of a table or of a step are masked."""
+        """Whether any count of a table or of a step of the process is masked."""
         rows = (
             *(row for table in self.tables for row in (*table.groups, table.unknown)),
             *(row for table in self.tables for step in table.funnel.steps for row in step.groups),
@@ -84,7 +84,7 @@ FORM_OF_SEVERAL = "outcome-audits/1"
 
 
 def schema(form: str = FORM) -> Mapping[str, Any]:
-    """Return the JSON Schema (2020-12) of a form; that of several audits holds that of one."""
+    """Return the JSON Schema (2020-12) of a form; the schema of several audits includes that of one."""
     text = files(__package__).joinpath("outcome-audit-1.schema.json").read_text(encoding="utf-8")
     of_one: dict[str, Any] = json.loads(text)
     if form == FORM:
@@ -104,7 +104,7 @@ def schema(form: str = FORM) -> Mapping[str, Any]:
 
 
 def outcome_audit(audits: Sequence[Audit]) -> str:
-    """Write one audit, or several, as JSON; masked counts are ``null``."""
+    """Return one audit, or several, as JSON text; masked counts are ``null``."""
     entries = [_audit_json(audit) for audit in audits]
     document = entries[0] if len(entries) == 1 else {"form": FORM_OF_SEVERAL, "audits": entries}
     return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
@@ -138,5 +138,5 @@ def _audit_json(audit: Audit) -> dict[str, Any]:
 
 
 def _omit_error(items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object; the reason why there is no number is in ``why``."""
+    """Return an object of these items with the key ``error`` removed; ``why`` has the reason of a missing number."""
     return {name: value for name, value in items if name != "error"}

@@ -1,4 +1,4 @@
-"""Columns of the tables in files for regulators: a head, and a function of a group's row."""
+"""Columns of the tables in files for regulators: each is a head and a function that formats a group's row."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ NOT_ESTIMABLE = "not estimable"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table of groups."""
+    """A column of a table by group."""
 
     head: str
     text: Callable[[GroupOutcome], str]
-    """Text for people, also where there is no number."""
+    """Returns the text of a cell; if there is no number, a reason or a dash."""
 
 
 def share(value: float) -> str:
-    """Write a share as a percentage with one decimal."""
+    """Format a share in [0, 1] as a percentage with one decimal."""
     return f"{100 * value:.1f} %"
 
 
 def ratio(value: float) -> str:
-    """Write a ratio with two decimals."""
+    """Format a ratio with two decimals."""
     return f"{value:.2f}"
 
 
 def difference(value: float) -> str:
-    """Write a difference of two shares in percentage points."""
+    """Format a difference of two shares in [-1, 1] in percentage points."""
     return f"{100 * value:+.1f} points"
 
 
@@ -95,7 +95,7 @@ LL144 = (
     Column("95 % interval of the ratio", lambda row: _write_interval(row.ratio)),
     Column("Remark", lambda row: f"excluded: {row.excluded}" if row.excluded else ""),
 )
-"""Columns of a bias audit under 6 RCNY 5-301, and the interval of the impact ratio."""
+"""Columns of a bias audit under 6 RCNY 5-301 (New York City, Local Law 144), and the impact ratio's interval."""
 
 EEOC = (
     GROUP,
@@ -110,7 +110,7 @@ EEOC = (
     Column("p (Holm)", lambda row: _p_value(row.holm)),
     Column("Shortfall", lambda row: cells.ABSENT if row.shortfall is None else f"{row.shortfall:.1f}"),
 )
-"""Columns of adverse impact: four fifths, standard deviations, exact test, shortfall."""
+"""Columns of adverse impact for the EEOC: four-fifths rule, standard deviations, exact test, shortfall."""
 
 MEASURES = (
     GROUP,
@@ -123,7 +123,7 @@ MEASURES = (
     Column("Precision", _error_rate_writer("ppv")),
     Column("Area under the curve", lambda row: cells.ABSENT if row.auc is None else f"{row.auc:.3f}"),
 )
-"""Columns of performance by groups."""
+"""Columns of performance measures by group (AI Act)."""
 
 TR_24027 = (
     GROUP,

@@ -1,4 +1,4 @@
-"""An audit as one regime wants it: a page with tables, sources, a signature and what others must supply; and a CSV."""
+"""Audits in the form of one regime (law or standard): a page with tables, sources and missing facts, and a CSV file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Blank:
-    """A fact that a rating does not hold: what, who supplies it, and which rule asks for it."""
+    """A required fact that a rating does not have: the fact, who supplies it, and the rule that requires it."""
 
     what: str = ""
     by: str = ""
@@ -47,7 +47,7 @@ class Blank:
 
 @dataclass(frozen=True)
 class Regime:
-    """A law or standard, as ``law.toml`` has it; `checked` is when its statements were compared with the sources."""
+    """A law or standard from ``law.toml``; `checked` is the day when its statements were compared with the sources."""
 
     title: str = ""
     regime: str = ""
@@ -59,13 +59,13 @@ class Regime:
     @staticmethod
     @cache
     def named(key: str) -> Regime:
-        """Return a regime of ``law.toml``."""
+        """Load the regime with this key from ``law.toml``."""
         law = tomllib.loads(files(__package__).joinpath("law.toml").read_text(encoding="utf-8"))
         return read_json(Regime, law[key])
 
 
 def regime_page(audits: Sequence[Audit], regime: Regime, columns: Sequence[Column]) -> Page:
-    """Make the page of an audit for a regime, or of several audits, such as those of a suite."""
+    """Return the page of one audit, or of several such as those of a suite, for a regime."""
     first = audits[0].rating
     verdict = first.verdict if len(audits) == 1 else None
     return Page(
@@ -105,7 +105,7 @@ def _sections(audits: Sequence[Audit], regime: Regime, columns: Sequence[Column]
 
 
 def _audit_sections(audit: Audit, columns: Sequence[Column], lead: str) -> Iterator[Section]:
-    """Yield the sections of one audit; `lead` begins their titles."""
+    """Yield the sections of one audit; their titles begin with `lead`."""
     facts = Grid(("Fact", "Value"), tuple(plain_cells(*fact) for fact in audit.facts))
     yield Section(f"{lead}What was audited", (), facts)
     for table in audit.tables:
@@ -141,11 +141,11 @@ def _grid(table: OutcomesComponent, columns: Sequence[Column]) -> Grid:
 
 
 SEPARATOR = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-"""Separator of thousands, which pages show and programs do not read."""
+"""Pattern of separators of thousands, which the CSV file leaves out."""
 
 
 def regime_csv(audits: Sequence[Audit], columns: Sequence[Column]) -> str:
-    """Write the tables of audits as CSV (RFC 4180), each row with the name of its table, and of the tool if several.
+    """Return the tables of audits as CSV (RFC 4180); each row names its table and, with several audits, the tool.
 
     Cells that a spreadsheet would run as a formula begin with ``'``.
     """

@@ -1,1 +1,1 @@
-"""Alternation: the same profile with another value of the attribute (Alelyani 2021)."""
+"""Alternation: bias of a classifier or regressor when only a profile's protected attribute changes (Alelyani 2021)."""

@@ -48,17 +48,17 @@ LEAST_PROFILES = 30
 """Minimum number of different records or sentences for a letter."""
 
 MOST_TESTED = 20
-"""Maximum number of pairs of values, over all labels, with divergences and tests: those with the farthest means."""
+"""Maximum number of pairs of values, over all labels, that get divergences and tests: those with distant means."""
 
 NAMES: Mapping[Scale, str] = {"log": "logarithm", "logit": "logit", "rank": "rank"}
-"""Name of each scale in the reasons; the linear scale is not named."""
+"""Name of each scale in the texts of reasons, which do not name the linear scale."""
 
 LABELS_CHANGED, USUAL_LIMIT = 0.1, 0.25
-"""Share of labels without scores that may change with the attribute if `delta_individual` is `USUAL_LIMIT`."""
+"""Share of labels without scores that may change with the attribute, if `delta_individual` has its default .25."""
 
 
 def judge_answers(task: Judged, tolerance: Tolerance, rng: np.random.Generator) -> list[Component]:
-    """Judge each output: the number of a regressor, or each label's score."""
+    """Return a component for each output: the number of a regressor, or the score of each label."""
     answers = task.answers
     answers.complete_top_labels()
     task.repeated_answers.complete_top_labels()
@@ -93,7 +93,7 @@ def _judge_output(
     rng: np.random.Generator,
     outputs: int,
 ) -> Component:
-    """Judge one of the service's `outputs` outputs; withhold its letter if another fitting scale declares another."""
+    """Judge one of the service's `outputs` outputs; withhold its letter if suitable scales declare different ones."""
     everything = task.table(task.answers, label)
     table = everything[task.whole]
     measurement = Measurement(name, task.answers.counts, tolerance, detail)
@@ -210,7 +210,7 @@ class _Output:
         return replace(component, reasons=tuple(reasons))
 
     def _add_label_changes(self, reason: Reason) -> Reason:
-        """Add the counted change of labels to the reason about single cases, whose effect is an estimate."""
+        """Add the number of changed labels to the reason about single cases; return other reasons unchanged."""
         if reason.code != HIDDEN["individual"] or not self.bare:
             return reason
         of_pairs: Sequence[parts.ChangeDocument | parts.LabelsDocument] = self.changes[:1] or self.task.label_changes
@@ -218,7 +218,7 @@ class _Output:
         return replace(reason, facts={**reason.facts, **counts})
 
     def _published_letter(self) -> tuple[Mapping[str, str | None], Json]:
-        """Return the letter of the published rule, and its tests; empty if it is not requested."""
+        """Return the published rule's letter and tests, each by rule name; both empty if no `alpha` is given."""
         rules = self.task.rules
         if rules.alpha is None or self.letter_only:
             return {}, NO_ENTRIES
@@ -230,7 +230,7 @@ class _Output:
     def _fit_gaps(
         self, gaps: Mapping[str, Floats], tolerance: Tolerance, rng: np.random.Generator
     ) -> dict[str, Floats]:
-        """Fit the differences between several values together, with strata; not the step-2 gaps of sentences."""
+        """Fit the differences of all pairs jointly if strata are judged; step-2 gaps of sentences are not changed."""
         limits = {"step_1": tolerance.of_step_1, "step_2": tolerance.delta}
         if self.task.rules.most_weights is None:
             return dict(gaps)
@@ -238,7 +238,7 @@ class _Output:
         return {**gaps, **{step: fitted_together(gaps[step], limits[step], rng) for step in fits}}
 
     def _draw_group_gaps(self, profiles: Profiles, rng: np.random.Generator) -> Floats:
-        """Draw the gaps between groups with tied content: sentences tied by `tie`, records by original value."""
+        """Draw step-2 gaps between groups: of sentences with content tied by `tie`, of records by original value."""
         groups = self.task.groups
         if groups is not None:
             present = np.unique(groups)
@@ -258,7 +258,7 @@ class _Output:
         *,
         noise: bool,
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the effects that the mean over all profiles can hide; `noise`: the mean may be noise alone."""
+        """Draw the effects that the mean can hide; `noise` states that the mean may be due to chance alone."""
         complete = np.array(self.task.whole)
         families = {family: members[complete] for family, members in self.task.families.items()}
         rules = self.task.rules
@@ -320,7 +320,7 @@ class _Output:
 
     @cached_property
     def changes(self) -> tuple[parts.ChangeDocument, ...]:
-        """Counts of answers to sentences that differ (`changes`); empty if effects on single cases are not judged."""
+        """Counts of differing answers to sentences; empty for records and if effects on single cases are not judged."""
         task = self.task
         if self.letter_only or task.rules.delta_individual is None or task.groups is not None:
             return ()
@@ -335,7 +335,7 @@ class _Output:
         return not self.task.answers.numbers and bool(np.isin(self.table, (0.0, 1.0)).all())
 
     def _repeated_outputs(self) -> Floats | None:
-        """Return the outputs of the profiles that were asked several times, shape (items, values, times)."""
+        """Return the outputs of profiles that were asked about several times, shape (profiles, values, times)."""
         if self.scale == "rank" or not self.task.repeated:
             return None
         with np.errstate(all="ignore"):  # repeated answers may be outside the range of the scale: not compared
@@ -344,7 +344,7 @@ class _Output:
         return outputs if len(outputs) else None
 
     def _lost_changes(self, profiles: Profiles) -> Lost:
-        """Return the largest change that lost replies could make, if they lay at the ends of the range of outputs."""
+        """Return the largest change of the effects if lost replies were at either end of the range of outputs."""
         share = 1 - len(self.task.cases) / len(self.task.answers.cases)
         low, high = (
             (0.0, 1.0)
@@ -373,7 +373,7 @@ class _Output:
     def _divergences(
         self, clusters: Mapping[str, Integers], rng: np.random.Generator
     ) -> tuple[parts.DivergenceDocument, ...]:
-        """Return the divergences of outputs between ordered pairs of values; of many pairs, those furthest apart."""
+        """Return divergence and test for ordered pairs of values; of many pairs, only for the most distant means."""
         rows = []
         # the first kind of cluster is the person (if any); the test flips all signs of a person together
         together = next(iter(clusters.values()), None)
@@ -400,7 +400,7 @@ class _Output:
         return tuple(rows)
 
     def _add_groups(self, detail: parts.AlternationComponent, rng: np.random.Generator) -> parts.AlternationComponent:
-        """Add the sizes, means and disparate impact of the groups, each record with its original value."""
+        """Add changed labels, and of groups of records by original value: sizes, mean outputs, disparate impact."""
         if not self.task.answers.numbers:
             detail = replace(detail, labels=self.task.label_changes)
         groups = self.task.groups
@@ -460,7 +460,7 @@ def _count_units(cases: Sequence[Case]) -> tuple[Units, ...]:
 
 
 def _judged_labels(answers: Answers, requested: Sequence[str]) -> tuple[str, ...]:
-    """Return the labels to judge."""
+    """Return the requested labels that occurred; if none is requested, all labels, or the second of two."""
     returned = sorted({label for scores in answers.replies.values() for label in scores})
     if requested:
         return tuple(label for label in dict.fromkeys(map(answers.spellings.first, requested)) if label in returned)

@@ -1,7 +1,7 @@
-"""Outcomes of the records as they came, with error rates by a recorded truth, beside the swap test.
+"""Outcomes of records with their original value of the attribute, and error rates by a column of true outcomes.
 
-The tables are those of recorded decisions. They say something else than the letter: a service can be even when the
-attribute is swapped and err more for one group, or follow the attribute with even outcomes.
+The tables are those of the method ``outcomes``, and do not affect the letter: a service can ignore the attribute and
+err more often for one group, or follow the attribute with equal outcomes of the groups.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from assay.methods.shared.profiles import ROW, Cell, RecordProfiles
 from assay.model import Floats, Integers
 
 TOLERANCE = 0.05
-"""Largest difference of error rates that counts as none: the default of recorded decisions."""
+"""Largest difference of error rates that counts as none: the default of the method ``outcomes``."""
 
 LEAST_PEOPLE = 30
-"""Minimum number of records of a group, of each kind, for a comparison; as of recorded decisions."""
+"""Minimum number of records of a group in the denominator of a rate for the group to be compared."""
 
 GROUP, DECISION, TRUTH = "group", "decision", "truth"
-"""Columns of the counted records."""
+"""Names of the columns of the table of counted records."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Which answers are favourable, and which values of the truth prove them right.
+    """Rules that decide which answers are favourable and which values of the column of truth make them right.
 
     Attributes
     ----------
@@ -54,13 +54,13 @@ class Reading:
 
     @property
     def words(self) -> str:
-        """The favourable outcome in words."""
+        """Text that describes a favourable answer: a label, or a threshold such as "0.5 or more"."""
         if self.threshold is None:
             return self.favourable
         return f"{self.favourable} {self.threshold:g} or more".strip()
 
     def decides(self, answer: Any, label: str) -> bool:
-        """Return whether an answer is favourable; `label` is the favourable label as the service writes it."""
+        """Return whether an answer is favourable; `label` is the favourable label in the service's spelling."""
         if not isinstance(answer, Mapping):
             return bool(answer >= (self.threshold or 0.0))
         if label not in answer:
@@ -73,7 +73,7 @@ class Reading:
 def reading_of(
     records: RecordProfiles, truth: str, favourable: str, threshold: float | None, right: Cell
 ) -> Reading | None:
-    """Check the column of the truth and its values; ``None`` while the rows of an upload are not known.
+    """Validate the column `truth` and return the rules of reading; ``None`` while the rows of an upload are unknown.
 
     Raises
     ------
@@ -100,10 +100,10 @@ def reading_of(
 
 
 def record_outcomes(answers: Answers, by: str, reading: Reading, rng: np.random.Generator) -> RecordOutcomes:
-    """Compute the tables of the records, each answered with its own value of the attribute.
+    """Compute rates, error rates and their gaps by group, from the answer to each record with its original value.
 
-    A missing or unreadable answer is counted as undecided, and so is the truth of a record with an empty cell: neither
-    is a cell of a table.
+    A missing or unreadable answer counts as undecided. A record with an empty cell in the column of truth is in no
+    error rate.
     """
     label = answers.spellings.first(reading.favourable)
     document = RecordOutcomes(by, reading.truth, reading.words)
@@ -141,7 +141,7 @@ def record_outcomes(answers: Answers, by: str, reading: Reading, rng: np.random.
 
 
 def _is_unequal(*gaps: EffectDocument) -> bool | None:
-    """Return whether a gap is surely beyond the tolerance, or all are surely within it; ``None`` if neither."""
+    """True if a gap's interval is above `TOLERANCE`, False if all intervals are within it, otherwise ``None``."""
     if any(gap.low is not None and gap.low > TOLERANCE for gap in gaps):
         return True
     return False if all(gap.high is not None and gap.high <= TOLERANCE for gap in gaps) else None
@@ -167,6 +167,6 @@ def _count_records(answers: Answers, reading: Reading, label: str) -> DecisionTa
 
 
 def _numeric_column(table: DecisionTable, name: str) -> Floats:
-    """Return the codes of a column as numbers, NaN where they are unknown."""
+    """Return the codes of a column as floating-point numbers, NaN in place of `UNKNOWN`."""
     codes = np.array(table.column(name).codes, dtype=float)
     return np.where(codes == UNKNOWN, np.nan, codes)

@@ -1,4 +1,4 @@
-"""Counts of single answers that differ: with another value, when asked again, with another person of the group."""
+"""Counts of differing answers to a sentence: with another value, when repeated, with another person of one group."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.model import Floats, HiddenEffect, Integers, Reason
 Answers = Floats | Integers
 
 SWAPPED, ASKED_AGAIN, ANOTHER_PERSON = "another value", "the same question again", "another person of the same group"
-"""Kinds of comparison: the difference between the two questions whose answers are compared."""
+"""Kinds of comparison, named by what differs between the two questions whose answers are compared."""
 
 CLEAR_DIFFERENCE_SE = 3.0
 """Number of standard errors (of repeated questions) by which a difference must exceed its limit to be reported."""
@@ -32,18 +32,18 @@ def changes(
     Parameters
     ----------
     outputs : ndarray, shape (profiles, values)
-        Answers; labels as numbers.
+        Numbers, or labels coded as numbers.
     repeats : ndarray, shape (profiles, values, times), optional
-        Answers to the same questions.
+        Answers to the same question, asked several times.
     cells : ndarray of int, shape (profiles,)
-        Sentence of each profile without its person.
+        Number of each profile's sentence; profiles with equal numbers differ only in their person.
     labels : bool
-        Whether answers are labels: equal or not, and not nearer or farther.
+        Whether answers are labels, which are equal or not and have no distance.
 
     Returns
     -------
     tuple of ChangeDocument
-        One for each comparison that was made.
+        One for each kind of comparison with at least one pair of answers.
     """
     pairs = list(combinations(range(len(values)), 2))
     differences = [outputs[:, b] - outputs[:, a] for a, b in pairs]
@@ -62,7 +62,7 @@ def changes(
 
 
 def _paired_differences(answers: Answers) -> Floats:
-    """Return the differences of every two answers of each row."""
+    """Return the differences of all pairs of answers within each row, as one flat array."""
     first, second = np.triu_indices(answers.shape[1], 1)
     return np.asarray(answers[:, second] - answers[:, first]).ravel()
 
@@ -84,8 +84,8 @@ def names_reason(
 ) -> tuple[Reason, ...]:
     """Return the reason that the service follows names, if persons of one group differ as much as those of two groups.
 
-    The differences must exceed the limit of the effect on single cases, without the noise of asking again, and the
-    effect itself must not. `unit` is the standard deviation of numbers.
+    Differences between values, less the noise of repeated questions, must exceed the limit of the effect on single
+    cases, and the effect itself must not. `unit` is the standard deviation of numeric outputs.
     """
     row_by_comparison = {row.what: row for row in rows}
     singles = [effect for effect in hidden if effect.kind == "individual" and effect.limit is not None]
@@ -113,7 +113,7 @@ def names_reason(
 
 
 def _changed_share(row: ChangeDocument | None, unit: float) -> float:
-    """Return the share of changed labels, or the mean square of numbers in units of their variance."""
+    """Return the share of changed labels, or the mean squared difference of numbers in units of their variance."""
     if row is None:
         return 0.0
     return (row.changed or 0) / (row.of or 1) if row.size is None else float((row.size / unit) ** 2)

@@ -25,11 +25,11 @@ PREFERRED, OTHER = "preferred", "other"
 """Labels of the output: the share of comparisons that a document wins, and the remainder."""
 
 BY_POSITION = 0.1
-"""Distance of the first position's share from a half beyond which the preference for a position is stated."""
+"""Distance from 1/2 of the share of choices of the first position, beyond which a reason states the preference."""
 
 
 def both_orders(document: str, opponent: str) -> Mapping[str, Record]:
-    """Return the questions with a document in the first and in the second position, by its position."""
+    """Return two questions: the document first and the opponent second, and the reverse; keys: document's position."""
     return {
         FIRST: ((FIRST, document), (SECOND, opponent)),
         SECOND: ((FIRST, opponent), (SECOND, document)),
@@ -38,15 +38,15 @@ def both_orders(document: str, opponent: str) -> Mapping[str, Record]:
 
 @dataclass
 class ComparedAnswers(Answers):
-    """Answers of a service that compares, by the indices of profile and value."""
+    """Answers of a service that compares two documents: by (index of case, index of value), the share of wins."""
 
     first_position: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
-    """Share of the answer for the first position, in each order."""
+    """Share given to the document in first position, for the case's document first and second, by the same keys."""
 
     def take_replies(self, profile: int, value: int, replies: Sequence[Reply]) -> None:
-        """Count the replies in both orders; store the share of the document if both are usable.
+        """Count the replies to both orders; if both are usable, store the mean share of the case's document.
 
-        For the comparison of groups, the two replies are one: it is lost if either of them is. A document that is
+        In the counts by group, the two replies count as one, lost if either is unusable. A document that is
         equal to its opponent is not asked about: both orders are one question, whose answers average .5.
         """
         if not replies:
@@ -85,7 +85,7 @@ def first_share(value: Any) -> float | None:
 
 
 def opponents(cases: Sequence[Case]) -> list[str]:
-    """Return the kind of each profile's opponent: an equal document but for the value, or one with another content."""
+    """Return the stratum of each profile: its opponent is the same document about one value, or has another content."""
     return ["an equal document" if case.opponent in case.given else "another content" for case in cases]
 
 

@@ -22,33 +22,33 @@ from assay.statistics.hypothesis_tests.distribution import as_sample, check_pair
 from assay.statistics.special import special
 
 MIN_VALUES = 2
-"""Minimum number of values from which a spread is computed."""
+"""Minimum number of values in a sample for a standard deviation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:
-    """A normal distribution."""
+    """Mean and standard deviation of a normal distribution."""
 
     mean: float
-    """In the output's units."""
+    """Mean, in the unit of the output."""
     sd: float
-    """Standard deviation; of a sample the population form, so that it maximises the likelihood. It is 0 exactly if all
-    values are the same."""
+    """Standard deviation, fitted by maximum likelihood (divisor n). It is exactly 0 if all values of a sample are
+    equal."""
 
     @classmethod
     def of(cls, sample: ArrayLike) -> Gaussian:
-        """Fit a sample; raise an error of `as_sample` if there are fewer than two values, or one is not finite."""
+        """Fit a sample; raise `EvidenceError` if there are fewer than two values, or one is not finite."""
         return _fit_gaussian(as_sample(sample, MIN_VALUES))
 
     def divergence_from(self, reference: Gaussian) -> float:
-        """Compute the Kullback-Leibler divergence D(self || other) in nats (P3, equation 3).
+        """Compute the Kullback-Leibler divergence D(self || reference) in nats (P3, equation 3).
 
-        ``log(s2 / s1) + (s1**2 + (m1 - m2)**2) / (2 s2**2) - 1/2``
+        ``log(s2 / s1) + (s1**2 + (m1 - m2)**2) / (2 s2**2) - 1/2``, where 1 is `self` and 2 is `reference`.
 
         Raises
         ------
         ZeroVariance
-            If either has no spread, unless both are the same point: then the divergence is 0.
+            If either standard deviation is 0, unless both means and deviations are equal: the divergence is then 0.
         EvidenceError
             If the divergence is too large for a floating-point number.
         """

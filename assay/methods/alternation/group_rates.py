@@ -1,4 +1,4 @@
-"""Rates by group: shares of decisions with one label and their impact ratios, base rates of records, lost replies."""
+"""Rates by group: mean scores of a label and their impact ratios, base rates of records, shares of lost replies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay.statistics.intervals.alternation_effects import DRAWS, Profiles
 from assay.statistics.intervals.credible import equal_tailed
 
 INTERVAL_LEVEL = 0.95
-"""Level of the intervals."""
+"""Nominal coverage of the intervals of ratios."""
 
 RATIO_DRAWS = 4_000
 """Number of posterior draws for the interval of a ratio of base rates."""

@@ -1,4 +1,4 @@
-"""Leverage of single clusters: how large an effect of alternation is without each person, frame or content.
+"""Leverage of single clusters: the effect of alternation without each person, frame or content.
 
 With a widely used sentiment lexicon, the whole effect of gender came from one name that is also a word
 (docs/methods/alternation.md). So a rating states whether an effect depends on one person.
@@ -20,7 +20,7 @@ from assay.model import Floats, Integers
 from assay.statistics.intervals.alternation_effects import Profiles, without_each
 
 CARRIED_BY_ONE = 0.5
-"""The effect is attributed to a cluster with more than this share of all absolute contributions of its kind."""
+"""An effect is attributed to one cluster if its share of all absolute contributions of its kind exceeds this."""
 
 MIN_CLUSTERS = 10
 """Minimum number of clusters of a kind to attribute the effect to one of them."""
@@ -31,7 +31,7 @@ LISTED = 5
 
 @dataclass(frozen=True)
 class Leverage:
-    """Influence of each cluster on the difference between a pair of values; `cases` are in the order of `profiles`."""
+    """Influence of each cluster on the mean difference of a pair of values; `cases` are in the order of `profiles`."""
 
     profiles: Profiles
     cases: Sequence[Case]
@@ -39,7 +39,7 @@ class Leverage:
 
     @property
     def effect(self) -> float:
-        """Mean difference, in standard deviations of the output."""
+        """Mean output under the second value of `pair` minus that under the first, in standard deviations."""
         return float(self._pair_differences.mean())
 
     def document(self) -> LeverageDocument:
@@ -49,7 +49,7 @@ class Leverage:
         return LeverageDocument(self.pair, self.effect, **usual, others=largest or NO_ENTRIES, carrier=self.carrier())
 
     def _most_influential(self, kind: str) -> tuple[WithoutDocument, ...]:
-        """Return the effect without each of the clusters of a kind that change it most."""
+        """Return the `LISTED` clusters of a kind whose removal changes the effect most, with the effect without it."""
         effects_without, effect = without_each(self.profiles, kind, self.pair), self.effect
         order = sorted(effects_without, key=lambda cluster: -abs(effects_without[cluster] - effect))[:LISTED]
         return tuple(WithoutDocument(self._cluster_names(kind)[cluster], effects_without[cluster]) for cluster in order)
@@ -108,7 +108,7 @@ class Leverage:
 
 
 def _cluster_means(values: Floats, ids: Integers, included: NDArray[np.bool_]) -> Floats:
-    """Return the mean of each cluster over the `included` rows; 0 for a cluster without any."""
+    """Return the mean of each cluster over its `included` rows, shape (clusters,); 0 if it has none."""
     count = int(ids.max()) + 1
     sums = np.bincount(ids[included], weights=values[included], minlength=count)
     return np.asarray(sums / np.maximum(np.bincount(ids[included], minlength=count), 1))

@@ -1,4 +1,4 @@
-"""Answers of alternation to be judged: by profile and value, to repeated questions, and by label."""
+"""Input of the analysis of alternation: answers by profile and value, repeated answers, strata, clusters, limits."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from assay.statistics.hidden.strata import Families
 from assay.statistics.hypothesis_tests.published import Aggregate
 
 TIMES = 3
-"""Number of times that a repeated record is asked about; answers to the same question differ by the service's noise."""
+"""Number of times that a repeated question is asked in all; its answers differ only by the service's noise."""
 
 TEXT_PARTS = ("frame", "content")
-"""Kinds of cluster that make a sentence, beside its person."""
+"""Kinds of cluster that, with the person, determine a sentence."""
 
 PRONOUNS = frozenset({"he", "she", "they", "him", "her", "them"})
-"""Words for a value that may be listed with a capital letter, as names are."""
+"""Words for a value that are no names of persons, even if they are listed with a capital letter."""
 
 A = TypeVar("A", bound=NDArray[Any])
 
@@ -38,7 +38,7 @@ class Rules:
     """Fields of `Alternation` that decide what is computed from the answers, and the limits.
 
     `labels` are the labels to judge; empty: all, or only the last of two. `tie` is the share of one side of the
-    contents that a group holds in a biased block. `folds` is the number of folds whose divergences are computed.
+    contents that a group gets in a biased block. `folds` is the number of folds whose divergences are computed.
     `alpha` is the level of the published rule's tests (``None``: not computed), and `join` combines them.
     `most_weights` limits the weights of `mean_draws`; ``None`` (without `strata`): no limit, and the differences
     between several values are not fitted together either. `impact` adds impact ratios: for decisions of the catalog.
@@ -58,10 +58,10 @@ class Rules:
 
 @dataclass(frozen=True)
 class Judged:
-    """Answers to judge, answers to repeated questions (`repeated_answers`), and the strata of the profiles by family.
+    """Answers to judge, answers to repeated questions (`repeated_answers`), and families of strata of the profiles.
 
-    A family is a column, or the frames, or the sides. `not_within` names columns that could have strata and were left
-    out. If `letter_only`, the details beside the letter are left out: they take longer to compute than the letter.
+    A family is a column of records, or the frames or content sides of sentences. `not_within` names columns that could
+    have strata and were left out. If `letter_only`, the details beside the letter, which take longer, are left out.
     """
 
     answers: Answers
@@ -71,23 +71,23 @@ class Judged:
     letter_only: bool
     not_within: Sequence[str] = ()
     of_any_label: dict[bool, tuple[HiddenEffect, ...]] = field(default_factory=dict, compare=False)
-    """Cached effects on single items, equal for all labels without scores; the key says whether a mean may be noise."""
+    """Cache of effects on single items, which are equal for all labels without scores; key: mean may be noise."""
 
     @cached_property
     def whole(self) -> Sequence[int]:
-        """Indices of the profiles that were answered under every value."""
+        """Indices of the profiles with a usable answer for every value of the attribute."""
         return self.answers.whole
 
     @cached_property
     def cases(self) -> list[Case]:
-        """Profiles that were answered under every value."""
+        """Profiles with a usable answer for every value of the attribute."""
         return [self.answers.cases[index] for index in self.whole]
 
     @cached_property
     def clusters(self) -> Mapping[str, Integers]:
-        """Cluster numbers of `cases`, by kind of cluster.
+        """Number of the cluster of each profile in `cases`, by kind of cluster.
 
-        The only words for the values ("he", "the woman") are no sample of persons; the only names are too few of them.
+        The kind "person" is left out if each value has a single word that is no name ("he", "the woman").
         """
         numbered = numbered_clusters(self.cases)
         if self.rules.most_weights is not None and "person" in numbered and not numbered["person"].any():
@@ -104,7 +104,7 @@ class Judged:
 
     @cached_property
     def label_changes(self) -> tuple[LabelsDocument, ...]:
-        """Number of profiles whose likeliest label differs, for every two values."""
+        """Number of profiles whose likeliest label differs, for each pair of values."""
         values, chosen = self.answers.values, self.likeliest(self.answers, self.whole)
         return tuple(
             LabelsDocument(values[a], values[b], int((chosen[:, a] != chosen[:, b]).sum()))
@@ -113,7 +113,7 @@ class Judged:
 
     @cached_property
     def repeated(self) -> Sequence[int]:
-        """Indices of the profiles that were asked several times and answered each time under every value."""
+        """Indices of the profiles that were asked about `TIMES` times with usable answers each time for every value."""
         count = len(self.repeated_answers.cases) // (TIMES - 1)
         answered_again = {*self.repeated_answers.whole}
         turns = range(TIMES - 1)
@@ -124,7 +124,7 @@ class Judged:
         ]
 
     def times(self, of: Callable[[Answers, Sequence[int]], A]) -> A:
-        """Return the results of `of` for the repeated profiles, shape (profiles, values, times)."""
+        """Apply `of` to the first and to the repeated answers of repeated profiles; shape (profiles, values, times)."""
         count = len(self.repeated_answers.cases) // (TIMES - 1)
         repeats = [
             of(self.repeated_answers, [index + turn * count for index in self.repeated]) for turn in range(TIMES - 1)
@@ -133,13 +133,13 @@ class Judged:
 
     @cached_property
     def cells(self) -> tuple[Integers, int]:
-        """Number of each sentence in `cases` without its person, and the count of such sentences in the material."""
+        """Number of the frame and content of each profile in `cases`, and the count of all their combinations."""
         kinds = [np.unique([case.clusters[kind] for case in self.cases], return_inverse=True) for kind in TEXT_PARTS]
         (frames, frame), (contents, content) = kinds
         return frame * len(contents) + content, len(frames) * len(contents)
 
     def likeliest(self, answers: Answers, places: Sequence[int]) -> NDArray[np.str_]:
-        """Return the likeliest label of profiles under each value, shape (profiles, values)."""
+        """Return the likeliest label of the profiles with indices `places` for each value, shape (profiles, values)."""
         replies, values = answers.replies, range(len(answers.values))
         scores_by_profile = [[replies[index, value] for value in values] for index in places]
         return np.array(
@@ -151,7 +151,7 @@ class Judged:
 
     @cached_property
     def label_numbers(self) -> tuple[Integers, Integers | None]:
-        """Number of the likeliest label, of `cases` and of the repeated profiles; labels that are not judged have 0."""
+        """Likeliest labels coded as numbers, of `cases` and of repeated profiles; labels that are not judged are 0."""
         labels = self.likeliest(self.answers, self.whole)
         repeats = self.times(self.likeliest) if self.repeated else labels[:0, :, None]
         names, numbers = np.unique(np.concatenate([labels.ravel(), repeats.ravel()]), return_inverse=True)
@@ -171,7 +171,7 @@ class Judged:
 
 
 def number_or_why(work: Callable[[], float]) -> float | Absent:
-    """Compute a number, or the reason why the evidence does not allow it."""
+    """Call `work` and return its number, or an `Absent` with the message of the `EvidenceError` that it raised."""
     try:
         return float(work())
     except EvidenceError as error:

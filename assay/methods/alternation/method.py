@@ -159,7 +159,7 @@ class Alternation(Bounded, Method):
             self._check_truth()
 
     def _check_truth(self) -> None:
-        """Check the fields about the truth; of an upload, as soon as its rows are known."""
+        """Raise `SpecificationError` about `truth` or its fields; an upload's rows are checked once they are known."""
         if self.records is None:
             raise SpecificationError("only records have a column with the truth", "truth")
         if self.answers == "numbers" and self.threshold is None:
@@ -171,7 +171,7 @@ class Alternation(Bounded, Method):
         self._outcome_reading()
 
     def _outcome_reading(self) -> Reading | None:
-        """Return how outcomes are read; ``None`` without a truth, or while the rows of an upload are not known."""
+        """Return the rules that make answers outcomes; ``None`` without `truth` or while an upload has no rows yet."""
         if self.records is None or not self.truth:
             return None
         return reading_of(self.records, self.truth, self.favourable, self.threshold, self.truth_favourable)
@@ -234,7 +234,7 @@ class Alternation(Bounded, Method):
         return profiles.expected()
 
     def _count_probes(self, profiles: int) -> int:
-        """Count the questions about a number of `profiles`, and the repeated questions about the first of them."""
+        """Return the number of questions about `profiles` profiles, with the repeated ones about the first of them."""
         repeated = min(self.repeats, profiles) * (TIMES - 1)
         # a document that is equal to its opponent, as half of them are under one value, is not asked about
         questions = 2 * len(self.values) - 1 if self.compares else len(self.values)
@@ -309,7 +309,7 @@ class Alternation(Bounded, Method):
         return [first, *components[1:]]
 
     def _strata_families(self, cases: Sequence[Case]) -> tuple[dict[str, NDArray[np.str_]], Sequence[str]]:
-        """Return the strata of the profiles by family, and the names of the columns that were left out."""
+        """Return the stratum of each profile in each family (column, frame …), and the columns that were left out."""
         if self.records is not None:
             return record_strata(self.records, cases, self.strata or ())
         return {
@@ -339,7 +339,7 @@ class Alternation(Bounded, Method):
         yield from ask_in_batches(questions, lambda at, replies: answers.take_replies(*at, replies))
 
     def _build_probes(self, case: Case, value: int) -> list[Probe]:
-        """Return the question about a case with a value; of a comparison, the questions in both orders."""
+        """Return the question about a case with one value; if two documents are compared, one for each order."""
         name, document = f"{case.name}/{self.values[value]}", case.given[value]
         if case.opponent is None:
             question = Regress if self.answers == "numbers" else Classify

@@ -1,4 +1,4 @@
-"""Letter of the two-step rule of Srivastava & Rossi (2018) by Kolmogorov-Smirnov, shown beside the headline.
+"""Letter of Srivastava & Rossi's two-step rule (2018) with Kolmogorov-Smirnov tests, shown beside Assay's letter.
 
 Their section 3.2 names three tests: chi-squared, Kolmogorov-Smirnov and Kullback-Leibler. On numbers and scores, which
 have an order, Kolmogorov-Smirnov is the one that applies. Two outputs are *similar* if the test does not reject.
@@ -25,7 +25,7 @@ EXACT_UP_TO = 1_000_000
 
 
 class UnorderedValues(SpecificationError):
-    """Kolmogorov-Smirnov needs values that have an order."""
+    """Kolmogorov-Smirnov was called with nominal values, which have no order."""
 
     code = "unordered-values"
 
@@ -40,14 +40,14 @@ class UnorderedValues(SpecificationError):
 
 @dataclass(frozen=True)
 class KolmogorovSmirnov:
-    """Two-sample Kolmogorov-Smirnov test."""
+    """Result of a two-sample Kolmogorov-Smirnov test."""
 
     statistic: float
     """Largest distance between the two empirical distribution functions, in [0, 1]."""
     p: float
     """Two-sided p-value. With ties, which ordinal values always have, it is an upper bound."""
     test: str
-    """``"exact"`` or ``"asymptotic"``."""
+    """How `p` was computed: ``"exact"`` or ``"asymptotic"``."""
 
 
 def kolmogorov_smirnov(sample: ArrayLike, reference: ArrayLike, *, scale: Scale) -> KolmogorovSmirnov:
@@ -97,10 +97,10 @@ Samples = tuple[Floats, Floats]
 
 @dataclass(frozen=True)
 class Blocks:
-    """Outputs to compare, shape (profiles, values), and the group or the side of the content of each profile.
+    """Outputs to compare, shape (profiles, values), with the facts that form the two kinds of blocks of the rule.
 
-    `original` is the index of each record's original value; it is ``None`` for sentences, which have a `side` (0 or 1).
-    `tie` is the share of one side that a group holds in a biased block.
+    `original` is the index of each record's original value; it is ``None`` for sentences, whose content is from list
+    0 or 1 (`side`). `tie` is the share of one list in the profiles of a group in a biased block.
     """
 
     outputs: Floats
@@ -111,18 +111,18 @@ class Blocks:
 
     @property
     def scale(self) -> Scale:
-        """Return ``nominal`` for labels without scores, which are coded as 0 and 1."""
+        """``nominal`` if all outputs are 0 or 1, which are labels without scores; otherwise ``continuous``."""
         return "nominal" if np.isin(self.outputs, (0.0, 1.0)).all() else "continuous"
 
     def unbiased(self) -> Iterator[tuple[str, Samples]]:
-        """Yield the outputs of the same profiles under every two values."""
+        """Yield each pair of values by name, with the outputs of all profiles under both."""
         for a, b in combinations(range(len(self.values)), 2):
             yield f"{self.values[a]}, {self.values[b]}", (self.outputs[:, a], self.outputs[:, b])
 
     def biased(self) -> Iterator[tuple[str, Samples]]:
-        """Yield the outputs of every two groups whose content is tied to the attribute.
+        """Yield each pair of values by name, with the outputs of two groups whose content differs with the value.
 
-        Records are grouped by original value. With sentences, each value is tied to each side in turn: two comparisons.
+        Records are grouped by original value. With sentences, each value is tied to either list: two comparisons.
         """
         for a, b in combinations(range(len(self.values)), 2):
             pair = f"{self.values[a]}, {self.values[b]}"

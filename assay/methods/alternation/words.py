@@ -1,4 +1,4 @@
-"""Texts of alternation: sentences for its reason codes."""
+"""Texts of alternation: templates for its reason codes, and phrases for failure codes and published rules."""
 
 from __future__ import annotations
 

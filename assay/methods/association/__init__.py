@@ -1,1 +1,1 @@
-"""Association of protected words with stereotypes in embeddings (Dobrzeniecka & Urbaniak)."""
+"""Association of words for groups (she, he) with stereotypes in word embeddings (Dobrzeniecka & Urbaniak)."""

@@ -1,7 +1,7 @@
-"""Earlier measures of embedding bias, shown beside the posterior (docs/methods/association.md).
+"""Published measures of embedding bias (WEAT, MAC, RIPA …), which do not affect the letter (association.md).
 
-Each is one number without uncertainty, or with the p-value of one test. They help readers who know them, and the
-null check states how often chance alone gives an effect as large.
+Each measure is one number without uncertainty, or with the p-value of one test. They help readers who know them; the
+null check states how often chance alone gives a WEAT effect as large as a published one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from assay.statistics.embeddings.embedding_bias import (
 from assay.statistics.embeddings.weat import Weat, cosines, null_check, weat
 
 OF_PAIRS = frozenset({"ripa", "direct_bias"})
-"""Measures that compare pairs of words of two groups."""
+"""Measures that need as many words of one group as of the other, because they compare words pair by pair."""
 
 PUBLISHED_EFFECT, PUBLISHED_WORDS = 1.27, 8
 """Effect size and words per set of P2's argument that chance alone can give a large WEAT effect."""
@@ -65,7 +65,7 @@ def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random
 
 
 def _measure_document(measure: Callable[[], Any]) -> MeasureDocument:
-    """Compute a measure; return the reason instead if the words do not allow it."""
+    """Call `measure` and return its result, or a document with the reason (`why`) if the words do not allow it."""
     return result_or_why(MeasureDocument, lambda: read_json(MeasureDocument, asdict(measure())))
 
 

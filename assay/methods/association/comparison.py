@@ -1,6 +1,6 @@
-"""Comparison of two ratings of the same words, such as before and after debiasing (P2, section 5.2).
+"""Comparison of two association ratings of the same words, such as before and after debiasing (P2, section 5.2).
 
-A rating document holds the distances and not the posterior. So both posteriors are fitted again, in the same way, to
+A rating document has the distances, but not the posterior. So both posteriors are fitted again, in the same way, to
 the word pairs that both ratings have. A difference is therefore due to the embeddings and never to the words.
 """
 
@@ -26,7 +26,7 @@ MASS = 0.89
 
 @dataclass(frozen=True)
 class Difference:
-    """Change of one number from before to after, with its interval."""
+    """Change of one number from before to after, with its HPD interval and the probability of an increase."""
 
     name: str
     mean: float
@@ -48,10 +48,10 @@ class Comparison:
     connections: tuple[Difference, ...]
     """Change of the mean distance, for each connection in both embeddings."""
     effect: Difference | None
-    """Change of ``different - associated``: below zero, stereotypes are followed less than before. ``None`` if an
-    embedding lacks either connection."""
+    """Change of the mean distance ``different - associated``: negative if stereotypes are followed less than before.
+    ``None`` if an embedding lacks either connection."""
     words: tuple[Difference, ...]
-    """Change of this effect for each protected word that has both connections in both embeddings."""
+    """Change of ``different - associated`` for each protected word that has both connections in both embeddings."""
 
 
 def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Comparison:
@@ -70,7 +70,7 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Compa
     Raises
     ------
     TooFewObservations
-        If the two have no connection in common.
+        If the posteriors have no connection in common.
 
     Notes
     -----
@@ -115,7 +115,7 @@ METHOD = "association"
 """The only method whose ratings hold the raw distances for a new posterior."""
 
 DRAWS = 4000
-"""Draws of each posterior, regardless of the number of draws in the ratings."""
+"""Number of draws of each fitted posterior, regardless of the number in the ratings."""
 
 SEED = 0
 """Seed of both fits: a comparison is reproducible, and swapping the ratings mirrors the result."""
@@ -192,7 +192,7 @@ def comparison_document(before: RatingDocument, after: RatingDocument) -> Json:
 # ---------------------------------------------------------------------------- contents of a rating
 @dataclass(frozen=True)
 class _Words:
-    """The words of a request."""
+    """Lists of words in the request of an association rating."""
 
     protected: Mapping[str, tuple[str, ...]] = NO_ENTRIES
     attributes: Mapping[str, tuple[str, ...]] = NO_ENTRIES
@@ -201,7 +201,7 @@ class _Words:
 
     @property
     def lists(self) -> dict[str, frozenset[str]]:
-        """Every list of words by its name."""
+        """All lists of words, by names such as "woman (stereotype)"."""
         by_group = {
             f"{group} ({role})": frozenset(words)
             for role, lists in (("protected", self.protected), ("stereotype", self.attributes))
@@ -212,7 +212,7 @@ class _Words:
 
 @dataclass(frozen=True)
 class _Experiment:
-    """The request of a rating by association."""
+    """Fields of the request of an association rating that a comparison needs."""
 
     words: _Words | None = None
     residual: str | None = None
@@ -221,7 +221,7 @@ class _Experiment:
 
 @dataclass(frozen=True)
 class _MeasuredRating:
-    """Measurements of one rating: `rows` has the connection and the distance of each pair of words."""
+    """Facts of one rating: `rows` has the connection and the cosine distance of each (protected, attribute) word."""
 
     summary: Json
     lists: Mapping[str, frozenset[str]]
@@ -231,7 +231,7 @@ class _MeasuredRating:
 
     @classmethod
     def of(cls, rating: RatingDocument) -> _MeasuredRating:
-        """Read a rating."""
+        """Extract the facts from a rating; raise `NotComparable` if it has no words or no distances."""
         experiment = read_json(_Experiment, rating.experiment)
         if experiment.words is None:
             raise NotComparable(f"{_name(rating)} is no complete rating: its 'experiment' has no words")
@@ -252,7 +252,7 @@ class _MeasuredRating:
         )
 
     def fitted(self, pairs: Sequence[Pair]) -> Posterior:
-        """Fit the posterior to some of the pairs."""
+        """Fit the posterior to the distances of the given pairs of words."""
         rows = [self.rows[pair] for pair in pairs]
         return fit_hierarchy(
             [distance for _, distance in rows],
@@ -266,7 +266,7 @@ class _MeasuredRating:
 
 
 def _read_distances(rating: RatingDocument, component: ComponentDocument) -> dict[Pair, tuple[str, float]]:
-    """Return the connection and the distance of each protected word and attribute word."""
+    """Return the connection and the cosine distance of each pair of protected word and attribute word."""
     raw = component.raw if isinstance(component, AssociationComponent) else {}
     if raw != component.json.get("raw", {}):
         raise NotComparable(

@@ -333,7 +333,7 @@ def chances_of_short_lists(
 
 
 def _draw_mean_gaps(by_group: Sequence[Floats], draws: int, rng: np.random.Generator) -> Floats:
-    """Draw the differences between groups' means of equally variable values, with Student's t errors."""
+    """Draw the pairwise differences of groups' means, assuming equal variances, shape (draws, pairs of groups)."""
     freedom = sum(len(values) - 1 for values in by_group)
     if freedom == 0:  # one word a group: how much words differ is unknown
         return np.zeros((draws, len(by_group) * (len(by_group) - 1) // 2))
@@ -354,7 +354,7 @@ def _count_units(words: AssociationWords, vectors: Vectors) -> tuple[Units, ...]
 
 
 def _draw_mean(posterior: Posterior, words: Sequence[str], shares: Mapping[str, float]) -> Floats | None:
-    """Draw a group's mean distance to the controls; each kind of control is weighted by its share."""
+    """Draw a group's mean distance to control words, each kind weighted by its share; ``None`` if it has none."""
     total, weight = np.zeros(1), 0.0
     for name, share in shares.items():
         samples = [posterior.cell_by_itself(name, word) for word in words if share and posterior.has(name, word)]

@@ -22,10 +22,10 @@ HALF, MOST = 0.5, 0.89
 """Probability masses of the predictive intervals within which P2 counts the data."""
 
 GRID_POINTS = 81
-"""Points of a density: enough for a smooth line in a figure."""
+"""Number of points at which a density is computed: enough for a smooth line in a figure."""
 
 DENSITY_DRAWS = 100
-"""Draws averaged for a predicted density; more would change the figure by less than the width of a line."""
+"""Approximate number of draws averaged for a predicted density; more would not visibly change the figure."""
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 """Inverse golden ratio; its multiples, modulo 1, fill the unit interval evenly (Weyl)."""
@@ -34,7 +34,7 @@ GOLDEN = (math.sqrt(5) - 1) / 2
 def predictive_check(
     posterior: Posterior, distance: ArrayLike, connection: ArrayLike, protected: ArrayLike
 ) -> Predictive:
-    """Compare distances with the posterior prediction for their protected word and connection.
+    """Compare observed cosine distances with the posterior prediction for their protected word and connection.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def predictive_check(
 
 
 def _check_density(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: Floats) -> DensityDocument:
-    """Check the observed distances of one connection, given by protected word."""
+    """Return shares inside the predictive intervals and both densities for one connection; `cells`: by word."""
     part, y = posterior.part(name), np.concatenate(list(cells.values()))
     samples = {word: posterior.cell(name, word) for word in cells}
     half, share_89 = (
@@ -82,7 +82,7 @@ def _check_density(posterior: Posterior, name: str, cells: Mapping[str, Floats],
 
 
 def _count_predicted(beta: Floats, sigma: Floats, distances: Floats) -> tuple[int, int]:
-    """Count a word's distances in the intervals of its predictions: of mass `HALF`, and of mass `MOST`."""
+    """Count a word's distances inside its predictive intervals of mass `HALF` and of mass `MOST`."""
     # the draws are independent, so evenly spread quantiles can replace random ones, without their noise
     predicted = beta + sigma * special.ndtri((np.arange(beta.size) + 0.5) * GOLDEN % 1)
     half, inside_89 = (hpdi(predicted, mass) for mass in (HALF, MOST))
@@ -94,18 +94,18 @@ def _count_within(limits: IntervalEnds, distances: Floats) -> int:
 
 
 def _kernel_width(part: ConnectionDraws, cells: Mapping[str, Floats]) -> float:
-    """Kernel width of both densities: Silverman's rule with the residual sd as spread."""
+    """Return the kernel width of the observed and predicted density: Silverman's rule with the residual sd."""
     return float(0.9 * part.sigma.mean() * sum(values.size for values in cells.values()) ** -0.2)
 
 
 def _density(grid: Floats, centres: Floats, spreads: Floats) -> Floats:
-    """Average the densities of normals at every point of the grid; shape of `grid`."""
+    """Return the density of an equal mixture of normal distributions at each point of `grid`."""
     z = (grid[:, None] - centres) / spreads
     return np.asarray((np.exp(-0.5 * z**2) / spreads).mean(axis=1) / math.sqrt(2 * math.pi), dtype=float)
 
 
 def _group_by_cell(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, dict[str, Floats]]:
-    """Group distances by connection and protected word."""
+    """Group distances by connection, and within it by protected word."""
     rows: dict[str, dict[str, list[float]]] = {}
     for y, name, word in zip(*checked_columns(distance, connection, protected), strict=True):
         rows.setdefault(name, {}).setdefault(word, []).append(y)
@@ -113,5 +113,5 @@ def _group_by_cell(distance: ArrayLike, connection: ArrayLike, protected: ArrayL
 
 
 def _round_density(values: Floats) -> tuple[float, ...]:
-    """Round a density for a figure, which shows fewer than five digits."""
+    """Round the values of a density to five decimals, more than a figure shows."""
     return tuple(round(value, 5) for value in values.tolist())

@@ -1,4 +1,4 @@
-"""Texts of association: sentences for its reasons and codes."""
+"""Texts of association: templates for its reason codes, and phrases for unusable vectors."""
 
 from __future__ import annotations
 

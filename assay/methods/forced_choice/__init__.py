@@ -1,1 +1,1 @@
-"""Two-alternative forced choice: psychophysics of embedding endpoints and of choices (Liang & Acuna 2020)."""
+"""Two-alternative forced choice: bias of embeddings, or of choices by services and people (Liang & Acuna 2020)."""

@@ -1,7 +1,7 @@
-"""Choices between two cues: uploaded trials, and questions to a service.
+"""Choices between two cues (she, he) for a concept (electrician): uploaded trials, and questions to a service.
 
-Each answer of an observer is a trial: at one level of mixing, it chose the first cue or the second. Trials are
-uploaded as a table, or a classifier is asked for them (docs/methods/forced-choice.md).
+A trial is one answer of an observer: shown a mixture of both cues, it chose the first or the second. The level is the
+share of the second cue. Trials are uploaded as a table or asked from a classifier (docs/methods/forced-choice.md).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Trials(Bounded):
     trials: Annotated[int, Ge(1), Le(1_000_000)]
 
     def __post_init__(self) -> None:
-        """Raise an error if the counts are impossible."""
+        """Raise `OutOfBounds` if more trials chose the second cue than there are."""
         super().__post_init__()
         if self.chose_second > self.trials:
             raise OutOfBounds(
@@ -90,7 +90,7 @@ class Questions(Bounded):
             raise OutOfBounds("levels must be different shares between 0 and 1", "questions.levels")
 
     def write(self, cues: Sequence[tuple[str, str]], word: str, level: float, rng: np.random.Generator) -> str:
-        """Write one question: cue words of both sides in the level's shares, in random order."""
+        """Return the text of one question, with a random mixture of cue words, a share `level` from the second side."""
         of_second = round(level * self.mixed)
         sides = [1] * of_second + [0] * (self.mixed - of_second)
         mixture = [cues[pair][side] for pair, side in zip(rng.integers(len(cues), size=self.mixed), sides, strict=True)]
@@ -98,7 +98,7 @@ class Questions(Bounded):
         return self.text.replace("{cues}", " ".join(shuffled)).replace("{word}", word)
 
     def shown(self, level: float) -> float:
-        """Return the actual share of second cues in a mixture, which has a whole number of words of each side."""
+        """Return `level` rounded to a whole number of the `mixed` cue words: the share of second cues in questions."""
         return round(level * self.mixed) / self.mixed
 
     def chose_second(self, value: object) -> bool | None:
@@ -113,7 +113,7 @@ class Questions(Bounded):
 def ask_choices(
     questions: Questions, words: ChoiceWords, rng: np.random.Generator
 ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[tuple[Trials, ...], Counts]]:
-    """Ask about every word at every level; return the choices by word and level, and the counts of the questions.
+    """Ask about every word at every level; return the choices by word and level, and counts of replies by outcome.
 
     If there are few cues, mixtures repeat. A repeated question gives no further evidence, so it is asked and counted
     only once.
@@ -149,7 +149,7 @@ def ask_choices(
 
 @dataclass(frozen=True)
 class Judgements:
-    """Curves fitted to the trials of each word, and the reasons why other words have none."""
+    """Fitted curves by word, reasons by word `without` a curve, and the `counted` trials of all words."""
 
     fits: Mapping[str, PsychometricFit]
     without: Mapping[str, str]
@@ -181,7 +181,7 @@ class Judgements:
 
 
 def judge_trials(trials: Iterable[Trials]) -> Judgements:
-    """Fit a curve to the trials of each word."""
+    """Fit a psychometric curve to the trials of each word."""
     trials_by_word: dict[str, list[Trials]] = {}
     for level_trials in trials:
         trials_by_word.setdefault(level_trials.concept, []).append(level_trials)

@@ -1,4 +1,4 @@
-"""The two effects of forced choice, drawn with the uncertainty of models, cue pairs, templates and words."""
+"""Posterior draws of the effects of forced choice: bias of control words (step 1), preferences of concepts (step 2)."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from assay.statistics.intervals.credible import absolute_value_interval, bounded
 DRAWS = 4000
 
 LEAST_WORDS = 8
-"""Minimum number of words of a side to generalise to other words; with fewer, the mean is about these words only."""
+"""Minimum number of words of a side for draws of other words like them; with fewer, words are not resampled."""
 
 LEAST_FREEDOM = 4
-"""Minimum degrees of freedom of the draws' Student tails: with one degree (two values), no finite mean exists."""
+"""Minimum degrees of freedom of Student's t in the draws: with one degree (two values), it has no finite mean."""
 
 
 @dataclass(frozen=True)
 class ChoiceEffects:
-    """Draws of both effects, and the means and spreads behind them."""
+    """Draws of both effects, and means and standard deviations of points of subjective equality (PSE) over words."""
 
     lean: Floats
-    """``mean PSE of controls - 1/2``, with its sign; its size is the effect of step 1; shape (draws,)."""
+    """``mean PSE of controls - 1/2``; its absolute value is the effect of step 1; shape (draws,)."""
     beyond: Floats
-    """Variance over concepts minus variance over controls, which can be negative; shape (draws,)."""
+    """Variance of the PSE over concepts minus that over controls, which can be negative; shape (draws,)."""
     control_mean: float
-    """Mean over the controls; a word counts with its mean PSE over models, cue pairs and templates."""
+    """Mean PSE of the controls; a word's PSE is its mean over models, cue pairs and templates."""
     control_spread: float
-    """Standard deviation over the controls."""
+    """Standard deviation of the PSE over the controls."""
     concept_spread: float
-    """Standard deviation over the concepts."""
+    """Standard deviation of the PSE over the concepts."""
     common: Floats | None = None
-    """Preference that the concepts of both sides share (`shared_lean`), if sides are known; shape (draws,)."""
+    """Shift of the PSE that concepts tied to either cue share (`shared_lean`), if sides are known; shape (draws,)."""
     apart: Floats | None = None
-    """Half the distance of both sides' mean points, positive if each is nearer to its own side; shape (draws,)."""
+    """Half the mean PSE of the first side's concepts minus the second's: positive if choices follow the stereotype."""
     whole: Floats | None = None
-    """``mean PSE of all concepts - 1/2``, with its sign, if their sides are not known; shape (draws,)."""
+    """``mean PSE of all concepts - 1/2``, if their sides are not known; shape (draws,)."""
 
     @property
     def step_1(self) -> Floats:
@@ -52,17 +52,17 @@ class ChoiceEffects:
 
     @property
     def step_2(self) -> Floats:
-        """Draws of the effect of step 2: the larger of two effects, because either shows preferences of concepts.
+        """Draws of the effect of step 2: the larger of two numbers, because either shows preferences about concepts.
 
-        One is the spread (sd over words) of concepts beyond that of controls, or 0. The other is `apart`: if controls
-        lean to different sides, they may spread as far as concepts that follow a stereotype.
+        The first is the square root of `beyond`, or 0 if that is negative. The second is the size of `apart`: if
+        controls prefer different cues, their PSEs can vary as much as those of concepts that follow a stereotype.
         """
         spread = np.sqrt(np.maximum(0.0, self.beyond))
         return spread if self.apart is None else np.maximum(spread, np.abs(self.apart))
 
     @property
     def hidden(self) -> tuple[HiddenEffect, ...]:
-        """The shift that concepts of both sides share; if sides are not known, the shift of all concepts."""
+        """Hidden effects: the shift that concepts of both sides share, or the shift of all if sides are not known."""
         hidden: tuple[HiddenEffect, ...] = ()
         if self.common is not None:
             chance = may_be_chance(self.common)
@@ -73,7 +73,7 @@ class ChoiceEffects:
         return hidden
 
     def evidence(self) -> Evidence:
-        """Draws of the effects, and which of them may be chance."""
+        """Return the draws of all effects, with a note of those that can be due to chance."""
         spread = float(np.quantile(self.beyond, (1 - CHANCE_LEVEL) / 2)) > 0
         apart = self.apart is not None and not may_be_chance(self.apart)
         return Evidence(
@@ -85,10 +85,10 @@ class ChoiceEffects:
         )
 
     def intervals(self) -> dict[str, Interval | None]:
-        """Return both effects with intervals: the size of the signed lean, and the root of the signed variance.
+        """Return both effects with intervals: absolute value of `lean`; of step 2, the square root of `beyond`.
 
-        For the larger of two effects, the larger lower end and the larger upper end of their intervals are used. This
-        keeps the coverage, also if both effects are equal.
+        With `apart`, the interval of step 2 has the larger lower end and the larger upper end of both intervals. This
+        keeps the coverage, even if both numbers are equal.
         """
         spread = bounded_interval(self.beyond)
         low, high = math.sqrt(spread.low), math.sqrt(spread.high)
@@ -152,7 +152,7 @@ def _refuse_few(concepts: int, controls: int, least: int, material: str) -> None
 
 
 def _effects_of(lean: Floats, beyond: Floats, points: Floats, concepts: int, leans: Sequence[Floats]) -> ChoiceEffects:
-    """Return the effects of the words' mean `points`; `leans` are the draws of both sides, or of all concepts."""
+    """Build the result; `points` are mean PSEs by word, `leans` draws of mean PSE - 1/2 of both sides, or of all."""
     both = len(leans) == 2
     return ChoiceEffects(
         lean=lean,
@@ -167,7 +167,7 @@ def _effects_of(lean: Floats, beyond: Floats, points: Floats, concepts: int, lea
 
 
 def _draw_mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: int) -> Floats:
-    """Draw the mean point of words like these, or of these words only if there are fewer than eight."""
+    """Draw the mean PSE of the population of the words, or of these words alone if there are fewer than eight."""
     if len(points) >= LEAST_WORDS:
         return draw_population(points, rng, draws).mean
     mean, variance = (
@@ -178,14 +178,14 @@ def _draw_mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: 
 
 
 def _draw_word_weights(count: int, rng: np.random.Generator, draws: int) -> Floats:
-    """Draw weights of words, shape (draws, count): for words like these, or for these only if fewer than eight."""
+    """Draw weights of words that resample them, shape (draws, count); equal weights for fewer than eight words."""
     if count < LEAST_WORDS:
         return np.full((draws, count), 1 / count)
     return _widen_weights(rng.dirichlet(np.ones(count), draws), rng)
 
 
 def _widen_weights(weights: Floats, rng: np.random.Generator) -> Floats:
-    """Widen Dirichlet weights so that the variance and tails of a weighted mean match its uncertainty.
+    """Scale Dirichlet weights, shape (draws, values), to give a weighted mean the variance and tails of Student's t.
 
     With `n` values, the weights give the mean only ``(n - 1) / (n + 1)`` of its variance, and normal tails instead of
     Student's: with eight cue pairs, intervals of .95 would cover the truth in .89 of cases.
@@ -199,7 +199,7 @@ def _widen_weights(weights: Floats, rng: np.random.Generator) -> Floats:
 
 
 def _draw_variance(values: Floats, weights: Floats) -> Floats:
-    """Draw the population variance behind each row of values.
+    """Draw the population variance from each row of values and weights, both of shape (draws, words).
 
     Dirichlet weights shrink a variance to ``(n - 1) / (n + 1)`` of its size, so it is scaled back. An estimate differs
     from the truth by a factor, and the truth from the estimate by the inverse factor. So draws use inverse factors;

@@ -152,7 +152,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
     def _judge_choices(
         self, tolerance: Tolerance, rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
-        """Judge the uploaded choices, or ask for choices and judge those."""
+        """Judge the uploaded trials, or ask the service for choices and judge them."""
         trials: Sequence[Trials] = self.trials
         counts = Counts(sum(level_trials.trials for level_trials in trials))
         if not trials:

@@ -1,4 +1,4 @@
-"""Psychometric curve fitted to observed choices: posterior on a grid, refined where the posterior is large.
+"""Psychometric curve fitted to observed choices: posterior on a grid that is narrowed to where its mass is.
 
 ``P(second | a) = l / 2 + (1 - l) Phi((a - mu) / sigma)``: mu is the point of subjective equality, sigma
 the steepness and l the lapse rate, the share of answers that ignore the stimulus (docs/methods/forced-choice.md).
@@ -28,16 +28,16 @@ LAPSES_PRIOR = 20
 MOST_LAPSES = 0.5
 
 LEVELS_AT_ONCE = 64
-"""Number of levels that are compared with every cell at once, which limits the memory."""
+"""Number of levels whose likelihood is computed for all grid cells at once, which limits the memory."""
 
 NEGLIGIBLE = 1e-5
 """Probability that is cut off at each end of a marginal posterior when the grid is narrowed."""
 
 LIMITS = ((0.025, 0.975), (0.025, 0.5, 0.975), (0.025, 0.975))
-"""Quantiles that are reported for each parameter."""
+"""Quantiles that are reported for mu, log sigma and the root of the lapse rate."""
 
 FIRST_TRIALS, MORE = 25, 16
-"""Maximum number of trials that the first grid counts, and the factor by which each next grid counts more.
+"""Number of trials with which the first grid is computed, and the factor by which it grows for each next grid.
 
 A grid finds a posterior only if the posterior is wider than a cell. So the widest grid counts each answer as only
 part of an answer. 16 times as many answers make the posterior four times narrower.
@@ -46,16 +46,16 @@ part of an answer. 16 times as many answers make the posterior four times narrow
 
 @dataclass(frozen=True)
 class PsychometricFit:
-    """The posterior of a curve, in units of the level."""
+    """Posterior of a psychometric curve; all but the lapse rate are in units of the level (share of the second cue)."""
 
     pse: Interval
     """Level at which both answers are equally likely: posterior mean and 95 % interval."""
     sigma: Interval
     """Standard deviation of the cumulative normal: posterior median and 95 % interval."""
     jnd_75: Interval
-    """Distance from 50 % to 75 %, .6745 sigma."""
+    """Distance from the level of 50 % to that of 75 % choices of the second cue, .6745 sigma; with its interval."""
     lapse: Interval
-    """Share of answers that ignore the stimulus."""
+    """Share of answers that ignore the stimulus: posterior mean and 95 % interval."""
     _grid: Grid
 
     @property
@@ -65,7 +65,7 @@ class PsychometricFit:
 
 
 def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> PsychometricFit:
-    """Fit a curve to counted choices.
+    """Fit a psychometric curve to counts of choices.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLik
 
 
 def _count_levels(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Validate the counts and add up the counts of each level."""
+    """Validate the columns; return distinct levels with choices of the second cue and trials, added up by level."""
     levels, chose, totals = (np.asarray(column, dtype=float) for column in (level, chose_second, trials))
     if not levels.shape == chose.shape == totals.shape or levels.ndim != 1:
         raise OutOfBounds("levels, choices and trials must be equally many", "trials")
@@ -129,7 +129,7 @@ def _count_levels(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) 
 
 
 def _fit_grid(levels: Floats, chose: Floats, totals: Floats) -> Grid:
-    """Narrow the grid while counting more and more of the answers; then compute it with fine cells."""
+    """Return the posterior on a fine grid, whose ranges coarse grids narrow while they use ever more of the answers."""
     low, high = float(levels[0]), float(levels[-1])
     span = high - low
     ranges: Sequence[Range] = (
@@ -152,7 +152,7 @@ def _weigh_grid(
     cells: tuple[int, int, int],
     share: float = 1.0,
 ) -> Grid:
-    """Compute each cell's posterior mass at its middle; each answer counts as `share` of an answer."""
+    """Compute the posterior mass of each grid cell at its middle; each answer has the weight `share` (0 to 1)."""
     from scipy.special import ndtr
 
     grid = Grid.over(ranges, cells)

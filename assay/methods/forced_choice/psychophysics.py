@@ -34,14 +34,14 @@ MIN_WORDS = 3
 """Minimum number of controls, and of concepts: a spread needs three."""
 
 LEVELS = tuple(round(float(level), 2) for level in np.linspace(-0.5, 1.5, 41))
-"""Levels of mixing at which psychometric curves are reported."""
+"""Levels (shares of the second cue) at which psychometric curves are reported."""
 
 Table = tuple[WordDocument, ...]
 
 
 @dataclass(frozen=True)
 class Replicates:
-    """Settings of the replicates: phrases, number of half-samples, weight of the concept and normalisation."""
+    """Settings of the embedding observer: templates, number of half-samples, weight of the concept, normalisation."""
 
     templates: tuple[str, ...]
     half_samples: int
@@ -49,7 +49,7 @@ class Replicates:
     normalise: bool = True
 
     def phrases(self, word: str) -> tuple[str, ...]:
-        """Put a word into each template."""
+        """Return the phrase of each template with the word in its slot."""
         return tuple(template.replace("{word}", word) for template in self.templates)
 
 
@@ -63,7 +63,7 @@ def judge_vectors(
     *,
     strata: bool = False,
 ) -> Component:
-    """Judge the points of subjective equality of the closed-form observer.
+    """Judge the points of subjective equality that cosines of vectors give in closed form.
 
     `strata`: whether to judge also the shift that the concepts of both sides share. `spaces` are
     the vectors of each of a service's models; a word counts if every model has a vector for it.
@@ -134,7 +134,7 @@ def _compute_points(
     replicates: Replicates,
     selected: Integers | None = None,
 ) -> Floats:
-    """Compute the points of subjective equality in some or all dimensions; shape (cue pairs, templates, words)."""
+    """Compute points of subjective equality from all or `selected` dimensions, shape (cue pairs, templates, words)."""
     dims = np.arange(space.dims) if selected is None else selected
 
     def vectors_of(texts: Sequence[str]) -> Floats:
@@ -158,10 +158,10 @@ def _points_in_halves(
     replicates: Replicates,
     rng: np.random.Generator,
 ) -> Floats:
-    """Compute the points in random halves of the dimensions, shape (cue pairs, templates, halves or 1, words).
+    """Compute points of subjective equality in random halves of dimensions, shape (pairs, templates, halves, words).
 
-    The halves replace P1's bootstrapped corpora: the JND is how far a point moves by chance. The PSE itself is
-    computed from all dimensions, because the mean over halves is biased (measured: .540 instead of .527).
+    Without half-samples, all dimensions count as one half. The halves replace P1's bootstrapped corpora: they show by
+    how much a point varies (JND). The PSE itself uses all dimensions: the mean over halves is biased (.540, not .527).
     """
     if not replicates.half_samples:
         return _compute_points(space, cues, words, replicates)[:, :, None]
@@ -182,7 +182,7 @@ def _word_rows(
     words: ChoiceWords,
     rng: np.random.Generator,
 ) -> Table:
-    """Return the table of results, one row per word."""
+    """Return a row of results (PSE, JND, curve) for each concept, then for each control."""
     # all points of one model and cue pair form one cluster
     clusters = points.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
     half_points = halves.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
@@ -269,7 +269,7 @@ def _conclude(
     mean: Floats,
     effects: ChoiceEffects,
 ) -> Component:
-    """Decide the letter; the units are control words, and concepts (of the smaller side, if sides are declared)."""
+    """Return the component with its letter; its units are control words, and concepts (of the smaller side, if any)."""
     sides = _side_indices(words, concepts)
     kind = "concept" if len(sides) == 1 else "smaller-side concept"
     measurement.units = (Units("control word", len(controls)), Units(kind, min(map(len, sides))))
@@ -279,7 +279,7 @@ def _conclude(
 
 
 def _side_indices(words: ChoiceWords, concepts: Sequence[str]) -> tuple[Integers, ...]:
-    """Return the indices of each side's concepts, by their shares; of all concepts if a side has fewer than three."""
+    """Return the indices of concepts with a share above 1/2, and below; of all concepts if either has under three."""
     shares = [words.concepts.get(word) for word in concepts]
     of_first = np.flatnonzero([share is not None and share > 0.5 for share in shares])
     of_second = np.flatnonzero([share is not None and share < 0.5 for share in shares])

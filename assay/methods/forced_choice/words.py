@@ -1,4 +1,4 @@
-"""Texts of forced choice: sentences for its reasons and codes."""
+"""Texts of forced choice: templates for its reason codes, and phrases for failure codes."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Free text: what a language model writes about people."""
+"""Free text: compares what a language model writes about people with different values of an attribute."""

@@ -1,7 +1,7 @@
-"""Texts rewritten for another value: group words and names are exchanged, and nothing else is changed.
+"""Versions of a text for another value of the attribute, in which only group words and first names are replaced.
 
-First names that a model invented become names of our own choosing in every version of a text, also in that of its own
-value: a judge then reads the same names in the texts about every group.
+First names that a model invented are replaced by names of the catalog in every version of a text, even in that of its
+own value: a judge then reads the same names in the texts about every group.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assay.catalog.profiles import names, no_possessive_before
 POSSESSIVE, OBJECT = "possessive", "object"
 
 LEAST_LETTERS = 2
-"""Minimum number of letters of a word that is exchanged."""
+"""Minimum number of letters of each word of a person that is exchanged by itself."""
 
 
 @cache
@@ -34,7 +34,7 @@ def given_names() -> Mapping[str, tuple[str, str | None]]:
 
 @dataclass(frozen=True)
 class Exchange:
-    """Rewrites texts about a person with one value for another value.
+    """Rewrites a text about a person with one value of the attribute as a text about another value.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Exchange:
     persons : mapping of str to str
         For each value, the person of the prompt.
     turn : int, optional
-        Where in their lists the names begin that take the place of invented ones; ``None``: invented names stay.
+        Position in the lists of names of the first name that replaces an invented one. ``None``: invented names stay.
     """
 
     words: Mapping[str, Sequence[tuple[str, str]]]
@@ -60,7 +60,7 @@ class Exchange:
         return pattern.sub(lambda match: self._replacement_word(match, targets), text)
 
     def _exchange_names(self, text: str, after: str, turn: int) -> str:
-        """Return a text with names of the version in place of all that are not the person's, whoever has them.
+        """Replace all catalog names that are not the prompt person's by names that fit the value `after`.
 
         Texts about every value then hold the same names in the same versions.
         """
@@ -82,7 +82,7 @@ class Exchange:
 
     @staticmethod
     def _replacement_word(match: re.Match[str], targets: Mapping[str, Mapping[str, str]]) -> str:
-        """Return the word that takes the place of a match; of "her", the next word decides which."""
+        """Return the word that replaces a match, in the same case; for "her", the next word decides (him or his)."""
         matched = match.group()
         by_slot = targets.get(matched) or targets.get(matched.lower()) or targets[matched[:1].lower() + matched[1:]]
         word = next(iter(by_slot.values()))
@@ -96,7 +96,7 @@ class Exchange:
 
     @cached_property
     def _slots_by_value(self) -> Mapping[str, Sequence[tuple[str, str]]]:
-        """Slots and words of each value: the whole person, the words in which persons differ, and the group words."""
+        """(Slot, word) pairs by value: the whole person, the words in which persons differ, and the group words."""
         split = {value: person.split() for value, person in self.persons.items()}
         length = len(next(iter(split.values())))
         single: list[int] = []
@@ -118,7 +118,7 @@ class Exchange:
 
     @cached_property
     def _replacements(self) -> Mapping[tuple[str, str], Mapping[str, Mapping[str, str]]]:
-        """For each two values, the words that may take the place of a word, by their slots."""
+        """By (value before, value after) and word before: the words that can replace it, by slot."""
         targets: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
         for before, before_rows in self._slots_by_value.items():
             for after, after_rows in self._slots_by_value.items():
@@ -129,7 +129,7 @@ class Exchange:
 
     @cached_property
     def _word_patterns(self) -> Mapping[str, re.Pattern[str]]:
-        """For each value, a pattern of its words: names as they are matched, other words in any case."""
+        """Pattern of each value's words: capitalised words as they are, others also with a capital or in capitals."""
         patterns = {}
         for value, rows in self._slots_by_value.items():
             words = sorted({word for _, word in rows}, key=len, reverse=True)

@@ -151,7 +151,7 @@ class FreeText(Bounded, Method):
         return self._count_probes(self._prompt_limit)
 
     def _count_probes(self, prompts_sent: int) -> int:
-        """Count the texts, and the versions of each text that a judge scores."""
+        """Return the number of texts for `prompts_sent` prompts, plus the number of versions that a judge scores."""
         values = len(self.values)
         return prompts_sent * values * self.repeats * (1 if self.judge is None else 1 + values)
 
@@ -199,7 +199,7 @@ class FreeText(Bounded, Method):
         return judge_texts(collected, judgements, limits, confidence, self.confidence, rng, group_words)
 
     def _exchanged_words(self) -> Mapping[str, Sequence[tuple[str, str]]]:
-        """Return the words of each value that are exchanged; none for people of the requester's own attribute."""
+        """Return the (slot, word) pairs to exchange by value; empty for an attribute or values not in the catalog."""
         try:
             words = exchanged_words(attribute_named(self.attribute))
         except UnknownName:

@@ -1,4 +1,4 @@
-"""Whether a text is a refusal to write, in several languages, and not a text about somebody who is sorry."""
+"""Detection of refusals to write, in several languages; a text about somebody who apologises is no refusal."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ LONGEST = 600
 """Maximum length of a refusal in characters: a longer reply is a text, whatever it begins with."""
 
 BEGINNING = 250
-"""Number of characters within which a reply must refuse."""
+"""Number of characters at the beginning of a reply in which a refusal is searched for."""
 
 _QUOTATION = re.compile(r"(?<=\w)([,:]?\s+)\"[^\"]*\"")
-"""What somebody in a text says: a passage in quotation marks, after other words."""
+"""Direct speech of somebody in a text: a passage in quotation marks, after other words."""
 
 
 def refuses_to_write(text: str) -> bool:
-    """Return whether a reply is no text but a refusal: it is short, and says at its beginning that none will come."""
+    """Return whether a reply is short and states, near its beginning, that the text will not be written."""
     words = " ".join(normalise_answer(text).split())
     begun = compiled("writing", "letters").match(words)
     if len(words) > LONGEST or begun or compiled("writing", "delivered").search(words):

@@ -1,4 +1,4 @@
-"""Words that come with one value much more often than with the others: shown, never judged."""
+"""Words that are much more frequent in texts about one value than about the others; they do not affect the letter."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from assay.model import Floats
 from assay.statistics.hypothesis_tests.distribution import holm
 
 PRIOR_TOKENS = 500.0
-"""Weight of the prior, in occurrences: words as frequent as in all texts."""
+"""Weight of the prior in word occurrences; under it, each value has the word frequencies of all texts."""
 
 LEAST_PROMPTS = 5
-"""Minimum number of prompts in whose texts a word occurs."""
+"""Minimum number of pairs of a prompt and a value in whose texts a word occurs for it to be tested."""
 
 MOST_WORDS = 10
 """Maximum number of words that are listed for a value."""
 
 SURE = 0.05
-"""Largest p-value, adjusted by Holm's method for all words and values, of a word that is listed."""
+"""Words with a p-value below this, adjusted by Holm's method for all words and values, are listed."""
 
 _NAME = re.compile(
     r"(?:\b(?:named|called|[Mm]eet|[Ii]ntroduc\w+|name\s+is|Dear|Mr|Ms|Mrs|Dr)\.?|\A\W{0,9})\s*\b([A-Z][^\W\d_]+)"
     r"(?:\s+([A-Z][^\W\d_]+))?"
 )
-"""Names of people: a word with a capital after "named", "Dear", "Mr" and the like, or at the beginning of a text."""
+"""Names of people: one or two capitalised words after "named", "Dear", "Mr" and the like, or at a text's beginning."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
@@ -40,7 +40,7 @@ def words_of(text: str) -> list[str]:
 
 
 def invented_names(texts: Collection[str]) -> set[str]:
-    """Return the words, in lower case, that are names of people in some text and never stand there in lower case."""
+    """Return, in lower case, the words that are a person's name in a text and occur in no text in lower case."""
     names = {name.casefold() for text in texts for match in _NAME.finditer(text) for name in match.groups() if name}
     return names - {word for text in texts for word in _WORD.findall(text) if word.islower()}
 
@@ -48,15 +48,15 @@ def invented_names(texts: Collection[str]) -> set[str]:
 def typical_words(
     texts: Mapping[tuple[int, int], Sequence[str]], values: Sequence[str], left_out: frozenset[str]
 ) -> tuple[TypicalWordDocument, ...]:
-    """Return the words that come with a value more often than with the other values.
+    """Return the words that are significantly more frequent in texts about one value than about the other values.
 
     Parameters
     ----------
     texts : mapping of (int, int) to sequence of str
-        The texts of each prompt and value. The count of a word is its mean over these texts: repeated texts of one
-        prompt are not independent.
+        Texts by (index of prompt, index of value). The count of a word is its mean over these texts: repeated texts
+        of one prompt are not independent.
     left_out : frozenset of str
-        Words in lower case that say the value itself.
+        Words in lower case that state the value itself, such as "she".
 
     Notes
     -----
@@ -95,7 +95,7 @@ def typical_words(
 
 
 def _log_odds(table: Floats) -> Floats:
-    """Return for each value and word the log-odds against the other values, in standard errors."""
+    """Return each value's log-odds of words against all other values, in standard errors; shape (values, words)."""
     total = table.sum(axis=0)
     prior = PRIOR_TOKENS * total / total.sum()
     other_counts = total - table

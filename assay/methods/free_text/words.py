@@ -1,4 +1,4 @@
-"""Texts of free text: sentences for its reason codes."""
+"""Texts of the method free-text: templates for its reason codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts that a model wrote, and what a judge says of them, counted by outcome."""
+"""Texts that a model wrote and the answers of a judge about them, with counts of replies by outcome."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from assay.methods.shared.profiles import Case
 from assay.model import Classify, Floats, Probe, Regress, Reply, Write
 
 Judging = Literal["labels", "numbers"]
-"""What a judge answers: labels with scores (a classifier), or a number (a regressor)."""
+"""Type of a judge's answers: labels with scores (a classifier), or a number (a regressor)."""
 
 TextKey = tuple[int, int, int]
-"""Index of the case, of the value and of the repetition."""
+"""Key of a text: index of the case (prompt), index of the value, and number of the repetition."""
 
 PAIR = 2
 
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]|[^\W_]+(?:['’-][^\W_]+)*")
-"""A word; in scripts without blanks, a character."""
+"""Pattern of a word; in scripts without blanks between words, such as Chinese, of a character."""
 
 
 def length_of(text: str) -> int:
@@ -37,14 +37,14 @@ def length_of(text: str) -> int:
 
 
 ECHOED = "repeats-the-prompt"
-"""Code of a reply that repeats the prompt: it is no text and no refusal."""
+"""Code of a reply that only repeats the prompt, which counts neither as a text nor as a refusal."""
 
 ECHO = 0.8
-"""Share of the words of a reply from which on it repeats the prompt, if the prompt has them: texts have a third."""
+"""Minimum share of a reply's words that occur in the prompt for it to repeat the prompt; in texts, it is a third."""
 
 
 def repeats_the_prompt(text: str, prompt: str) -> bool:
-    """Return whether a reply says what the prompt said, and no text."""
+    """Return whether at least a share `ECHO` of the words of a reply occur in the prompt."""
     words, asked_with = ([match.group().casefold() for match in _WORD.finditer(part)] for part in (text, prompt))
     return bool(words) and sum(word in set(asked_with) for word in words) / len(words) >= ECHO
 
@@ -60,7 +60,7 @@ class WrittenTexts(Tally):
     values : tuple of str
         Values of the attribute.
     repeats : int
-        Texts for each prompt.
+        Number of texts for each prompt and value.
     """
 
     cases: tuple[Case, ...]
@@ -70,7 +70,7 @@ class WrittenTexts(Tally):
     refused: set[TextKey] = field(default_factory=set)
 
     def ask(self, cases: Sequence[Case], ordering: np.random.Generator) -> Asking:
-        """Ask for the texts of the `cases` that were not asked for before; the values come in random order."""
+        """Ask for texts of the `cases` after those already asked about; the order of values is random in each case."""
         questions = [
             (
                 (index, value, repeat),
@@ -91,7 +91,7 @@ class WrittenTexts(Tally):
         yield from ask_in_batches(questions, lambda key, replies: self.take(key, replies[0]))
 
     def take(self, key: TextKey, reply: Reply) -> None:
-        """Count one reply, and store its text, or that it is a refusal."""
+        """Count one reply; store its text in `texts`, or its key in `refused` if it is a refusal."""
         prompt = str(self.cases[key[0]].given[key[1]])
         text = reply.value.strip() if isinstance(reply.value, str) else None
         wrong = None
@@ -112,7 +112,7 @@ class WrittenTexts(Tally):
             self.refused.add(key)
 
     def table(self, numbers: Mapping[TextKey, float]) -> Floats:
-        """Return the mean of numbers over the repetitions, shape (cases, values); NaN where there is none."""
+        """Return the means of `numbers` over repetitions, shape (cases, values); NaN for a cell without a number."""
         sums, counts = (np.zeros((len(self.cases), len(self.values))) for _ in range(2))
         for (case, value, _), number in numbers.items():
             sums[case, value] += number
@@ -121,12 +121,12 @@ class WrittenTexts(Tally):
 
     @property
     def refusals(self) -> Mapping[TextKey, float]:
-        """1 for each refusal, and 0 for each text."""
+        """1 for the key of each refusal, 0 for the key of each text."""
         return {**dict.fromkeys(self.texts, 0.0), **dict.fromkeys(self.refused, 1.0)}
 
     @property
     def lost_by_value(self) -> Mapping[str, Counter[str]]:
-        """For each value, the replies by outcome, with refusals among the ``usable`` ones."""
+        """Number of replies by value and outcome; refusals count as ``usable``, because they are judged elsewhere."""
         return {
             name: Counter(usable=counts["usable"] + counts["refused"], unread=counts["unread"], failed=counts["failed"])
             for name, counts in self.by_group.items()
@@ -159,7 +159,7 @@ class Judgements:
     """Number of texts in which a version differs from another."""
 
     def ask(self, collected: WrittenTexts, exchanges: Sequence[Exchange]) -> Asking:
-        """Have the texts judged that were not judged before; `exchanges` are those of the cases."""
+        """Ask the judge about all versions of the texts not judged yet; `exchanges` has one entry for each case."""
         question = Regress if self.answers.numbers else Classify
         questions = []
         for key in sorted(set(collected.texts) - set(self.keys)):
@@ -177,7 +177,7 @@ class Judgements:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """All labels that the judge gave, in the order of the alphabet; none of a judge that answers numbers."""
+        """All labels in the judge's answers, in alphabetical order; empty if the judge answers with numbers."""
         if self.answers.numbers:
             return ()
         return tuple(sorted({label for scores in self.answers.replies.values() for label in scores}))
@@ -192,7 +192,7 @@ class Judgements:
 
     @property
     def scores(self) -> Mapping[TextKey, Floats]:
-        """The scores of the versions of each text whose versions were all judged, shape (values,)."""
+        """Scores of all versions of a text, shape (values,), by its key; texts with a missing score are left out."""
         label, replies, values = self.counted_label, self.answers.replies, range(len(self.answers.values))
         return {
             key: np.array([_read_score(replies[index, version], label) for version in values])
@@ -202,7 +202,7 @@ class Judgements:
 
 
 def versions(text: str, exchange: Exchange, values: Sequence[str], value: int) -> Iterator[str]:
-    """Yield a text as one about each of the values; the text itself is the version for its own value."""
+    """Yield the version of a text for each of the values; in that for its own `value`, only names can differ."""
     for after in values:
         yield exchange.rewrite(text, values[value], after)
 

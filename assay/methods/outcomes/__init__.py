@@ -1,1 +1,1 @@
-"""Outcomes: a service judged by its own recorded decisions, without a call (docs/methods/outcomes.md)."""
+"""Outcomes: rates a service from a file of its recorded decisions, without calling it (docs/methods/outcomes.md)."""

@@ -1,4 +1,4 @@
-"""The two steps for each column and intersection of a table of decisions (docs/methods/outcomes.md)."""
+"""Components of a rating of recorded decisions: effects and letter for each column of groups or intersection."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from assay.statistics.hidden.strata import fitted_together
 from assay.statistics.intervals.worst_block import largest_interval
 
 LEAST_PEOPLE = 30
-"""Minimum number of people of a group, and of each kind of truth in it, for a comparison that a letter rests on."""
+"""Minimum number of people of a group, and of its people with each true outcome, for it to affect a letter."""
 
 LEAST_CLUSTERS = 8
 """Minimum number of clusters in which each compared group has people."""
@@ -53,19 +53,19 @@ LEAST_CLUSTERS = 8
 NOT_COMPARED = f"fewer than {LEAST_PEOPLE} people, or {LEAST_PEOPLE} of a kind of truth"
 
 MOST_UNKNOWN = 0.2
-"""Largest share of people whose group, decision or truth may be unknown for a letter."""
+"""Largest share of people with an unknown group, decision or true outcome for which a letter is given."""
 
 MOST_GROUPS = 50
-"""Maximum number of groups that are compared: the largest."""
+"""Maximum number of groups that are compared; of more, the largest are."""
 
 MOST_STRATA = 12
-"""Maximum number of strata within which groups are compared by themselves: the largest."""
+"""Maximum number of strata that are each judged separately; of more, the largest are."""
 
 LARGEST_ERROR = 2 / 3
-"""Largest standard error of a group's outcome, in tolerances, up to which an undeclared rating has a leading letter."""
+"""An undeclared rating names a most probable letter only up to this standard error, as a multiple of the tolerance."""
 
 CLASSES = ((1.0, "all proved right"), (0.0, "all proved wrong"))
-"""Values of the truth, each with a description of the people who have it."""
+"""True outcomes (1: the favourable decision is right), each with a description of the people who have it."""
 
 
 @dataclass(frozen=True)
@@ -101,16 +101,16 @@ class Output:
 
 @dataclass(frozen=True)
 class Task:
-    """A table with everything that a request says about it.
+    """A table of recorded decisions with all settings of a request about it.
 
     Attributes
     ----------
     truth, scores : ndarray, shape (cells,), or None
-        As in `Outcomes`.
+        True outcome (1, 0 or NaN) and score of each cell, as in `group_tables.Outcomes`.
     strata : Integers or None
         Stratum of each cell, -1 if unknown; `strata_names` has the names, `strata_by` that of the column.
     excluded : mapping of str to mapping of str to str
-        For a grouping's name, the excluded groups with reasons.
+        By name of a grouping: the excluded groups, each with its reason.
     threshold : float, optional
         Score from which the decision is favourable.
     steps : sequence of Step
@@ -132,7 +132,7 @@ class Task:
 
 
 def judge_outcomes(task: Task, rng: np.random.Generator) -> list[Component]:
-    """Judge each outcome by each column and intersection."""
+    """Return a component for each combination of an outcome with a column or intersection of groups."""
     pairs = [(grouping, output) for grouping in task.groupings for output in task.outputs]
     confidence = task.confidence ** (1 / len(pairs))
     components = []
@@ -144,35 +144,35 @@ def judge_outcomes(task: Task, rng: np.random.Generator) -> list[Component]:
 
 @dataclass(frozen=True)
 class _Family:
-    """Outcomes of groups that a step compares: of all people, of people with the same truth, or within strata."""
+    """Mean outcomes by group among comparable people: all, those with one true outcome, or within strata (`alike`)."""
 
     alike: str
     means: Floats
-    """Draws of each group's outcome; within strata, of its deviation from the common one; shape (draws, groups)."""
+    """Draws of each group's mean outcome; within strata, of the group's effect on it; shape (draws, groups)."""
     rates: Floats | None = None
-    """Observed outcome of each group, if it is a rate."""
+    """Observed rate of each group, shape (groups,); ``None`` for scores and within strata."""
 
     @cached_property
     def gaps(self) -> Floats:
-        """Draws of every difference, with its sign; shape (draws, pairs)."""
+        """Draws of the signed difference of each pair of groups; shape (draws, pairs)."""
         return differences(self.means)
 
     @property
     def error(self) -> float:
-        """Largest standard error of a group's outcome."""
+        """Largest standard error of a group's mean outcome."""
         return float(self.means.std(axis=0).max())
 
     @cached_property
     def chance(self) -> float:
-        """P-value of the equality of all groups."""
+        """P-value of a test that all groups have the same mean outcome."""
         return chance_of(self.means, rates=self.rates is not None)
 
 
 def _gap_interval(families: Sequence[_Family], fitted: Floats) -> Interval:
-    """Return the interval of the largest difference of a step; `fitted` are its draws with all groups fitted together.
+    """Return the interval of the largest difference of a step; `fitted` are its draws from a joint fit of all groups.
 
-    Of three or more groups, the largest of many differences is too large, and 4,000 draws are too few for the joint
-    limits of hundreds. So the interval holds that of `fitted` as well, and 0 unless a test refuses the equality of all.
+    With three or more groups, the largest of many differences is too large, and 4,000 draws are too few for the joint
+    limits of hundreds. So the interval includes that of `fitted`, and 0 unless a test rejects that all are equal.
     """
     interval = largest_interval(np.hstack([family.gaps for family in families]))
     if families[0].means.shape[1] < 3:
@@ -184,15 +184,15 @@ def _gap_interval(families: Sequence[_Family], fitted: Floats) -> Interval:
 
 
 def _smallest_p(families: Sequence[_Family]) -> float:
-    """Return the smallest p-value of the equality of all groups, adjusted for the number of families (Bonferroni)."""
+    """Return the smallest `chance` of the families, times their number (Bonferroni)."""
     return min(family.chance for family in families) * len(families)
 
 
 def _may_be_chance(families: Sequence[_Family]) -> bool:
     """Return whether chance alone can explain all differences of a step (`assay.statistics.hidden.chance`).
 
-    Of three or more groups the equality of all must be refused as well: with 14 even groups of 100 people, the interval
-    of the largest of their differences excludes 0 in 2 of 100 files.
+    With three or more groups, a test must also reject that all are equal: with 14 equal groups of 100 people, the
+    interval of the largest of their differences excludes 0 in 2 of 100 files.
     """
     if may_be_chance(np.hstack([family.gaps for family in families])):
         return True
@@ -202,7 +202,7 @@ def _may_be_chance(families: Sequence[_Family]) -> bool:
 
 @dataclass(frozen=True)
 class _Comparison:
-    """One outcome by one column or intersection."""
+    """Comparison of one outcome between the groups of one column or intersection."""
 
     name: str
     task: Task
@@ -266,10 +266,10 @@ class _Comparison:
         return self._add_note(self._add_theorem(component, third))
 
     def _too_few_reason(self, families: Sequence[_Family]) -> Reason | None:
-        """Return the reason that an undeclared letter does not even lead: chance alone exceeds the tolerance.
+        """Return the reason for naming no most probable letter: standard errors are too large for the tolerance.
 
-        The limit of an error is that of `answers_needed`. A large difference shows in few people, so that a letter can
-        be declared nevertheless.
+        The limit is `LARGEST_ERROR`. It applies to undeclared letters only, because a large difference can be found
+        with few people.
         """
         excess = max(family.error for family in families) / (LARGEST_ERROR * self.output.delta)
         if excess <= 1:
@@ -282,7 +282,7 @@ class _Comparison:
     # ------------------------------------------------------------------------ people who are compared
     @cached_property
     def _known_cells(self) -> NDArray[np.bool_]:
-        """Cells with a known group and outcome."""
+        """Whether each cell has a known group and outcome, shape (cells,)."""
         return np.asarray((self.grouping.codes >= 0) & ~np.isnan(self.output.values))
 
     @property
@@ -291,7 +291,7 @@ class _Comparison:
 
     @cached_property
     def _people_counts(self) -> list[Floats]:
-        """Number of people of each group, and of each kind of truth in it."""
+        """Numbers of people by group, shape (groups,): of all with a known outcome, then of each true outcome."""
         selections = [self._known_cells]
         if self.task.truth is not None:
             selections += [self._known_cells & (self.task.truth == truth) for truth, _ in CLASSES]
@@ -300,7 +300,7 @@ class _Comparison:
 
     @cached_property
     def _compared_groups(self) -> list[int]:
-        """Groups that a letter rests on: not excluded, and with enough people, of each kind of truth too."""
+        """Indices of the groups that affect the letter: not excluded, with enough people in all of `_people_counts`."""
         counts = self._people_counts
         enough = np.min(counts, axis=0) >= LEAST_PEOPLE
         fitting = [
@@ -315,18 +315,18 @@ class _Comparison:
 
     @cached_property
     def _compared_grouping(self) -> Grouping:
-        """The grouping of the compared groups only."""
+        """Grouping with the compared groups only; all other cells have the code -1."""
         codes = np.full(len(self.grouping.labels) + 1, -1, dtype=np.int64)
         codes[self._compared_groups] = np.arange(len(self._compared_groups))
         return Grouping(self.grouping.name, tuple(self._labels), codes[self.grouping.codes])
 
     def _sample(self, values: Floats, selected: NDArray[np.bool_], *, binary: bool) -> Sample:
-        """Return the outcomes of the compared groups in the selected cells."""
+        """Return the outcomes (`values`) of the compared groups in the selected cells."""
         narrowed = self._compared_grouping
         return sample_of(self.task.table, narrowed, values, selected & (narrowed.codes >= 0), binary=binary)
 
     def _unknown_reason(self) -> Reason | None:
-        """Return the reason that too many people lack the group, the outcome or the truth; ``None`` if few do."""
+        """Return a reason if too many people have an unknown group, outcome or true outcome; otherwise ``None``."""
         people, codes = self.task.table.people, self.grouping.codes
         no_group = float(people[codes < 0].sum() / people.sum())
         if no_group > MOST_UNKNOWN:
@@ -349,7 +349,7 @@ class _Comparison:
 
     # ------------------------------------------------------------------------ effects
     def _draw_alike(self, rng: np.random.Generator) -> list[_Family]:
-        """Draw the differences among comparable people: with the same truth, and within the declared strata."""
+        """Draw outcomes for step 1, among comparable people: those with one true outcome, and within strata."""
         families, output, task = [], self.output, self.task
         if task.truth is not None:
             for truth, alike in CLASSES:
@@ -365,7 +365,7 @@ class _Comparison:
         return families
 
     def _draw_within_strata(self, rng: np.random.Generator) -> tuple[HiddenEffect, ...]:
-        """Draw the differences within each large stratum."""
+        """Draw the differences between groups within each large stratum; empty if the request names no strata."""
         task = self.task
         if task.strata is None:
             return ()
@@ -377,11 +377,11 @@ class _Comparison:
         return within_strata(sample, strata, names, self._labels, self.output.delta, rng, **limits)
 
     def _draw_largest(self, family: _Family, rng: np.random.Generator) -> Floats:
-        """Draw the largest difference; those between three or more groups are fitted together."""
+        """Draw the largest absolute difference between groups; three or more groups are fitted jointly."""
         return np.asarray(np.abs(fitted_together(family.gaps, self.output.delta, rng.spawn(1)[0])).max(axis=1))
 
     def _lost_changes(self, sample: Sample) -> Lost:
-        """Return the largest changes that unknown decisions and truths can make."""
+        """Return the largest changes of both effects that unknown decisions and true outcomes can make."""
         narrowed, task, people = self._compared_grouping, self.task, self.task.table.people
         size, inside = len(narrowed.labels), narrowed.codes >= 0
 
@@ -425,7 +425,7 @@ class _Comparison:
         return Reason("unequal-among-alike", {"alike": worst.alike, **self._gap_facts(worst)}, self.name)
 
     def _gap_facts(self, family: _Family) -> dict[str, Any]:
-        """Return the names and outcomes of the two groups that differ most."""
+        """Return the facts of a reason: names and rates of the two groups that differ most, and their difference."""
         gaps = family.gaps.mean(axis=0)
         index = int(np.abs(gaps).argmax())
         pair = [*combinations(range(len(self._compared_groups)), 2)][index]
@@ -437,7 +437,7 @@ class _Comparison:
         return facts
 
     def _add_theorem(self, component: Component, rng: np.random.Generator) -> Component:
-        """Add the reason that a score can be calibrated in all groups while their errors differ."""
+        """Add a reason if a letter BS is due to a score that is calibrated in all groups (Kleinberg's theorem)."""
         task = self.task
         if component.letter is not Letter.BS or task.truth is None or task.scores is None:
             return component
@@ -453,7 +453,7 @@ class _Comparison:
         return replace(component, reasons=(*component.reasons, Reason("calibrated-but-unequal", {}, self.name)))
 
     def _add_note(self, component: Component) -> Component:
-        """Add the reason that some groups are not compared."""
+        """Add a reason that names the groups that are not compared, if there are any."""
         missing = [label for label in self.grouping.labels if label not in self._labels and label not in self._excluded]
         if not missing:
             return component
@@ -461,7 +461,7 @@ class _Comparison:
         return replace(component, reasons=(*component.reasons, note))
 
     def _group_tables(self, rng: np.random.Generator) -> OutcomesComponent:
-        """Return the component's own part of the rating document."""
+        """Return the tables of the component: rows of all groups, threshold map and funnel."""
         task, output = self.task, self.output
         outcomes = Outcomes(output.favourable, task.truth, None if output.binary else task.scores)
         result = outcome_table(task.table, self.grouping, outcomes, self._excluded, task.confidence, rng)
@@ -483,14 +483,14 @@ class _Comparison:
         )
 
     def _threshold_map(self) -> ThresholdMap:
-        """Return the map of a score; empty for a decision, or if there are no two groups to compare."""
+        """Return the threshold map of a score; empty for a decision, or with fewer than two groups to compare."""
         task = self.task
         if self.output.binary or task.scores is None or len(self._compared_groups) < 2:
             return NO_MAP
         return threshold_map(task.table, self._compared_grouping, task.scores, task.truth, task.threshold)
 
     def _funnel(self, rng: np.random.Generator) -> FunnelDocument:
-        """Return the funnel of the steps, with the first outcome only."""
+        """Return the table of the steps of the process; empty without steps and for all outcomes but the first."""
         task = self.task
         if not task.steps or self.output is not task.outputs[0]:
             return NO_FUNNEL

@@ -1,7 +1,7 @@
 """The public form of a rating of recorded decisions: letters, and tables without small counts of people.
 
-A public number follows from counts that are shown, or is withheld: the seed and the draws of the whole file would
-confirm a guess of a masked count. Decision 0124.
+A number is published only if it can be computed from counts that are shown: the seed and draws from the whole file
+would confirm a guess of a masked count. See decision 0124.
 """
 
 from __future__ import annotations
@@ -52,21 +52,21 @@ from assay.model import Floats, Integers, Reason
 
 @dataclass(frozen=True)
 class PublicScores:
-    """Thresholds that public maps show, and the names of the groupings whose maps, or tenths, are public."""
+    """Thresholds in public threshold maps, and names of the groupings whose maps, and score tenths, are public."""
 
     thresholds: frozenset[float | None] = frozenset()
     maps: frozenset[str] = frozenset()
     tenths: frozenset[str] = frozenset()
 
     def map_of(self, component: OutcomesComponent) -> ThresholdMap:
-        """Return the public map of a component."""
+        """Return the public threshold map of a component, which may be empty."""
         chart = component.threshold_map
         rows = tuple(row for row in chart.thresholds if row.threshold in self.thresholds)
         return replace(chart, thresholds=rows) if rows and component.by in self.maps else NO_MAP
 
 
 def public_scores(task: Task, chart: ThresholdMap, masked: Container[str]) -> PublicScores:
-    """Choose what is public; `chart` has the thresholds of all maps, `masked` the groupings with a masked count."""
+    """Choose the public maps and tenths; `chart` has all thresholds, `masked` names groupings with masked counts."""
     scores, people = task.scores, task.table.people
     if scores is None:
         return PublicScores()
@@ -96,7 +96,7 @@ def public_scores(task: Task, chart: ThresholdMap, masked: Container[str]) -> Pu
 
 
 def _public_thresholds(tables: list[Integers], scores: Floats, people: Floats, thresholds: list[float]) -> list[float]:
-    """Return the thresholds between which each cell of the tables has nobody or `LEAST_SHOWN` people or more."""
+    """Return thresholds so far apart that each cell of `tables` has 0 or at least 5 people between two of them."""
     is_known = ~np.isnan(scores)
     bins = np.searchsorted(thresholds, scores[is_known], side="right")
     counts = np.hstack([_bin_sums(codes[:, is_known], bins, people[is_known], len(thresholds) + 1) for codes in tables])
@@ -109,7 +109,7 @@ def _public_thresholds(tables: list[Integers], scores: Floats, people: Floats, t
 
 
 def _bin_sums(codes: Integers, bins: Integers, people: Floats, size: int) -> Floats:
-    """Count people by bin and combination of codes, shape (bins, combinations)."""
+    """Count people by bin of the score and combination of codes, shape (bins, combinations)."""
     combinations, combination = np.unique(codes, axis=1, return_inverse=True)
     shape = (size, combinations.shape[1])
     flat_index = bins * shape[1] + combination.reshape(-1)
@@ -121,30 +121,30 @@ def _count_combinations(codes: Integers, people: Floats) -> Floats:
 
 
 def _is_large(counts: ArrayLike) -> bool:
-    """Return whether each count is 0, or so large that it may be published."""
+    """Return whether each count is 0 or at least `LEAST_SHOWN`, so that it can be published."""
     sizes = np.asarray(counts)
     return bool(((sizes == 0) | (sizes >= LEAST_SHOWN)).all())
 
 
 def coded(answers: Floats) -> Integers:
-    """Return answers as codes: 0, 1, or `UNKNOWN_ANSWER`."""
+    """Return answers (1, 0 or NaN) as integer codes: 1, 0, or `UNKNOWN_ANSWER`."""
     return np.nan_to_num(answers, nan=UNKNOWN_ANSWER).astype(np.int64)
 
 
 DECIMALS = 3
-"""Decimals of effects and facts of the whole file; more could confirm a guess of a count that no table shows."""
+"""Decimals of published effects and facts; more could confirm a guess of a count that no table shows."""
 
 PROBABILITY_DECIMALS = 2
 
 NOT_COUNTED = 3
-"""Code of an answer that a table does not count."""
+"""Code of the answer of people whom a table does not count."""
 
 
 def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) -> RatingDocument:
-    """Return the public form of a rating; `task` is the counted file as its request names it.
+    """Return the public form of a rating; `task` is its counted file with the settings of its request.
 
-    A letter stays. The effects, probabilities and facts of a component are withheld if a group that its letter rests on
-    is masked. The seed, the commitment and the counted file are left out.
+    Letters are not changed. The effects, probabilities and facts of a component are left out if a group that affects
+    its letter is masked, and so are the seed, the commitment and the counted file.
     """
     pairs = [(grouping, output) for grouping in task.groupings for output in task.outputs]
     decided = {id(output): coded(output.favourable) for output in task.outputs}
@@ -189,7 +189,7 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
 
 
 def _tables_of_step(grouping: Grouping, step: Reached) -> tuple[PublicTable, PublicTable]:
-    """Return the counts of a step: of people who reached it, and of people who passed it out of order."""
+    """Return two tables: the outcomes of people who reached a step, and people who passed it out of order."""
     answers = (
         np.where(step.grouping.codes == NOT_REACHED, NOT_COUNTED, coded(step.passed)),
         np.where(step.out_of_order, 1, NOT_COUNTED),
@@ -200,7 +200,7 @@ def _tables_of_step(grouping: Grouping, step: Reached) -> tuple[PublicTable, Pub
 def _public_funnel(
     component: OutcomesComponent, task: Task, grouping: Grouping, masked: Collection[Part], first: int
 ) -> FunnelDocument:
-    """Return a funnel without masked counts; `first` is the index of its first table."""
+    """Return a component's funnel without masked counts; `first` is the index of its first table in `masked`."""
     full_funnel, documents = component.funnel, list[StepDocument]()
     parts = [{part for part in masked if part.table == first + index} for index in range(2 * len(full_funnel.steps))]
     for index, (step, document) in enumerate(zip(reached_steps(task.steps, grouping), full_funnel.steps, strict=True)):
@@ -227,7 +227,7 @@ def _public_funnel(
 
 
 class _PublicTables:
-    """The public form of one component."""
+    """Removes masked counts, and numbers computed from them, from one component."""
 
     def __init__(
         self, task: Task, grouping: Grouping, output: Output, masked: Collection[Part], scores: PublicScores
@@ -238,19 +238,19 @@ class _PublicTables:
             self._masked.setdefault(part.code, []).append(part.name)
 
     def hides(self, label: str | None, *names: str) -> bool:
-        """Return whether one of the parts of a row is masked."""
+        """Return whether a part named in `names` of the row of a group (``None``: unknown group) is masked."""
         code = -1 if label is None else self.grouping.labels.index(label)
         return any(name in self._masked.get(code, ()) for name in names)
 
     def withholds(self, component: OutcomesComponent) -> bool:
-        """Return whether a group that the letter rests on is masked."""
+        """Return whether a group that affects the component's letter has a masked part."""
         judged = [row.group for row in component.groups if row.not_compared is None and row.excluded is None]
         return any(self.hides(group, PEOPLE, TRUTH) for group in judged)
 
     def component(
         self, component: OutcomesComponent, vocabulary: Vocabulary, withheld: Collection[str | None]
     ) -> OutcomesComponent:
-        """Return the component with the numbers that may be public; every other field is left out."""
+        """Return the component with its public fields only; names in `withheld` also lose effects and probabilities."""
         groups, unknown = self.rows(component), component.unknown
         public = OutcomesComponent(
             **{name: getattr(component, name) for name in ("name", "letter", "declared", "by", "outcome")},
@@ -273,7 +273,7 @@ class _PublicTables:
         )
 
     def out_of_order(self, step: StepDocument) -> Iterator[OutOfOrder]:
-        """Yield the people who passed a step out of order, also of groups without such people if that is masked."""
+        """Yield by group the people who passed a step out of order; a masked group always has an entry, ``None``."""
         people_of = {row.group: row.people for row in step.out_of_order}
         for group in (*self.grouping.labels, None):
             is_masked = self.hides(group, PEOPLE)
@@ -281,7 +281,7 @@ class _PublicTables:
                 yield OutOfOrder(group, None if is_masked else people_of[group])
 
     def rows(self, component: OutcomesComponent) -> OutcomesComponent:
-        """Return the component with the rows of its table; groups are compared with those that are shown."""
+        """Return the component with public rows; comparisons are recomputed among groups that are not masked."""
         masked = {row.group for row in component.groups if self.hides(row.group, PEOPLE)}
         if masked:
             component = self._recompute_without(component, masked)
@@ -292,7 +292,7 @@ class _PublicTables:
         return replace(component, groups=rows)
 
     def _recompute_without(self, component: OutcomesComponent, masked: Collection[str | None]) -> OutcomesComponent:
-        """Return the component with the table of the groups that are shown; the rest keeps empty rows."""
+        """Return the component with rows recomputed from unmasked groups alone; rows of masked ones stay unchanged."""
         task, output, grouping = self.task, self.output, self.grouping
         names = [label for label in grouping.labels if label not in masked]
         code_of = np.array([*(names.index(label) if label in names else -1 for label in grouping.labels), -1])
@@ -311,7 +311,7 @@ class _PublicTables:
         )
 
     def row(self, row: GroupOutcome, *, keeps_truth: bool, keeps_tenths: bool = False) -> GroupOutcome:
-        """Return a row without its masked parts."""
+        """Return a row without its masked parts, and without comparisons of error rates unless `keeps_truth`."""
         code = -1 if row.group is None else self.grouping.labels.index(row.group)
         names = tuple(name for name in (PEOPLE, UNDECIDED, TRUTH) if name in self._masked.get(code, ())) or NO_ITEMS
         undecided = None if UNDECIDED in names else row.undecided
@@ -334,7 +334,7 @@ def _public_count(count: int | None) -> int | None:
 def _public_reasons(
     reasons: Sequence[ReasonDocument], withheld: Collection[str | None], vocabulary: Vocabulary
 ) -> tuple[ReasonDocument, ...]:
-    """Return the reasons; those of withheld components without their facts."""
+    """Return the reasons with rounded facts; reasons of withheld components have no facts."""
     public = []
     for reason in reasons:
         if reason.component in withheld or (withheld and reason.component is None):

@@ -209,7 +209,7 @@ class Outcomes(Bounded, Method):
         return masked_rating(rating, self.task(), Vocabulary.of(self))
 
     def _aggregation(self) -> OutcomesAggregation:
-        """Return what the rating says about the file."""
+        """Return the facts of the file for the rating: number of people, digest, period and columns."""
         assert self.table is not None  # noqa: S101  only called with a table
         names = ("by", "decision", "steps", "score", "truth", "strata", "cluster", "weight")
         columns = {
@@ -254,7 +254,7 @@ class Outcomes(Bounded, Method):
         )
 
     def _read_passed(self, table: DecisionTable, name: str) -> Floats:
-        """Return who passed a step: 1 or 0, NaN if that is not known."""
+        """Return whether people passed the step in column `name`, shape (cells,): 1 or 0, NaN if it is not known."""
         values = table.column(name).values
         negative = [value for value in self.step_unfavourable if value in values]
         passed = table.answers(name, self._passing_value(table, name), negative, self.unknown, "step_favourable")
@@ -280,7 +280,7 @@ class Outcomes(Bounded, Method):
         return table.answers(self.truth, positive, self.truth_unfavourable, self.unknown, "truth_favourable")
 
     def _read_outputs(self, table: DecisionTable) -> list[Output]:
-        """Return the decision and the score, with what counts as favourable."""
+        """Return the outcomes to judge: the decision, the score, or both, each with its favourable value."""
         outputs = []
         if self.decision:
             favourable = self.favourable
@@ -313,7 +313,7 @@ class Outcomes(Bounded, Method):
         return outputs
 
     def _read_exclusions(self, table: DecisionTable, groupings: list[Grouping]) -> dict[str, dict[str, str]]:
-        """Return the excluded groups by grouping, with reasons."""
+        """Return, by name of a grouping, the excluded groups with their reasons; raise an error for a large group."""
         by_name = {grouping.name: grouping for grouping in groupings}
         excluded: dict[str, dict[str, str]] = {}
         for index, exclusion in enumerate(self.exclusions):

@@ -1,4 +1,4 @@
-"""Comparison of a rating of recorded decisions with its file: the file is counted again, and each count compared."""
+"""Verification of a rating of recorded decisions: its file is counted again, and each count is compared."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from assay.methods.shared.outcome_tables.rows import GroupOutcome
 from assay.model import Floats
 
 ROUNDING = 1e-9
-"""Relative difference of two sums of weights that counts as none."""
+"""Largest relative difference of two sums of weights that is attributed to rounding."""
 
 MOST_NAMED = 5
-"""Maximum number of differing counts that are named."""
+"""Maximum number of differing counts that the result of a check lists."""
 
 
 def uncounted(rating: RatingDocument) -> Mapping[str, Any]:
-    """Return the experiment of a rating without its counted file; raise `SpecificationError` if it has none."""
+    """Return a rating's experiment without its counted file; raise `SpecificationError` for another method's rating."""
     method = rating.experiment.get("method")
     if not isinstance(rating.aggregation, OutcomesAggregation) or method != Outcomes.method:
         raise SpecificationError(f"only ratings of recorded decisions have a file; this one is by {method}")
@@ -37,18 +37,18 @@ def uncounted(rating: RatingDocument) -> Mapping[str, Any]:
 
 
 def check_recount(rating: RatingDocument, method: Method, counted: Mapping[str, Any], file: str) -> Iterator[Check]:
-    """Compare the digest and every count of a file that was counted again with its rating.
+    """Yield two checks of a recounted file against its rating: of its digest, and of every count.
 
     Parameters
     ----------
     rating : RatingDocument
         A rating of recorded decisions; masked counts are not compared.
     method : Method
-        The method of `uncounted`.
+        The method that the experiment returned by `uncounted` describes.
     counted : mapping
         The file, counted by the columns that `method` names.
     file : str
-        Name of the file, for the sentences.
+        Name of the file, for the texts of the checks.
     """
     assert isinstance(method, Outcomes)  # noqa: S101  of a rating of recorded decisions
     assert isinstance(rating.aggregation, OutcomesAggregation)  # noqa: S101
@@ -70,12 +70,12 @@ def check_recount(rating: RatingDocument, method: Method, counted: Mapping[str, 
 
 
 def same_people(first: DecisionTable, second: DecisionTable) -> bool:
-    """Return whether two tables have the same people by all columns and scores, in whichever order the files were."""
+    """Return whether two tables have equal numbers of people in each combination of columns and score, in any order."""
     return _count_cells(first) == _count_cells(second)
 
 
 def _count_cells(table: DecisionTable) -> Counter[tuple[object, ...]]:
-    """Count the people of each combination of values; weights and scores are rounded, because sums depend on order."""
+    """Count the people of each combination of values; scores are rounded, because their sums depend on the order."""
     columns = [[*column.values, None] for column in table.columns]
     cells = Counter[tuple[object, ...]]()
     for index, count in enumerate(table.counts):
@@ -86,7 +86,7 @@ def _count_cells(table: DecisionTable) -> Counter[tuple[object, ...]]:
 
 
 def recount(rating: RatingDocument, task: Task) -> Iterator[str]:
-    """Yield a sentence for each count of a rating that its recounted file (`task`) does not have, but masked ones."""
+    """Yield a sentence for each unmasked count of a rating that differs in its recounted file (`task`)."""
     table, pairs = task.table, [(grouping, output) for grouping in task.groupings for output in task.outputs]
     if len(pairs) != len(rating.components):
         yield f"the rating has {len(rating.components)} tables, and its request names {len(pairs)}"
@@ -108,7 +108,7 @@ def recount(rating: RatingDocument, task: Task) -> Iterator[str]:
 def _recount_rows(
     rows: Sequence[GroupOutcome], table: DecisionTable, grouping: Grouping, favourable: Floats, outcome: str
 ) -> Iterator[str]:
-    """Yield a sentence for each row of a table whose people, or their favourable outcomes, are others in the file."""
+    """Yield a sentence for each row of a table whose number of people or of favourable outcomes differs in the file."""
     for row in rows:
         if row.people is None:
             continue
@@ -124,7 +124,7 @@ def _recount_rows(
 
 
 def _recount_thresholds(component: OutcomesComponent, task: Task, grouping: Grouping) -> Iterator[str]:
-    """Yield a sentence for each count of a threshold map that the recounted file does not have."""
+    """Yield a sentence for each count of a threshold map that differs in the recounted file."""
     chart, scores = component.threshold_map, task.scores
     if scores is None:
         return

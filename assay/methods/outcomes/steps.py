@@ -20,7 +20,7 @@ NOT_REACHED = -2
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a process; `passed` is 1 or 0 for each cell of a table, NaN where it is not known."""
+    """A step of a process; `passed`, shape (cells,), is 1 or 0, and NaN if it is not known."""
 
     name: str
     passed: Floats
@@ -28,7 +28,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Reached:
-    """People who reached a step: they passed all steps before it.
+    """People who reached a step, because they passed all steps before it, and whether they passed it.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Reached:
     grouping : Grouping
         The groups; people who did not reach the step have the code `NOT_REACHED`.
     passed : ndarray, shape (cells,)
-        1 or 0, NaN where it is not known.
+        Whether people passed the step: 1 or 0, NaN if it is not known.
     out_of_order : ndarray of bool, shape (cells,)
         Whether people passed the step without having reached it.
     """
@@ -49,7 +49,7 @@ class Reached:
 
 
 def reached_steps(steps: Sequence[Step], grouping: Grouping) -> Iterator[Reached]:
-    """Yield the people who reached each step. Who passed a step out of order reaches no later one."""
+    """Yield the people who reached each step. People who passed a step out of order reach no later step."""
     reached = np.ones(len(grouping.codes), dtype=bool)
     for step in steps:
         codes = np.where(reached, grouping.codes, NOT_REACHED)
@@ -65,7 +65,7 @@ def funnel(
     confidence: float,
     rng: np.random.Generator,
 ) -> FunnelDocument:
-    """Compute the table of each step, and the gap of each group by step.
+    """Compute the table of each step, and each group's ratio of rates to a reference group by step.
 
     Parameters
     ----------
@@ -101,10 +101,10 @@ def _count_out_of_order(table: DecisionTable, grouping: Grouping, selected: NDAr
 def _add_gaps(
     document: FunnelDocument, table: DecisionTable, compared: Grouping, steps: Sequence[Step], rng: np.random.Generator
 ) -> FunnelDocument:
-    """Add the ratio of each group's rate to that of the group that passes all steps most often, by step.
+    """Add, by step, each group's pass rate divided by that of the group that passes all steps most often.
 
-    The share that passes all steps is the product of the rates of single steps, and so is its ratio. All ratios are
-    drawn from each rate by itself, and from the rates of all groups fitted together, as those of a table.
+    The share that passes all steps is the product of the rates of single steps, and its ratio is the product of their
+    ratios. Intervals use draws of separate rates and of rates fitted jointly, as in `outcome_table`.
     """
     samples = [
         sample_of(table, reached.grouping, reached.passed, inside, binary=True)

@@ -26,16 +26,16 @@ LEAST_SHOWN = 5
 """Number of people from which a count is shown; nobody (0) is shown too."""
 
 MOST_ROWS = 50
-"""Maximum number of rows of an intersection whose counts are masked one by one; a longer one is masked as a whole."""
+"""Maximum number of rows of an intersection whose counts are masked one by one; larger tables are masked as a whole."""
 
 MOST_MOVED = 4_000
-"""Maximum number of counts of people that may change in search of other data with the same published counts."""
+"""Maximum number of variables (`_Counts.present`) that may change in a search for data with equal published counts."""
 
 PEOPLE, UNDECIDED, TRUTH, ROWS = "people", "undecided", "truth", "rows"
-"""Parts of a row that are masked together; `ROWS` is the number of people of the whole file."""
+"""Parts of a row whose counts are masked together; `ROWS` is the part with the number of people of the whole file."""
 
 UNKNOWN_ANSWER = 2
-"""Code of a decision or truth that is not known; 0 and 1 are those that are."""
+"""Code of an unknown decision or true outcome; known ones have the codes 0 and 1."""
 
 
 @dataclass(frozen=True, order=True)
@@ -47,7 +47,7 @@ class Part:
     table : int
         Number of the table, in the order of the components; -1 for the whole file.
     code : int
-        Group, -1 for the people whose group is unknown.
+        Index of the group; -1 for the people whose group is unknown.
     name : str
         `PEOPLE` (favourable and unfavourable outcomes), `UNDECIDED`, `TRUTH` or `ROWS`.
     """
@@ -62,9 +62,9 @@ WHOLE_FILE = Part(-1, 0, ROWS)
 
 @dataclass(frozen=True)
 class PublicTable:
-    """A table to publish: groups, and the answer (0, 1 or `UNKNOWN_ANSWER`) of each cell.
+    """A table to publish: groups, and the decision (0, 1 or `UNKNOWN_ANSWER`) of each cell.
 
-    `truth` is ``None`` where the table has no error rates.
+    `truth` has codes of true outcomes; it is ``None`` if the table has no error rates.
     """
 
     grouping: Grouping
@@ -75,8 +75,8 @@ class PublicTable:
 def masked_parts(tables: Sequence[PublicTable], people: Floats) -> frozenset[Part]:
     """Return the parts that are masked; `people` has the number of people of each cell.
 
-    Every masked count of fewer than `LEAST_SHOWN` people can be larger by `LEAST_SHOWN` in other data with the same
-    published counts, and every other masked count can be another one.
+    Other data with the same published counts exist in which a masked count of fewer than `LEAST_SHOWN` people is larger
+    by `LEAST_SHOWN`, and data in which a larger masked count differs.
     """
     counts = _Counts.of(tables, people)
     masked = set(counts.small_parts())
@@ -96,11 +96,11 @@ class _Counts:
     present : ndarray, shape (variables,)
         Number of people of each atom and combination of answers.
     sums : sparse matrix, shape (counts, variables)
-        People that each count adds up.
+        1 if a count includes the people of a variable, 0 otherwise.
     parts : list of Part
         The part of each count.
     sizes : mapping of Part to float
-        People of the part's row, the cost of masking it; masking the sum of all is cheapest.
+        Number of people of the part's row, which is the cost of masking the part; 0 for the sum of all people.
     """
 
     present: Floats
@@ -110,7 +110,7 @@ class _Counts:
 
     @classmethod
     def of(cls, tables: Sequence[PublicTable], people: Floats) -> _Counts:
-        """Arrange the counts of the tables."""
+        """Express the counts of all tables as sums of common variables."""
         from scipy.sparse import csr_array
 
         groups = np.stack([table.grouping.codes for table in tables])
@@ -139,7 +139,7 @@ class _Counts:
         return cls(present, csr_array(np.array(rows, dtype=float)), [*parts, WHOLE_FILE], sizes)
 
     def small_parts(self) -> Iterator[Part]:
-        """Yield the parts with a count of 1 to 4 people; a truth is not shown without its decisions."""
+        """Yield the parts with a count of 1 to 4 people; with `PEOPLE`, `TRUTH` of the same row is masked as well."""
         for part, count in zip(self.parts, self.sums @ self.present, strict=True):
             if 0 < count < LEAST_SHOWN:
                 yield part
@@ -147,7 +147,7 @@ class _Counts:
                     yield Part(part.table, part.code, TRUTH)
 
     def protected(self, masked: set[Part]) -> set[Part]:
-        """Mask further parts until no masked count can be computed."""
+        """Add parts to `masked` until no masked count can be computed, and return it."""
         counts = self.sums @ self.present
         change = np.zeros(len(counts))
         """Largest change of each count in data with the same published counts."""
@@ -170,9 +170,9 @@ class _Counts:
             masked &= {*self.parts}
 
     def _cheapest_change(self, target: int, width: float, masked: set[Part]) -> Floats:
-        """Return the change of every count, if people are moved so that one count grows by `width`.
+        """Return the change of every count if people are moved so that the count with index `target` grows by `width`.
 
-        Of all such changes it is the one that changes the fewest people in published counts.
+        Of all such moves, it is one that nearly minimises the cost (`sizes`) of the published counts that change.
         """
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import csr_array, eye_array, hstack
@@ -201,7 +201,7 @@ class _Counts:
         return changes
 
     def _movable_variables(self, target: int, masked: set[Part]) -> NDArray[np.int64]:
-        """Return the variables that may change: the `MOST_MOVED` that add up most masked counts, and most people."""
+        """Return indices of `MOST_MOVED` variables, in the target first, then in most masked counts, then largest."""
         in_target = self.sums[[target]].toarray()[0] > 0
         in_masked = self.sums[[index for index, part in enumerate(self.parts) if part in masked]].sum(axis=0)
         order = np.lexsort((-self.present, -in_masked, ~in_target))
@@ -209,7 +209,7 @@ class _Counts:
 
 
 def _answer_combinations(decided: Integers, truth: Integers | None) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Yield the counts of a row: the name of their part, and the combinations of answers that they add up."""
+    """Yield for each count of a row the name of its part and the combinations of answers that it includes (mask)."""
     yield PEOPLE, decided == 1
     yield PEOPLE, decided == 0
     yield UNDECIDED, decided == UNKNOWN_ANSWER

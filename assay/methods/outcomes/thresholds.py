@@ -1,4 +1,4 @@
-"""Threshold map: selection rates, impact ratio and gaps of error rates, at each threshold that a score could have."""
+"""Threshold map: selected people, impact ratio and gaps of error rates at many possible thresholds of a score."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.methods.shared.outcome_tables.group_tables import NO_RATIO, drawn_int
 from assay.model import Floats
 
 STEPS, COARSE_STEPS = 50, 20
-"""Number of steps between quantiles of the scores that are thresholds: usually, and where scores are in few classes."""
+"""Number of intervals between the quantiles of scores used as thresholds: usually, and if scores are in few classes."""
 
 DRAWS = 1000
 
@@ -20,20 +20,20 @@ DRAWS = 1000
 def threshold_map(
     table: DecisionTable, grouping: Grouping, scores: Floats, truth: Floats | None, chosen: float | None
 ) -> ThresholdMap:
-    """Compare the groups at each threshold, at which a score that is as high or higher is favourable.
+    """Compare the groups at each threshold; scores at or above the threshold are favourable.
 
     Parameters
     ----------
     grouping : Grouping
-        The groups to compare; people of others have a negative code.
+        The groups to compare; people of other groups have a negative code.
     scores, truth : ndarray, shape (cells,)
-        As in `Outcomes`.
+        Score and true outcome of each cell, as in `group_tables.Outcomes`.
     chosen : float, optional
         The threshold of the service, which is one of those compared.
 
     Notes
     -----
-    The intervals are those of a threshold that was fixed before anybody saw the map.
+    The intervals are valid for a threshold that was fixed before anybody saw the map.
     """
     selections = {"total": (grouping.codes >= 0) & ~np.isnan(scores)}
     if truth is not None:
@@ -99,5 +99,5 @@ def _rate_ratio(sample: Sample) -> EffectDocument:
 
 
 def _seeded_generator() -> np.random.Generator:
-    """Return a generator with a known seed: everybody can draw the same numbers from the published counts."""
+    """Return a generator with a fixed seed, so that readers can draw the same numbers from the published counts."""
     return np.random.Generator(np.random.PCG64(0))

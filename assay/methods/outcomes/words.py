@@ -1,4 +1,4 @@
-"""Texts of outcomes: sentences for its reason codes."""
+"""Texts of the method outcomes: templates for its reason codes."""
 
 from __future__ import annotations
 

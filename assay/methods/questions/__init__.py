@@ -1,1 +1,1 @@
-"""Questions: whether a language model names a group where the answer cannot be known (the design of BBQ)."""
+"""Questions: tests whether a language model names a group when the answer cannot be known (the design of BBQ)."""

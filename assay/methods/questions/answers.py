@@ -1,4 +1,4 @@
-"""Answers to questions: the option chosen in every order of the options, and what was lost."""
+"""Answers to questions about two people: the option chosen in every order of the options, and counts of replies."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from assay.methods.shared.answers.tally import Asking, Tally, ask_in_batches
 from assay.model import Choose, Floats, Probe, Reply
 
 GROUPS: Mapping[bool, str] = {True: "the stereotyped group", False: "the other group"}
-"""The group to which a fact ascribes the stereotype, by whether the fact fits it."""
+"""Name of the group that a context's fact is about, by whether the fact agrees with the stereotype."""
 
 AnswerKey = tuple[int, int, int]
-"""Index of the question, of the order of its options, and of the repetition."""
+"""Key of an answer: index of the question, number of the order of its options, and number of the repetition."""
 
 
 @dataclass
@@ -26,13 +26,13 @@ class QuestionAnswers(Tally):
     Attributes
     ----------
     repeats : int
-        Times that each question is asked in each order.
+        Number of times that each question is asked in each order.
     questions : tuple of AskedQuestion
         The questions that were asked so far.
     choices : dict
-        Index of the chosen option, in the question's own order.
+        Index of the chosen option in `Question.options`, whichever order was sent.
     letters : Counter
-        Number of choices of the first, second and third option as shown.
+        Number of choices of the first, second and third option in the order that was sent.
     """
 
     repeats: int
@@ -41,7 +41,7 @@ class QuestionAnswers(Tally):
     letters: Counter[int] = field(default_factory=Counter)
 
     def ask(self, questions: Sequence[AskedQuestion], ordering: np.random.Generator) -> Asking:
-        """Ask questions that were not asked before, each in all orders of its options; they come in random order."""
+        """Ask further questions, each in all orders of its options; all questions are sent in random order."""
         keys = [
             (len(self.questions) + index, order, repeat)
             for index in range(len(questions))
@@ -60,7 +60,7 @@ class QuestionAnswers(Tally):
         return probe.repeated(repeat) if repeat else probe
 
     def take(self, key: AnswerKey, reply: Reply) -> None:
-        """Count one reply, and store its choice."""
+        """Count one reply, and store its choice if it is usable."""
         question = self.questions[key[0]]
         index = reply.value.get("choice") if isinstance(reply.value, Mapping) else None
         usable = isinstance(index, int) and not isinstance(index, bool) and 0 <= index < OPTIONS
@@ -72,9 +72,9 @@ class QuestionAnswers(Tally):
             self.choices[key] = question.chosen(key[1], index)
 
     def shares(self) -> Mapping[int, Floats]:
-        """Return the share of each option, shape (3,), of the questions that were answered in every order.
+        """Return, by index of a question, the share of answers for each option, shape (3,).
 
-        A preference for a position is equal for all options of such a question.
+        Only questions answered in every order are included: a preference for a position favours no option of these.
         """
         by_question: dict[int, list[int]] = {}
         for (index, _, _), choice in sorted(self.choices.items()):

@@ -1,4 +1,4 @@
-"""Questions as they are asked: shipped ones with people in them, and records in the form of BBQ."""
+"""Questions about two people: shipped templates filled with people, and a caller's records in the form of BBQ."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from assay.experiment import generator
 from assay.methods.shared.answers.question_scores import Question, read_question
 
 OPTIONS = 3
-"""Options of a question: two people, and "cannot be known"."""
+"""Number of options of a question: two people, and "cannot be known"."""
 
 QUESTIONS_EACH = 6
-"""Questions of a template about two people: three contexts, each with both questions."""
+"""Number of questions from a template and two people: three contexts, each with a negative and a positive question."""
 
 MAX_CONTEXT_CHARACTERS = 4000
 """Maximum number of characters of a context."""
@@ -85,7 +85,7 @@ class QuestionRecord(Bounded):
 
 @dataclass(frozen=True)
 class AskedQuestion:
-    """A question as it is asked, with the groups of its two people."""
+    """A question with its full text and the groups of its two people."""
 
     name: str
     category: str
@@ -94,7 +94,7 @@ class AskedQuestion:
     groups: tuple[str, ...]
     """Name of the group of each option."""
     turn: int = 0
-    """Turn in which it is asked: shipped questions are asked again with other people."""
+    """Number of the turn, from 0: in each turn, shipped questions are asked about other people."""
 
     @property
     def fits_stereotype(self) -> bool | None:
@@ -108,16 +108,16 @@ class AskedQuestion:
         return (question.right == question.stereotyped) == question.negative
 
     def in_order(self, order: int) -> tuple[str, ...]:
-        """Return the options in one of three rotated orders."""
+        """Return the options rotated to the left by `order` (0, 1 or 2) places."""
         return self.question.options[order:] + self.question.options[:order]
 
     def chosen(self, order: int, index: int) -> int:
-        """Return the index of the option that was at `index` in a rotated order."""
+        """Return the index in `Question.options` of the option at `index` in the rotated order."""
         return (index + order) % OPTIONS
 
 
 def recorded_questions(records: Sequence[QuestionRecord]) -> tuple[AskedQuestion, ...]:
-    """Return the questions of records; raise `SpecificationError` if one has not exactly one unknown option."""
+    """Convert records to questions; raise `SpecificationError` for an invalid one, such as one without "unknown"."""
     questions = []
     for number, record in enumerate(records):
         question = read_question(asdict(record))
@@ -128,7 +128,7 @@ def recorded_questions(records: Sequence[QuestionRecord]) -> tuple[AskedQuestion
 
 
 def shipped_questions(attribute: str, turns: int, rng: np.random.Generator) -> tuple[AskedQuestion, ...]:
-    """Return the shipped questions about an attribute, for each turn with other people, options in random order."""
+    """Return the shipped questions about an attribute for `turns` turns, each with other people and random options."""
     people = people_in_questions(attribute)
     return tuple(
         question
@@ -139,7 +139,7 @@ def shipped_questions(attribute: str, turns: int, rng: np.random.Generator) -> t
 
 
 def questions_by_name(experiment: Json, attribute: str) -> Mapping[str, AskedQuestion]:
-    """Return the questions that a stored experiment can have asked; options of shipped ones may have another order."""
+    """Return all questions that a stored experiment can have asked; the options of shipped ones are in any order."""
     records = tuple(experiment.get("questions") or ())
     recorded = [(record["category"], read_question(record)) for record in records]
     of_records = tuple(
@@ -151,7 +151,7 @@ def questions_by_name(experiment: Json, attribute: str) -> Mapping[str, AskedQue
 
 
 def most_turns(attribute: str) -> int:
-    """Return how many turns the shipped people allow."""
+    """Return the number of turns for which there are different shipped people; 0 if there are none."""
     return min((len(mentions) for mentions in people_in_questions(attribute).values()), default=0)
 
 
@@ -163,7 +163,7 @@ def _template_questions(
     turn: int,
     rng: np.random.Generator,
 ) -> Iterator[AskedQuestion]:
-    """Yield the questions of a template about two people."""
+    """Yield the `QUESTIONS_EACH` questions of a template about two people, chosen by `number`."""
     stereotyped, counterpart = (
         people[value][number % len(people[value])] for value in (template.stereotyped, template.counterpart)
     )

@@ -1,4 +1,4 @@
-"""Texts of questions: sentences for its reason codes."""
+"""Texts of the method questions: templates for its reason codes."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Code that several methods share: distributions, coverage of word lists, profiles."""
+"""Code that several methods share: answers, profiles, scores of terms, tables of outcomes by group."""

@@ -1,4 +1,4 @@
-"""Material that an agency holds back: its form, and the part that one rating uses."""
+"""Unpublished (held-back) frames and words of an agency: validation, and the random sample that one rating uses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STATEMENT = re.compile(r"(?:[^{}]|\{[A-Za-z_]+\})+")
 
 
 def check_held_back(material: HeldBack) -> None:
-    """Raise `SpecificationError`, which names the field, if held-back material cannot be used beside the shipped."""
+    """Raise `SpecificationError`, which names the field, if held-back material cannot be added to the shipped one."""
     shipped = contents()
     if not material.contents.keys() <= shipped.keys():
         unknown = ", ".join(sorted(material.contents.keys() - shipped.keys()))
@@ -74,7 +74,7 @@ def _is_statement(pattern: str) -> bool:
 
 
 def draw(material: HeldBack, rng: np.random.Generator) -> HeldBack:
-    """Return the part of held-back material that one rating uses."""
+    """Draw the random sample of held-back frames, contents and statements that one rating uses."""
 
     def sample(texts: Sequence[str], limit: int) -> tuple[str, ...]:
         return tuple(texts[int(index)] for index in rng.permutation(len(texts))[:limit])

@@ -19,7 +19,7 @@ W = TypeVar("W", AssociationWords, ChoiceWords)
 
 
 def refuse_other_attribute(requested: str, attributes: Sequence[str]) -> str:
-    """Return the attribute that words are about (``several`` for many); refuse a request for another attribute."""
+    """Return the attribute of the words (``several`` for many); raise an error if another one is `requested`."""
     attribute = attributes[0] if len(attributes) == 1 else "several"
     if requested not in {"", attribute}:
         raise SpecificationError(
@@ -57,10 +57,10 @@ class OneSpecification(Bounded, Method, Generic[W]):
     strata: bool = True
 
     words_type: ClassVar[type[Any]]
-    """Type of the words."""
+    """Class of the word lists (`words`) that the method uses."""
 
     def __post_init__(self) -> None:
-        """Look the words up, unless they are the caller's own: Assay's API fills those in."""
+        """Look up shipped words by name; Assay's API fills in words of the caller's own specification later."""
         super().__post_init__()
         words = self.words
         if words is None and is_shipped(self.specification):
@@ -71,19 +71,19 @@ class OneSpecification(Bounded, Method, Generic[W]):
 
     @property
     def known_words(self) -> W:
-        """The words; raises `UnknownName` if they are the caller's own and were not filled in yet."""
+        """`words`; raises `UnknownName` if Assay's API has not filled in the caller's own specification yet."""
         if self.words is None:
             raise UnknownName("specification", str(self.specification), tuple(specifications()), "specification")
         return self.words
 
     def references(self) -> References:
-        """Return the reference to the specification, unless its words are known (shipped or given in full)."""
+        """Return the name of a specification that Assay's API must look up; nothing if the words are known."""
         if self.words is not None:
             return NOTHING
         return References(words=NamedWords((str(self.specification),), str(self.specification_kind)))
 
     def with_references(self, material: Found) -> Self:
-        """Return the method with the words that were looked up, and with the reference to their version."""
+        """Return a copy with the words that the API looked up, and with the id of their version as specification."""
         if not material.words:
             return self
         changed: Self = replace(

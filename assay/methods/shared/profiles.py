@@ -1,4 +1,4 @@
-"""Profiles that are asked about with each value of an attribute, written from sentences or taken from records."""
+"""Profiles: sentences or records in versions that differ only in the value of an attribute (he, she)."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ MOST_STRATA, LEAST_ROWS = 12, 30
 """Maximum number of strata of records, and minimum number of rows of a stratum."""
 
 ALL_BUT = 0.9
-"""Share of a column's texts that must be numbers or dates for the column to be split into two halves."""
+"""Minimum share of a column's texts that are numbers or dates for the column to be split into two halves."""
 
 ROW = "row"
-"""Kind of cluster: records that are equal except in the protected column, because copies are not independent."""
+"""Kind of cluster: records that are equal except in the protected column; such copies are not independent."""
 
 FRAME = "frame"
-"""Kind of cluster that is ignored if there are few frames: then the finding is about these frames only."""
+"""Kind of cluster by frame (sentence with slots); ignored if frames are few, so that the finding is about these."""
 
 DECIDED = "hiring"
-"""Decision of the catalog whose cases are compared, unless a request names other documents."""
+"""Decision of the catalog whose documents a comparing service gets, unless a request names others."""
 
 JOINED = " / "
 """Separator of the people of a pair (one for each value) in the name of their cluster."""
@@ -54,22 +54,22 @@ JOINED = " / "
 
 @dataclass(frozen=True)
 class Case:
-    """One profile."""
+    """One profile: a sentence or record in a version for each value of the attribute, and facts about it."""
 
     name: str
-    """Unique in its experiment."""
+    """Name of the profile, unique in its experiment."""
     given: tuple[str | Record, ...]
-    """Sentence or record that is sent, for each value of the attribute."""
+    """The sentences or records that are sent, one for each value of the attribute."""
     clusters: Mapping[str, str] = field(default_factory=dict)
-    """Parts that it may share with other profiles, by kind: its person, frame, content."""
+    """Cluster of the profile by kind, such as its person, frame and content, which other profiles can share."""
     side: str | None = None
-    """Side of the content, a key of `TextProfiles.contents`; ``None`` for a record."""
+    """List from which the content comes, a key of `TextProfiles.contents`; ``None`` for a record."""
     original: int | None = None
-    """Index of the record's original value; ``None`` for a sentence."""
+    """Index of the value that the record had in its table; ``None`` for a sentence."""
     opponent: str | None = None
     """Document with which the sentences are compared, if the service compares two."""
     truth: Cell = None
-    """What later proved right about the record, if a column says so."""
+    """True outcome of the record, if the table has a column of it."""
 
 
 # ---------------------------------------------------------------------------- sentences
@@ -147,7 +147,7 @@ class TextProfiles(Bounded):
         return profiles
 
     def with_held_back(self, material: HeldBack) -> TextProfiles:
-        """Return the profiles with held-back material; frames and contents of a requester get none."""
+        """Add held-back frames and contents if those of the profiles are the shipped ones, not a requester's."""
         before = frozenset(self.held_back)
 
         def others(words: Iterable[str]) -> tuple[str, ...]:
@@ -165,13 +165,13 @@ class TextProfiles(Bounded):
         )
 
     def for_pairs(self) -> TextProfiles:
-        """Return the profiles for a service that compares; the catalog's feelings are no documents to choose from."""
+        """Return the profiles for a service that compares two documents; shipped sentences on feelings are removed."""
         if self.pairs or self.frames != frames(self.language) or self.contents != contents(self.language):
             return replace(self, pairs=True)
         return replace(self, pairs=True, frames=(), contents={})
 
     def expected(self) -> int:
-        """Count the profiles."""
+        """Count the profiles that `text_cases` writes: all combinations, at most `most`."""
         pairs = len(next(iter(self.people.values())))
         return min(self.most, pairs * sum(len(words) for words in self.contents.values()) * len(self.frames))
 
@@ -240,7 +240,7 @@ def text_cases(profiles: TextProfiles, rng: np.random.Generator) -> tuple[Case, 
 
 
 def _add_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random.Generator) -> tuple[Case, ...]:
-    """Give each case a document to be compared with.
+    """Set `Case.opponent`, the document with which a comparing service compares the case.
 
     Half of the opponents are the same document about a person of one value; the others have another content, of either
     side, about another person. Both are about each value equally often. All cases with one frame and content get the
@@ -386,7 +386,7 @@ def numbered_clusters(cases: Sequence[Case]) -> dict[str, Integers]:
 
 
 def like_those_asked(kinds: Iterable[str]) -> str:
-    """Write, for kinds of clusters, what an effect generalises to: "any person and content like those asked about"."""
+    """Return a text on the population of an effect, by kinds of cluster: "any person … like those asked about"."""
     return f"any {listed(tuple(kinds)) or 'row'} like those asked about"
 
 
@@ -438,7 +438,7 @@ def _row_strata(cells: list[Cell]) -> NDArray[np.str_]:
 
 
 def _split_at_median(cells: list[Cell], labels: list[str]) -> list[str]:
-    """Return the half of each cell in a column of numbers or dates, split at the median; otherwise return `labels`."""
+    """Label cells of numbers or dates by their half ("up to 40", "above 40"); return `labels` for other columns."""
     filled = [index for index, cell in enumerate(cells) if cell is not None and cell != ""]
     is_text = any(isinstance(cells[index], str) for index in filled)
     read_cell = _best_reader([labels[index] for index in filled]) if is_text else _number
@@ -458,7 +458,7 @@ def _split_at_median(cells: list[Cell], labels: list[str]) -> list[str]:
 
 
 def _number(cell: Cell) -> float | None:
-    """Read a finite number, also from text; ``None`` if there is none."""
+    """Parse a number or a text as a finite number; ``None`` for any other cell."""
     if cell is None or isinstance(cell, bool):
         return None
     with suppress(ValueError):
@@ -467,7 +467,7 @@ def _number(cell: Cell) -> float | None:
 
 
 def _amount(cell: Cell, *, decimal: str) -> float | None:
-    """Read a number with a unit, such as $1,234 or 35,5 kg."""
+    """Parse a number with a unit, such as $1,234 or 35,5 kg; ``None`` for any other cell."""
     separator = "," if decimal == "." else r"\."
     groups = rf"[1-9]\d{{0,2}}(?:{separator}\d{{3}})+|\d+"
     match = re.fullmatch(rf"[$€£¥]?\s?(-?(?:{groups})(?:\{decimal}\d+)?)\s?(?:%|[^\W\d]{{0,6}}|[$€£¥])", str(cell))
@@ -475,7 +475,7 @@ def _amount(cell: Cell, *, decimal: str) -> float | None:
 
 
 def _day(cell: Cell, *, date_format: str) -> float | None:
-    """Read the day of a date, with or without a time after it."""
+    """Parse a date, with or without a time after it, as a number of days; ``None`` for any other cell."""
     with suppress(ValueError):
         day = re.split(r"T\d| \d\d?:", str(cell), maxsplit=1)[0]
         return float(datetime.strptime(day, date_format).toordinal())  # noqa: DTZ007  only days are compared
@@ -487,11 +487,11 @@ READERS: tuple[Callable[[Cell], float | None], ...] = (
     *(partial(_amount, decimal=point) for point in ".,"),
     *(partial(_day, date_format=f) for f in ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d %B %Y")),
 )
-"""Functions that read numbers and dates from text."""
+"""Functions that parse numbers, amounts and dates in different formats; `_best_reader` chooses one for a column."""
 
 
 def _best_reader(texts: Sequence[str]) -> Callable[[Cell], float | None]:
-    """Return the reader that can read most of the first 100 different texts of a column."""
+    """Return the function of `READERS` that parses most of the first 100 different texts of a column."""
     sample = list(dict.fromkeys(texts))[:100]
     return max(READERS, key=lambda read: sum(read(text) is not None for text in sample))
 

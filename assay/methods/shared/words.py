@@ -1,4 +1,4 @@
-"""Sentences and phrases for the codes that several methods share."""
+"""Text templates for the codes of reasons and failures that several methods share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROFILES: Mapping[str, str] = {
         "count as one label."
     ),
 }
-"""Reasons about profiles."""
+"""Templates of reasons about profiles, by code."""
 
 CONSTANT: Mapping[str, str] = {
     "constant-answers": (
@@ -29,7 +29,7 @@ CONSTANT: Mapping[str, str] = {
         "[: {label:value} with {score:effect}|: {label:value}], so it does not look at what it is asked about."
     )
 }
-"""Reasons about answers that are all the same."""
+"""Templates of reasons about answers that are all the same, by code."""
 
 COVERAGE: Mapping[str, str] = {
     "coverage-low": (
@@ -38,7 +38,7 @@ COVERAGE: Mapping[str, str] = {
         "[; missing: {missing:names}]."
     )
 }
-"""Reasons about lists of words."""
+"""Templates of reasons about the coverage of lists of words, by code."""
 
 TERMS: Mapping[str, str] = {
     "one-term-only": (
@@ -50,7 +50,7 @@ TERMS: Mapping[str, str] = {
         "prefers one group for every attribute is unknown."
     ),
 }
-"""Reasons about scores of terms."""
+"""Templates of reasons about scores of terms, by code."""
 
 # ---------------------------------------------------------------------------- phrases by failure code
 ANSWERS: Mapping[str, str] = {
@@ -58,14 +58,14 @@ ANSWERS: Mapping[str, str] = {
     "no-label": "the answer named no label",
     "no-probability": "the score was no probability",
 }
-"""Phrases for answers of classifiers and regressors."""
+"""Phrases for unusable answers of classifiers and regressors, by failure code."""
 
 VECTORS: Mapping[str, str] = {
     "zero-vector": "the vector was all zeros",
     "no-vector": "the answer was no vector",
     "wrong-length": "the vectors differed in length",
 }
-"""Phrases for vectors of words."""
+"""Phrases for unusable vectors of words, by failure code."""
 
 SENTENCES: Mapping[str, str] = {
     "no-group-term": "the sentence holds no group term",
@@ -80,4 +80,4 @@ SENTENCES: Mapping[str, str] = {
     "too-long": "the text is too long",
     "no-text": "no text came back",
 }
-"""Phrases for sentences that are checked against a specification."""
+"""Phrases for sentences that a specification of words makes unusable, by reason code."""

@@ -1,1 +1,1 @@
-"""Stereotype score: which of two sentences a language model prefers (Jiang et al.)."""
+"""Stereotype score: how often a language model prefers the stereotyped one of two sentences (Jiang et al.)."""

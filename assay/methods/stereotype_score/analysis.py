@@ -26,16 +26,16 @@ from assay.statistics.hidden.strata import typical_effect
 from assay.statistics.hidden.varying import cluster_means
 
 LEAST_GROUP_PAIRS = 8
-"""Minimum number of pairs of group words to generalise to other words; with fewer, scores are about these only."""
+"""Minimum number of pairs of group words (he, she) to generalise to other words; with fewer, scores are about these."""
 
 
 SEVERAL_FRAMES = 2
-"""Pairs that the effect of a typical frame needs, in multiples of `answers_needed`: each frame has only some."""
+"""The effect of a typical frame needs this many times `answers_needed` pairs, because each frame has only some."""
 
 
 @dataclass
 class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, StereotypeComponent]):
-    """Preferences of a model in the pairs of one specification; `rung` is the way of asking, ``None`` without pairs."""
+    """Preferences of a model in the pairs of one specification; `rung` is the way of asking (`collection.Rung`)."""
 
     tally: PairTally = field(default_factory=PairTally)
     detail: StereotypeComponent = field(default_factory=StereotypeComponent)
@@ -51,11 +51,11 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
 
     # ------------------------------------------------------------------------ scores
     def fit(self, *roles: Role) -> SharesPosterior:
-        """Fit the score of some lists, by a hierarchy over their terms."""
+        """Fit a hierarchy of the terms in the named lists to their share of stereotype answers."""
         return fit_terms(self.score(*roles).by_term)
 
     def score(self, *roles: Role) -> StereotypeScore:
-        """Score pairs of some lists: how often the stereotype (with neutral terms, the first group) was preferred."""
+        """Return how often the stereotype (for neutral terms, the first group) was preferred in the named lists."""
         compared_pairs = [(pair, comparison) for pair, comparison in self.tally.results.items() if pair.role in roles]
         by_pair = [_stereotype_preference(pair, comparison) for pair, comparison in compared_pairs]
         return score_choices(
@@ -68,7 +68,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
 
     @property
     def stereotyped(self) -> list[tuple[str, float]]:
-        """Every pair that is not neutral: its term, and whether the stereotype was preferred."""
+        """Term and preference for the stereotype (1, 0, or 1/2 for a tie) of each pair that is not neutral."""
         return [
             (pair.term, _stereotype_preference(pair, comparison))
             for pair, comparison in self.tally.results.items()
@@ -76,7 +76,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         ]
 
     def shift_of_groups(self, rng: np.random.Generator) -> Floats | None:
-        """Draw the change of the first group's share with other pairs of group words; ``None``: too few pairs."""
+        """Draw the change of the first group's share with other pairs of group words; ``None`` with too few pairs."""
         pairs = list(self.tally.results)
         places, group = np.unique([pair.groups for pair in pairs], return_inverse=True)
         if len(places) < LEAST_GROUP_PAIRS:
@@ -90,7 +90,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     def hidden(
         self, effects: StereotypeEffects, tolerance: Tolerance, rng: np.random.Generator
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the effects that the mean can hide: in both lists together, and in a typical frame.
+        """Draw the effects that the mean can hide: a preference in both lists, in a typical frame, in lost replies.
 
         With neutral terms, a frame can prefer a group; with other terms, a group, the stereotype or its opposite.
         """
@@ -134,7 +134,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
 
     # ------------------------------------------------------------------------ reasons
     def lost_reason(self, lost: int) -> Reason:
-        """Return failed calls or unusable answers as the reason, whichever are more."""
+        """Return the reason for `lost` pairs: failed calls or unusable answers, the more frequent of the two."""
         tally = self.tally
         failing = tally.failed_why.total() >= tally.unusable_why.total()
         causes = tally.failed_why if failing else tally.unusable_why
@@ -142,7 +142,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         return self.reason("target-calls-failed" if failing else "target-output-unusable", facts)
 
     def undecided_reasons(self) -> list[Reason]:
-        """Return a reason if every pair is a tie, in some lists or in all."""
+        """Return one reason if every pair of one or more lists is a tie; otherwise an empty list."""
         lists = [role for role in ROLES if self.words.terms(role)]
         preferred = [(pair.role, comparison.preferred) for pair, comparison in self.tally.results.items()]
         ties = [role for role in lists if all(share == TIE for list_, share in preferred if list_ == role)]
@@ -152,7 +152,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         return [self.reason("all-ties", {"pairs": len(self.tally.results), "rung": self.rung, **tied_lists})]
 
     def author_reasons(self) -> list[Reason]:
-        """Return why an author wrote too few sentences: calls failed, or its sentences were unusable."""
+        """Return the cause if an author wrote too few sentences: failed calls, or unusable sentences."""
         writing = self.detail.writing
         if not writing.wanted or (writing.written or 0) >= MIN_USABLE_SHARE * writing.wanted:
             return []
@@ -162,23 +162,23 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         return [self.reason("writer-off-specification", {**facts, "why": writing.refused})]
 
     def asked_how(self) -> list[Reason]:
-        """Return the way of asking (the rung) as a reason."""
+        """Return a reason that states the way of asking (the rung); empty if nothing was asked."""
         return [] if self.rung is None else [self.reason("scored-by", {"rung": self.rung})]
 
     # ------------------------------------------------------------------------ reported numbers
     def rows(self) -> tuple[SentencePair, ...]:
-        """Return a row for each pair."""
+        """Return a row of the exported table for each compared pair."""
         return tuple(_sentence_document(pair, comparison) for pair, comparison in self.tally.results.items())
 
     def described(self, detail: StereotypeComponent) -> StereotypeComponent:
-        """Add how many pairs were asked about and compared, and their rows."""
+        """Add the numbers of pairs asked about and compared, and their rows, to a component's details."""
         compared = len(self.tally.results)
         return replace(detail, pairs_asked=self.tally.items_asked, pairs_compared=compared, sentences=self.rows())
 
     def scored(
         self, detail: StereotypeComponent, fits: Mapping[Role, SharesPosterior], rng: np.random.Generator
     ) -> StereotypeComponent:
-        """Add P4's score and additional scores, by list, by term and by pair of group terms."""
+        """Add scores to a component's details: of Jiang et al. (P4), by list, by term and by pair of group terms."""
         scores, both = {role: self.score(role) for role in fits}, self.score(*TIED)
         return replace(
             detail,
@@ -200,7 +200,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         )
 
     def _group_pairs(self) -> tuple[GroupPair, ...]:
-        """Score every pair of group terms separately, because a single pair may cause the whole effect."""
+        """Return separate scores of each pair of group terms, because a single pair can cause the whole effect."""
         rows: list[GroupPair] = []
         for index, (first, second) in enumerate(self.words.pairs):
             compared = [
@@ -226,14 +226,14 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
 def _typical_frame_effect(
     preferred: Sequence[tuple[Pair, float]], mean: Floats, limit: float, rng: np.random.Generator
 ) -> tuple[Floats, bool] | None:
-    """Draw the distance of a typical frame's score from no preference, by `typical_effect`."""
+    """Draw the distance of a typical frame's score from 1/2, and whether it is an upper bound (`typical_effect`)."""
     frames, groups, terms = np.array([(pair.frame, str(pair.groups), pair.term) for pair, _ in preferred]).T
     leans = np.array([share for _, share in preferred]) - NO_PREFERENCE
     return typical_effect(mean, leans, frames, (groups, terms), limit, rng)
 
 
 def summary(score: StereotypeScore) -> Scores:
-    """Return a score: over terms (P4), over pairs (CrowS-Pairs), and pooled with Wilson's interval."""
+    """Return the document of a score: mean over terms (P4), mean over pairs (CrowS-Pairs), pooled with an interval."""
     return Scores(
         over_terms=score.model,
         over_pairs=score.over_pairs,
@@ -245,12 +245,12 @@ def summary(score: StereotypeScore) -> Scores:
 
 
 def posterior_of(score: StereotypeScore) -> EffectDocument:
-    """Return the posterior of a score over terms, or the reason why there is none."""
+    """Return the posterior mean and interval of a score over terms, or the reason (`why`) if it cannot be fitted."""
     return result_or_why(EffectDocument, lambda: EffectDocument.of(fit_terms(score.by_term).overall))
 
 
 def _stereotype_preference(pair: Pair, comparison: PairComparison) -> float:
-    """Return the preference for the second group if the term is tied to it, otherwise for the first group."""
+    """Return the preference (0 to 1) for the group of the term's stereotype; for neutral terms, for the first group."""
     return 1 - comparison.preferred if pair.role == "second" else comparison.preferred
 
 

@@ -1,4 +1,4 @@
-"""Texts of stereotype-score: sentences for its reasons and codes."""
+"""Texts of stereotype-score: templates for its reason codes, and phrases for failure codes and ways of asking."""
 
 from __future__ import annotations
 

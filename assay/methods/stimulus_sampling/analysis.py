@@ -1,4 +1,4 @@
-"""Component and letter from the replies to generated inputs."""
+"""Letter and details of a component from the positive answers to generated inputs (sentences or vectors)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from assay.statistics.intervals.sampling_effects import Deviations, SamplingEffe
 
 @dataclass(frozen=True)
 class Rules:
-    """Fields of `StimulusSampling` that decide what is computed.
+    """Fields of `StimulusSampling` that determine the analysis.
 
-    `tie` is the share of one side of the contents that a value has in a tied prior. `rarer`: either of two labels may
-    count as yes, so within a side, inputs without the positive class are also judged if they are rarer.
+    `tie` is the share of one side of the contents that a value gets in a tied prior. `rarer`: no label was requested,
+    so either can be the positive class; within a side, the rarer answers are judged even if they are negative.
     """
 
     tie: float
@@ -40,10 +40,10 @@ class Rules:
 
 
 LEAST_YES = 20
-"""Minimum effective number of inputs of the positive class."""
+"""Minimum effective number (Kish) of inputs of the positive class for a letter."""
 
 LEAST_RATE, LEAST_PART = 0.02, 0.1
-"""Minimum positive rate of a side, absolute and relative to the other side's, for the side to be judged separately."""
+"""Minimum positive rate of a side for a separate judgement: absolute, and relative to the highest of both sides."""
 
 LEAST_OF_CELL = 10
 """Minimum effective number of positive inputs for each cell of the prior of vectors, on average."""
@@ -59,7 +59,7 @@ def judge(
     *,
     letter_only: bool,
 ) -> Component:
-    """Judge sentences or vectors; if `letter_only`, leave out the details beside the letter."""
+    """Return the component of sentences or vectors; if `letter_only`, leave out the description of the inputs."""
     drawing, showing = rng.spawn(2)
     detail = replace(
         detail,
@@ -104,9 +104,9 @@ def judge(
 
 
 def _sides_to_judge(answered_inputs: AnsweredTexts | AnsweredCells) -> list[int]:
-    """Return the sides where the positive rate is not negligible; elsewhere hardly any input of any group is positive.
+    """Return the indices of sides (0, 1) whose positive rate is not negligible.
 
-    The largest positive rate of a value on that side counts: an upper limit of it, as of a Poisson distribution.
+    A side is judged if an upper limit (as of a Poisson count) of its largest rate of a value exceeds the minimum.
     """
     largest = answered_inputs.rates.max(axis=0)
     judged_sides = []
@@ -125,10 +125,10 @@ def _draw_within_sides(
     delta: float,
     rng: np.random.Generator,
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the effect within each side of the contents; if the positive class is common, also outside it.
+    """Draw the effect within each side of the contents; if positives are common there, also that among negatives.
 
     A side with few positive inputs can only prevent a letter: if two positives are about the same group, resampling
-    shows no error. If nearly all inputs are positive, they hardly show differences (docs/decisions/0082).
+    finds no error. If nearly all inputs are positive, the negative ones show differences (docs/decisions/0082).
     """
     hidden = _draw_side_effects(answered_inputs, effects.within, delta, rng)
     common = set(np.flatnonzero(answered_inputs.rates.mean(axis=0) > 0.5).tolist())
@@ -144,7 +144,7 @@ def _draw_within_sides(
 def _draw_side_effects(
     answered_inputs: AnsweredTexts | AnsweredCells, within: Sequence[Deviations], delta: float, rng: np.random.Generator
 ) -> dict[int, HiddenEffect]:
-    """Draw the effect on each judged side from its posterior `within`, with a joint fit of the sides."""
+    """Draw the effect of each judged side, by its index, from its posterior `within`, with a joint fit of the sides."""
     sides = _sides_to_judge(answered_inputs)
     estimates = {
         answered_inputs.sides[side]: (deviations.estimate, deviations.drawn)
@@ -197,7 +197,7 @@ def _add_distribution(
 
 
 def _side(deviations: Deviations) -> int:
-    """Return the index of the side that the prior makes more frequent among the inputs of its favoured value."""
+    """Return the index of the content side that a tied prior makes more frequent for its favoured value."""
     return int(deviations.prior.sides[deviations.prior.favoured or 0].argmax())
 
 

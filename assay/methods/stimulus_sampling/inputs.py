@@ -142,7 +142,7 @@ class VectorStimuli(Bounded):
 
     @cached_property
     def priors(self) -> Mapping[tuple[int, int], NormalPrior]:
-        """The distribution of vectors in each cell, by the indices of its value and its side."""
+        """Normal distribution of vectors in each cell, by (index of value, index of side)."""
         priors = {}
         for v, value in enumerate(self.values):
             for s, side in enumerate(self.side_names):
@@ -155,7 +155,7 @@ class VectorStimuli(Bounded):
 
     @cached_property
     def _rows_of_cell(self) -> Mapping[tuple[str, str], list[tuple[float, ...]]]:
-        """Numbers of the rows, grouped by value and side."""
+        """Vectors of the uploaded rows, by (value, side)."""
         rows_of_cell: dict[tuple[str, str], list[tuple[float, ...]]] = {}
         for row in self.rows:
             numbers = tuple(float(row[name] or 0) for name in self.names)
@@ -165,15 +165,15 @@ class VectorStimuli(Bounded):
         return rows_of_cell
 
     def rounded(self, vectors: Floats) -> Floats:
-        """Round vectors to the digits that are sent."""
+        """Round vectors to the `decimals` that are sent."""
         return np.asarray(np.round(vectors, self.decimals))
 
     def record(self, vector: Floats) -> Record:
-        """Write a vector as it is sent."""
+        """Return a vector as the record that is sent: pairs of name and number."""
         return tuple((name, float(number)) for name, number in zip(self.names, vector, strict=True))
 
 
 def _is_finite(number: Cell) -> bool:
-    """Whether a table cell holds a finite number that is not too large."""
+    """Return whether a table cell is a finite number of size `LARGEST_NUMBER` at most."""
     value = read_number(number)
     return value is not None and abs(value) <= LARGEST_NUMBER

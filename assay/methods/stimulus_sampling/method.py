@@ -189,7 +189,7 @@ class StimulusSampling(Bounded, Method):
     def _choose_picker(
         self, outcome: AnsweredTexts | Reason, cases: Sequence[Case], rng: np.random.Generator
     ) -> Picking | None:
-        """Choose profiles by a surrogate, if the replies so far are not enough."""
+        """Return a sampler that uses a surrogate, if `route` asks for it or positives are too rare; else ``None``."""
         if isinstance(outcome, Reason) or self.route == "weights":
             return None
         if self.route == "auto" and outcome.weights.enough:
@@ -264,7 +264,7 @@ class StimulusSampling(Bounded, Method):
 
     # ------------------------------------------------------------------------ shared by texts and vectors
     def _later_label(self, outcome: AnsweredTexts | AnsweredCells | Reason) -> str | None:
-        """Return the positive label for later looks: the rarer label stays, although a surrogate then favours it."""
+        """Return the positive label for later looks, which stays the same even if it is no longer the rarer one."""
         return self.label if isinstance(outcome, Reason) else outcome.label
 
     def _look_sizes(self, max_size: int) -> Iterator[tuple[int, bool]]:
@@ -274,7 +274,7 @@ class StimulusSampling(Bounded, Method):
             yield size, number == len(sizes)
 
     def _ask_new(self, reply_log: ReplyLog, cases: Sequence[Case]) -> Asking:
-        """Ask about the inputs that have no replies yet."""
+        """Ask about those of the `cases` that have no replies in the log."""
         new = [case for case in cases if case.name not in reply_log.replies]
         questions = [
             (
@@ -321,7 +321,7 @@ class StimulusSampling(Bounded, Method):
 
 
 def _is_hopeless(outcome: object, tally: Tally) -> bool:
-    """Return whether more questions are useless; if no input was positive so far, a later one may be."""
+    """Return whether to stop asking: the budget is used up, or a reason other than equal answers prevents a letter."""
     if tally.unasked:
         return True
     return isinstance(outcome, Reason) and outcome.code not in {"never-yes", "constant-answers"}

@@ -1,4 +1,4 @@
-"""Replies to generated inputs, and the label of the positive class."""
+"""Replies to generated inputs, and the choice of the label that is the positive class."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from assay.model import Floats, Reason, Reply
 from assay.statistics.bayes.importance import SLACK
 
 NEARLY = 0.02
-"""Largest difference from 1 of the sum of two rounded probabilities; beyond it, the labels are separate questions."""
+"""If the scores of two labels sum to 1 within this tolerance, they are probabilities of two opposite classes."""
 
 NOT = "not "
 """Prefix of the name of the opposite label, if a service has a single label with a score."""
 
 OUTPUT = "output"
-"""Name of the component before its label is known."""
+"""Name of the component while the label of the positive class is not known."""
 
 
 @dataclass
 class ReplyLog:
-    """Replies so far, by input: one for each value, or a single reply (index of its value in `original`)."""
+    """Replies by name of the input: to a sentence, one for each value; to a vector, one (value in `original`)."""
 
     replies: dict[str, tuple[Reply, ...]] = field(default_factory=dict)
     original: dict[str, int] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class ReplyLog:
             self.original[case.name] = case.original
 
     def answers(self, cases: Sequence[Case], values: Sequence[str]) -> Answers:
-        """Return the answers to some of the profiles."""
+        """Return the answers to the given cases, parsed and counted."""
         answers = Answers(tuple(cases), tuple(values), numbers=False, spellings=self.spellings)
         for index, case in enumerate(answers.cases):
             for value, reply in enumerate(self.replies.get(case.name, ())):
@@ -75,11 +75,11 @@ def probability(read: Mapping[str, float], label: str) -> float:
 
 
 def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | None) -> str | Reason:
-    """Return the label of the positive class: the wanted label, or the rarer of two.
+    """Return the label of the positive class: the requested label, or the rarer of two.
 
     `replies` holds the labels and scores of at least one reply. If the label cannot be known, or no reply can be
-    positive, a reason is returned. The rarer of two labels shows best which group gets it: the common label goes to
-    nearly all inputs of every group (docs/decisions/0081).
+    positive, a reason is returned. The rarer of two labels shows differences between groups best, because nearly all
+    inputs of every group have the common label (docs/decisions/0081).
     """
     labels = sorted({label for read in replies for label in read})
     alone = all(len(read) == 1 and next(iter(read.values())) == 1.0 for read in replies)
@@ -108,7 +108,7 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
 
 
 def flaw(yes: Floats, label: str) -> Reason | None:
-    """Return the reason why the probabilities of the positive class are uninformative, or ``None``."""
+    """Return a reason if all probabilities of the positive class are equal or none is positive; otherwise ``None``."""
     if yes.max() <= 0:
         return Reason("never-yes", {"label": label, "inputs": int(yes.size)}, label)
     if yes.min() == yes.max():
@@ -117,11 +117,11 @@ def flaw(yes: Floats, label: str) -> Reason | None:
 
 
 def possible(yes: Floats) -> NDArray[np.bool_]:
-    """Return which numbers can be probabilities, apart from rounding errors."""
+    """Return whether each number is in [0, 1], apart from rounding errors; same shape."""
     return (yes >= -SLACK) & (yes <= 1 + SLACK)
 
 
 def no_probability(lost: int, total: int, label: str) -> Reason:
-    """Return the reason that too many scores were no probabilities."""
+    """Return the reason for having no letter if `lost` of `total` inputs have scores outside [0, 1]."""
     facts = {"total": total, "whole": total - lost, "share": lost / total, "why": {"no-probability": lost}}
     return Reason("target-output-unusable", facts, label)

@@ -1,4 +1,4 @@
-"""Description of the inputs of the positive class: words, distances of groups, and a projection (P1).
+"""Description of the inputs of the positive class: typical words, distances of groups, and a projection (P1).
 
 P1 measures distances between vectors, but not between texts. Generated texts are made of words in slots, so the
 distance of two texts is the number of slots in which they differ.
@@ -27,21 +27,21 @@ from assay.model import Floats, Integers
 from assay.statistics.embeddings.vector_sets import as_vectors
 
 VALUE = "value"
-"""Key of the slot that holds the attribute's value."""
+"""Name of the slot with the value of the attribute."""
 
 LISTED = 10
-"""Number of words that are listed at each end; half as many inputs are listed."""
+"""Number of nearest, and of most distant, words that are listed; half as many inputs are listed."""
 
 DOTS = 100
-"""Number of inputs of the prior, and of the posterior, in a projection."""
+"""Number of inputs drawn from the prior, and from the posterior, for a projection."""
 
 
 @dataclass(frozen=True)
 class Texts:
-    """Generated texts, and their weights."""
+    """Generated texts with their weights. The posterior is the distribution of inputs of the positive class."""
 
     words: Sequence[Mapping[str, str]]
-    """For each text, its word in each slot."""
+    """Word of each text by slot (value, person, frame, content)."""
     texts: Sequence[str]
     yes: Floats
     """The service's probability of the positive class; shape (n,)."""
@@ -51,7 +51,7 @@ class Texts:
     """Shares of the texts in the posterior, which sum to 1; shape (n,)."""
 
     def describe(self, detail: SamplingComponent, rng: np.random.Generator) -> SamplingComponent:
-        """Add the nearest and the most distant inputs."""
+        """Add nearest and most distant words and inputs, distances of groups, and a projection to the details."""
         word_rows = [row for slot in self._slot_codes if slot != VALUE for row in self._word_rows(slot)]
         word_rows.sort(key=lambda row: (-(row.ratio or 0.0), row.distance, row.word))
         order = np.lexsort((np.arange(self.yes.size), self._distances, -self.yes))
@@ -70,7 +70,7 @@ class Texts:
         return InputRow(self.texts[index], float(self.yes[index]), float(self._distances[index]))
 
     def _word_rows(self, slot: str) -> list[WordRow]:
-        """Return the shares of each word in a slot, and the mean distance of texts with it from the posterior."""
+        """Return a row for each word in a slot: shares in prior and posterior, mean distance of texts with the word."""
         names, codes = self._slot_codes[slot]
         prior, posterior = (np.bincount(codes, shares, len(names)) for shares in (self.prior, self.posterior))
         distance = np.bincount(codes, self.prior * self._distances, len(names)) / prior
@@ -103,7 +103,7 @@ class Texts:
         return distances
 
     def _sample_vectors(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Sample texts of the prior and of the posterior, as vectors that encode their words."""
+        """Sample texts of the prior and of the posterior as 0/1 vectors of their words, shape (DOTS, words) each."""
         shares = (self.prior, self.posterior)
         sampled = np.concatenate([rng.choice(self.yes.size, DOTS, p=probabilities) for probabilities in shares])
         vectors = indicators([self.words[int(index)] for index in sampled])
@@ -111,7 +111,7 @@ class Texts:
 
 
 def words_of(case: Case, value: int, values: Sequence[str]) -> dict[str, str]:
-    """Return the words of a text, by slot."""
+    """Return the words of the text of a case about one value, by slot."""
     words = {VALUE: values[value], **case.clusters}
     people = words["person"].split(JOINED)
     return words | {"person": people[value] if len(people) == len(values) else words["person"]}
@@ -129,7 +129,7 @@ def indicators(words: Sequence[Mapping[str, str]]) -> Floats:
 # ---------------------------------------------------------------------------- vectors
 @dataclass(frozen=True)
 class AnsweredVectors:
-    """Vectors, and their weights."""
+    """Vectors that the service was asked about with their weights, and vectors of the prior for comparison."""
 
     names: Sequence[str]
     values: Sequence[str]
@@ -142,10 +142,10 @@ class AnsweredVectors:
     yes: Floats
     """The service's probability of the positive class for each vector in `inputs`; shape (n,)."""
     posterior: Floats
-    """Share of each vector in the posterior; shape (n,)."""
+    """Share of each vector in `inputs` among those of the positive class; they sum to 1; shape (n,)."""
 
     def describe(self, detail: SamplingComponent, rng: np.random.Generator) -> SamplingComponent:
-        """Add the nearest and the most distant inputs."""
+        """Add means of numbers, nearest and most distant inputs, distances of groups, and a projection."""
         order, half = np.argsort(-self.yes, kind="stable"), LISTED // 2
         sampled = rng.choice(len(self.inputs), DOTS, p=self.posterior)
         spread = self.before.std(axis=0)
@@ -164,7 +164,7 @@ class AnsweredVectors:
         )
 
     def _number_rows(self, unit: Floats) -> tuple[NumberRow, ...]:
-        """Return the mean of each number in the prior and in the posterior, the largest shift first."""
+        """Return the means of each number in prior and posterior, the largest shift (in units of `unit`) first."""
         before, after = self.before.mean(axis=0), self.posterior @ self.inputs
         shift = (after - before) / unit
         return tuple(
@@ -191,12 +191,12 @@ def projected(before: Floats, after: Floats) -> Projection:
 
 # ---------------------------------------------------------------------------- projection
 AS_FAR = 1e-6
-"""Relative difference at which two numbers count as equally far from zero."""
+"""Relative difference up to which two numbers count as equally far from zero."""
 
 
 @dataclass(frozen=True)
 class PrincipalAxes:
-    """Directions of the largest variance of vectors."""
+    """Principal axes: directions of the largest variance of vectors, through their mean (`centre`)."""
 
     centre: Floats
     axes: Floats
@@ -208,14 +208,14 @@ class PrincipalAxes:
     def of(self, vectors: ArrayLike) -> Floats:
         """Return the coordinates of vectors; shape (n, components).
 
-        Raise the errors of `as_vectors` unless they are finite numbers in as many columns as `centre`.
+        Raise an error (see `as_vectors`) unless they are finite numbers in as many columns as `centre` has.
         """
         matrix = as_vectors(vectors, "the projected vectors", dims=self.centre.size)
         return np.asarray((matrix - self.centre) @ self.axes.T)
 
 
 def principal_components(vectors: ArrayLike, components: int = 2) -> PrincipalAxes:
-    """Find the directions of largest variance.
+    """Compute the principal axes of vectors.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sentences that are asked about with every value: their replies, weights and selection."""
+"""Sentences as inputs, each asked about with every value: answers, importance weights, and sampling by a surrogate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from assay.statistics.intervals.sampling_effects import PairedAnswers, SamplingE
 from assay.statistics.special import special
 
 TRAINING = 2000
-"""Maximum number of profiles that a logit is fitted to: some hundreds are enough.
+"""Maximum number of profiles to which the surrogate (a logit) is fitted: some hundreds are enough.
 
 See docs/methods/stimulus-sampling.md.
 """
@@ -33,7 +33,7 @@ See docs/methods/stimulus-sampling.md.
 
 @dataclass(frozen=True)
 class AnsweredTexts:
-    """Profiles that were answered with a probability of the positive class under every value."""
+    """Profiles (sentences) with a usable probability of the positive class for every value of the attribute."""
 
     cases: tuple[Case, ...]
     values: tuple[str, ...]
@@ -41,14 +41,14 @@ class AnsweredTexts:
     yes: Floats
     """Probability of the label of the positive class; shape (profiles, values)."""
     taken: Floats
-    """Probability with which each profile was taken from the pool; shape (profiles,)."""
+    """Inclusion probability of each profile in the sample from the pool; shape (profiles,)."""
 
     cells_drawn: ClassVar[int] = 1
     """Number of cells that inputs were drawn for: 1, because each text is asked with every value."""
 
     @cached_property
     def weights(self) -> Weights:
-        """Importance weights of the texts, profile by profile."""
+        """Importance weights of all texts, ordered by profile and within it by value."""
         # inclusion probability of each profile, relative to its mean under the prior
         proposed = self.taken * (1 / self.taken).mean()
         return weigh(self.yes.ravel(), np.repeat(proposed, len(self.values)))
@@ -60,13 +60,13 @@ class AnsweredTexts:
 
     @cached_property
     def paired(self) -> PairedAnswers:
-        """The profiles in the form of `paired_effects`."""
+        """The answers as the argument of `paired_effects`."""
         side = np.array([self.sides.index(str(case.side)) for case in self.cases])
         return PairedAnswers(Profiles(self.yes, self.values, numbered_clusters(self.cases)), side, 1 / self.taken)
 
     @cached_property
     def carried_by(self) -> dict[str, float]:
-        """Effective number of clusters (Kish) of the positive answers, by kind; frames may be few and are left out."""
+        """Effective number (Kish) of clusters of positive answers, by kind; without frames, which may be few."""
         of_profile = self.weights.shares.reshape(self.yes.shape).sum(axis=1)
         return {
             kind: float(1 / (np.bincount(ids, weights=of_profile) ** 2).sum())
@@ -75,7 +75,7 @@ class AnsweredTexts:
         }
 
     def others(self) -> AnsweredTexts:
-        """Return the same profiles with every other answer counted as positive: each probability p becomes 1 - p."""
+        """Return the profiles with the opposite label as positive class: each probability p becomes 1 - p."""
         return replace(self, yes=1 - self.yes)
 
     def effective_of(self, side: int) -> float:
@@ -83,17 +83,17 @@ class AnsweredTexts:
         return effective((self.yes / self.taken[:, None])[self.paired.side == side])
 
     def surrogate(self) -> WordLogit:
-        """Fit a logit in the profiles' words to the mean probability of the positive class over the values."""
+        """Fit a logit of the profiles' words to the probability of the positive class, averaged over the values."""
         return WordLogit.fit(self.cases[:TRAINING], self.yes[:TRAINING].mean(axis=1))
 
     @property
     def clusters(self) -> Shares:
-        """Number of clusters of each kind, for the detail of a component."""
+        """Number of clusters by kind (person, frame, content)."""
         return {kind: int(ids.max()) + 1 for kind, ids in self.paired.profiles.clusters.items()}
 
     @property
     def estimand(self) -> str:
-        """Population that the effects describe: inputs with other words of the sampled kinds."""
+        """Text on the population of the effects, such as "any person and content like those asked about"."""
         return like_those_asked(self.paired.profiles.clusters)
 
     @property
@@ -106,12 +106,12 @@ class AnsweredTexts:
         return int((self.paired.side == side).sum())
 
     def effects(self, tie: float, rng: np.random.Generator, *, within: Sequence[int]) -> SamplingEffects:
-        """Draw both effects, and the effect on each of the sides `within`."""
+        """Draw both effects, and the effect within each side whose index is in `within`."""
         return paired_effects(self.paired, tie, rng, within=within)
 
     @property
     def resemblance(self) -> Texts:
-        """Every text with its share among the inputs of the positive class."""
+        """All texts with their shares in the prior and among the inputs of the positive class."""
         places = [(case, value) for case in self.cases for value in range(len(self.values))]
         prior = np.repeat(1 / self.taken, len(self.values))
         return Texts(
@@ -124,7 +124,7 @@ class AnsweredTexts:
 
 
 def answered_texts(answers: Answers, taken: Floats, requested_label: str | None) -> AnsweredTexts | Reason:
-    """Read the answers; return a reason if they cannot be used."""
+    """Convert answers to probabilities of the positive class; return a reason if too few can be used."""
     answers.complete_top_labels()
     complete_indices = answers.whole
     if too_few(answers, len(complete_indices)):
@@ -157,7 +157,7 @@ class WordLogit:
 
     @classmethod
     def fit(cls, cases: Sequence[Case], yes: Floats) -> WordLogit:
-        """Fit the logit to the probability of the positive class of some profiles."""
+        """Fit the logit to the probabilities `yes`, shape (cases,), of the positive class."""
         fitted = fit_surrogate(indicators([case.clusters for case in cases]), yes)
         words = [(slot, word) for slot in cases[0].clusters for word in sorted({case.clusters[slot] for case in cases})]
         return cls(dict(zip(words, fitted.weights.tolist(), strict=True)), fitted.constant)
@@ -174,7 +174,7 @@ class WordLogit:
 
 @dataclass(frozen=True)
 class Picking:
-    """Pool of profiles, drawn from the prior, that are sampled with unequal probabilities.
+    """Pool of profiles, drawn from the prior, from which samples with unequal probabilities are taken.
 
     Each profile has a relative sampling `density` and a random `number` in [0, 1). It is taken if the number lies below
     its inclusion probability.

@@ -1,4 +1,4 @@
-"""Vectors, each of one value of the attribute: their draws, replies and weights."""
+"""Vectors of numbers as inputs: drawing them for each value and side, their answers and importance weights."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from assay.statistics.intervals.sampling_effects import SamplingEffects, cell_ef
 from assay.statistics.special import special
 
 Place = tuple[int, int]
-"""A cell of the prior: the indices of a value and a side."""
+"""A cell of the prior: (index of a value, index of a side)."""
 
 BEFORE = 50
-"""Number of vectors of each cell of the prior with which the inputs of the positive class are compared."""
+"""Number of vectors drawn from each cell of the prior to compare the inputs of the positive class with."""
 
 
 @dataclass(frozen=True)
 class Supply:
-    """Vectors of a cell in the order in which they are asked about."""
+    """Vectors drawn for one cell, in the order in which they are asked about."""
 
     vectors: Floats
     """Numbers that are sent; shape (n, dims)."""
@@ -40,7 +40,7 @@ class Supply:
 
 
 def from_prior(stimuli: VectorStimuli, count: int, rng: np.random.Generator) -> dict[Place, Supply]:
-    """Draw vectors of each cell from the prior."""
+    """Draw `count` vectors of each cell from the prior."""
     supplies = {}
     for (cell, prior), child_rng in zip(stimuli.priors.items(), rng.spawn(len(stimuli.priors)), strict=True):
         supplies[cell] = Supply(stimuli.rounded(prior.draw(count, child_rng)), np.ones(count))
@@ -50,9 +50,9 @@ def from_prior(stimuli: VectorStimuli, count: int, rng: np.random.Generator) -> 
 def from_surrogate(
     stimuli: VectorStimuli, surrogate: Surrogate, count: int, rng: np.random.Generator
 ) -> dict[Place, Supply]:
-    """Draw vectors of each cell from the surrogate's posterior.
+    """Draw `count` vectors of each cell from the surrogate's distribution of inputs of the positive class.
 
-    One in ten comes from the prior itself (`DEFENCE`): the posterior never reaches inputs that the surrogate overlooks.
+    One in ten comes from the prior itself (`DEFENCE`), to sample positive inputs that the surrogate overlooks.
     """
     supplies = {}
     for (cell, prior), child_rng in zip(stimuli.priors.items(), rng.spawn(len(stimuli.priors)), strict=True):
@@ -68,7 +68,7 @@ def from_surrogate(
 def asked(
     supplies: Mapping[Place, Supply], count: int, stimuli: VectorStimuli, kind: str
 ) -> Iterator[tuple[Place, Case]]:
-    """Yield the first `count` vectors of each cell as cases of one input."""
+    """Yield the first `count` vectors of each cell as cases, whose names begin with `kind`."""
     for (value, side), supply in supplies.items():
         for index, vector in enumerate(supply.vectors[:count]):
             yield (value, side), Case(f"{kind}/{value}-{side}/{index}", (stimuli.record(vector),), original=value)
@@ -76,15 +76,15 @@ def asked(
 
 @dataclass(frozen=True)
 class AnsweredCells:
-    """Vectors of each cell of the prior that were answered with a probability of the positive class."""
+    """Vectors with a usable probability of the positive class, by cell of the prior (value and side)."""
 
     values: tuple[str, ...]
     sides: tuple[str, ...]
     label: str
     cells: Mapping[tuple[int, int], Floats]
-    """Weighted probabilities of the positive class, whose mean is the cell's positive rate."""
+    """By cell: probability of the positive class of each vector times its weight; the mean is the positive rate."""
     scales: Mapping[tuple[int, int], Floats]
-    """The weights: the values of `cells` if every answer were positive."""
+    """By cell: importance weight of each vector."""
     weights: Weights
     resemblance: AnsweredVectors
     """The vectors, with their shares among the inputs of the positive class."""
@@ -96,7 +96,7 @@ class AnsweredCells:
 
     @property
     def cells_drawn(self) -> int:
-        """Number of cells that inputs were drawn for."""
+        """Number of cells from which inputs were drawn."""
         return len(self.cells)
 
     @property
@@ -105,7 +105,7 @@ class AnsweredCells:
         return np.array([[self.cells[v, s].mean() for s in range(SIDES)] for v in range(len(self.values))], dtype=float)
 
     def others(self) -> AnsweredCells:
-        """Return the same vectors with every other answer counted as positive: each probability p becomes 1 - p."""
+        """Return the vectors with the opposite label as positive class: each probability p becomes 1 - p."""
         return replace(self, cells={cell: self.scales[cell] - yes for cell, yes in self.cells.items()})
 
     def effective_of(self, side: int) -> float:
@@ -113,16 +113,16 @@ class AnsweredCells:
         return effective(np.concatenate([self.cells[value, side] for value in range(len(self.values))]))
 
     def inputs_of(self, side: int) -> int:
-        """Return the smallest number of inputs of a side with the same value."""
+        """Return the smallest number of inputs over the cells of a side."""
         return min(len(self.cells[value, side]) for value in range(len(self.values)))
 
     def effects(self, tie: float, rng: np.random.Generator, *, within: Sequence[int]) -> SamplingEffects:
-        """Draw both effects, and the effect on each of the sides `within`."""
+        """Draw both effects, and the effect within each side whose index is in `within`."""
         return cell_effects(self.cells, len(self.values), tie, rng, within=within)
 
 
 def read_vectors(replies: Sequence[Reply], requested_label: str | None) -> tuple[str, Floats] | Reason:
-    """Return the positive label and its probability in each reply (NaN: unusable); a reason if too few are usable."""
+    """Return the positive label and its probability in each reply (NaN if unusable); a reason if few are usable."""
     answers = Answers(tuple(Case(str(index), ()) for index in range(len(replies))), ("",), numbers=False)
     for index, reply in enumerate(replies):
         answers.take(index, 0, reply)
@@ -149,9 +149,9 @@ def answered_cells(
     requested_label: str | None,
     rng: np.random.Generator,
 ) -> AnsweredCells | Reason:
-    """Read the replies to the first vectors of each cell, in order; return a reason if they cannot be judged.
+    """Combine vectors and replies, which are in the order of each supply; return a reason if too few are usable.
 
-    `requested_label` is the label of the positive class; without it, the rarer of two does. `rng` draws vectors of the
+    `requested_label` is the label of the positive class; ``None``: the rarer of two labels. `rng` draws vectors of the
     prior, with which the vectors of the positive class are compared.
     """
     read = read_vectors([reply for cell_replies in replies.values() for reply in cell_replies], requested_label)

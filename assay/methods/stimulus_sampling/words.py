@@ -1,4 +1,4 @@
-"""Texts of stimulus sampling: sentences for its reasons and codes."""
+"""Texts of stimulus sampling: templates for its reason codes, and phrases for failure codes."""
 
 from __future__ import annotations
 

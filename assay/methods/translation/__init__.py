@@ -1,1 +1,1 @@
-"""Round-trip and one-hop: the gender a translator gives to people (Srivastava & Rossi 2018)."""
+"""Round-trip and one-hop: methods that rate the bias of translators (Srivastava & Rossi 2018)."""

@@ -54,16 +54,16 @@ from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.worst_block import step_intervals
 
 DRAWS = 20_000
-"""Posterior draws (docs/methods/round-trip.md; about 6 ms)."""
+"""Number of posterior draws, which take about 6 ms (docs/methods/round-trip.md)."""
 
 UNUSABLE_SHARE = 0.2
 """Above this share of failed and unusable texts a component is not rated (docs/methods/round-trip.md)."""
 
 SHARED_TEXT = 1.5
-"""Factor of the sentences that a letter needs if texts hold several: with 60, even services were BS in 4 of 200."""
+"""Multiplies the sentences that a letter needs if texts have several: with 60, 4 of 200 unbiased services were BS."""
 
 OTHER_DELTAS = {f"{delta:.2f}": delta for delta in (0.05, 0.1, 0.15)}
-"""Tolerances for which the probabilities are always reported as well."""
+"""Tolerances for which the probabilities of the letters are reported besides the requested one."""
 
 Asking = Generator[Sequence[Probe], Sequence[Reply], None]
 
@@ -236,7 +236,7 @@ class TranslationMethod(Bounded, Method):
 
 @dataclass(frozen=True)
 class Posterior:
-    """Posterior draws of a component: transition matrices, shape (draws, rows, outputs), and their effects."""
+    """Posterior draws of a component: transition matrices, shape (draws, inputs, outputs), and all effects."""
 
     transitions: Floats
     evidence: Evidence
@@ -244,9 +244,9 @@ class Posterior:
 
 @dataclass(frozen=True)
 class TwoStepTest:
-    """Sizes of the looks at a translator's component, and the limits of its effects.
+    """Settings of the two-step test of one component of a translator, and its procedure (`measure`).
 
-    `sizes` are the texts per block at each look. The excess concordance of contents is drawn only if `tolerance` has
+    `sizes` are the texts per block at each look (interim analysis). Excess concordance is drawn only if `tolerance` has
     a limit for it (``content``). `alpha` is the level of the published rules; `reading` and `statistic` name the
     rules that come first, and `join` combines the comparisons of a step. `delta_loss` limits the difference of
     losses; `strata` says whether differences between occupations are judged besides the mean over them.
@@ -270,8 +270,8 @@ class TwoStepTest:
     ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
         """Ask about texts look by look until a letter is clear or the texts end, and judge all counts.
 
-        `texts` returns the texts that fill every block up to a size; sizes grow from look to look. `show` asks about
-        texts and counts the replies.
+        `texts(size)` returns the new texts that extend every block to `size` texts. `show` asks about texts and counts
+        the replies.
         """
         looks: list[LookDocument] = []
         posterior = None
@@ -293,7 +293,7 @@ class TwoStepTest:
         return self._conclude(translations, looks, posterior, rng)
 
     def _is_clear(self, evidence: Evidence, probabilities: Probabilities) -> bool:
-        """Return whether to stop before the last look; `strata` need more certainty: early looks can miss effects."""
+        """Return whether to stop before the last look; `strata` require more certainty, as early looks miss effects."""
         if not self.strata:
             return self.tolerance.stops(probabilities)
         stop_confidence = self.tolerance.stop_confidence or self.tolerance.confidence
@@ -323,7 +323,7 @@ class TwoStepTest:
         return Posterior(transitions, Evidence(effects.step_1, effects.step_2, content, hidden))
 
     def _create_measurement(self, translations: Translations) -> Measurement[TranslationComponent]:
-        """Return the measurement of the texts so far, without its details. The independent units are the texts."""
+        """Return the measurement of the texts so far, with their counts; its independent units are the texts."""
         sentences = 1 if translations.neutral else len(translations.rows)
         factor = 1.0 if sentences == 1 else SHARED_TEXT
         needed = math.ceil(answers_needed(self.tolerance.delta) * factor / sentences)
@@ -382,12 +382,12 @@ class TwoStepTest:
 
 
 def _is_unreadable(translations: Translations) -> bool:
-    """Return whether too few texts were readable to decide a letter."""
+    """Return whether no text is usable, or more than `UNUSABLE_SHARE` of them failed or are unusable."""
     return translations.usable == 0 or translations.lost_share > UNUSABLE_SHARE
 
 
 def _lost_reason(translations: Translations, common_facts: Json) -> Reason:
-    """Return the reason for a missing letter: too few texts were readable."""
+    """Return the reason for having no letter: failed calls or unusable replies, the more frequent of the two."""
     if not translations.lost:
         return Reason("no-usable-observations", common_facts, translations.name)
     failing = translations.failed_why.total() >= translations.unusable_why.total()

@@ -1,9 +1,9 @@
-"""Data blocks: texts in which a protected attribute follows a declared distribution.
+"""Data blocks: texts in which the values of a protected attribute follow a declared distribution.
 
-After Srivastava & Rossi (2018), section 4.2, with the design rules of docs/methods/round-trip.md. Every
-value takes its contents (an occupation in a frame) from the same shuffled list, block after
+The design follows Srivastava & Rossi (2018), section 4.2, and docs/methods/round-trip.md. Every
+value takes its contents (an occupation in a frame) in order from the same shuffled list, block after
 block. So no sentence is written twice. If the blocks together use all values equally often,
-each content has been shown with every value at the end of a look.
+each content has been used with every value at the end of a look (interim analysis).
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def declare_blocks(attribute: Attribute, unbiased: Sequence[Shares], biased: Seq
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence of a text.
+    """One sentence of a text, the value and occupation that it is about, and the name of its content.
 
     `content` is the same for sentences that differ only in the value (and the first name).
     """
@@ -124,7 +124,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Sentences that are sent together, joined with blanks. `name` is unique among the texts of a writer."""
+    """Sentences of a block that are sent together, joined with blanks. `name` is unique among the texts of a writer."""
 
     name: str
     block: str
@@ -132,15 +132,15 @@ class Text:
     sentences: tuple[Sentence, ...]
 
     def versions_of(self, way: str) -> tuple[str, ...]:
-        """Name the contents of the sentences in one direction: `Probe.versions_of`."""
+        """Return names of the sentences' contents in a direction (``out`` or ``back``), for `Probe.versions_of`."""
         return tuple(f"{sentence.content}/{way}" for sentence in self.sentences)
 
 
 def halves(texts: Sequence[Text]) -> tuple[Sequence[Text], ...]:
     """Split texts into two parts in which as few contents as possible occur twice; one part if none does.
 
-    So both versions of a sentence are far apart even in a small look, because one part is translated there and back
-    before the other.
+    One part is translated there and back before the other, so that sentences that differ only in the value are sent
+    far apart, even if texts are few.
     """
     holders: dict[str, list[int]] = {}
     for index, text in enumerate(texts):
@@ -246,7 +246,7 @@ class _Writer(ABC):
         """Write one sentence."""
 
     def _extend_block(self, block_index: int, new: int) -> Iterator[Text]:
-        """Add `new` texts to the block at `block_index`."""
+        """Yield `new` further texts of the block with the index `block_index`."""
         before = self._counts[block_index]
         for _ in range(new):
             self._counts[block_index] = next(self._progress[block_index])
@@ -266,7 +266,7 @@ class _Writer(ABC):
 
 
 class BlockWriter(_Writer):
-    """Writes the data blocks of `round-trip`: texts of as many sentences as there are values.
+    """Writes the data blocks of `round-trip`, whose texts have as many sentences as the attribute has values.
 
     Occupations mostly of men, mostly of women, and the others are used in turn. The same arguments and
     generator state give the same texts, step by step. Raises `SpecificationError` if the construction has no slot for
@@ -298,7 +298,7 @@ class BlockWriter(_Writer):
 
 
 class NeutralWriter(_Writer):
-    """Writes the data blocks of `one-hop`: texts of one sentence that mentions no value.
+    """Writes the data blocks of `one-hop`, whose texts are single sentences that mention no value.
 
     A sentence's `value` is the labour side of its occupation: the gender that does the work more often. Only
     occupations whose share of women is known are used. Raises `SpecificationError` if there are no occupations on the
@@ -325,7 +325,7 @@ class NeutralWriter(_Writer):
 
 
 def _occupations_of(side: str | None, pool: Sequence[Occupation]) -> tuple[Occupation, ...]:
-    """Return the occupations in which the gender of the pronoun `side` is more frequent; ``None``: all others."""
+    """Return the occupations held mostly by the gender `side` (he, she); ``None``: those held mostly by neither."""
     return tuple(occupation for occupation in pool if occupation.side == side)
 
 
@@ -346,9 +346,9 @@ def _shuffled_contents(
 
 
 def _balanced_contents(frames: Sequence[Frame], rng: np.random.Generator, pool: Sequence[Occupation]) -> list[Content]:
-    """Shuffle the occupations of each side, and take one of each side in turn, with the next frame of that side.
+    """List contents in random order, alternating between occupations mostly of men, mostly of women, and others.
 
-    So every part of the list holds all sides and frames equally often, until a side has no content left.
+    Every part of the list has all these sides and frames equally often, until a side has no content left.
     """
     decks = []
     for side in dict.fromkeys(occupation.side for occupation in pool):
@@ -369,10 +369,10 @@ def _balanced_contents(frames: Sequence[Frame], rng: np.random.Generator, pool: 
 
 
 def _deal_sentences(sentences: Sequence[Sentence], hands: int, rng: np.random.Generator) -> list[tuple[Sentence, ...]]:
-    """Split sentences at random into `hands` groups of equal size, and separate equal occupations.
+    """Split sentences at random into `hands` texts of equal size, and separate sentences about the same occupation.
 
-    Sentences of one occupation are dealt one after the other to different groups: two of them are
-    in one group only if the occupation has more sentences than there are groups.
+    Sentences of one occupation are dealt one after the other to different texts: two of them are
+    in one text only if the occupation has more sentences than there are texts.
     """
     order = [sentences[index] for index in rng.permutation(len(sentences))]
     rank: dict[str, int] = {}
@@ -389,7 +389,7 @@ def _block_shares(specs: Sequence[BlockSpec], values: Sequence[str]) -> tuple[tu
 
 
 def _cumulative_counts(shares: Sequence[float], per_text: int) -> Iterator[tuple[int, ...]]:
-    """Count the sentences of each value after 1, 2, 3 … texts.
+    """Yield the number of sentences of each value in a block of 1, 2, 3 … texts.
 
     Each sentence goes to the value that is furthest behind its share of all sentences so far. This
     is rounding by largest remainder, except that no count ever decreases; with three values or more,

@@ -1,4 +1,4 @@
-"""Texts sent to a translator and its answers: transition counts, losses and examples of one component.
+"""Texts sent to a translator, and counts of its answers: transitions, losses and examples of one component.
 
 A *row* is the input (a pronoun, or the labour side of an occupation), an *output* is the reading of the reply
 (a value of the attribute, or the residual). A reply is evidence only if it can be compared with the question sentence
@@ -25,13 +25,13 @@ from assay.model import Failure, Floats, Integers, Reply
 from assay.statistics.intervals.credible import wilson
 
 ECHO = 0.95
-"""Share of common words (Jaccard, as multisets) from which a hop (one translation) counts as untranslated."""
+"""Minimum share of common words (Jaccard, of multisets) for a hop (one translation) to count as untranslated."""
 
 MARKED = 0.5
-"""Share of words with an engine's error mark from which a text is unusable."""
+"""Minimum share of words with an engine's error mark for a text to be unusable."""
 
 MOST_ALIKE = 5
-"""Maximum number of different texts of a component with one and the same translation: synonyms are translated alike."""
+"""Maximum number of different texts of a component with an identical translation, which synonyms can have."""
 
 ENGLISH = frozenset(
     {"a", "an", "and", "are", "as", "at", "became", "for", "from", "has", "have", "he", "her", "him", "his", "in", "is"}
@@ -46,7 +46,7 @@ _MARKED_WORD = re.compile(r"(?:^|\s)[#@*]\w")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Values read from one text, sentence by sentence, or the reason why it could not be read.
+    """Value found in each sentence of one returned text, or the reason why the text could not be read.
 
     Exactly one of `values`, `unusable` and `failure` is set.
     """
@@ -64,13 +64,13 @@ def untranslated(before: str, after: str) -> bool:
 
 
 def error_marked(text: str) -> bool:
-    """Whether an engine's marks for words it could not handle (``#``, ``@``, ``*``) dominate a text."""
+    """Return whether at least a share `MARKED` of the words have an engine's error mark (``#``, ``@``, ``*``)."""
     words = sum(_WORD.search(run) is not None for run in text.split())
     return words > 0 and len(_MARKED_WORD.findall(text)) / words >= MARKED
 
 
 def unusable_hop(before: str, after: str) -> str | None:
-    """Return the reason why one hop's output is unusable, or ``None``."""
+    """Return the reason why the translation `after` of the text `before` is unusable, or ``None``."""
     if not _WORD.search(normalise_answer(after)):
         return "empty"
     if error_marked(after):
@@ -83,7 +83,7 @@ def unusable_hop(before: str, after: str) -> str | None:
 
 
 def read_hop(before: str, reply: Reply) -> Reading | None:
-    """Return a `Reading` with the reason why one hop's reply is unusable, or ``None`` if it can be used."""
+    """Return a `Reading` with the reason why the reply to one translation is unusable, or ``None`` if it is usable."""
     if reply.failure is not None:
         return Reading(failure=reply.failure)
     if reason := unusable_hop(before, str(reply.value)):
@@ -94,7 +94,7 @@ def read_hop(before: str, reply: Reply) -> Reading | None:
 def align(text: str, sentences: int) -> Sequence[str] | None:
     """Split a returned text into sentences; return ``None`` if their number is not `sentences`.
 
-    Words before a colon ("Here is the translation:") are no part of the translation: no sentence that is sent has one.
+    Words before a colon ("Here is the translation:") are dropped: no sentence that is sent contains a colon.
     """
     pieces = split_sentences(_LEAD_IN.sub("", normalise_answer(text)))
     return pieces if len(pieces) == sentences else None
@@ -103,7 +103,7 @@ def align(text: str, sentences: int) -> Sequence[str] | None:
 def read_text(returned: str, sentences: int, attribute: Attribute, source: SourceLanguage | None = None) -> Reading:
     """Read the attribute's value in each sentence of a returned text, in English or another source language.
 
-    A text without any common word of the language is not in it: that a value is not mentioned in it says nothing.
+    A text without any common word of the language is unusable, because it is in another language.
     """
     pieces = align(returned, sentences)
     if pieces is None:
@@ -117,20 +117,20 @@ def read_text(returned: str, sentences: int, attribute: Attribute, source: Sourc
 
 
 def _commonest_value(text: Text) -> str | None:
-    """Return the value of most sentences of a text; ``None`` if two values have equally many."""
+    """Return the value that most sentences of a text are about; ``None`` if the two commonest are equally frequent."""
     first, *others = Counter(sentence.value for sentence in text.sentences).most_common(2)
     return None if others and others[0][1] == first[1] else first[0]
 
 
 EXAMPLES_A_SORT = 3
-"""Maximum number of texts of each sort that are kept for the report."""
+"""Maximum number of texts of each sort (see `SORTS`) that the report shows."""
 
 SORTS = ("changed", "unusable", "failed", "kept")
-"""Sorts of example, the most informative first."""
+"""Sorts of example texts by their translation, the most informative first."""
 
 
 def chunks(texts: Sequence[Text], size: int) -> Iterator[Sequence[Text]]:
-    """Cut texts into batches of at most `size`."""
+    """Yield texts in batches of at most `size`."""
     for start in range(0, len(texts), size):
         yield texts[start : start + size]
 
@@ -144,27 +144,27 @@ class TranslationComponent(ComponentDocument):
 
 @dataclass
 class Translations(Tally):
-    """The texts of one component and what was read from their translations, counted text by text.
+    """Counts of one component: of texts by outcome, and of sentences by input and output value.
 
-    The groups of the tally are the values that texts are mostly about.
+    The groups in `Tally.by_group` are the values that most sentences of a text are about.
     """
 
     name: str
     facts: Mapping[str, str]
     rows: tuple[str, ...]
-    """Possible inputs."""
+    """Names of the inputs: values of the attribute, or labour sides of occupations."""
     outputs: tuple[str, ...]
-    """Possible outputs; the last one is the residual (none of the values)."""
+    """Names of the outputs: values of the attribute, and last the residual (no single value)."""
     blocks: tuple[BlockSpec, ...]
     neutral: bool = False
-    """Meaning of the residual: ``False`` if it is a loss (an erased pronoun), ``True`` if it is harmless (a sentence
-    that marks no gender)."""
+    """Whether the residual is harmless (a sentence that marks no gender); ``False`` if it is a bias (an erased
+    pronoun)."""
     probes_each: int = 2
-    """Calls for one text: 2 for a round trip, 1 for one hop."""
+    """Number of probes for one text: 2 for a round trip, 1 for one hop."""
     by_block: dict[str, Integers] = field(init=False)
     """Per block, numbers of sentences by row and output; shape (rows, outputs)."""
     content: dict[str, dict[str, str]] = field(init=False, default_factory=dict)
-    """Per content (an occupation in its frame), the output for each row with which it was sent."""
+    """Per content (an occupation in its frame), the output by input (row) with which it was sent."""
     by_occupation: dict[str, Integers] = field(init=False, default_factory=dict)
     """Per occupation, numbers of sentences by row and output; shape (rows, outputs)."""
     by_frame: dict[str, Integers] = field(init=False, default_factory=dict)
@@ -179,9 +179,9 @@ class Translations(Tally):
         self._examples = {sort: [] for sort in SORTS}
 
     def count(self, text: Text, reading: Reading, *, middle: object = None, returned: object = None) -> None:
-        """Count one text: as read, as unusable, as failed, or as not asked.
+        """Count one text by its outcome, and its sentences by input and output if it could be read.
 
-        The same translation of more than `MOST_ALIKE` different texts is unusable, whatever it says.
+        Further texts with a translation that `MOST_ALIKE` texts had already are unusable, whatever it says.
         """
         if reading.values is not None and returned is not None:
             self._alike[returned_text := str(returned).strip()] += 1
@@ -208,7 +208,7 @@ class Translations(Tally):
 
     @property
     def examples(self) -> tuple[ExampleDocument, ...]:
-        """Texts for the report, the most informative first."""
+        """Example texts with their translations for the report, the most informative first."""
         return tuple(example for sort in SORTS for example in self._examples[sort])[: 2 * EXAMPLES_A_SORT]
 
     def shares(self, role: str) -> Floats:
@@ -221,7 +221,7 @@ class Translations(Tally):
         return sum(self.by_block.values(), self._zero_counts())
 
     def concordance(self) -> tuple[int, int, dict[tuple[int, int], int]]:
-        """Count pairs of rows shown with the same content: pairs with equal outputs, all pairs, pairs by their rows."""
+        """Count pairs of sentences that differ in the value only: with equal outputs, in all, and by pair of rows."""
         equal = total = 0
         by_rows: dict[tuple[int, int], int] = {}
         for read in self.content.values():
@@ -233,7 +233,7 @@ class Translations(Tally):
         return equal, total, by_rows
 
     def document(self) -> TranslationComponent:
-        """Return the counts: the pooled transitions and their rates, every block, the losses."""
+        """Return the details of the component: pooled transitions and their rates, blocks, losses, examples."""
         pooled = self.pooled().tolist()
         return TranslationComponent(
             language=self.facts["language"],
@@ -257,7 +257,7 @@ class Translations(Tally):
         return {name: EffectDocument.of(wilson(k, n)) if n else None for name, k in parts.items()}
 
     def _block_document(self, block: BlockSpec) -> BlockDocument:
-        """Return a block's declared shares, the sentences sent and the values of their translations."""
+        """Return a block's declared shares, and its readable sentences by input and by output value."""
         counts = self.by_block[block.name]
         sent_counts = dict(zip(self.rows, counts.sum(axis=1).tolist(), strict=True))
         return BlockDocument(

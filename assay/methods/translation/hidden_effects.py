@@ -1,8 +1,8 @@
-"""Effects that the mean over all sentences hides, of occupations, frames and positions (docs/what-a-mean-hides.md).
+"""Biases of occupations, frames and positions that the mean over all sentences hides (docs/what-a-mean-hides.md).
 
 A translator that gives "he" to all occupations done mostly by men, and "she" to those done mostly by women, is
-balanced on average. So balanced input is also judged within each of these groups of occupations. The spread between
-single occupations is also judged, and so are frames of sentences and positions in a text.
+balanced on average. So unbiased input is also judged within each of these groups of occupations. The spread between
+single occupations is also judged, and so are frames of sentences and positions of a sentence in its text.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from assay.statistics.hidden.varying import DRAWS
 from assay.statistics.hypothesis_tests.distribution import pad_to
 
 LEAST_OCCUPATIONS = 8
-"""Minimum number of occupations to estimate the spread between them."""
+"""Minimum number of occupations for an estimate of the spread between them."""
 
 SEVERAL_PARTS = 2
-"""Sentences that a typical frame or place needs, in multiples of `answers_needed`: each part has only some of them."""
+"""The effect of a typical frame or position needs this many times `answers_needed` sentences, split among them."""
 
 DOUBT = 0.15
-"""Probability of an effect in a small stratum alone, above which it is not fitted together with the other strata."""
+"""A small stratum with a higher probability of bias, by its own answers, is not fitted jointly with other strata."""
 
 SIDES = {"he": "occupations mostly of men", "she": "occupations mostly of women", None: "other occupations"}
-"""Names of the strata by the gender that does the work more often, if one does."""
+"""Names of the strata of occupations, by the gender that holds them more often (``None``: neither)."""
 
 
 def hidden_effects(
@@ -40,7 +40,7 @@ def hidden_effects(
 ) -> tuple[HiddenEffect, ...]:
     """Draw the effects within groups of occupations, between occupations, and in a typical frame and position.
 
-    Counts are taken as `times` as large as they are.
+    All counts are multiplied by `times`, to predict a larger sample.
     """
     halves_rng, spread_rng, *part_rngs = rng.spawn(4)
     hidden: tuple[HiddenEffect, ...] = ()
@@ -66,7 +66,7 @@ def hidden_effects(
 
 
 def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
-    """Return the design effect of each row (variance inflation because occupations differ), at least 1, shape (rows,).
+    """Return the variance inflation of each input (row) because occupations differ, at least 1, shape (rows,).
 
     References
     ----------
@@ -91,10 +91,10 @@ def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
 def _draw_sides(
     translations: Translations, delta: float, rng: np.random.Generator, draws: int, times: int
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the total variation from unbiased within each group of occupations (`SIDES`).
+    """Draw the bias (total variation from unbiased output) within each group of occupations (`SIDES`).
 
-    With fewer sentences than a letter needs (`answers_needed`), a group can only prevent other letters than BS. If it
-    looks biased by its own answers, its own draws are used instead of the joint fit.
+    With fewer sentences than a letter needs (`answers_needed`), a group is only an upper bound: it can prevent UCS and
+    DSBS. If its own answers look biased, they are used instead of the joint fit.
     """
     side_of = {occupation.name: occupation.side for occupation in occupations()}
     counts_by_side = {}
@@ -118,7 +118,7 @@ def _strata(
     draws: int,
     role: str = "unbiased",
 ) -> Iterator[tuple[HiddenEffect, Floats]]:
-    """Yield each stratum's effect on each block of a role: by the joint fit of all strata, and by the stratum alone."""
+    """Yield each stratum's effect in each block of `role`, from a joint fit of all strata and from the stratum only."""
     outputs = len(translations.outputs) - translations.neutral  # an output that names no value is no effect
     targets, blocks = pad_to(translations.shares("unbiased"), outputs), translations.shares(role)
     if len(counted) < 2 or (role == "biased" and len(targets) > 1):
@@ -141,7 +141,7 @@ def _strata(
 def _draw_spread(
     translations: Translations, limit: float | None, rng: np.random.Generator, draws: int, times: int
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the standard deviation between occupations of the shares of values that are kept, on balanced input.
+    """Draw the standard deviation between occupations of the share of kept values, for unbiased input.
 
     How often a value is kept varies between occupations by more than chance only if occupations matter. With one
     sentence of each occupation, this cannot be seen, and the prior of the hierarchy decides. An occupation that seldom

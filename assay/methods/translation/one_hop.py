@@ -1,4 +1,4 @@
-"""One hop: the gender a translator gives to someone whose gender was not said.
+"""One hop: the gender that a translator gives to a person whose gender the sentence does not mention.
 
 A neutral sentence ("The nurse is here.") is translated into a language whose articles or pronouns
 mark gender, and the mark is read. The *row* of the transition matrix is the labour side of the
@@ -135,7 +135,7 @@ class OneHop(TranslationMethod):
 
 
 def with_indefinite_article(text: Text) -> Text:
-    """Return a text about the same occupation with the indefinite article ("I called a nurse.")."""
+    """Return a text about the same occupation, with an indefinite article ("I called a nurse.")."""
     (sentence,) = text.sentences
     frames = construction("neutral-indefinite").frames
     frame = frames[int(sentence.content.rpartition("/")[2]) % len(frames)]
@@ -146,7 +146,7 @@ def with_indefinite_article(text: Text) -> Text:
 
 
 def read_marks(returned: str, text: Text, language: str, attribute: Attribute, *, by_grammar: bool = False) -> Reading:
-    """Read the attribute's mark in each sentence of a text in the target language.
+    """Read the value that each sentence of a translation marks by its grammar, such as "la" in "la enfermera".
 
     Sentences without an article ("Ich bin Zahnärztin") are read `by_grammar`.
     """

@@ -1,4 +1,4 @@
-"""Letters of the published rules on a component's counts, shown beside the headline."""
+"""Letters of the papers' own decision rules for a component's counts, shown beside Assay's letter."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ READINGS: tuple[Reading, ...] = ("similar-to-biased", "departs-from-unbiased")
 
 @dataclass(frozen=True)
 class Analyses:
-    """Letters of the published rules, ``None`` if a letter cannot be computed, and their numbers.
+    """Letters by name of the published rule, ``None`` if one cannot be computed, and the rules' test results.
 
-    `detail` is analysis → block → specification → statistic. `step_1_p` is the p-value of the hypothesis that the
-    unbiased blocks' outputs follow a declared unbiased distribution; `adjust` adjusts it for several components.
+    `detail` is nested by analysis, block, declared distribution and statistic. `step_1_p` is the p-value of the
+    hypothesis that the unbiased blocks' outputs follow a declared unbiased distribution, before `adjust`.
     """
 
     letters: Mapping[str, str | None]
@@ -105,7 +105,7 @@ def adjust(components: Mapping[str, float | None]) -> dict[str, dict[str, float]
     Returns
     -------
     dict
-        Component → ``p``, ``holm`` (family-wise error rate) and ``bh`` (false discovery rate), where it has a p-value.
+        By name of each component with a p-value: ``p``, ``holm`` (family-wise error) and ``bh`` (false discovery rate).
     """
     raw_pvalues = {name: p for name, p in components.items() if p is not None}
     order = sorted(raw_pvalues, key=raw_pvalues.__getitem__)
@@ -122,7 +122,7 @@ def _shares_of(translations: Translations, block: BlockSpec, outputs: int) -> Fl
 
 
 def _lowest_p(unbiased: Collection[str], tests: Mapping[str, Mapping[str, Json]]) -> float:
-    """Return the lowest p value of the unbiased blocks; a block has the highest p of its tests."""
+    """Return the lowest p-value over unbiased blocks, where a block's p-value is the highest of its tests."""
     return float(min(max(tests[block][name]["p"] for name in unbiased) for block in unbiased))
 
 

@@ -1,4 +1,4 @@
-"""The round trip: changes of pronouns by translation to another language and back.
+"""Round trip: how a translation to another language and back changes the pronouns of a text.
 
 The two-step test of Srivastava & Rossi (2018), section 4 (their USRTest), with paired evidence,
 more templates, and a letter with a stated probability (docs/methods/round-trip.md).
@@ -29,7 +29,7 @@ from assay.statistics.hypothesis_tests.published import Aggregate, Statistic
 from assay.statistics.hypothesis_tests.published import Reading as PublishedReading
 
 BASE = "base"
-"""The paper's construction, which held-back frames are added to."""
+"""Name of the paper's sentence construction, to which held-back frames are added."""
 
 BATCH = 1_000
 """Maximum number of texts sent at once: enough to keep a target busy, few enough to limit the memory."""

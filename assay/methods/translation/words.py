@@ -1,4 +1,4 @@
-"""Texts of the translation methods: sentences for their reasons and codes."""
+"""Texts of round-trip and one-hop: templates for reason codes, phrases for failure codes and published rules."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Visual stereotype: which of two labels an image classifier gives to pictures (Jiang et al.)."""
+"""Visual stereotype: how often an image classifier gives pictures the stereotyped one of two labels (Jiang et al.)."""

@@ -1,7 +1,7 @@
-"""Pictures drawn by a service of the user's choice, the *author* (P4, appendix C.2).
+"""Pictures drawn by an image generator of the user's choice, the *author* (P4, appendix C.2).
 
-The author is asked for one picture of every term in turn. If it draws a picture that it has drawn before, it is asked
-for no more pictures of that term, because it would repeat itself. After a failed call, it is asked again a few times.
+The author is asked for one picture of every term in turn. If it returns an earlier picture again, it is asked for no
+more pictures of that term, because it would repeat itself. After a failed call, it is asked again a few times.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BATCH = 100
 """Maximum number of pictures asked for at once."""
 
 Family = Literal["portrait", "face", "at-work", "plain"]
-"""P4's three prompt families, and one for things."""
+"""Names of the kinds of prompt: P4's three for people, and ``plain`` for things."""
 
 PROMPTS: Mapping[Family, str] = {
     "portrait": "A sharp and detailed portrait of {a_term}.",
@@ -50,7 +50,7 @@ class Drawing(Authoring):
 
 @dataclass
 class DrawnPictures(AuthorCounts[Picture]):
-    """The pictures that an author drew, and counts; pictures are refused as ``same-picture`` or ``no-picture``.
+    """The pictures that an author drew, and counts; unusable ones are counted as ``same-picture`` or ``no-picture``.
 
     `images` holds the digest of every returned image.
     """
@@ -60,7 +60,7 @@ class DrawnPictures(AuthorCounts[Picture]):
 
     @property
     def alike(self) -> bool:
-        """Whether several prompts all gave the same picture."""
+        """Whether several prompts all returned the same picture."""
         return len(self.images) == 1 and len(self.items) + self.refused["same-picture"] > 1
 
     def as_json(self) -> JsonObject:
@@ -71,7 +71,7 @@ class DrawnPictures(AuthorCounts[Picture]):
 def draw_pictures(
     words: VisualWords, stored_pictures: Iterable[Picture], drawing: Drawing, prefix: str = "drawing"
 ) -> Generator[Sequence[Probe], Sequence[Reply], DrawnPictures]:
-    """Ask an author for the missing pictures; unusable pictures in `stored_pictures` do not count.
+    """Ask an author for pictures until each term has `drawing.per_term`, counting usable ones in `stored_pictures`.
 
     `prefix` begins every probe's id (`Probe.unit`), which must differ between several calls within one experiment.
     """
@@ -110,7 +110,7 @@ def draw_prompt(term: str, prompt: Family) -> str:
 
 
 def image_of(value: object) -> str | None:
-    """Return the digest in an author's reply, or ``None``."""
+    """Return the digest of the image in an author's reply, or ``None`` if it has none."""
     image = value.get("image") if isinstance(value, Mapping) else None
     return image if isinstance(image, str) and DIGEST.fullmatch(image) else None
 

@@ -40,7 +40,7 @@ DRAWS = 4000
 
 @dataclass(frozen=True)
 class ImageTerm:
-    """Images of one generation term: their number, and their mean probability of the stereotyped label."""
+    """Score of one generation term: number of its images, and their mean probability of the stereotyped label."""
 
     term: str
     images: int
@@ -49,7 +49,7 @@ class ImageTerm:
 
 @dataclass(frozen=True)
 class VisualScore:
-    """Scores by image, shape (images,), by term in the order in which terms first occur, and of the model.
+    """Scores by image, shape (images,), by term in the order of first occurrence, and of the whole model.
 
     `model` is the mean over images (P4's formula), `over_terms` the mean over terms; they differ if terms have unequal
     numbers of images.
@@ -76,7 +76,7 @@ class ImagesPosterior:
 
 
 def score_images(by_image: ArrayLike, terms: Sequence[str]) -> VisualScore:
-    """Score images by the probability of the concept that their term is tied to.
+    """Average scores of images by term and over all images.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def score_images(by_image: ArrayLike, terms: Sequence[str]) -> VisualScore:
 
 
 def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | SharesPosterior:
-    """Bootstrap the score of probabilities over generation terms.
+    """Return the posterior of the mean score of images, by a bootstrap over generation terms.
 
     Images of one term are alike, so whole terms are resampled (`assay.statistics.intervals.crossed`). If all images
     have the probability 1, or all have 0, there is no spread to resample; such answers are treated as hard labels, by
@@ -158,7 +158,7 @@ def term_interval(by_image: ArrayLike) -> Interval | None:
 
 
 def _number_terms(by_image: ArrayLike, terms: Sequence[str]) -> tuple[Floats, tuple[str, ...], Integers]:
-    """Check scores and number their terms in the order in which they first occur."""
+    """Validate scores; return them with the distinct terms in order of first occurrence, and each image's index."""
     scores = np.asarray(by_image, dtype=float)
     if scores.shape != (len(terms),):
         raise OutOfBounds(f"each image needs a score and a term, not {scores.shape} and {len(terms)} of them")
@@ -179,7 +179,7 @@ LONGEST_SHOWN = 200
 """Maximum number of characters of an answer in a table."""
 
 IMAGE_CODES = frozenset({"image-gone", "not-an-image", "damaged-image", "image-too-large", "moving-image"})
-"""Failure codes of a question whose picture could not be shown."""
+"""Failure codes of a question whose picture could not be sent."""
 
 
 @dataclass
@@ -209,7 +209,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return "probabilities" if scored else "labels"
 
     def answers_needed(self, delta: float) -> int:
-        """Return the number of pictures that a letter needs; probabilities vary between terms, which are counted."""
+        """Return the number of pictures that a letter needs; 0 for probabilities, for which terms are counted."""
         return super().answers_needed(delta) if self.scale == "labels" else 0
 
     # ------------------------------------------------------------------------ scores
@@ -240,17 +240,17 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return np.where(is_second, 1 - first, first), [picture.term for picture, _ in answered_pictures]
 
     def counts(self, *roles: Role) -> StereotypeScore:
-        """Count the labels of the pictures of some lists by term."""
+        """Count stereotyped and other labels of the pictures in the named lists, by term."""
         by_image, terms = self.towards(*roles)
         return score_choices(by_image, terms, [self.words.name] * len(terms))
 
     def of(self, *roles: Role) -> list[tuple[UsablePicture, PictureReading]]:
-        """Return the pictures of some lists with their answers."""
+        """Return the answered pictures of the named lists with their answers."""
         return [(picture, answer) for picture, answer in self.tally.results.items() if picture.role in roles]
 
     # ------------------------------------------------------------------------ reasons
     def lost_reason(self, lost: int) -> Reason:
-        """Return the reason why answers were lost, chosen by the commonest failure."""
+        """Return the reason for `lost` pictures without a usable answer, chosen by the commonest failure."""
         tally = self.tally
         causes = tally.failed_why + tally.unusable_why
         facts = {"share": lost / tally.items_asked, "lost": lost, "pictures": tally.items_asked, "why": dict(causes)}
@@ -263,7 +263,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return self.reason("target-calls-failed" if failing else "target-output-unusable", facts)
 
     def undecided_reasons(self) -> list[Reason]:
-        """Return a reason if all pictures have one score or, with labels, a list has no picture with a clear label."""
+        """Return a reason if all pictures have the same score or, with labels, a list has no picture with a label."""
         answers = self.tally.results
         if self.scale == "probabilities":
             first, *others = {answer.share for answer in answers.values()}
@@ -277,7 +277,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return [self.reason("no-picture-decided", undecided)] if undecided_lists else []
 
     def author_reasons(self) -> list[Reason]:
-        """Return why an author drew too few pictures: it failed, or drew the same picture every time."""
+        """Return the cause if an author drew too few pictures: failed calls, unusable or identical pictures."""
         drawing = self.detail.drawing
         if not drawing.wanted or (drawing.drawn or 0) >= MIN_USABLE_SHARE * drawing.wanted:
             return []
@@ -288,7 +288,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return [self.reason("author-did-not-draw", {**facts, "why": dict(causes)})]
 
     def asked_how(self) -> list[Reason]:
-        """Return the scale of the scores as a reason."""
+        """Return a reason that states the scale of the scores; empty without answers."""
         answers, names = self.tally.results, self.names()
         if not answers:
             return []
@@ -301,16 +301,16 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
 
     # ------------------------------------------------------------------------ reported numbers
     def names(self) -> Counter[str]:
-        """Count the answers by the named label."""
+        """Count the answers by their reading (`labelling.Named`)."""
         return Counter(answer.names for answer in self.tally.results.values())
 
     def rows(self) -> tuple[ImageDocument, ...]:
-        """Return a row for each picture."""
+        """Return a row of the exported table for each answered picture."""
         scale = self.scale
         return tuple(_image_document(picture, answer, scale) for picture, answer in self.tally.results.items())
 
     def described(self, detail: PictureComponent) -> PictureComponent:
-        """Add how many pictures were asked about and seen, what was named, and the rows."""
+        """Add numbers of pictures asked about and answered, readings, effects of the order, and rows."""
         tally = self.tally
         return replace(
             detail,
@@ -335,7 +335,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return replace(detail, score=score, lists=lists, terms=tuple(terms))
 
     def summary(self, *roles: Role) -> Scores:
-        """Return a score: over images (P4), over terms, and labels pooled with Wilson's interval."""
+        """Return the document of a score: mean over images (P4), mean over terms, pooled labels with an interval."""
         summary = over_images(score_images(*self.towards(*roles)))
         if self.scale == "probabilities":
             return summary
@@ -363,7 +363,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
 
 
 def _overall_score(fit: Fit, rng: np.random.Generator) -> EffectDocument:
-    """Summarise the posterior of a score."""
+    """Return the mean and the interval of the posterior of a score."""
     return EffectDocument.of(fit.overall if isinstance(fit, SharesPosterior) else interval_of(fit.draw_overall(rng)))
 
 
@@ -373,7 +373,7 @@ def _term_interval(by_image: Floats) -> EffectDocument:
 
 
 def over_images(score: VisualScore) -> Scores:
-    """Return a score over images (P4) and over terms."""
+    """Return the document of a score with its mean over images (P4) and over terms."""
     return Scores(
         over_images=score.model,
         over_terms=score.over_terms,

@@ -46,7 +46,7 @@ class Picture(Bounded):
     id: Annotated[str, MaxLen(300)] = ""
 
     def __post_init__(self) -> None:
-        """Raise if the image is not a digest."""
+        """Raise an error if `image` is not a digest."""
         super().__post_init__()
         if not DIGEST.fullmatch(self.image):
             raise SpecificationError(
@@ -66,7 +66,7 @@ class UsablePicture:
 
 
 def sort(pictures: Iterable[Picture], words: VisualWords) -> SortedItems[UsablePicture]:
-    """Find the term of each picture; count unusable pictures by reason.
+    """Return the usable pictures with their terms, and the number of unusable ones by reason.
 
     The reasons are ``other-term`` (the specification has no such term) and ``same-picture`` (an earlier picture has
     the same image).
@@ -86,5 +86,5 @@ def sort(pictures: Iterable[Picture], words: VisualWords) -> SortedItems[UsableP
 
 
 def picture_of(item: CorpusItem) -> Picture:
-    """Make a picture of an item of a corpus; the method finds the term in its own word lists."""
+    """Convert an item of a corpus to a picture; the method finds its term in its own word lists."""
     return Picture(item.image or "", item.term or "?", "drawn" if item.source == "written" else item.source, item.id)

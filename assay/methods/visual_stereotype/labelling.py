@@ -1,8 +1,8 @@
-"""Questions to an image classifier which of two labels fits a picture, and its answers.
+"""Questions that ask an image classifier which of two labels fits a picture, and the reading of its answers.
 
 Services that answer questions often prefer the first label. So the first picture of each term is shown
-with the labels in both orders; if an answer changes, so are all later pictures. An answer that changes with the
-order counts for neither label.
+with the labels in both orders. If an answer changes, all later pictures are also shown in both orders. An answer that
+changes with the order counts for neither label.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ORDER_WITHIN = 0.01
 FIRST, SECOND = 1.0, 0.0
 
 Named = Literal["first", "second", "both", "neither", "alike", "with-the-order"]
-"""Readings of an answer: a label, both or neither, both equally probable, or another label in the other order."""
+"""Readings of an answer: a label, both or neither, both equally probable (alike), or changed by the order of labels."""
 
 SHORTEST_CAPTION = 3
 """Minimum number of words of a text that counts for neither label because it describes a picture without naming one;
@@ -49,10 +49,10 @@ _GENDERED, _ENGLISH, _NOT_ENGLISH = (
     re.compile(rf"(?<!\w){alternatives('picture', name)}(?!\w)") for name in ("gendered", "english", "not_english")
 )
 _NEGATED = re.compile(rf"(?<!\w){alternatives('picture', 'negated')}(?:\s+[\w'-]+){{0,3}}\s+\Z", re.IGNORECASE)
-"""End of the text before a label that it denies, with up to three words between."""
+"""Pattern that ends just before a denied label: a negation and up to three words ("this is not really a ")."""
 
 DENIAL = 80
-"""Maximum number of characters before a label in which a denial is looked for."""
+"""Number of characters before a label in which a negation is searched for."""
 
 _COMPOUND = re.compile(r"(?<![\w-])\w++(?:-\w++)+")
 
@@ -61,7 +61,7 @@ NAMES: Mapping[float, Named] = {FIRST: "first", SECOND: "second", TIE: "alike"}
 
 @dataclass(frozen=True, slots=True)
 class PictureReading:
-    """Reading of the answer about a picture.
+    """The label that an answer about a picture names, with its probability or text.
 
     `label` is 1 for the first label, 0 for the second, 1/2 for neither. `share` is the probability of the first label
     after scaling both to sum to one; ``None`` for an answer in words, which `text` holds. `unclear` is the reason why a
@@ -79,8 +79,8 @@ class PictureReading:
 class PictureTally(AnswerTally[UsablePicture, PictureReading]):
     """Counts of questions about pictures, and readings of the answers.
 
-    Of the pictures that were shown with the labels in both orders (`in_both_orders`), `changed` had answers that
-    differed. Texts that do not answer (`why_unclear`) are lost if `lose_unclear`; otherwise they count
+    Of `in_both_orders` pictures shown with the labels in both orders, `changed` had answers that
+    differed. Texts that do not answer (`why_unclear`) are unusable if `lose_unclear`; otherwise they count
     half for each label.
     """
 
@@ -89,7 +89,7 @@ class PictureTally(AnswerTally[UsablePicture, PictureReading]):
     lose_unclear: bool = True
 
     def take(self, picture: UsablePicture, replies: Sequence[Reply], reader: Reader, tied: Mapping[Role, str]) -> None:
-        """Count the replies about one picture, and read them together; `tied` is the label of either list of terms."""
+        """Count the replies about one picture and store their common reading; `tied` has the label of each list."""
         read = [None if reply.failure else reader.read(reply.value) for reply in replies]
         if self.lose_unclear:
             read = [
@@ -137,7 +137,7 @@ def ask_pictures(
 
 
 def written(question: str, labels: Sequence[str]) -> str:
-    """Write a question about labels."""
+    """Return the question with the labels in its slot: "… man or woman?"."""
     return question.replace("{labels}", " or ".join(labels))
 
 
@@ -218,9 +218,9 @@ class Reader:
 
 
 def why_unclear(answer: PictureReading) -> str | None:
-    """Return the reason why a text is no answer.
+    """Return the reason why a text does not answer the question, or ``None`` if it does.
 
-    It refuses, names both labels, denies one, may mean one that it does not name, or is too short for a caption.
+    A text may refuse, name both labels, deny one, mean one without naming it, or be too short for a caption.
     """
     if answer.share is not None or answer.text is None:
         return None
@@ -232,14 +232,14 @@ def why_unclear(answer: PictureReading) -> str | None:
 
 
 def differ(first: PictureReading, second: PictureReading) -> bool:
-    """Whether two answers about one picture differ."""
+    """Return whether two answers about one picture differ, in probability beyond `ORDER_WITHIN` or in label."""
     if first.share is not None and second.share is not None:
         return abs(first.share - second.share) > ORDER_WITHIN
     return (first.label, first.names) != (second.label, second.names)
 
 
 def together(answers: Sequence[PictureReading]) -> PictureReading:
-    """Merge the answers in both orders: the mean probability, and the label if both name the same."""
+    """Merge the answers to both orders of labels: mean probability, and their label if it is the same in both."""
     first = answers[0]
     if len(answers) == 1:
         return first
@@ -251,7 +251,7 @@ def together(answers: Sequence[PictureReading]) -> PictureReading:
 
 
 def _first_share(scores: Json, labels: Sequence[str]) -> float | None:
-    """Return the first label's share of the probability of both labels."""
+    """Return the first label's probability divided by the sum of both; ``None`` if either is invalid."""
     probabilities = [scores.get(label) for label in labels]
     if not all(
         isinstance(probability, int | float) and not isinstance(probability, bool) and 0 <= probability <= 1

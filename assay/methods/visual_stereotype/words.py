@@ -1,4 +1,4 @@
-"""Texts of visual-stereotype: sentences for its reasons and codes."""
+"""Texts of visual-stereotype: templates for its reason codes, and phrases for failure codes."""
 
 from __future__ import annotations
 

@@ -28,13 +28,13 @@ from reports.reading import read
 __all__ = ["render", "render_summary", "thumbnails_wanted"]
 
 OPEN = 2
-"""Maximum number of components that are shown open, and printed in full; the deciding components come first."""
+"""Maximum number of components that are unfolded and printed in full; the deciding components come first."""
 
 CLOSED = tag("p", "Parts that are closed on the screen are not printed: open them before.", class_="printed")
 
 
 def render_summary(document: Json) -> str:
-    """Write a summary on one sheet of A4: the letter, its meaning, the path to it, the parts and the record."""
+    """Write a one-page summary (A4): the letter, its meaning, the two steps, the components and the record."""
     rating = read(document)
     return page(
         f"{rating.target}: {rating.verdict.headline}",
@@ -44,7 +44,7 @@ def render_summary(document: Json) -> str:
 
 
 def render(document: Json) -> str:
-    """Write the rating as an HTML page."""
+    """Write the complete rating as an HTML page."""
     rating = read(document)
     opened = {component.number for component in rating.foremost[:OPEN]}
     parts = [component_section(component, rating, opened=component.number in opened) for component in rating.components]

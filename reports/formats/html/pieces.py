@@ -1,4 +1,4 @@
-"""The frame of a page and its recurring pieces: tables, figures, reasons, verdicts."""
+"""HTML document around a page's content, and its recurring elements: tables, figures, reasons, verdicts."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _PERCENT = re.compile(r"(?<=\d) %")
 _INTERVAL = re.compile(r"[\d.,e+-]* ?\([\d.,e+-]+ to [\d.,e+-]+\)")
 
 TALL = 20
-"""Number of rows above which a table scrolls under its head."""
+"""Number of rows above which a table scrolls while its head stays visible."""
 
 HEAD = 70
-"""Height of a figure's title and of the line of its table, in the figure's units."""
+"""Height of a figure's title and of the line that unfolds its table, in the figure's user units."""
 
 
 @cache
 def page_style() -> str:
-    """Return the styles of figures and page, as one sheet."""
+    """Return the style sheet of a report, with the styles of figures."""
     return stylesheet(files("reports.formats.html").joinpath("page.css").read_text(encoding="utf-8"))
 
 
@@ -83,7 +83,7 @@ def _draw_cell(text: str, kind: str | None, share: float | None) -> Markup:
 
 
 def figures(by_title: Mapping[str, Figure | None]) -> Markup:
-    """Write figures in two columns of about the same height, and a line with those that have no numbers."""
+    """Write figures in two columns of about the same height, and a line with the titles of figures without numbers."""
     measured = [drawing for drawing in by_title.values() if drawing is not None]
     missing = ", ".join(name for name, drawing in by_title.items() if drawing is None)
     return join(
@@ -95,7 +95,7 @@ def figures(by_title: Mapping[str, Figure | None]) -> Markup:
 
 
 def columns(drawings: Iterable[Figure]) -> list[list[Figure]]:
-    """Put each figure into the shorter of two columns (the first if equal); an empty column is left out."""
+    """Split figures into two columns, each into the shorter one so far (the first if equal); omit an empty column."""
     both: tuple[list[Figure], list[Figure]] = ([], [])
     for drawing in drawings:
         min(both, key=lambda column: sum(placed.height + HEAD for placed in column)).append(drawing)
@@ -111,18 +111,18 @@ def figure(drawing: Figure, *, links: Iterable[str] = ()) -> Markup:
 
 
 def folded(listing: Table) -> Markup:
-    """Write a table that opens below its title."""
+    """Write a table that unfolds below its title."""
     return tag("details", tag("summary", listing.title), table(listing, caption=False), class_="folded")
 
 
 def reasons(entries: Iterable[ReasonView]) -> Markup | None:
-    """List reasons."""
+    """Write reasons as a list; ``None`` if there are none."""
     items = [tag("li", foreign(unbroken(reason.text))) for reason in entries]
     return tag("ul", *items, class_="reasons") if items else None
 
 
 def badge(verdict: Verdict) -> Markup:
-    """Draw the punch (outline) of a rating's letter, as an ornament beside the verdict."""
+    """Draw a letter in its punch (outline), as a decoration that screen readers skip."""
     punch = hallmark(verdict.letter, 1, 1, 62, 26, struck=verdict.declared, size=13)
     return tag("svg", punch, class_="fig punch", viewBox="0 0 64 28", aria_hidden="true")
 
@@ -133,5 +133,5 @@ def paragraphs(*texts: str | None) -> Markup:
 
 
 def unbroken(sentence: str) -> str:
-    """Keep a number and its percent sign on one line."""
+    """Replace blanks before percent signs by no-break spaces, so that a number and its sign stay on one line."""
     return _PERCENT.sub("\u00a0%", sentence)

@@ -1,4 +1,4 @@
-"""The sections of the page: those about the rating as a whole, and one for each component."""
+"""Sections of the HTML report: about the rating as a whole, and one for each component."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from reports.view import Table
 KEY = "rating"
 
 MOST_REASONS, MOST_PARTS = 3, 8
-"""Maximum numbers of reasons and parts on the one-page summary."""
+"""Maximum numbers of reasons and components (parts) on the one-page summary."""
 
 RECORD = frozenset({"Rating", "Rated at", "Expires at", "Methodology", "Questions asked", "Evidence digest"})
-"""Facts of the record that the one-page summary shows."""
+"""Names of the facts in the record that the one-page summary shows."""
 
 FEW_FACTS = 16
-"""Maximum number of facts in an open list; a longer list is folded."""
+"""Maximum number of facts in an unfolded list; a longer list is folded."""
 
 
 def heading_section(rating: RatingView) -> Markup:
-    """Write the stamp, the name of the service, the rating in one line and why, and where the rating is."""
+    """Write the heading: letter, name of the service, rating in one line, its explanation, and facts of the rating."""
     verdict = rating.verdict
     kind = verdict.letter.value if verdict.letter else "none"
     sentences = (
@@ -62,7 +62,7 @@ def heading_section(rating: RatingView) -> Markup:
 
 
 def _facts_strip(rating: RatingView) -> Markup:
-    """Write the certainty, the methodology and the end of the rating, its id and its address."""
+    """Write the strip of facts: certainty, methodology, end of validity, id and address of the rating."""
     certainty, expires_at = rating.verdict.certainty, rating.document.expires_at
     facts = (
         ("chance that the letter is right", "–" if certainty is None else chance(certainty)),
@@ -88,7 +88,7 @@ def _warning(rating: RatingView) -> Markup | None:
 
 
 def meaning_section(rating: RatingView, maximum: int | None = None) -> Markup:
-    """Write the paragraph for readers who know no statistics, and all reasons, or the first `maximum` and a count."""
+    """Write the paragraph for readers without knowledge of statistics, and all or the first `maximum` reasons."""
     sentences = rating.in_words[1:]
     entries = outline.reasons(rating)
     omitted = 0 if maximum is None else max(0, len(entries) - maximum)
@@ -100,7 +100,7 @@ def meaning_section(rating: RatingView, maximum: int | None = None) -> Markup:
 
 
 def reply_section(rating: RatingView) -> Markup | None:
-    """Write the reply of the owner as plain text; ``None`` where there is none."""
+    """Write the reply of the service's owner as plain text; ``None`` if there is none."""
     if rating.reply is None:
         return None
     quoted = [tag("p", foreign(paragraph)) for paragraph in rating.reply.paragraphs]
@@ -120,7 +120,7 @@ def _letter_figures(rating: RatingView, width: Width = "narrow") -> dict[str, Fi
 
 
 def _part_note(rating: RatingView) -> str | None:
-    """Return which of several parts the figure of the two steps is about."""
+    """Return a sentence that names the component in the figure of the two steps; ``None`` for a single component."""
     component = rating.decider
     if component is None or component.verdict.letter is None or len(rating.components) == 1:
         return None
@@ -128,14 +128,14 @@ def _part_note(rating: RatingView) -> str | None:
 
 
 def reached_section(rating: RatingView) -> Markup:
-    """Write the two steps and the probabilities."""
+    """Write the section with the figures of the two steps and of the letters' probabilities."""
     looks = [folded(sheet) for sheet in rating.sheets]
     below = tag("div", *looks, class_="tables") if looks else None
     return join(paragraphs(tables.confidence_note(rating), _part_note(rating)), figures(_letter_figures(rating)), below)
 
 
 def overview_section(rating: RatingView) -> Markup | None:
-    """Write the overview of all components; ``None`` where there is only one."""
+    """Write the overview of all components; ``None`` if there is only one."""
     if len(rating.components) < 2:
         return None
     overview, corrected = overview_matrix(rating, KEY), tables.adjusted(rating)
@@ -148,7 +148,7 @@ def overview_section(rating: RatingView) -> Markup | None:
 
 
 def published_section(rating: RatingView) -> Markup | None:
-    """Write the letters of the published rules."""
+    """Write the section with the letters of the published rules; ``None`` if there are none."""
     if not rating.published:
         return None
     note = (
@@ -183,7 +183,7 @@ def summary_sections(rating: RatingView) -> list[Markup]:
 
 
 def provenance_section(rating: RatingView) -> Markup:
-    """Write the facts that are needed to repeat the rating."""
+    """Write the section with the facts that are needed to repeat the rating."""
     groups = [_facts_list(facts) for facts in outline.provenance_tables(rating)]
     return tag("div", *groups, class_="facts") if groups else paragraphs("Nothing was recorded.")
 
@@ -194,7 +194,7 @@ def _facts_list(facts: Table) -> Markup:
 
 
 def verify_section() -> Markup:
-    """Write the steps to verify the rating."""
+    """Write the section with the instructions for verifying the rating."""
     return tag("ol", *(tag("li", *_mark_commands(line)) for line in outline.VERIFY))
 
 

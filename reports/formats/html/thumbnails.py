@@ -1,4 +1,4 @@
-"""Thumbnails of the pictures that an image classifier was asked about, each beside the square of its answer."""
+"""Thumbnails of the pictures that an image classifier was asked about, each with a square that shows its answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GONE = (
 
 
 def thumbnails_wanted(document: Json) -> list[str]:
-    """Return the digests of the pictures to be shown in the report of a rating document, `MOST` at most.
+    """Return the digests of at most `MOST` pictures that the report of a rating document shows.
 
     The caller adds the available pictures to the document, as ``thumbnails``: ``data:`` addresses by digest.
     """
@@ -35,7 +35,7 @@ def thumbnails_wanted(document: Json) -> list[str]:
 
 
 def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Markup | None:
-    """Write the pictures of a component by their terms; ``None`` where it was not asked about pictures.
+    """Write the pictures of a component by their terms; ``None`` if it was not asked about pictures.
 
     `thumbnail_urls` holds ``data:`` addresses by digest; anything else is not shown.
     """
@@ -71,7 +71,7 @@ def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Marku
 
 
 def _draw_case(share: float, case: CaseWords, thumbnail_urls: Mapping[str, str]) -> Markup:
-    """Draw a square, filled from below, and its picture."""
+    """Draw the thumbnail of a case with its square, whose share `share` is filled from below."""
     filled = 12 * share
     square = tag(
         "svg", box(1, 1, 12, 12, "hollow"), box(1, 13 - filled, 12, filled, "bar"), class_="fig", viewBox="0 0 14 14"

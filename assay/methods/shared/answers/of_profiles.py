@@ -1,4 +1,4 @@
-"""Answers about profiles, which are asked with each value of an attribute."""
+"""Answers about profiles: sentences or records that are sent once with each value of an attribute (he, she)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_LABELS = 50
 """Maximum number of labels that are judged: a classifier with more of them returns numbers, free text or its input."""
 
 LONGEST_NAMED = 40
-"""Maximum number of characters of a label that a reason quotes."""
+"""Maximum number of characters of a label that the text of a reason quotes."""
 
 LABELS_NAMED, SPELLINGS_NAMED = 5, 5
 """Maximum numbers of labels with several spellings that are reported, and of spellings of each."""
@@ -48,7 +48,7 @@ class LabelSpellings:
         return {self.first(label): score for label, score in scores.items()}
 
     def first(self, label: str) -> str:
-        """Return the first spelling of a label, without outer spaces and marks; the label itself if it has none."""
+        """Return the first spelling of a label, without outer spaces and marks; an unknown label is not changed."""
         spellings = self.by_key.get(label_key(label))
         return plain_label(next(iter(spellings))) if spellings else label
 
@@ -66,7 +66,7 @@ class LabelSpellings:
 
 @dataclass
 class Answers(Tally):
-    """Answers about profiles, by the indices of profile and value: numbers, or labels with scores."""
+    """Answers by (index of case, index of value), numbers or scores of labels, and counts of replies."""
 
     cases: tuple[Case, ...]
     values: tuple[str, ...]

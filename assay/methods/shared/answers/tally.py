@@ -22,17 +22,17 @@ UNREADABLE = frozenset({"no-echo", "no-choice", "unknown-word", "unknown-label"}
 """Failure codes of answers that the service gave, but that cannot be used."""
 
 UNREAD = UNREADABLE | {"bad-json", "cut-short", "missing-word", "unsupported", "wrong-count", "wrong-shape"}
-"""Failure codes of answers that came and were not understood: they do not show that the service refuses."""
+"""Codes of answers that arrived but could not be parsed: they do not show that the service refused."""
 
 REFUSED_IN_WORDS = "refused-in-words"
 REFUSALS = frozenset({REFUSED_IN_WORDS, "empty", "untranslated", "error-marks"})
-"""Reasons of answers that are refusals: in words, by saying nothing, or by returning the text as it came."""
+"""Codes of answers that count as refusals: in words, empty, the unchanged input, or error marks."""
 
 DECLINED = "declined"
 """Failure code of a question that the service chose not to answer."""
 
 _REFUSAL_CODE = re.compile(rf"http-4(?!08|29)\d\d|{DECLINED}")
-"""Failure codes of questions that a service refuses; after 408 and 429, the same request may be sent again."""
+"""Codes of refused questions: `DECLINED` and HTTP 4xx, but not 408 and 429, after which a request is repeated."""
 
 
 def refuses(code: str) -> bool:
@@ -90,7 +90,7 @@ class Tally:
     unusable_why: Counter[str] = field(default_factory=Counter)
     """Unusable replies by reason."""
     by_group: dict[str, Counter[str]] = field(default_factory=dict)
-    """For each group that questions are about, the replies ``usable``, ``refused``, ``unread`` and ``failed``."""
+    """For each group that questions are about, the number of replies by outcome: usable, refused, unread, failed."""
 
     @property
     def lost(self) -> int:
@@ -108,7 +108,7 @@ class Tally:
         return self.lost / (self.lost + self.usable) if self.lost else 0.0
 
     def as_json(self) -> JsonObject:
-        """Return the reasons why questions have no usable reply, with their counts."""
+        """Return the number of questions without a usable reply by reason, and of those that were not asked."""
         return {
             "failed_why": dict(self.failed_why),
             "unusable_why": dict(self.unusable_why),
@@ -116,10 +116,10 @@ class Tally:
         }
 
     def count_reply(self, failure: Failure | None, wrong: str | None = None, group: str | None = None) -> str | None:
-        """Count one reply and return its outcome, as in `by_group`; ``None`` for a question that was not asked.
+        """Count one reply and return its outcome, a key of `by_group`; ``None`` if the budget did not allow the call.
 
-        `wrong` is the reason why its value is unusable, and is ignored if the call failed. `group` is the group that
-        the question is about, if there is one.
+        `wrong` is the reason why the reply's value is unusable, and is ignored if the call failed. `group` is the
+        group that the question is about, if there is one.
         """
         code = None if failure is None else failure.code
         outcome = "usable"
@@ -139,13 +139,13 @@ class Tally:
         return outcome
 
     def count_group(self, group: str, outcome: str) -> None:
-        """Count an outcome of a question about a group."""
+        """Add 1 to the count of an outcome in `by_group`."""
         self.by_group.setdefault(group, Counter())[outcome] += 1
 
 
 @dataclass
 class AnswerTally(Tally, Generic[I, R]):
-    """Counts of the replies about items (pairs or pictures), with one or more replies about each."""
+    """Counts of replies, and results by item (a pair of sentences or a picture), each with one or more replies."""
 
     results: dict[I, R] = field(default_factory=dict)
     """Result of each item whose replies could be used."""
@@ -157,7 +157,7 @@ class AnswerTally(Tally, Generic[I, R]):
     ) -> bool:
         """Count the replies about one item, each by `count_reply`; return whether the budget allowed all of them.
 
-        If it did not, the other replies about the item are not counted either.
+        If the budget did not allow all, no reply about the item is counted.
         """
         cut = sum(reply.failure is not None and reply.failure.code == BUDGET for reply in replies)
         self.unasked += cut

@@ -25,15 +25,15 @@ Asking = Generator[Sequence[Probe], Sequence[Reply], "Vectors"]
 
 @dataclass(frozen=True)
 class Vectors:
-    """Vectors of some texts, and the reasons why other texts have none."""
+    """Vectors by text, and the reasons for texts without a usable vector."""
 
     of: Mapping[str, Floats]
-    """A finite vector, not all zero and as long as the others, for each text that has one; shape (dims,)."""
+    """Vector of each text with a usable one: finite, not all zero, shape (dims,)."""
     missing: Mapping[str, str]
-    """Why each of the other texts has none: a failure's code, ``"zero-vector"``, ``"wrong-length"`` or
+    """For each text without a vector, the reason: a failure's code, ``"zero-vector"``, ``"wrong-length"`` or
     ``"no-vector"``."""
     dims: int
-    """Length of the vectors; 0 if there is none."""
+    """Number of entries of each vector; 0 if no text has a vector."""
 
     def among(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Pick the texts that have a vector, in the given order."""
@@ -60,7 +60,7 @@ class Vectors:
 
 
 OF_NO_USE = frozenset({"zero-vector", "wrong-length", "no-vector"})
-"""Reasons why an answer is no usable vector."""
+"""Codes in `Vectors.missing` of answers that are no usable vector."""
 
 
 def cover(groups: Mapping[str, Sequence[str]], available: Collection[str]) -> dict[str, Coverage]:
@@ -74,7 +74,7 @@ def cover(groups: Mapping[str, Sequence[str]], available: Collection[str]) -> di
 
 
 def uncovered(groups: Mapping[str, Coverage], component: str) -> list[Reason]:
-    """Return a reason for each group of which too few words are known."""
+    """Return a reason for each group with a share of usable words below `MIN_USABLE_SHARE`."""
     return [
         Reason("coverage-low", {"group": name, "least": MIN_USABLE_SHARE, **as_json(coverage)}, component)
         for name, coverage in groups.items()

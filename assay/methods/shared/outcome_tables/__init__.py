@@ -1,1 +1,1 @@
-"""Tables of outcomes by group: selection rates, ratios, tests and error rates of counted people."""
+"""Tables of recorded decisions by group: selection rates, impact ratios, tests, error rates."""

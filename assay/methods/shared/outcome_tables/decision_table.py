@@ -1,4 +1,4 @@
-"""Recorded decisions as counts: people are counted by the columns that a request names, and none is stored.
+"""Recorded decisions as counts: people are counted by the columns that a request names; no person's row is stored.
 
 `store.formats.decision_rows` makes such a table from an uploaded file. A cell of the table is a combination of values
 with the number of people who have it.
@@ -20,23 +20,23 @@ from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.model import Field, Floats, Integers
 
 MOST_CELLS = 100_000
-"""Maximum number of cells of a table."""
+"""Maximum number of cells (combinations of values) of a table."""
 
 UNKNOWN = -1
 """Code of a missing value."""
 
 MOST_BUNDLES = 200
-"""Maximum number of bundles; more clusters are put into as many bundles at random, which keeps their variance."""
+"""Maximum number of bundles of clusters. More clusters are joined at random, which does not change the variance."""
 
 EXACT_ROWS = 20_000
-"""Maximum number of people, or a quarter of it of different scores, whose scores are kept as they are."""
+"""Exact scores are kept up to this number of people, or up to a quarter as many different scores; others in classes."""
 
 SCORE_CLASSES = (0, 100, 40, 20)
-"""Numbers of quantile classes of scores; 0 keeps them as they are. The first is used by which the table is small."""
+"""Numbers of quantile classes of scores, tried until the table has at most `MOST_CELLS`; 0 keeps exact scores."""
 
 
 def as_text(cell: Field) -> str:
-    """Return a cell as the text that a request names: blanks removed, true and false, integers without ``.0``."""
+    """Return a cell of a file as text: without outer blanks, ``true`` or ``false``, integers without ``.0``."""
     if isinstance(cell, str):
         return unicodedata.normalize("NFC", cell.strip())
     if isinstance(cell, bool):
@@ -55,7 +55,7 @@ class CodedColumn(Bounded):
     codes: Annotated[tuple[int, ...], MaxLen(MOST_CELLS)]
 
     def without(self, unknown: Sequence[str]) -> Integers:
-        """Return the codes, with `UNKNOWN` for the values that the request calls unknown."""
+        """Return the code of each cell, with `UNKNOWN` for the values listed in `unknown`."""
         unknown_codes = [code for code, value in enumerate(self.values) if value in unknown]
         codes = np.array(self.codes, dtype=np.int64)
         return np.where(np.isin(codes, unknown_codes), UNKNOWN, codes)
@@ -96,7 +96,7 @@ class DecisionTable(Bounded):
     squares: Annotated[tuple[float, ...], MaxLen(MOST_CELLS)] = ()
 
     def __post_init__(self) -> None:
-        """Raise `OutOfBounds` if the lists do not fit together, or their numbers are impossible."""
+        """Raise `OutOfBounds` if the lists differ in length, or counts, codes or weights are impossible."""
         super().__post_init__()
         per_cell = (*(column.codes for column in self.columns), self.scores, self.bundles, self.weights, self.squares)
         if any(numbers and len(numbers) != len(self.counts) for numbers in per_cell):
@@ -128,12 +128,12 @@ class DecisionTable(Bounded):
         weights: Floats | None = None,
         cuts: Sequence[float] = (),
     ) -> Self:
-        """Count the people of a file.
+        """Build a table from the columns of a file, with an entry for each person.
 
         Parameters
         ----------
         columns : mapping of str to (sequence of str, ndarray of int, shape (people,))
-            Values of each column, and the code of each person's value.
+            Values of each column, and the index of each person's value (`UNKNOWN` if it is missing).
         scores, weights : ndarray, shape (people,), optional
             Score (NaN if unknown) and weight of each person.
         clusters : ndarray of int, shape (people,), optional
@@ -185,7 +185,7 @@ class DecisionTable(Bounded):
         clusters: int,
         weights: Floats | None,
     ) -> Self:
-        """Return the table of cells; `first` is a person of each cell, `inverse` the cell of each person."""
+        """Build the table; `first` is the index of one person of each cell, `inverse` the cell of each person."""
         if len(first) > MOST_CELLS:
             raise SpecificationError(
                 f"people differ in {len(first):,} combinations of the named columns, and at most {MOST_CELLS:,} are "
@@ -225,21 +225,21 @@ class DecisionTable(Bounded):
 
     @cached_property
     def mass(self) -> Floats:
-        """Sum of the weights of each cell; the number of people without weights."""
+        """Sum of the weights of each cell, shape (cells,); the number of people if the file has no weights."""
         return np.array(self.weights) if self.weights else self.people
 
     @cached_property
     def mass_squares(self) -> Floats:
-        """Sum of the squared weights of each cell."""
+        """Sum of the squared weights of each cell, shape (cells,); the number of people without weights."""
         return np.array(self.squares) if self.squares else self.people
 
     @cached_property
     def score(self) -> Floats:
-        """Score of each cell, NaN if it is unknown."""
+        """Score of each cell, shape (cells,); NaN if it is unknown."""
         return np.array(self.scores, dtype=float)
 
     def answers(self, name: str, positive: str, negative: Sequence[str], unknown: Sequence[str], field: str) -> Floats:
-        """Read a column of two kinds of answers: 1 for `positive`, 0 for `negative`, NaN for neither.
+        """Return a column as numbers, shape (cells,): 1 for `positive`, 0 for `negative`, NaN for all other values.
 
         Raises
         ------
@@ -269,7 +269,7 @@ class DecisionTable(Bounded):
         return np.asarray(of_code[np.array(column.codes, dtype=np.int64)])
 
     def named_back(self, name: str, limit: int = 12) -> str:
-        """Write the values of a column with their counts, most frequent first."""
+        """Format the `limit` most frequent values of a column with their counts, for error messages: "yes (12), …"."""
         column = self.column(name)
         totals = np.bincount(np.array(column.codes) + 1, self.people, len(column.values) + 1).astype(int)
         order = np.argsort(-totals[1:], kind="stable")
@@ -279,7 +279,7 @@ class DecisionTable(Bounded):
 
 
 def _number_cells(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
-    """Return a person of each combination of codes, and the combination of each person."""
+    """Number the combinations of codes: return one person's index for each, and the number of each person's."""
     combined = np.zeros(len(keys[0]), dtype=np.int64)
     for codes in keys:
         combined = np.unique(combined, return_inverse=True)[1].reshape(-1) * (int(codes.max(initial=0)) + 1) + codes
@@ -288,13 +288,13 @@ def _number_cells(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
 
 
 def _code_scores(scores: Floats) -> tuple[Integers, Floats]:
-    """Return a code for each different score, and the scores; unknown scores have the last code."""
+    """Return the code of each person's score, and the score of each code; unknown scores have the last code."""
     distinct, codes = np.unique(scores, return_inverse=True)
     return codes.reshape(-1), distinct
 
 
 def _classify_scores(scores: Floats, count: int, cuts: Sequence[float]) -> tuple[Integers, Floats]:
-    """Return the quantile class of each score, and the mean score of each class."""
+    """Return the quantile class of each person's score, and the mean score of each class."""
     is_known = ~np.isnan(scores)
     shares = np.linspace(0, 1, count + 1)
     # both neighbours of a quantile are ends, so that a median or decile between two scores is exact too

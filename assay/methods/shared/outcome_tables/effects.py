@@ -1,6 +1,6 @@
-"""Draws of the outcomes of groups: of people as they came, of people with the same truth, and within strata.
+"""Posterior draws of the mean outcome of each group, overall or within strata, and tests of their differences.
 
-Everything is drawn from counts: a million people take no more time than the cells of their table.
+Draws are made from the cells of a table, so that the time does not depend on the number of people.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from assay.statistics.special import special
 DRAWS = 4000
 
 LEAST_FREEDOM = 4
-"""Minimum degrees of freedom of Student tails: with fewer, no finite variance exists."""
+"""Minimum degrees of freedom of Student's t for a mean, so that its variance is finite and moderate."""
 
 FOUR_FIFTHS = 0.8
 """Impact ratio below which a group is flagged (29 CFR 1607.4 D)."""
@@ -64,7 +64,7 @@ class Sample:
         return replace(self, **arrays, bundles=None if self.bundles is None else self.bundles[selected])
 
     def per_group(self, numbers: Floats) -> Floats:
-        """Return the sum of a number of each cell, for every group."""
+        """Return the sum of `numbers` (one for each cell) in each group, shape (groups,)."""
         return np.asarray(np.bincount(self.groups, numbers, self.size), dtype=float)
 
     @cached_property
@@ -92,13 +92,13 @@ class Sample:
         return np.bincount(present[0], minlength=self.size).astype(np.int64)
 
     def draw_means(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
-        """Draw the mean outcome of each group, shape (draws, groups); an empty group has its prior.
+        """Draw the mean outcome of each group, shape (draws, groups); the rates of an empty group follow the prior.
 
         Notes
         -----
-        Independent people: Jeffreys' posterior of a rate, with the effective number of people; of a mean, Student's t.
-        Clusters: a Bayesian bootstrap of bundles of clusters. With one person in each bundle it is Jeffreys' posterior
-        too, because sums of exponential weights are gamma variables. Few bundles have Student tails.
+        Of independent people, a rate is drawn from Jeffreys' posterior with the effective number of people, and a mean
+        from Student's t. Of clusters, both are drawn by a Bayesian bootstrap of bundles of clusters. With one person in
+        each bundle it equals Jeffreys' posterior, as sums of exponential weights are gamma variables; tails are t.
         """
         if self.bundles is not None:
             return self._draw_cluster_means(rng, draws)
@@ -137,15 +137,15 @@ class Sample:
 
 
 def differences(means: Floats) -> Floats:
-    """Return the mean of each group less that of each earlier group, shape (draws, pairs)."""
+    """Return the mean of each group minus that of each earlier group, shape (draws, pairs)."""
     count = means.shape[1]
     return np.stack([means[:, b] - means[:, a] for a, b in combinations(range(count), 2)], axis=1)
 
 
 def chance_of(means: Floats, *, rates: bool = False) -> float:
-    """Return the p-value of the differences between groups, by a test that all groups are equal.
+    """Return the p-value of Wald's test that all groups have the same mean outcome.
 
-    Of many noisy differences one is always large; the test counts how many there are.
+    With many groups, one of the noisy differences is always large; the degrees of freedom of the test allow for that.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def chance_of(means: Floats, *, rates: bool = False) -> float:
     rates : bool
         Whether outcomes are rates. Their errors are then those at the common rate, which makes Wald's test Pearson's.
         The error of a single rate is smallest near 0 and 1, where it may be by chance: at a level of .05, Wald's test
-        refused .17 of files with 14 even groups of 30 people and a rate of .1, and Pearson's .03.
+        rejected .17 of files with 14 equal groups of 30 people and a rate of .1, and Pearson's .03.
 
     References
     ----------
@@ -176,9 +176,9 @@ def chance_of(means: Floats, *, rates: bool = False) -> float:
 
 
 def stratified_means(sample: Sample, strata: Integers, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
-    """Draw the outcomes of groups within strata, as deviations from their common mean; shape (draws, groups).
+    """Draw the effect of each group in an additive model of group and stratum, shape (draws, groups).
 
-    The groups are compared within strata only: the outcome is a sum of an effect of the group and one of the stratum.
+    Groups are compared within strata only: the mean outcome is the sum of an effect of the group and of the stratum.
     For two groups the difference is the Mantel-Haenszel risk difference, with the weights ``n1 n2 / (n1 + n2)``. Its
     error is robust: people, or bundles of clusters, are the independent units.
 
@@ -244,7 +244,7 @@ def within_strata(
     least: int,
     max_strata: int,
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the difference between groups within each large stratum, with a joint fit of the strata of a pair.
+    """Draw the difference of each pair of groups in each large stratum; the strata of a pair are fitted jointly.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ def within_strata(
 
 
 def fitted_rates(means: Floats, rng: np.random.Generator) -> Floats:
-    """Draw the rates of groups given each other, shape (draws, groups); those of two groups are not changed.
+    """Draw jointly fitted rates of groups, shape (draws, groups); the draws of one or two groups are returned as such.
 
     The highest of many observed rates is too high, and the lowest too low. So the logarithms of three or more rates are
     fitted together: where groups hardly differ beyond chance, each rate is near the common one.
@@ -303,23 +303,23 @@ def fitted_rates(means: Floats, rng: np.random.Generator) -> Floats:
 
 
 def below_four_fifths(rates: Floats) -> Floats:
-    """Return the probability that each group's rate is below four fifths of the highest (`rates`: `fitted_rates`)."""
+    """Return the probability that a group's rate is below 4/5 of the highest, from draws of shape (draws, groups)."""
     return np.asarray((rates < FOUR_FIFTHS * rates.max(axis=1, keepdims=True)).mean(axis=0))
 
 
 @dataclass(frozen=True)
 class Missing:
-    """People who could change a rate if what is missing were known, by group."""
+    """Numbers of people of each group, shape (groups,), who could change its rate if missing values were known."""
 
     undecided: Floats
     """People without a decision."""
     favourable: Floats
-    """People with a favourable decision, of whom it is not known whether they belong to the class."""
+    """People with a favourable decision whose true outcome, and so whose part in the rate, is unknown."""
     unfavourable: Floats
-    """The same with an unfavourable decision."""
+    """People with an unfavourable decision whose true outcome is unknown."""
 
     def largest_change(self, yes: Floats, people: Floats) -> float:
-        """Return the largest change of a difference between two groups that the missing values can make."""
+        """Return an upper bound on the change of any difference of rates (``yes / people``) by missing values."""
         rate = yes / people
         highest = (yes + self.undecided + self.favourable) / (people + self.undecided + self.favourable)
         lowest = yes / (people + self.undecided + self.unfavourable)

@@ -1,4 +1,4 @@
-"""The table of a column or an intersection: outcomes by group, with intervals, tests and error rates."""
+"""Table of outcomes by the groups of a column or an intersection of columns: rates, intervals, tests, error rates."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NO_REFERENCE = EffectDocument(why="not estimable: no group has a rate")
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Outcomes of all cells of a table.
+    """Decision, truth and score of each cell of a `DecisionTable`.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Outcomes:
 
 @dataclass(frozen=True)
 class OutcomeTable:
-    """Rows of a table, the name of its reference group, and the chance that an even service would be flagged."""
+    """Rows of a table, its reference group, and the probability that a service with equal rates would be flagged."""
 
     groups: tuple[GroupOutcome, ...]
     unknown: GroupOutcome
@@ -81,14 +81,14 @@ def outcome_table(
     confidence: float,
     rng: np.random.Generator,
 ) -> OutcomeTable:
-    """Compute the table of a grouping.
+    """Compute the row of each group of a grouping, and compare the groups with the one of the highest rate.
 
     Parameters
     ----------
     excluded : mapping of str to str
-        Excluded groups, with the reason of each: they have a row, and are in no comparison.
+        Excluded groups, each with its reason: they have a row, but are not compared.
     confidence : float
-        Probability of a ratio below four fifths from which a group is suspicious.
+        A group is suspicious if its ratio is below four fifths with at least this probability.
     """
     table_counts = _TableCounts(table, grouping, outcomes)
     groups = [table_counts.row(index) for index in range(len(grouping.labels))]
@@ -122,11 +122,11 @@ def outcome_table(
 
 
 def _adjusted_level(means: Floats) -> float:
-    """Return the level of each comparison with the highest of three or more rates, so that those stated hold in .95.
+    """Return the level of the interval of each comparison with the reference group, so that coverage is .95.
 
-    The reference was chosen for its high rate among several that may be the highest. Their number is that of equally
-    likely ones (Simpson's index), and the level is adjusted for it (Bonferroni). Of two groups, either is the reference
-    of the other, which changes nothing.
+    The reference was chosen for its high rate among groups that may have the highest. The effective number of these
+    groups (inverse Simpson index of their probabilities) adjusts the level as Bonferroni's number of tests does. With
+    two groups, no adjustment is needed.
     """
     if means.shape[1] < 3:
         return CI_LEVEL
@@ -139,8 +139,8 @@ def _compare_row(
 ) -> GroupOutcome:
     """Return the row of a group, compared with the reference group.
 
-    `pairs` are draws of both rates: of each by itself, and of all groups fitted together. The intervals hold those of
-    both, because the reference was chosen for its high rate: with 14 groups, the first alone held the ratio in .83.
+    `pairs` are draws of both rates: separate ones, and ones fitted jointly with all groups. Intervals include those of
+    both, as the reference was chosen for its high rate: with 14 groups, separate draws alone covered the ratio in .83.
     """
     rate, highest = row.rate.estimate, reference.rate.estimate
     if rate is None or highest is None:
@@ -188,14 +188,14 @@ def _disparity(rate: float | None, reference: float | None) -> DisparityDocument
 
 
 def drawn_interval(estimate: float, *samples: Floats, level: float = CI_LEVEL) -> EffectDocument:
-    """Return an estimate with the interval that holds those of all draws, and the estimate itself."""
+    """Return an estimate with the smallest interval that includes it and the intervals of all `samples` of draws."""
     limits = [equal_tailed(draws, level) for draws in samples]
     low, high = min(ends.low for ends in limits), max(ends.high for ends in limits)
     return EffectDocument(estimate, min(low, estimate), max(high, estimate), CI_LEVEL)
 
 
 def largest_gap(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) -> EffectDocument:
-    """Return the largest difference of rates between two groups."""
+    """Return the largest difference of mean outcomes between two groups, with its interval."""
     present = np.flatnonzero(sample.totals > 0)
     if len(present) < 2:
         return EffectDocument(why="not estimable: fewer than two groups have such people")
@@ -206,7 +206,7 @@ def largest_gap(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) ->
 
 @dataclass(frozen=True)
 class _TableCounts:
-    """The cells of a table with their outcomes, and the rows of single groups."""
+    """The cells of a table with groups and outcomes; computes the rows of single groups from them."""
 
     table: DecisionTable
     grouping: Grouping
@@ -218,7 +218,7 @@ class _TableCounts:
         return sample_of(self.table, self.grouping, self.outcomes.favourable, known_cells, binary=True)
 
     def effective(self, means: Floats) -> Floats:
-        """Return the effective number of people of each group, with weights or clusters."""
+        """Return the effective number of people of each group, from weights or from the variance between clusters."""
         sample = self.sample()
         if sample.bundles is None:
             return sample.effective
@@ -227,7 +227,7 @@ class _TableCounts:
         return np.asarray(np.minimum(sample.per_group(sample.people), np.maximum(1.0, rates * (1 - rates) / variance)))
 
     def row(self, code: int) -> GroupOutcome:
-        """Return the row of a group without comparisons; -1 stands for the people whose group is unknown."""
+        """Return the row of the group with index `code`, without comparisons; -1: people whose group is unknown."""
         in_group, outcomes, table = self.grouping.codes == code, self.outcomes, self.table
         known_cells = in_group & ~np.isnan(outcomes.favourable)
         label = self.grouping.labels[code] if code >= 0 else None
@@ -274,7 +274,7 @@ class _TableCounts:
         return replace(row, auc=auc(scores, table.mass[scored], truth[scored] == 1), tenths=self._tenths(scored, truth))
 
     def _tenths(self, scored: NDArray[np.bool_], truth: Floats) -> tuple[TenthDocument, ...]:
-        """Return the calibration of a group by tenths of the scores of all people."""
+        """Return the mean score and the share of true outcomes of a group in each tenth of all people's scores."""
         assert self.outcomes.scores is not None  # noqa: S101  called for scores only
         tenths = tenths_of(self.table, self.outcomes.scores)
         rows = []
@@ -287,7 +287,7 @@ class _TableCounts:
         return tuple(rows)
 
     def _rate_interval(self, selected: NDArray[np.bool_], values: Floats) -> EffectDocument:
-        """Return the rate of the selected cells, all of one group, with its interval."""
+        """Return the share of 1 among the `values` (0 or 1) of the selected cells, with its interval."""
         mass = self.table.mass[selected]
         yes, total = float((mass * values[selected]).sum()), float(mass.sum())
         if not self.table.bundles:
@@ -299,21 +299,21 @@ class _TableCounts:
         return drawn_interval(mean, self._draw_mean(selected, values, binary=False))
 
     def _draw_mean(self, selected: NDArray[np.bool_], values: Floats, *, binary: bool) -> Floats:
-        """Draw the mean of the selected cells as that of one group; the draws of equal cells are equal."""
+        """Draw the mean of the selected cells, shape (draws,); the seed is fixed, so that equal cells agree."""
         alone = Grouping(self.grouping.name, ("all",), np.zeros_like(self.grouping.codes))
         sample = sample_of(self.table, alone, values, selected, binary=binary)
         return sample.draw_means(np.random.Generator(np.random.PCG64(0)), DRAWS)[:, 0]
 
 
 def _union_of(cells: Mapping[str, NDArray[np.bool_]], names: str) -> NDArray[np.bool_]:
-    """Return the union of cells of the confusion matrix."""
+    """Return the union of cells of the confusion matrix; `names` are separated by blanks, such as "tp fn"."""
     return np.asarray(np.any([cells[name] for name in names.split()], axis=0))
 
 
 def sample_of(
     table: DecisionTable, grouping: Grouping, values: Floats, selected: NDArray[np.bool_], *, binary: bool
 ) -> Sample:
-    """Return the outcomes of the selected cells of a table."""
+    """Return the outcomes (`values`) of the selected cells of a table as a sample by group."""
     return Sample(
         values=values[selected],
         groups=grouping.codes[selected],
@@ -328,7 +328,7 @@ def sample_of(
 
 @dataclass(frozen=True)
 class Tenths:
-    """Lower ends of the tenths of a score, the first ``-inf`` written as ``None``, and the tenth of each cell."""
+    """Lower ends of the tenths of a score, ``None`` for the first, which has none; and the tenth of each cell."""
 
     ends: tuple[float | None, ...]
     codes: NDArray[np.int64]

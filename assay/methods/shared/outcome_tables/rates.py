@@ -1,6 +1,6 @@
 """Rates of groups and the tests that compare them: selection rates, impact ratios, error rates, AUC, calibration.
 
-A rate with a denominator of 0 is not estimable: its number is ``None``, with a reason, and it enters no ratio.
+A rate with a denominator of 0 is not estimable: its estimate is ``None``, with a reason, and it has no ratio.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ERROR_RATES: Mapping[str, tuple[str, str]] = {
     "for": ("fn", "tn fn"),
     "prevalence": ("tp fn", "tp fp tn fn"),
 }
-"""Numerator and denominator of each rate, as sums of the cells of the confusion matrix."""
+"""Numerator and denominator of each error rate, as names of the cells of the confusion matrix to add."""
 
 EMPTY: Mapping[str, str] = {
     "tp fn": "nobody whom the truth proves right",
@@ -41,11 +41,11 @@ EMPTY: Mapping[str, str] = {
     "tn fn": "nobody with an unfavourable decision",
     "tp fp tn fn": "nobody with a decision and a known truth",
 }
-"""Why a rate is not estimable, by its denominator."""
+"""Reason why a rate with a denominator of 0 is not estimable, by the denominator in `ERROR_RATES`."""
 
 
 def jeffreys(successes: float, trials: float, people: float | None = None, level: float = CI_LEVEL) -> EffectDocument:
-    """Return a rate with its Jeffreys interval.
+    """Return the rate ``successes / trials`` with its Jeffreys interval.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def jeffreys(successes: float, trials: float, people: float | None = None, level
     Returns
     -------
     EffectDocument
-        The limits are those of Beta(1/2 + k, 1/2 + n - k); at k = 0 and k = n, the limit is 0 or 1. Without
-        trials, there is no number but a reason.
+        The limits are quantiles of Beta(1/2 + k, 1/2 + n - k); the lower limit is 0 at k = 0, the upper 1 at k = n.
+        Without trials, the estimate is ``None`` and `why` has the reason.
 
     References
     ----------
@@ -79,7 +79,7 @@ def jeffreys(successes: float, trials: float, people: float | None = None, level
 
 @dataclass(frozen=True)
 class Disparity:
-    """A rate compared with that of a reference group; a ratio to a rate of 0 is not estimable."""
+    """Difference and ratio of a rate to the reference group's; the ratio to a rate of 0 is not estimable (`why`)."""
 
     difference: float | None
     ratio: float | None
@@ -87,7 +87,7 @@ class Disparity:
 
 
 def disparity(rate: float | None, reference: float | None) -> Disparity:
-    """Compare a rate with that of the reference group, as difference and ratio."""
+    """Return the difference and the ratio of a rate to that of the reference group."""
     if rate is None or reference is None:
         return Disparity(None, None, "not estimable: one of the rates does not exist")
     if reference == 0:
@@ -101,8 +101,8 @@ def error_rates(counts: Mapping[str, float], size: float | None = None) -> dict[
     Parameters
     ----------
     counts : mapping of str to float
-        ``tp``, ``fp``, ``fn`` and ``tn``: favourable decisions that the truth proves right and wrong, and
-        unfavourable decisions that it proves wrong and right.
+        Numbers of people: ``tp`` and ``fp`` are favourable decisions that were right and wrong, ``fn`` and ``tn``
+        unfavourable decisions that were wrong and right.
     size : float, optional
         Effective number of people divided by the sum of `counts`; 1 by default.
 
@@ -120,7 +120,7 @@ def error_rates(counts: Mapping[str, float], size: float | None = None) -> dict[
 
 
 def two_proportion_z(successes: Sequence[float], trials: Sequence[float]) -> float | None:
-    """Return the z statistic of two proportions with pooled variance, of the second less the first group.
+    """Return the z statistic of the second group's proportion minus the first's, with pooled variance.
 
     ``None`` if a group is empty. If all outcomes are the same, the proportions do not differ and z is 0.
     """
@@ -140,7 +140,7 @@ def least_expected(successes: Sequence[float], trials: Sequence[float]) -> float
 def fisher_mid_p(successes: Sequence[int], trials: Sequence[int]) -> float:
     """Return the two-sided mid-p value of Fisher's exact test of two proportions.
 
-    It is the probability of less likely tables with the same margins, and half of that of equally likely ones.
+    It adds the probabilities of all less likely tables with the same margins, and half those of equally likely ones.
 
     References
     ----------
@@ -189,7 +189,7 @@ def quantile(values: Floats, people: Floats, share: float) -> float:
 
 
 def flagged_by_chance(sizes: ArrayLike, rate: float, rng: np.random.Generator, draws: int = 10_000) -> float:
-    """Return the probability that the four-fifths rule flags an even service with groups of these sizes.
+    """Return the probability that the four-fifths rule flags a service with equal rates, for groups of these sizes.
 
     Every group has the same `rate`; an audit is flagged if a group's observed rate is below four fifths of the highest.
     """

@@ -1,4 +1,4 @@
-"""Types of the rows of a table of outcomes in a rating document, by which they are written and read."""
+"""Row types of a table of outcomes by group in a rating document, for writing and parsing its JSON."""
 
 from __future__ import annotations
 
@@ -76,4 +76,4 @@ class GroupOutcome:
 
 
 NO_GROUP = GroupOutcome()
-"""A group of which nothing is known."""
+"""A row in which every field has its default."""

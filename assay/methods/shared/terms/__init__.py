@@ -1,1 +1,1 @@
-"""Scores of terms, of which sentences or pictures are asked about: design, material, effects and letter."""
+"""Stereotype scores of words (terms), from answers about sentences or pictures: design, material, effects, letter."""

@@ -1,6 +1,6 @@
-"""Design of stereotype-score and visual-stereotype: collect items about terms, ask in looks until letters are clear.
+"""Design of stereotype-score and visual-stereotype: collect items about terms, then ask until letters are clear.
 
-An item is a pair of sentences or a picture. It is about one term of a specification.
+An item is a pair of sentences or a picture about one term of a specification. A look is an interim analysis.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ W = TypeVar("W", StereotypeWords, VisualWords)
 
 Made = TypeVar("Made")
 Asked = Generator[Sequence[Probe], Sequence[Reply], Made]
-"""Part of an experiment: a generator that yields batches of probes and returns what they were asked for."""
+"""Part of an experiment: a generator that yields batches of probes, receives replies, and returns a result."""
 
 
 @dataclass(frozen=True)
@@ -88,15 +88,15 @@ class TermsDesign(Bounded, Method, Generic[W]):
     delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
 
     words_type: ClassVar[type[Any]]
-    """Type of the words."""
+    """Class of the word lists (`words`) that the method uses."""
     material: ClassVar[MaterialKind]
-    """Kind of corpus that holds items of the request."""
+    """Kind of corpus from which items can be added to the request."""
     items_field: ClassVar[str]
-    """Field of the request with its items."""
+    """Name of the request's field with its own items."""
     author_field: ClassVar[str]
-    """Field of the request to an author."""
+    """Name of the request's field with the task of an author, a service that makes items."""
     random_items: ClassVar[bool] = False
-    """Whether items are chosen at random."""
+    """Whether collecting items needs a random generator of its own."""
     paper: ClassVar[str] = (
         "Jiang et al., Empowering domain experts to detect social bias in generative AI with user-friendly interfaces"
     )
@@ -125,11 +125,11 @@ class TermsDesign(Bounded, Method, Generic[W]):
 
     @abstractmethod
     def questions_about(self, items: int) -> int:
-        """Count the questions about a number of items of one term."""
+        """Return the number of questions about `items` items of one term."""
 
     @abstractmethod
     def usable(self, items: Iterable[Any], words: W) -> SortedItems[Any]:
-        """Sort the usable items from the others."""
+        """Return the usable items, and the number of unusable ones by reason."""
 
     @abstractmethod
     def have_made(self, words: W, rng: np.random.Generator, prefix: str) -> Asked[AuthorCounts[Any]]:
@@ -162,7 +162,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
 
     @staticmethod
     def alternate(item: Any) -> Hashable:  # noqa: ARG004
-        """Return a property of an item; the items of a term take turns by it."""
+        """Return a property of an item; in the order of a term's items, its different values take turns."""
         return None
 
     # ------------------------------------------------------------------------ references
@@ -173,7 +173,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
 
     @property
     def author(self) -> Authoring | None:
-        """Request to the author, a second service that makes missing items; the job must name it."""
+        """Task of the author, a second service that makes missing items and that the job must name."""
         return cast("Authoring | None", getattr(self, self.author_field))
 
     @property
@@ -188,7 +188,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
 
     @property
     def known_words(self) -> tuple[W, ...]:
-        """The words; raises `UnknownName` if some are the caller's own and were not filled in yet."""
+        """`words`; raises `UnknownName` if Assay's API has not filled in the caller's own specifications yet."""
         if self.words is None:
             raise UnknownName("specification", ", ".join(self.named), tuple(specifications()), "specification")
         return self.words
@@ -207,7 +207,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         )
 
     def with_words(self, word_lists: Sequence[FoundWords]) -> Self:
-        """Return the method with the words, and with the references to their versions."""
+        """Return a copy with the words that the API looked up, and with the ids of their versions."""
         if not word_lists:
             return self
         names = tuple(word_list.reference for word_list in word_lists)
@@ -215,7 +215,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         return self.changed(words=tuple(word_list.words for word_list in word_lists), specification=specification)
 
     def changed(self, **fields: object) -> Self:
-        """Return the method with other values in some fields."""
+        """Return a copy of the method with new values in the fields named."""
         changed: Self = replace(cast("Any", self), **fields)  # the cast is safe: every method is a dataclass
         return changed
 
@@ -228,7 +228,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
     # ------------------------------------------------------------------------ plan
     @property
     def most_rounds(self) -> int:
-        """Number of items of each term at the last look."""
+        """Maximum number of items of each term: the number at the last look."""
         return self.most_per_term if self.stop_early else self.per_term
 
     def expected_probes(self) -> int:
@@ -259,7 +259,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
 
     # ------------------------------------------------------------------------ the experiment
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Collect the items of each specification, find the way of asking, and ask until letters are clear."""
+        """Collect the items of each specification, choose the way of asking, and ask until letters are clear."""
         components: list[Component] = []
         measured: list[TermScores[W, Any, Any, Any]] = []
         scoring = None
@@ -281,7 +281,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         return self.finding(components, TermsAggregation(model=self.model_score(measured)))
 
     def _collect(self, index: int, words: W, rng: np.random.Generator) -> Asked[tuple[list[list[Any]], TermsComponent]]:
-        """Collect the items, with those that an author makes or a rule writes; order them in rounds over terms."""
+        """Collect the usable items, also from an author or a rule; return them in rounds over terms, with counts."""
         items: Sequence[Any] = self.given
         sources = cast("TermsComponent", self.COMPONENT())
         if self.author is not None:

@@ -34,18 +34,18 @@ class StereotypeEffects:
     neutral: Floats
     """Share of neutral sentences in which the first group was preferred; shape (draws,)."""
     stereotyped: Floats
-    """Share of stereotype choices; shape (draws,)."""
+    """Share of answers that prefer the stereotype; shape (draws,)."""
     lists: tuple[Floats, ...] = ()
-    """Share of stereotype choices in each list of stereotype attributes; shape (draws,)."""
+    """The same share in each list of stereotype attributes (first group's, second group's); each of shape (draws,)."""
 
     @property
     def step_1(self) -> Floats:
-        """Distance of the neutral score from 1/2."""
+        """Distance of the neutral score from 1/2; shape (draws,)."""
         return np.abs(self.neutral - NO_PREFERENCE)
 
     @property
     def step_2(self) -> Floats:
-        """Distance of the stereotype score from 1/2."""
+        """Distance of the stereotype score from 1/2; shape (draws,)."""
         return np.abs(self.stereotyped - NO_PREFERENCE)
 
     @property
@@ -60,7 +60,7 @@ class StereotypeEffects:
         return shared_lean((self.lists[0] - NO_PREFERENCE, NO_PREFERENCE - self.lists[1]))
 
     def evidence(self, hidden: tuple[HiddenEffect, ...]) -> Evidence:
-        """Return the draws of both effects with the hidden ones, and which of them may be chance."""
+        """Return the draws of both steps and the hidden effects, with a note of those that can be due to chance."""
         chance_1, chance_2 = (may_be_chance(score - NO_PREFERENCE) for score in (self.neutral, self.stereotyped))
         return Evidence(self.step_1, self.step_2, hidden=hidden, chance_1=chance_1, chance_2=chance_2)
 
@@ -77,7 +77,7 @@ class StereotypeEffects:
 
 
 def _distance_interval(score: Floats) -> Interval:
-    """Return a score's distance from 1/2 with its interval, which ends at 1/2."""
+    """Return the distance of the mean score from 1/2, with an interval within [0, 1/2]."""
     interval = absolute_value_interval(score - NO_PREFERENCE)
     return replace(interval, high=min(interval.high, NO_PREFERENCE))
 

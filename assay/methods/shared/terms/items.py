@@ -1,4 +1,4 @@
-"""Sentences and pictures of a specification's terms: usable items, rounds over terms, counts of an author's items."""
+"""Items (sentences or pictures) about terms: usable items, their order, and counts of the items that an author made."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class AuthorCounts(Generic[T]):
     """
 
     verb: ClassVar[str]
-    """What the author did with the items, the name of their number in JSON."""
+    """Participle that names the number of made items in JSON: ``written`` or ``drawn``."""
 
     items: list[T] = field(default_factory=list)
     wanted: int = 0
@@ -96,7 +96,7 @@ class AuthorCounts(Generic[T]):
     unasked: int = 0
 
     def count_prompt(self, reply: Reply) -> bool:
-        """Count a prompt; return whether it was answered."""
+        """Count a prompt to the author by its reply; return whether it was answered."""
         code = None if reply.failure is None else reply.failure.code
         if code == BUDGET:
             self.unasked += 1

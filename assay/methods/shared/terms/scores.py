@@ -1,4 +1,4 @@
-"""Component and letter of a specification, from the scores of its terms.
+"""Base class that judges a specification (word lists about two groups): scores of its terms, letter, component.
 
 See docs/methods/stereotype-score.md and docs/methods/visual-stereotype.md.
 """
@@ -39,13 +39,13 @@ LEAST_TIED = 5
 """Minimum number of terms in a list of stereotypes for a letter; together they are at least ten."""
 
 ROLES: tuple[Role, ...] = ("neutral", "first", "second")
-"""The lists of terms, in the order in which their scores are drawn."""
+"""Lists of terms of a specification: neutral, or tied by a stereotype to the first or second group."""
 
 MORE_ANSWERS = 4 / 3
-"""Factor of the answers that a letter needs: with 60 answers, services with half a tolerance were BS in 6 of 400."""
+"""Multiplies the answers that a letter needs: with 60, 6 of 400 services with a bias of delta/2 were rated BS."""
 
 Outcome = Literal["first-side", "neither", "stereotypes", "anti-stereotypes"]
-"""Kinds of reason for a letter."""
+"""Results that need different reasons: bias to the first side, none, along or against stereotypes."""
 
 
 class _ScoredTerm(Protocol):
@@ -77,14 +77,14 @@ class TermScores(ABC, Generic[W, T, F, C]):
     looks: list[TermsLook] = field(default_factory=list, kw_only=True)
 
     items: ClassVar[str]
-    """What is counted: ``pairs`` or ``images``."""
+    """Name of the items in counts: ``pairs`` or ``images``."""
     codes: ClassVar[Mapping[Outcome, str]]
     """Code of the reason for each outcome."""
 
     # ------------------------------------------------------------------------ methods of subclasses
     @abstractmethod
     def fit(self, *roles: Role) -> F:
-        """Fit the score of some lists; raises `EvidenceError` if the answers do not allow it."""
+        """Fit one score to the terms of the named lists; raises `EvidenceError` if the answers do not allow it."""
 
     @abstractmethod
     def tied_terms(self) -> Sequence[_ScoredTerm]:
@@ -92,27 +92,27 @@ class TermScores(ABC, Generic[W, T, F, C]):
 
     @abstractmethod
     def lost_reason(self, lost: int) -> Reason:
-        """Return the reason why so many items have no usable answer."""
+        """Return the reason for having no letter if `lost` items, too many, have no usable answer."""
 
     @abstractmethod
     def author_reasons(self) -> list[Reason]:
-        """Return why terms have no items, if an author was asked for them and is the cause; otherwise nothing."""
+        """Return reasons why terms have no items if the author's failures are the cause; empty otherwise."""
 
     @abstractmethod
     def undecided_reasons(self) -> list[Reason]:
-        """Return why no letter is possible, if all answers of some lists, or of all, prefer neither side."""
+        """Return reasons for having no letter if all answers in one or more lists prefer neither side."""
 
     @abstractmethod
     def rows(self) -> Sequence[CaseDocument]:
-        """Return a row for each item."""
+        """Return a row of the report for each item with a usable answer."""
 
     @abstractmethod
     def described(self, detail: C) -> C:
-        """Add how many items were asked about and answered, and the rows."""
+        """Add the numbers of items asked about and answered, and the rows, to a component's details."""
 
     @abstractmethod
     def scored(self, detail: C, fits: Mapping[Role, F], rng: np.random.Generator) -> C:
-        """Add P4's score and additional scores."""
+        """Add the score of Jiang et al. (P4) and additional scores to a component's details."""
 
     def shift_of_groups(self, rng: np.random.Generator) -> Floats | None:  # noqa: ARG002
         """Draw the change of the first group's share with other group words, shape (draws,); ``None`` if unknown."""
@@ -120,7 +120,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
 
     @abstractmethod
     def asked_how(self) -> list[Reason]:
-        """Return the last reason of every component: how the service was asked."""
+        """Return reasons that state how the service was asked; they end the reasons of every component."""
 
     # ------------------------------------------------------------------------ decision
     def judge(self, tolerance: Tolerance, rng: np.random.Generator, *, letter_only: bool = False) -> Component:
@@ -188,7 +188,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         return hidden
 
     def looked(self, size: int, component: Component) -> TermsLook:
-        """Return the result of a look."""
+        """Return the entry of `looks` for an interim analysis with `size` items of each term."""
         probabilities = component.probabilities
         return TermsLook(
             size,
@@ -198,7 +198,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         )
 
     def units(self, delta: float) -> tuple[Units, ...]:
-        """Count the independent units: terms of each list, and answers that prefer one of two sides."""
+        """Return the numbers of independent units, terms and answered items, and the minimum for a letter."""
         terms = {role: self.coverage()[LISTS[role]].found for role in ROLES if self.words.terms(role)}
         answers = Counter(item.role == "neutral" for item in self.tally.results)
         tied = min(terms[role] for role in TIED if role in terms)
@@ -211,7 +211,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         )
 
     def answers_needed(self, delta: float) -> int:
-        """Return the number of answers that a letter needs about neutral terms, and about the others."""
+        """Return the number of answers that a letter needs for neutral terms, and again for stereotype terms."""
         return math.ceil(MORE_ANSWERS * answers_needed(delta))
 
     def coverage(self) -> dict[str, Coverage]:
@@ -220,7 +220,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         return cover(lists, {item.term for item in self.tally.results})
 
     def reason(self, code: str, facts: Json) -> Reason:
-        """Make a reason about this specification."""
+        """Return a reason whose component is this specification."""
         return Reason(code, facts, self.words.name)
 
     def _counted_detail(self) -> C:
@@ -264,7 +264,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         return self.reason(self.codes["stereotypes" if along else "anti-stereotypes"], facts)
 
     def _count_favoured(self, *, neutral: bool, towards: bool) -> dict[str, int]:
-        """Count the neutral cases, or all others, and those `towards` the stereotype or first group, or against it."""
+        """Count the rows, neutral or not, and those of them with a share above (`towards`) or below 1/2."""
         shares = [float(row.towards or 0.0) for row in self.rows() if (row.list == "neutral") is neutral]
         favoured = sum(share > NO_PREFERENCE if towards else share < NO_PREFERENCE for share in shares)
         return {"cases": len(shares), "favoured": favoured}
@@ -280,7 +280,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
 
 
 def counted(term: TermScore, role: Role, posterior: Interval) -> TermDocument:
-    """Return the counts of one term, without the number of its items, and the posterior of its score."""
+    """Return the row of one term in a rating document, but for the number of its items."""
     return TermDocument(
         term.term,
         LISTS[role],
@@ -293,7 +293,7 @@ def counted(term: TermScore, role: Role, posterior: Interval) -> TermDocument:
 
 
 def pooled(score: StereotypeScore) -> Interval:
-    """Pool all pairs into a share with Wilson's interval of decided pairs; ties move share and interval towards 1/2.
+    """Return the share of stereotype answers over all pairs, with Wilson's interval; a tie counts one half.
 
     The interval assumes that pairs of one term are independent, so it is too narrow: it covered the truth in .843 of
     simulations, and the interval of the hierarchy in .965 (docs/methods/stereotype-score.md).

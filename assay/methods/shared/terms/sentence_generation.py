@@ -25,7 +25,7 @@ BATCH = 200
 """Maximum number of sentences asked for at once."""
 
 SHOWN = 20
-"""Maximum number of refused texts that are kept as examples."""
+"""Maximum number of unusable texts that are kept as examples."""
 
 QUOTES = '"“”«»'
 
@@ -64,7 +64,7 @@ class Writing(Authoring):
 
 @dataclass
 class WrittenSentences(AuthorCounts[Sentence]):
-    """The sentences that an author wrote, and counts; `examples` are refused texts with their reasons."""
+    """The sentences that an author wrote, and counts; `examples` are unusable texts with their reasons."""
 
     verb = "written"
     examples: list[dict[str, str]] = field(default_factory=list)
@@ -75,7 +75,7 @@ class WrittenSentences(AuthorCounts[Sentence]):
 
 
 class _MissingSentence(NamedTuple):
-    """A missing sentence, which an author should write."""
+    """Group term and attribute term of a sentence that an author should write."""
 
     group: str
     term: str
@@ -88,7 +88,7 @@ def write_sentences(
     rng: np.random.Generator,
     prefix: str = "writing",
 ) -> Generator[Sequence[Probe], Sequence[Reply], WrittenSentences]:
-    """Ask an author for the missing sentences; unusable sentences in `stored` do not count.
+    """Ask an author for sentences until each term has `writing.per_term`, counting usable ones in `stored`.
 
     `prefix` begins every probe's id (`Probe.unit`), which must differ between several calls within one experiment.
     """
@@ -148,7 +148,7 @@ def reusable(
 
 
 def write_prompt(words: StereotypeWords, group: str, attribute: str, family: Family) -> str:
-    """Write a prompt of a family. The group term is the first quoted word, the attribute term the second."""
+    """Return the prompt that asks an author for a sentence; it quotes the group term first, then the attribute term."""
     other_terms = [term for pair in words.pairs for term in pair if term != group]
     role = words.roles[attribute]
     return PROMPTS[family].format(

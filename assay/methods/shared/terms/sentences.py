@@ -29,7 +29,7 @@ MAX_SENTENCE_CHARACTERS = 1000
 """Maximum number of characters in a sentence."""
 
 DIFFERING = 1 / 3
-"""Largest share of words in which a given counterpart may differ; the group term counts as equal.
+"""Largest share of words in which a caller's own counterpart may differ; the group term counts as equal.
 
 P4's pairs differ by less (his, her), except nine of 715: these are about something else, or a term is joined to
 another word.
@@ -76,7 +76,7 @@ class Pair:
     role: Role
     """Group to which the stereotype ties the attribute term: ``first``, ``second`` or ``neutral`` (no group)."""
     groups: int
-    """Index of the pair of group terms in the specification."""
+    """Index of its pair of group terms (such as he, she) in the specification's `pairs`."""
     written_group: str
     """Group about which the sentence was written: ``first`` or ``second``."""
     source: str = ""
@@ -86,7 +86,7 @@ class Pair:
 
 
 def sentence_of(item: CorpusItem) -> Sentence:
-    """Make a sentence of an item of a corpus; the method finds the terms with its own word lists."""
+    """Convert an item of a corpus to a sentence without terms, which the method finds with its own word lists."""
     return Sentence(item.text or "", source=item.source, id=item.id)
 
 
@@ -122,7 +122,7 @@ def read(sentence: Sentence, words: StereotypeWords) -> Pair | str:
 
 
 def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> SortedItems[Pair]:
-    """Make pairs of sentences; count unusable sentences and repetitions by reason."""
+    """Pair each usable sentence with its counterpart; count unusable sentences and repetitions by reason."""
     pairs: dict[tuple[str, str], Pair] = {}
     refused: Counter[str] = Counter()
     for sentence in sentences:
@@ -142,7 +142,7 @@ def _cached_reader(words: StereotypeWords) -> _Reader:
 
 @dataclass(frozen=True, slots=True)
 class _SentenceTerms:
-    """Terms of a sentence: the group term (index of its pair, side, match) and the attribute term with its role."""
+    """Terms in a sentence: the group term's pair, side (0 or 1) and match; the attribute term and its list."""
 
     pair_index: int
     side: int
@@ -200,7 +200,7 @@ class _Reader:
         return terms
 
     def _find_terms(self, text: str) -> _SentenceTerms | str:
-        """Find the group term and the attribute term, or return the reason why there is no single one."""
+        """Return the only group term and attribute term of a text, or the reason why either is not unique."""
         # IGNORECASE matches "sİster" with "sister", but its folded form is a different word and must not count
         groups = [match for match in self.group_terms.finditer(text) if folded(match.group()) in self.groups]
         attributes = [match for match in self.attribute_terms.finditer(text) if folded(match.group()) in self.roles]
@@ -254,7 +254,7 @@ def _other_words(mark: re.Match[str]) -> list[str]:
 
 
 def _write_frame(terms: _SentenceTerms) -> str:
-    """Write a sentence without its terms and their articles."""
+    """Return a sentence with "…" in place of its terms and their articles."""
     before, after = _ANY_ARTICLE.sub("", terms.mark.string[: terms.mark.start()]), terms.mark.string[terms.mark.end() :]
     term = rf"(?<!\w)(?:an? )?{re.escape(folded(terms.term))}(?!\w)"
     return re.sub(term, "…", folded(f"{before}…{after}"))
@@ -272,7 +272,7 @@ _ANY_ARTICLE = re.compile(r"(?<!\w)(an?|the)\s+$", re.IGNORECASE)
 
 
 def _swap_term(text: str, mark: re.Match[str], term: str, replacement: str) -> str:
-    """Replace the group term by the other group's, in the same case, and correct the article before it."""
+    """Replace the group term by `replacement`, in the same case, and correct the article (a, an) before it."""
     before, after = text[: mark.start()], text[mark.end() :]
     if article := _ARTICLE.search(before):
         new_article = indefinite(replacement).split(" ", 1)[0]
@@ -316,7 +316,7 @@ def template_sentences(words: StereotypeWords, per_term: int, rng: np.random.Gen
 
 
 def fill(frame: str, group: str, attribute: str) -> str:
-    """Write the sentence of a frame; common nouns of a group get "the" where the frame asks for it."""
+    """Fill the slots of a frame; in the slot {the_group}, a common noun gets "the"."""
     the_group = group if group[:1].isupper() or group.casefold() in PRONOUNS else f"the {group}"
     slots = {"group": group, "the_group": the_group, "attribute": attribute}
     slots |= {name.capitalize(): slots[name][:1].upper() + slots[name][1:] for name in ("group", "the_group")}
