@@ -42,7 +42,7 @@ def interval(effect: Effect | EffectDocument | None) -> str:
 
 
 def standing(effect: Effect) -> str:
-    """Return "within tolerance", "beyond tolerance" or "undecided" for an effect's interval, or a remark."""
+    """Return "within tolerance", "beyond tolerance" or "undecided" for an effect; else what it lacks for that."""
     if effect.estimate is None:
         return NOT_MEASURED
     if effect.tolerance is None:

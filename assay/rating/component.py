@@ -197,13 +197,13 @@ class Tolerance:
         return self.reaches(evidence if letter is Letter.UCS else evidence.beyond_chance(), letter)
 
     def reaches(self, evidence: Evidence, letter: Letter) -> bool:
-        """Return whether a letter is probable enough; effects that may be chance count too."""
+        """Return whether a letter is probable enough; unlike in `declares`, effects that may be chance always count."""
         if self.weigh(evidence).of(letter) >= self.confidence:
             return True
         if letter is Letter.BS or self.hidden_confidence is None:
             return False
-        bare = self.weigh(replace(evidence, hidden=()))
-        return bare.of(letter) >= self.confidence and self.weigh(evidence).of(letter) >= self.hidden_confidence
+        no_hidden = self.weigh(replace(evidence, hidden=()))
+        return no_hidden.of(letter) >= self.confidence and self.weigh(evidence).of(letter) >= self.hidden_confidence
 
     def stops(self, probabilities: Probabilities) -> bool:
         """Return whether the likeliest letter is probable enough to stop asking."""

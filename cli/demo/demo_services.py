@@ -270,7 +270,7 @@ def _author(services: DemoServer, name: str, protocol: str) -> dict[str, Any]:
 
 
 def screeners(services: DemoServer) -> Iterator[Case]:
-    """Yield the cases of chat models that decide about applicants, mentioned in words and (one model) by name."""
+    """Yield the cases of chat models that decide about applicants; the one that reads names is also rated by name."""
     for screener in SCREENERS.values():
         case = Case(
             screener.name,

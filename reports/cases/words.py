@@ -64,7 +64,7 @@ class WordCases(CaseReader):
         return leg
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Return the result of a word; the case is lost only if all its observations are."""
+        """Return the reading of a case, which is one word; it is lost only if all observations of the word are lost."""
         loss = lost_kind(legs) if all(leg.lost for leg in legs) else None
         if loss is not None:
             return CaseReading(loss)

@@ -70,7 +70,7 @@ class WrittenCases(ProfileCases):
         return super().in_words(reading)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
-        """Compare refusals, lengths or scores between values, whichever the deciding component is about."""
+        """Compare refusals, lengths or scores (of texts in their own version), as the deciding component does."""
         text_legs = [leg for leg in legs if not leg.role.startswith(JUDGE)]
         loss = lost_kind(text_legs)
         if self.name == REFUSALS and loss in {None, "refused"}:
@@ -81,6 +81,6 @@ class WrittenCases(ProfileCases):
             return CaseReading(loss, self.name)
         if self.name != SCORE:
             return self.compare({leg.role: leg.value for leg in text_legs})
-        own_legs = [leg for leg in legs if leg.role.startswith(JUDGE) and len(set(leg.role.split("/")[1:])) == 1]
-        scores = {leg.role.rpartition("/")[2]: leg.value for leg in own_legs if leg.value is not None}
+        own_version = [leg for leg in legs if leg.role.startswith(JUDGE) and len(set(leg.role.split("/")[1:])) == 1]
+        scores = {leg.role.rpartition("/")[2]: leg.value for leg in own_version if leg.value is not None}
         return self.compare(scores if len(scores) == len(text_legs) else {})

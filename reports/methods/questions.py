@@ -123,7 +123,7 @@ def _letters_table(part: QuestionsComponent) -> Table | None:
 
 
 def room(document: RatingDocument, part: QuestionsComponent) -> Room | None:  # noqa: ARG001
-    """Return unlimited room by `most_turns` or added questions; ``None`` if the questions are the requester's own."""
+    """Return that only `most_turns` limits further questions; ``None`` if the requester supplied the questions."""
     return None if document.experiment.get("questions") else Room(None, "most_turns", "questions")
 
 

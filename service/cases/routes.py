@@ -39,7 +39,7 @@ async def list_cases(
     although `next_cursor` continues it. `counts` are those of the whole rating. Recorded decisions have no cases.
     """
     name = f"cases of {rating.id}"
-    start, _ = query.before(name) or (0, "")
+    start, _ = query.begins_after(name) or (0, "")
     index = await case_index(service, rating)
     matches, end = await page_of(service, rating, index, query, start)
     thumbnails = await thumbnails_of(service, rating.id, caller.tenant, [row for _, rows in matches for row in rows])

@@ -99,7 +99,7 @@ async def list_corpora(
     lists: Lists, service: ServiceDependency, caller: Reader, query: Annotated[CorpusQuery, Query()]
 ) -> Response:
     """List your corpora and those that others share, newest first."""
-    filters, before = query.filters(), query.before("corpora")
+    filters, before = query.filters(), query.begins_after("corpora")
 
     def read(c: Connection) -> tuple[Page[StoredCorpus], dict[str, int]]:
         page = Page.of(corpora.page(c, caller.tenant, **filters, before=before, limit=query.limit + 1), query.limit)
@@ -154,7 +154,7 @@ async def list_corpus_items(
 ) -> Response:
     """List the sentences or pictures of a corpus, in the order of their addition."""
     name = f"items of {row.id}"
-    after, _ = query.before(name) or (0, "")
+    after, _ = query.begins_after(name) or (0, "")
     rows = await service.database.read(corpus_items.page, row.id, after, query.limit + 1, **query.filters())
     page = Page.of(rows, query.limit, lambda item: (item.seq, ""))
     return lists.response(query, name, page, [ItemView.of(item) for item in page.rows])

@@ -49,7 +49,7 @@ class PageQuery(QueryModel):
         """Return the filters: every parameter except `limit`, `cursor` and `fields`."""
         return self.model_dump(exclude={"limit", "cursor", "fields"})
 
-    def before(self, list_name: str) -> Key | None:
+    def begins_after(self, list_name: str) -> Key | None:
         """Return the key after which the page begins; ``None`` for the first page."""
         return None if self.cursor is None else open_cursor(self.cursor, list_name, self.filters())
 
@@ -134,7 +134,7 @@ class ListReader:
     ) -> Response:
         """Read one page of a list by ``read(c, *arguments, **filters, …)``; respond with each row's `view`."""
         rows = await self.parts.database.read(
-            read, *arguments, **query.filters(), before=query.before(list_name), limit=query.limit + 1
+            read, *arguments, **query.filters(), before=query.begins_after(list_name), limit=query.limit + 1
         )
         page = Page.of(rows, query.limit, key)
         return self.response(query, list_name, page, [view(row) for row in page.rows])

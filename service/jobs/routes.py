@@ -156,7 +156,7 @@ async def list_jobs(
 
     With `fields=full`, only lists with more than 100 entries are left out; `left_out` has their sizes.
     """
-    page, stamps = await service.database.read(_read_page, caller.tenant, query, query.before("jobs"))
+    page, stamps = await service.database.read(_read_page, caller.tenant, query, query.begins_after("jobs"))
     now_s, base = service.clock(), base_url(lists.request)
     max_entries = MAX_LISTED if query.fields == "full" else MAX_SUMMARISED
     views = [
@@ -245,7 +245,7 @@ async def follow_job(
 async def list_observations(lists: Lists, job: FoundJob, service: ServiceDependency, query: Paging) -> Response:
     """List the questions with their replies, in the order of recording."""
     name = f"observations of {job.id}"
-    after, _ = query.before(name) or (0, "")
+    after, _ = query.begins_after(name) or (0, "")
     rows = await service.database.read(observations.page, job.id, after, query.limit + 1)
     page = Page.of(rows, query.limit, lambda row: (row.seq, ""))
     return lists.response(query, name, page, [ObservationView.of(row) for row in page.rows])

@@ -84,7 +84,7 @@ async def list_ratings(
     lists: Lists, service: ServiceDependency, caller: PublicReader, query: Annotated[RatingQuery, Query()]
 ) -> Response:
     """List your ratings and all public ratings, newest first: their main fields, or more (`fields=full`)."""
-    filters = {**query.filters(), "before": query.before("ratings"), "limit": query.limit + 1}
+    filters = {**query.filters(), "before": query.begins_after("ratings"), "limit": query.limit + 1}
     if query.fields == "summary":
         short = Page.of(await service.database.read(ratings.summaries, caller.tenant, **filters), query.limit)
         standing = await service.database.read(standings, short.rows)
@@ -235,7 +235,7 @@ async def list_evidence(
     `next_cursor` continues it.
     """
     name = f"observations of {rating.id}"
-    after, _ = query.before(name) or (0, "")
+    after, _ = query.begins_after(name) or (0, "")
     criteria = observations.ObservationFilter(**query.filters())
     rows, end = await service.database.read(observations.search, rating.job_id, criteria, after, query.limit)
     views = ObservationView.of_rows(rows, await thumbnails_of(service, rating.id, caller.tenant, rows))

@@ -62,7 +62,7 @@ async def target_history(
     Ratings of a target that was described in the request, with an equal description, are included.
     """
     name = f"history of {row.id}"
-    parameters = {**query.filters(), "before": query.before(name), "limit": query.limit + 1}
+    parameters = {**query.filters(), "before": query.begins_after(name), "limit": query.limit + 1}
     same = (row.id, row.base_url, described_digest(vars(row)))
     steps = await service.database.read(history.of_target, caller.tenant, *same, **parameters)
     return await _history_response(lists, query, name, steps)
@@ -73,7 +73,7 @@ async def address_history(
     lists: Lists, service: ServiceDependency, caller: PublicReader, query: Annotated[AddressHistoryQuery, Query()]
 ) -> Response:
     """List the ratings that stand for an address, newest first, with the changes between those of one requester."""
-    parameters = {**query.filters(), "before": query.before("history"), "limit": query.limit + 1}
+    parameters = {**query.filters(), "before": query.begins_after("history"), "limit": query.limit + 1}
     return await _history_response(
         lists, query, "history", await service.database.read(history.of_url, caller.tenant, **parameters)
     )

@@ -77,7 +77,7 @@ async def plan_profile(body: SuitePlanRequest, service: ServiceDependency, calle
 @router.get("", **lists_of(SuiteLine, "One page of suites, newest first."))
 async def list_suites(lists: Lists, service: ServiceDependency, caller: Reader, query: Paging) -> Response:
     """List your suites, newest first, without their matrices."""
-    page, progress = await service.database.read(_read_page, caller.tenant, query, query.before("suites"))
+    page, progress = await service.database.read(_read_page, caller.tenant, query, query.begins_after("suites"))
     return lists.response(query, "suites", page, [suite_line(suite, progress[suite.id]) for suite in page.rows])
 
 

@@ -69,7 +69,7 @@ async def list_targets(
     lists: Lists, service: ServiceDependency, caller: Reader, query: Annotated[TargetQuery, Query()]
 ) -> Response:
     """List your targets, newest first, each with your newest rating of it."""
-    before = query.before("targets")
+    before = query.begins_after("targets")
 
     def read(c: Connection) -> tuple[Page[StoredTarget], list[TargetLine]]:
         rows = targets.page(c, caller.tenant, **query.filters(), before=before, limit=query.limit + 1)

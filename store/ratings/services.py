@@ -97,7 +97,7 @@ class Service:
 
 
 def find(c: Connection, name: str) -> Service | None:
-    """Return the service with a name, which is not looked up, or of a public rating's id; ``None`` for other texts."""
+    """Return the service of a slug (unchecked: it may have no ratings) or of a public rating's id; else ``None``."""
     if slug := SLUG.fullmatch(name):
         return Service(slug[1])
     query = select(rated.service, rated.tenant, _stands_for_address().label("stands"))

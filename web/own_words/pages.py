@@ -43,19 +43,19 @@ PER_TERM, MOST_MADE = 10, 1000
 
 @pages.get("/own-words")
 async def say_bias(visit: Visit) -> Response:
-    """Show the form for the words that describe a bias."""
+    """Show the form for a bias in own words: new, or filled from the specification that `from` names."""
     if typed := visit.typed:
         return await _form(visit, _kind(typed.get("kind", "")), typed, typed.get("from", ""))
     kind, source = _kind(visit.query("kind")), visit.query("from")
-    example, sentence = EXAMPLES[KINDS[kind]]
+    example, example_title = EXAMPLES[KINDS[kind]]
     words_document = await visit.api.get(f"/v1/specifications/{segment(source or example)}")
     if words_document["kind"] not in KINDS.values():
         return visit.redirect("/own-words")
-    kind = next(name for name, words in KINDS.items() if words == words_document["kind"])
+    kind = next(name for name, noun in KINDS.items() if noun == words_document["kind"])
     texts = _texts_of(KINDS[kind], words_document["words"])
     described = {name: words_document[name] for name in ("title", "language", "citation")}
     if source == example:
-        described["title"] = sentence
+        described["title"] = example_title
     initial = {**texts, **described} if source else {"neutral": texts["neutral"], "language": "en"}
     return await _form(visit, kind, initial, source)
 

@@ -302,7 +302,7 @@ class _Output:
         else:
             means = np.stack([*pairs.values()], axis=1) ** 2
             if self.bare:  # of several labels, each has a mean difference
-                means = cases.mean_squares(rng, self.draws)
+                means = cases.squared_means(rng, self.draws)
             means = np.zeros_like(means) if noise else means
             effects = text_effect(cases, task.cells, means, limit, rng)
         if not self.bare:

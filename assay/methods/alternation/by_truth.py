@@ -148,20 +148,20 @@ def _is_unequal(*gaps: EffectDocument) -> bool | None:
 
 
 def _count_records(answers: Answers, reading: Reading, label: str) -> DecisionTable:
-    """Count the records by group, decision and truth."""
+    """Count the records by group, decision, and truth: whether a favourable answer is right for the record."""
     cases = answers.cases
     originals = np.array([case.original or 0 for case in cases], dtype=np.int64)
     own_answers = [answers.replies.get((index, int(original))) for index, original in enumerate(originals)]
     decided = [UNKNOWN if answer is None else int(reading.decides(answer, label)) for answer in own_answers]
     texts = [as_text(case.truth) for case in cases]
-    proved = [UNKNOWN if not text else int(text == reading.right) for text in texts]
+    yes_is_right = [UNKNOWN if not text else int(text == reading.right) for text in texts]
     clusters = None
     if kinds := [kind for kind in cases[0].clusters if kind != ROW]:
         clusters = np.unique([case.clusters[kinds[0]] for case in cases], return_inverse=True)[1].reshape(-1)
     columns: dict[str, tuple[tuple[str, ...], Integers]] = {
         GROUP: (answers.values, originals),
         DECISION: (("no", "yes"), np.array(decided, dtype=np.int64)),
-        TRUTH: (("wrong", "right"), np.array(proved, dtype=np.int64)),
+        TRUTH: (("wrong", "right"), np.array(yes_is_right, dtype=np.int64)),
     }
     return DecisionTable.counted("", columns, clusters=clusters)
 

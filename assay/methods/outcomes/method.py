@@ -171,7 +171,7 @@ class Outcomes(Bounded, Method):
                     raise UnknownName("column of by", name, self.by, f"intersections.{index}")
             refuse_repeats(f"intersections.{index}", columns)
         if self.threshold is not None and (self.decision or not self.score):
-            raise SpecificationError("a threshold needs a score, and no decision column", "threshold")
+            raise SpecificationError("a threshold needs a score column; leave the decision column out", "threshold")
         if not self.attribute:
             object.__setattr__(self, "attribute", ", ".join(self.by)[:100])
         if self.table is not None:
@@ -221,7 +221,7 @@ class Outcomes(Bounded, Method):
         return OutcomesAggregation(data=data)
 
     def task(self) -> Task:
-        """Read the table as this request names its columns.
+        """Return the table with this request's settings: groupings, outputs, truth, scores, strata, exclusions.
 
         Raises
         ------

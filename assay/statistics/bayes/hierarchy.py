@@ -76,7 +76,7 @@ class Posterior:
         return int(self.parts[0].mu.size)
 
     def part(self, connection: str) -> ConnectionDraws:
-        """Return the draws of one connection; raise `TooFewObservations` if no row had that connection."""
+        """Return one connection's draws (connections: see the module); raise `TooFewObservations` if it has no rows."""
         for part in self.parts:
             if part.name == connection:
                 return part

@@ -91,7 +91,7 @@ class SingleCases:
             [((self.outputs[:, b] - self.outputs[:, a]) ** 2).sum(axis=1) for a, b in combinations(values, 2)], axis=1
         )
 
-    def mean_squares(self, rng: np.random.Generator, draws: int) -> Floats:
+    def squared_means(self, rng: np.random.Generator, draws: int) -> Floats:
         """Draw the squared mean difference between every two values, shape (draws, pairs)."""
         values = range(self.outputs.shape[1])
         differences = np.stack([self.outputs[:, b] - self.outputs[:, a] for a, b in combinations(values, 2)], axis=1)

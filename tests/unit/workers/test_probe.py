@@ -113,7 +113,7 @@ def test_an_address_that_the_guard_refuses_gets_no_request(wire):
     assert "--egress-allow" in found.remedy
 
 
-def test_a_probe_with_an_examination_also_reports_the_capability(wire):
+def test_a_probe_that_examines_the_service_also_reports_its_capability(wire):
     def answer(heard):
         return wire.as_json({"said": heard.json["q"].replace("The house has the number", "La casa tiene el número")})
 

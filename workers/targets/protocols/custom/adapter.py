@@ -24,7 +24,7 @@ from workers.targets.protocols.custom.expressions import MAX_STEPS, Expression, 
 from workers.targets.protocols.custom.settings import CustomSettings
 from workers.targets.protocols.custom.templates import fill, fill_text, placeholders, without
 from workers.targets.protocols.http.adapter import HttpAdapter, Request, listed, post_form, post_json, refuse_error
-from workers.targets.protocols.http.images import accept_look, in_base64, labels_wanted, picture_of
+from workers.targets.protocols.http.images import accept_look, in_base64, refuse_labels, picture_of
 from workers.targets.protocols.http.language_model import Decide, ModelOutput, accept_worded, prompt_of, why_unasked
 from workers.targets.protocols.http.predictor import (
     PREDICTED,
@@ -345,14 +345,14 @@ class CustomLooker(Custom):
 
     def __init__(self, target: Target, settings: CustomSettings, egress: Egress) -> None:
         super().__init__(target, settings, egress)
-        self._sent = placeholders(settings.body)
+        self._placeholders = placeholders(settings.body)
 
     def _refusal(self, ask: Ask) -> Failure | None:
         if not isinstance(ask, Look):
             return super()._refusal(ask)
-        if "question" in self._sent and not ask.question.strip():
+        if "question" in self._placeholders and not ask.question.strip():
             return Failure("unsupported", "there is no question about the image, and settings.body sends one")
-        return labels_wanted(ask) if "labels" in self._sent else None
+        return refuse_labels(ask) if "labels" in self._placeholders else None
 
     def _values(self, asks: Sequence[Ask]) -> JsonObject:
         (ask,) = asks

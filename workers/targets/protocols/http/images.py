@@ -130,7 +130,7 @@ def worded(answer: object) -> str:
     return text
 
 
-def labels_wanted(ask: Look) -> Failure | None:
+def refuse_labels(ask: Look) -> Failure | None:
     """Return a failure for a question with fewer than two labels, or too many or too long ones, else ``None``."""
     if len(ask.labels) < 2:
         return Failure("unsupported", "the question names fewer than two labels, and this service needs them")

@@ -247,7 +247,7 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
     def _refusal(self, ask: Look) -> Failure | None:
         match self.settings.task:
             case "zero-shot-image-classification":
-                return images.labels_wanted(ask)
+                return images.refuse_labels(ask)
             case "visual-question-answering" if not ask.question.strip():
                 return Failure("unsupported", "this model answers questions, but there is no question about the image")
         return None

@@ -251,7 +251,7 @@ def test_strata_without_groups_in_common_cannot_be_compared():
         ({"truth": "stayed"}, r"say which value of stayed is favourable: 0 \(100\), 1 \(100\)"),
         ({"decision": "group"}, "decision names 'group' twice"),
         ({"intersections": (("group", "sex"),)}, "no column of by is called 'sex'"),
-        ({"threshold": 0.5}, "a threshold needs a score, and no decision column"),
+        ({"threshold": 0.5}, "a threshold needs a score column; leave the decision column out"),
     ],
 )
 def test_unknown_column_or_value_is_refused_and_the_message_lists_the_known_ones(fields, message):

@@ -79,7 +79,7 @@ def test_the_grid_resolves_the_narrow_posterior_of_many_trials_of_similar_terms(
     assert found.overall.high - found.overall.low < 1.5 * (pooled.high - pooled.low)
 
 
-def test_the_grid_resolves_many_trials_of_different_terms(rng):
+def test_the_grid_resolves_the_posterior_of_many_trials_of_terms_with_different_shares(rng):
     share = rng.beta(6, 4, 50)
     won = rng.binomial(100_000, share)
     found = fit_shares(won, 100_000 - won)
