@@ -24,7 +24,7 @@ from workers.targets.protocols.custom.expressions import MAX_STEPS, Expression, 
 from workers.targets.protocols.custom.settings import CustomSettings
 from workers.targets.protocols.custom.templates import fill, fill_text, placeholders, without
 from workers.targets.protocols.http.adapter import HttpAdapter, Request, listed, post_form, post_json, refuse_error
-from workers.targets.protocols.http.images import accept_look, in_base64, refuse_labels, picture_of
+from workers.targets.protocols.http.images import accept_look, in_base64, picture_of, refuse_labels
 from workers.targets.protocols.http.language_model import Decide, ModelOutput, accept_worded, prompt_of, why_unasked
 from workers.targets.protocols.http.predictor import (
     PREDICTED,
