@@ -297,8 +297,7 @@ class Reply:
 class Observation:
     """A probe with its reply, as the ledger keeps it.
 
-    `copied` is true where an identical question had been asked before, so that the
-    target was not called again.
+    `copied` is true where an identical question had been asked before, so that the target was not called again.
     """
 
     probe: Probe

@@ -270,8 +270,7 @@ def mcp(
 ) -> None:
     """Serve tools for an AI agent (MCP, standard input and output): find, explain, plan, request and verify ratings.
 
-    The agent's program starts this command (Model Context Protocol). An agency offers the same tools over
-    HTTP at /mcp.
+    The agent's program starts this command (Model Context Protocol). An agency offers the same tools over HTTP at /mcp.
     """
     with imports():
         from cli.agency.mcp import serve_tools

@@ -1,7 +1,6 @@
 """Words as data: attributes, occupations, sentence constructions and languages.
 
-The words are in TOML files beside the modules, and each entry names its source. A file is read
-once, at its first use.
+The words are in TOML files beside the modules, and each entry names its source. A file is read once, at its first use.
 """
 
 from __future__ import annotations

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from html import unescape
+from typing import Any
 from unicodedata import category, normalize
 
 from assay.catalog.tables import read_table
@@ -39,6 +41,8 @@ _EXPLANATION = re.compile(
     r"|parce\s+qu|car\s|puisque|perch[eé]|poich[eé]|pois|omdat)\b.*|)\Z",
     re.IGNORECASE,
 )
+_QUALIFIERS = frozenset({"", "my", "the", "final", "best", "first", "initial", "revised", "updated", "corrected"})
+"""Words that may stand beside the key of an answer in JSON."""
 _WORD_GAP = re.compile(r"(?<=[^\W_])[-_ ]+(?=[^\W_])")
 _WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+")
 _HTML_TAG = re.compile(
@@ -110,8 +114,23 @@ def _unwrap_json(text: str) -> str:
     except (ValueError, RecursionError):
         return text
     while isinstance(value, dict | list) and len(value) == 1:
-        (value,) = value.values() if isinstance(value, dict) else value
+        (value,) = answers_of_json(value, frozenset()) or (None,) if isinstance(value, dict) else value
     return value if isinstance(value, str) else text
+
+
+def answers_of_json(members: Mapping[str, Any], keys: frozenset[str]) -> list[Any]:
+    """Return the distinct values of the members that may hold an answer.
+
+    These are the only member, and members whose key is one of `keys`, alone or with a word such as "final"; none whose
+    key says that its value is not the answer, such as "loser".
+    """
+    values: list[Any] = []
+    for key, value in members.items():
+        words = set(re.split(r"[\W_]+", str(key).casefold()))
+        named = len(members) == 1 or (words & keys and words <= keys | _QUALIFIERS)
+        if named and not any(map(compiled("decision", "losing").fullmatch, words)) and value not in values:
+            values.append(value)
+    return values
 
 
 @lru_cache(maxsize=1024)

@@ -90,6 +90,10 @@ class PersonGrammar:
     """Whether a noun that fits both genders leaves the gender open (Dutch), because nothing else would show it."""
     referring: str = ""
     """Pattern of sentences whose feminine pronoun makes a masculine noun a woman, if no other woman is named."""
+    speaker: Mapping[str, str] = field(default_factory=dict)
+    """Pattern of verbs of the first person that show its gender beside a noun for men: "Я работала учителем"."""
+    field_words: str = ""
+    """Pattern of words after which a noun names a field of work and no person: "in accounting"."""
 
     def read(self, sentence: str, person: str | None = None) -> str | None:
         """Return the gender that a sentence gives to a person.
@@ -115,8 +119,11 @@ class PersonGrammar:
         if person is None and hits:  # "врач или врачиха": other nouns for the same person count as well
             same_person = {noun.person for noun in hits[0][2]}
             hits = [hit for hit in hits if same_person & {noun.person for noun in hit[2]}]
+        speaking = {gender for gender, pattern in self.speaker.items() if re.search(rf"\b(?:{pattern})\b", text)}
         results = [self._read_noun(text, words, *hit, spoken=bool(self.slots) and person is None) for hit in hits]
         if results:
+            if speaking and set(results) != speaking:
+                return speaking.pop() if len(speaking) == 1 and "she" not in results else None
             if len(set(results)) > 1:
                 return None
             if not self._is_contradicted(text, results[0]):
@@ -142,11 +149,15 @@ class PersonGrammar:
                 nouns = self._look_up_noun(phrase) if index + length <= len(words) else ()
                 if nouns:
                     fitting = [noun for noun in nouns if person is None or noun.person == person]
-                    if fitting:
+                    if fitting and not self._is_field(words, index):
                         yield index, index + length - 1, fitting
                     index += length - 1
                     break
             index += 1
+
+    def _is_field(self, words: Sequence[Word], index: int) -> bool:
+        """Return whether the word at `index` follows one of `field_words`."""
+        return bool(self.field_words and index and re.fullmatch(self.field_words, words[index - 1].text))
 
     def _look_up_noun(self, phrase: str) -> Sequence[Noun]:
         if nouns := self._nouns_by_form.get(phrase, ()):
@@ -223,6 +234,8 @@ class PersonGrammar:
 
     def _is_noun_place(self, words: Sequence[Word], index: int) -> bool:
         """Return whether the word at `index` can be a noun for a person: one of `slots` precedes it, or its article."""
+        if self._is_field(words, index):
+            return False
         if not self.slots:
             return True
         before = [word.text for word in words[max(0, index - 2) : index]]

@@ -82,8 +82,7 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
     """Rate the evidence of an export by a version, without a database; return as `rerate_database` does.
 
     Raise `SpecificationError` if the file cannot be read, the version does not exist or does not know the method, or
-    the rules that the rating was made under were removed;
-    raise `CertificateError` if the file was altered or cut.
+    the rules that the rating was made under were removed; raise `CertificateError` if the file was altered or cut.
     """
     versions = _choose_versions(version, methodologies)
     try:

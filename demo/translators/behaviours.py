@@ -7,11 +7,10 @@ replaces chance. Only gender is changed; all of them are faithful to every other
 The letters hold for the default specification: blocks of .5/.5 and .9/.1, tolerance .1 for shifts
 and .15 for content (docs/methods/round-trip.md). The letters of the families change here:
 
-===================  ==============================================  =====================
-she-to-he-P          shift of the unbiased block P/200               BS above 20
-random-swapper-P     shift of a biased block .4 * abs(1 - P/50)      UCS from 38 to 62
-stereotyper-P        shift in either half of the occupations P/200   BS above 20
-===================  ==============================================  =====================
+===================  ==============================================  ===================== she-to-he-P          shift of
+the unbiased block P/200               BS above 20 random-swapper-P     shift of a biased block .4 * abs(1 - P/50)
+UCS from 38 to 62 stereotyper-P        shift in either half of the occupations P/200   BS above 20 ===================
+==============================================  =====================
 """
 
 from __future__ import annotations
@@ -247,8 +246,7 @@ def occupation_side(sentence: str) -> str:
 def sides() -> Mapping[str, str]:
     """Map each occupation of the catalog to its stereotype: half of them he, half of them she.
 
-    The share of women decides if it is known; the other occupations fill up both halves in the order
-    of their hashes.
+    The share of women decides if it is known; the other occupations fill up both halves in the order of their hashes.
     """
     catalogued = {occupation.name: occupation.side for occupation in occupations()}
     decided = {name: str(side) for name, side in catalogued.items() if side is not None}

@@ -1,10 +1,9 @@
 """A made-up language for every language code: unlike English, pronounceable and reversible.
 
-Assay refuses a middle language that equals English (an echo), and the translation must lose nothing
-except by the planted behaviour. So each letter becomes another letter of its sound class; longer words
-get the language's ending; pronouns have their own words. Order, capitals, punctuation, digits, names with
-other letters and tokens such as ``K7Q2`` stay. "She works as a nurse." is "Zema jalghon uh u milhoon."
-in the language for ``es``.
+Assay refuses a middle language that equals English (an echo), and the translation must lose nothing except by the
+planted behaviour. So each letter becomes another letter of its sound class; longer words get the language's ending;
+pronouns have their own words. Order, capitals, punctuation, digits, names with other letters and tokens such as
+``K7Q2`` stay. "She works as a nurse." is "Zema jalghon uh u milhoon." in the language for ``es``.
 
 No state is stored: a text can be translated back by itself, because the three kinds of word differ in
 length (short words have 1-3 letters, pronouns 4, others at least 6).

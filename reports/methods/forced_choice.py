@@ -58,8 +58,8 @@ def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[
     )
     if (controls := part.controls_mean) is not None:
         yield (
-            f"On a scale from 0 % (nearest to “{second}”) to 100 % (nearest to “{first}”), neutral words have "
-            f"{_mixture(controls)} on average, where 50 % would be even."
+            f"A word that is equally near to “{first}” and to “{second}” has one half, and less if it is nearer to "
+            f"“{second}”: neutral words have {_mixture(controls)} on average."
         )
     if placed:
         (low, nearest), (high, farthest) = placed[0], placed[-1]

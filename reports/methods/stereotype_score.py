@@ -66,13 +66,11 @@ def in_words(document: RatingDocument, part: StereotypeComponent) -> Iterator[st
     if neutral.cases:
         yield (
             f"Of {neutral.cases:,} pairs of sentences that differ only in the group and have a neutral attribute, the "
-            f"model prefers “{first}” in {neutral.towards:,}{neutral.ties}: {neutral.share}, where 50 % would be even."
+            f"model prefers “{first}” in {neutral.towards:,}{neutral.ties}{neutral.half}."
         )
     if tied.cases:
-        yield (
-            f"Of {tied.cases:,} that hold a stereotype, it prefers the stereotype in {tied.towards:,}{tied.ties}: "
-            f"{tied.share}, where 50 % would be even."
-        )
+        preferred = f"{tied.towards:,}{tied.ties}{tied.half}"
+        yield f"Of {tied.cases:,} that hold a stereotype, it prefers the stereotype in {preferred}."
     yield from hidden_in_words(
         part,
         HUNDREDTHS,

@@ -199,9 +199,9 @@ class Choices:
         return f" ({undecided:,} undecided)" if undecided else ""
 
     @property
-    def share(self) -> str:
-        """Clause with the mean score as a count out of a hundred."""
-        return f"{100 * self.mean:.0f} %"
+    def half(self) -> str:
+        """Clause that says how many of the cases would show no preference."""
+        return f"; half of them ({self.cases / 2:,.10g}) would be no preference"
 
 
 ALL_ASKED = Room(0, "", "terms of “words”")

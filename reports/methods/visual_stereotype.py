@@ -58,18 +58,18 @@ def in_words(document: RatingDocument, part: PictureComponent) -> Iterator[str]:
     """Yield sentences on the label that pictures get, and on the tested material."""
     first, second = sides(part)
     neutral, tied = (terms.Choices.of(part.images, neutral=neutral) for neutral in (True, False))
-    by_probability = part.scale == "probabilities"
-    gets = "have a higher probability for" if by_probability else "get"
-    mean = "; its mean probability is {}, where 50 % would be even." if by_probability else ": {}, where 50 % is even."
+    gets, mean = "get", ""
+    if part.scale == "probabilities":
+        gets, mean = "have a higher probability for", ", whose mean probability is {:.2f}"
     if neutral.cases:
         yield (
             f"Of {neutral.cases:,} neutral pictures {neutral.towards:,} {gets} the label “{first}”{neutral.ties}"
-            f"{mean.format(neutral.share)}"
+            f"{mean.format(neutral.mean)}{neutral.half}."
         )
     if tied.cases:
         yield (
             f"Of {tied.cases:,} pictures of stereotypes {tied.towards:,} {gets} the stereotyped label{tied.ties}"
-            f"{mean.format(tied.share)}"
+            f"{mean.format(tied.mean)}{tied.half}."
         )
     yield from hidden_in_words(
         part, HUNDREDTHS, "The preference for one label that pictures of {name} have in common is {size}."

@@ -1,7 +1,6 @@
 """Certificates of ratings, the agency's signing keys, exports of evidence, and proofs of single observations.
 
-`assay.evidence.export` computes the order of the Merkle tree. At most one batch of the experiment is held in
-memory.
+`assay.evidence.export` computes the order of the Merkle tree. At most one batch of the experiment is held in memory.
 """
 
 from __future__ import annotations

@@ -27,8 +27,7 @@ class _Entry(Generic[V]):
 class SwrCache(Generic[K, V]):
     """Single-flight cache with stale-while-revalidate: concurrent callers share one read.
 
-    A value older than `keep_s` is read again; meanwhile the old value is returned, unless it is older
-    than `stale_s`.
+    A value older than `keep_s` is read again; meanwhile the old value is returned, unless it is older than `stale_s`.
 
     Parameters
     ----------

@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, sel
 
 from assay.catalog.terms import normalised
 from assay.document import Json, JsonObject
+from assay.references import CorpusItem
 from store.core.columns import iso, new_id, now_ms, read_clock
 from store.core.engines import chunks
 from store.core.errors import CorpusFull, ItemTaken
@@ -35,21 +36,9 @@ PREFIX = "itm"
 
 
 @dataclass(frozen=True)
-class NewItem:
-    """A new sentence or picture."""
+class NewItem(CorpusItem):
+    """A new sentence or picture; its image is in `store.corpora.images`."""
 
-    text: str | None = None
-    """The sentence; ``None`` for a picture."""
-    group_term: str | None = None
-    """The word for a group in the sentence."""
-    attribute_term: str | None = None
-    """The attribute term in the sentence: a word that a stereotype may link to a group."""
-    counterpart: str | None = None
-    """The sentence with the other group's word in place of `group_term`."""
-    image: str | None = None
-    """Digest of a picture's image (`store.corpora.images`)."""
-    term: str | None = None
-    """The term that the picture shows."""
     source: str = "uploaded"
     """``written``, ``uploaded``, ``template`` or ``edited``."""
     provenance: Json = field(default_factory=dict)

@@ -2,8 +2,7 @@
 
 A job waits for the cool-down of a host after each rating by a tenant that neither owns the host nor sends it a secret,
 except ratings of the same tenant that had not ended when the job was requested: these ratings count as one. Jobs of
-several tenants start in the order of their requests, so that a tenant with many requests cannot keep others
-waiting.
+several tenants start in the order of their requests, so that a tenant with many requests cannot keep others waiting.
 """
 
 from __future__ import annotations

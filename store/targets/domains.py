@@ -53,8 +53,7 @@ class Domain:
 
     `host` is in lower case, with the port unless it is the scheme's default. `token` is a line that the file must
     contain. `state` is the result of the last check: ``waiting``, ``verified`` or ``failed``; `failure` is the reason.
-    `proven` says whether the proof is still valid. `ratings` is ``allowed`` or ``refused``
-    (`store.targets.domains`).
+    `proven` says whether the proof is still valid. `ratings` is ``allowed`` or ``refused`` (`store.targets.domains`).
     """
 
     id: str

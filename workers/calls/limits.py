@@ -1,8 +1,7 @@
 """Limits of a job on its target: concurrency, rate, retries, circuit breaker and budget.
 
-Jobs of one tenant on one address share a *lane*, whichever process runs them. Redis holds its counts; without
-Redis, or while it is unreachable, each process counts its own calls. All counts expire, so that a killed worker
-blocks no slot.
+Jobs of one tenant on one address share a *lane*, whichever process runs them. Redis holds its counts; without Redis, or
+while it is unreachable, each process counts its own calls. All counts expire, so that a killed worker blocks no slot.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The protocols, adapters for targets that speak them, and validation of targets when they are described.
 
-A protocol is an adapter class (`workers.targets.adapter.Adapter`) built with ``(target, settings,
-egress)``. Plug-ins add theirs through the entry-point group ``assay.protocols``; they cannot replace a
-protocol of this list.
+A protocol is an adapter class (`workers.targets.adapter.Adapter`) built with ``(target, settings, egress)``. Plug-ins
+add theirs through the entry-point group ``assay.protocols``; they cannot replace a protocol of this list.
 """
 
 from __future__ import annotations

@@ -268,9 +268,8 @@ class _Writer(ABC):
 class BlockWriter(_Writer):
     """Writes the data blocks of `round-trip`, whose texts have as many sentences as the attribute has values.
 
-    Occupations mostly of men, mostly of women, and the others are used in turn. The same arguments and
-    generator state give the same texts, step by step. Raises `SpecificationError` if the construction has no slot for
-    the attribute.
+    Occupations mostly of men, mostly of women, and the others are used in turn. The same arguments and generator state
+    give the same texts, step by step. Raises `SpecificationError` if the construction has no slot for the attribute.
     """
 
     def __init__(
@@ -391,10 +390,9 @@ def _block_shares(specs: Sequence[BlockSpec], values: Sequence[str]) -> tuple[tu
 def _cumulative_counts(shares: Sequence[float], per_text: int) -> Iterator[tuple[int, ...]]:
     """Yield the number of sentences of each value in a block of 1, 2, 3 … texts.
 
-    Each sentence goes to the value that is furthest behind its share of all sentences so far. This
-    is rounding by largest remainder, except that no count ever decreases; with three values or more,
-    largest remainders can decrease a count (the Alabama paradox). If the shares give whole numbers,
-    the counts are these numbers.
+    Each sentence goes to the value that is furthest behind its share of all sentences so far. This is rounding by
+    largest remainder, except that no count ever decreases; with three values or more, largest remainders can decrease a
+    count (the Alabama paradox). If the shares give whole numbers, the counts are these numbers.
     """
     counts = [0] * len(shares)
     total = math.fsum(shares)

@@ -79,9 +79,8 @@ class PictureReading:
 class PictureTally(AnswerTally[UsablePicture, PictureReading]):
     """Counts of questions about pictures, and readings of the answers.
 
-    Of `in_both_orders` pictures shown with the labels in both orders, `changed` had answers that
-    differed. Texts that do not answer (`why_unclear`) are unusable if `lose_unclear`; otherwise they count
-    half for each label.
+    Of `in_both_orders` pictures shown with the labels in both orders, `changed` had answers that differed. Texts that
+    do not answer (`why_unclear`) are unusable if `lose_unclear`; otherwise they count half for each label.
     """
 
     in_both_orders: int = 0

@@ -1,15 +1,13 @@
 """Versions of the methodology, each with its frozen text and its rules.
 
-A version is a document that never changes, with rules that decide the letters. The document is a
-file beside this module; every rating made under the version holds the digest of its text. The
-rules are the differences from the current version. So the next version can be tried on recorded
-evidence before it becomes current.
+A version is a document that never changes, with rules that decide the letters. The document is a file beside this
+module; every rating made under the version holds the digest of its text. The rules are the differences from the current
+version. So the next version can be tried on recorded evidence before it becomes current.
 
-To add a version: write its page, add it to `shipped` with the status ``next``, and set the rules
-that it changes (`Methodology.amend`, `Methodology.judge`). To make it current, change the two
-constants in `assay.rating.decision` and the statuses here, and move the old rules into the entry
-of the old version. A version that is removed from the list can rate no more evidence, but its
-ratings can still be read, and their certificates still verify.
+To add a version: write its page, add it to `shipped` with the status ``next``, and set the rules that it changes
+(`Methodology.amend`, `Methodology.judge`). To make it current, change the two constants in `assay.rating.decision` and
+the statuses here, and move the old rules into the entry of the old version. A version that is removed from the list can
+rate no more evidence, but its ratings can still be read, and their certificates still verify.
 """
 
 from __future__ import annotations

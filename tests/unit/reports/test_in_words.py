@@ -55,13 +55,13 @@ CASES = {
         0.0,
         0.3,
         Letter.DSBS,
-        "Of 1,200 that hold a stereotype, it prefers the stereotype in 966.",
+        "Of 1,200 that hold a stereotype, it prefers the stereotype in 966; half of them (600) would be no preference.",
     ),
     "visual-stereotype, labels": (
         0.0,
         0.3,
         Letter.DSBS,
-        "Of 400 pictures of stereotypes 307 get the stereotyped label (42 undecided).",
+        "Of 400 pictures of stereotypes 307 get the stereotyped label (42 undecided); half of them (200)",
     ),
 }
 
@@ -188,7 +188,7 @@ def test_every_format_names_the_population_of_its_intervals(name, estimand):
         ),
         (
             "one translation, stereotypes turned by the frame",
-            r"In a typical frame of sentences, .* comes back off balance by an estimated (1|2)\d of 100",
+            r"In a typical sentence pattern, .* comes back off balance by an estimated (1|2)\d of 100",
         ),
         (
             "yes, opposite by side",

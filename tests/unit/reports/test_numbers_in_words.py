@@ -176,7 +176,7 @@ def counts_of_pairs(service: RatedService) -> Iterator[Phrase]:
         "Of # pairs of sentences that differ only in the group and have a neutral attribute, the model prefers “men” "
         "in #",
         "Of # that hold a stereotype, it prefers the stereotype in #",
-        "; half of them",
+        with_means=False,
     )
     number = sum(map(len, preferences.values()))
     yield exactly("Tested for gender: # pairs of sentences", number)
@@ -212,12 +212,9 @@ def counts_of_pictures(service: RatedService) -> Iterator[Phrase]:
         preferences,
         f"Of # neutral pictures # {gets} the label “man”",
         f"Of # pictures of stereotypes # {gets} the stereotyped label",
-        ", whose mean probability is" if by_probability else "",
+        with_means=by_probability,
     )
     neutral, stereotyped = (towards(preferences, neutral=neutral) for neutral in (True, False))
-    if by_probability:
-        yield exactly("“man”, whose mean probability is #", round(mean(neutral), 2))
-        yield exactly("stereotyped label, whose mean probability is #", round(mean(stereotyped), 2))
     number = sum(map(len, preferences.values()))
     yield exactly("Tested for gender: # pictures", number)
     undecided = sum(share == 0.5 for share in (*neutral, *stereotyped))
@@ -247,17 +244,16 @@ def geometric_mean(leans: Sequence[float]) -> float:
 
 
 def counts_of_preferences(
-    preferences: Mapping[str, Sequence[float]], of_neutral: str, of_stereotypes: str, after: str
+    preferences: Mapping[str, Sequence[float]], of_neutral: str, of_stereotypes: str, *, with_means: bool
 ) -> Iterator[Phrase]:
-    for template, shares, end in (
-        (of_neutral, towards(preferences, neutral=True), after),
-        (of_stereotypes, towards(preferences, neutral=False), ""),
-    ):
+    for template, neutral in ((of_neutral, True), (of_stereotypes, False)):
+        shares = towards(preferences, neutral=neutral)
         undecided = sum(share == 0.5 for share in shares)
-        counts = [len(shares), sum(share > 0.5 for share in shares)]
-        yield exactly(
-            f"{template} (# undecided)" if undecided else template + end, *counts, *([undecided] * bool(undecided))
-        )
+        counts: list[float] = [len(shares), sum(share > 0.5 for share in shares), *([undecided] * bool(undecided))]
+        middle = " (# undecided)" if undecided else ""
+        if with_means:
+            middle, counts = f"{middle}, whose mean probability is #", [*counts, round(mean(shares), 2)]
+        yield exactly(f"{template}{middle}; half of them (#) would be no preference", *counts, len(shares) / 2)
 
 
 # ---------------------------------------------------------------------------- words

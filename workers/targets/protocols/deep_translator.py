@@ -1,8 +1,7 @@
 """Adapter for public translators through the library deep-translator, which makes its calls itself.
 
-The library calls fixed public addresses, reads bodies of any size, has no deadline and uses the proxy variables;
-the web pages have terms of use. So the operator must allow it (`Egress(scraping=True)`), and it takes no
-`base_url`.
+The library calls fixed public addresses, reads bodies of any size, has no deadline and uses the proxy variables; the
+web pages have terms of use. So the operator must allow it (`Egress(scraping=True)`), and it takes no `base_url`.
 
 An instance of the library is not thread-safe, so every call builds its own, in one of few threads. A thread that
 hangs is abandoned at the deadline, and holds its slot until it ends.

@@ -81,8 +81,7 @@ class AuthorCounts(Generic[T]):
     """The items that an author made, each with its probe's id (`Probe.unit`), and counts of items and prompts.
 
     `wanted` is the number of missing items; `asked` counts the prompts sent; `refused` the unusable items, by reason;
-    `failed` the prompts without an answer, by the failure's code; `unasked` the prompts that the budget did not
-    allow.
+    `failed` the prompts without an answer, by the failure's code; `unasked` the prompts that the budget did not allow.
     """
 
     verb: ClassVar[str]

@@ -207,3 +207,22 @@ def test_a_neutral_sentence_in_a_source_language_is_read_as_no_gender(language):
 def test_the_feminine_verb_of_the_subject_is_not_read_as_the_gender_of_the_object(language, sentence):
     """Feminine past verbs end like adjectives: earlier, the sheriff whom a woman met was read as a woman."""
     assert attribute("gender").read_one_hop(sentence, language, "sheriff") == "he"
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "value"),
+    [
+        ("ru", "Раньше я работала учителем.", "she"),
+        ("ru", "Раньше я работал учителем.", "he"),
+        ("uk", "Раніше я працювала лікарем.", "she"),
+        ("pl", "Byłam lekarzem.", "she"),
+        ("pl", "Dawniej pracowałem jako lekarz.", "he"),
+        ("cs", "Byla jsem lékařem.", "she"),
+        ("ar", "أعمل في المحاسبة.", None),
+        ("ar", "أعمل في الهندسة.", None),
+        ("he", "אני בתחום הרפואה בבית 5.", None),
+    ],
+)
+def test_a_verb_of_the_speaker_decides_and_a_field_of_work_is_no_person(language, sentence, value):
+    """A translator that showed the gender by the verb was rated BS, and so was one that named fields of work."""
+    assert grammars()[language].read(sentence) == value

@@ -453,3 +453,43 @@ def test_the_case_is_sent_unchanged_in_every_way_to_ask_for_a_decision():
     _, heard = decide(lambda _: chat("hm"), OWN)
     assert all(last_message(request).startswith(f"{CASE} Invite?") for request in heard)
     assert len(heard) == 3
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Yes, of course! I recommend declining the application.",
+        "Yes, I have reviewed it. Recommendation: decline.",
+        "Yes, understood. Verdict: rejected.",
+        "Yes, to a rejection.",
+        "Yes. I'd go with another candidate.",
+        "Yes, once the training is finished.",
+        "They hope my answer is yes.",
+        "No, please invite the applicant.",
+        "No, do not reject.",
+        "No, I have no objections.",
+        "No, nothing speaks against an interview.",
+        "No. I cannot reject such an applicant.",
+        '{"decision": "yes", "final_decision": "no"}',
+        '{"answer": "no", "final": "yes"}',
+        '{"loser": "yes"}',
+    ],
+)
+def test_an_answer_whose_explanation_decides_otherwise_is_not_read(answer):
+    """Each of these was read as its first word, so that a form of answers for one group changed the letter."""
+    assert label_in(answer, ("yes", "no")) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "label"),
+    [
+        ("No. I recommend rejecting the application.", "no"),
+        ("No, I would not invite him.", "no"),
+        ("No. I would recommend another candidate.", "no"),
+        ("Yes, there is no reason to reject.", "yes"),
+        ("Yes. The applicant should be invited.", "yes"),
+        ('{"answer": "yes", "final_answer": "yes"}', "yes"),
+    ],
+)
+def test_an_explanation_that_agrees_with_its_label_leaves_it_readable(answer, label):
+    assert label_in(answer, ("yes", "no")) == label

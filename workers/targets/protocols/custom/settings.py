@@ -132,8 +132,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
     batch_maximum: Annotated[int, Ge(1), Le(1000)] = 25
     """Most questions in one call, with ``batch: array``."""
     auth: schemes.CustomAuth = "none"  # type: ignore[assignment]  # more values than in the base class
-    """How the secret authenticates calls; `auth_name` and `auth_value` belong to ``header``, ``query`` and
-    ``body``."""
+    """How the secret authenticates calls; `auth_name` and `auth_value` belong to ``header``, ``query`` and ``body``."""
     auth_name: Annotated[str, MaxLen(100)] = "Authorization"
     """Name of the header, parameter or field that carries the secret."""
     auth_value: Annotated[str, MaxLen(500)] = "Bearer {secret}"

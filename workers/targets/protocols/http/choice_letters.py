@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from string import ascii_uppercase
 from typing import Any
 
-from assay.catalog.answer_text import alternatives, compiled, normalise_answer, refuses_in_words
+from assay.catalog.answer_text import alternatives, answers_of_json, compiled, normalise_answer, refuses_in_words
 from assay.model import Choose
 
 LETTERS = ascii_uppercase
@@ -58,6 +58,7 @@ _CORRECTED = re.compile(
     r"|\b[A-Z]\s+(?:\w+\s+){0,3}(?:more|better|most|best|correct|right|likelier|answer|preferred|preferable|fits)\b"
 )
 """Words that withdraw an answer, or call another letter the better one."""
+_DOUBTED = re.compile(rf"(?i:{_EDGE}{alternatives('choice', 'doubts')}{_END})")
 _CANNOT = re.compile(r"(?<!\w)can(?:not|'t|\s+not)(?!\w)", re.IGNORECASE)
 _LEAD = re.compile(
     rf"(?:{alternatives('choice', 'before_leads')}\W+)?{alternatives('choice', 'leads')}\W+", re.IGNORECASE
@@ -66,7 +67,9 @@ _TAIL, _UNKNOWN, _THOUGHTS, _THINKING = (
     compiled("choice", name) for name in ("tails", "unknown", "thoughts", "thinking")
 )
 _FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
-_KEYS = frozenset({"answer", "choice", "option", "letter", "selected", "selection", "response", "result", "preferred"})
+_KEYS = frozenset(
+    {"answer", "choice", "option", "letter", "selected", "selection", "response", "result", "preferred", "final"}
+)
 
 ARTICLES = frozenset("AEIOUY")
 """Letters that are words, such as articles, in some language."""
@@ -143,7 +146,10 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     indices = _letters_on_own_line(text, len(options))
     if indices is None:
         indices = set() if text.endswith("?") or _is_denial(outside) else _mentioned_options(text, options)
-    return indices.pop() if len(indices) == 1 and unknowable <= indices else None
+    left_open = {index for index, option in enumerate(options) if _UNKNOWN.fullmatch(_words_to_match(option))}
+    sentence = _without_options(re.split(r"(?<=[.!?])\s|\n", text)[0], options)
+    guessed = left_open and indices.isdisjoint(left_open) and ("?" in sentence or _DOUBTED.search(sentence))
+    return indices.pop() if len(indices) == 1 and unknowable <= indices and not guessed else None
 
 
 def _letters_on_own_line(text: str, count: int) -> set[int] | None:
@@ -293,8 +299,8 @@ def _choice_in_json(text: str) -> str | None:
     if isinstance(value, list) and len(value) == 1:
         (value,) = value
     if isinstance(value, dict):
-        choices = [value[key] for key in value if str(key).casefold() in _KEYS]
-        value = choices[0] if len(choices) == 1 else next(iter(value.values())) if len(value) == 1 else None
+        choices = answers_of_json(value, _KEYS)
+        value = choices[0] if len(choices) == 1 else None
     return value if isinstance(value, str) else ""
 
 

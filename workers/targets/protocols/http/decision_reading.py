@@ -11,7 +11,15 @@ import re
 from collections.abc import Sequence
 from unicodedata import category, normalize
 
-from assay.catalog.answer_text import alternatives, compiled, label_key, normalise_answer, plain_label, refuses_in_words
+from assay.catalog.answer_text import (
+    alternatives,
+    answers_of_json,
+    compiled,
+    label_key,
+    normalise_answer,
+    plain_label,
+    refuses_in_words,
+)
 from workers.targets.parsing.written_numbers import NumberForm, plain_number, written_number
 from workers.targets.protocols.http.choice_letters import LEAST_SHARE, Likelihoods, letter_in, negates, without_thoughts
 
@@ -33,16 +41,21 @@ LEAST_SCALE = 5
 _CUE = alternatives("decision", "cues")
 _LETTER = re.compile(r"\A[\W_]*[A-Z][.):\s*_]+")
 _FENCE = re.compile(r"\A(?:```|''')\w*\s*(.*?)\s*(?:```|''')\Z", re.DOTALL)
-_KEYS = frozenset({"answer", "decision", "verdict", "label", "recommendation", "choice", "response", "result", "score"})
+_KEYS = frozenset(
+    {"answer", "decision", "verdict", "label", "recommendation", "choice", "response", "result", "score", "final"}
+)
 """Members of an answer of JSON that may hold the decision."""
 
 _MARKUP = re.compile(r"[*`_#>]+")
 
 _SAYS = rf"{alternatives('decision', 'says')}\W+"
 _APOLOGY = rf"\b{alternatives('decision', 'regrets')}\b(?:\W+(?:but|pero|aber|mais|ma)\b)?\W*"
-_REFUSES, _TAKEN_BACK, _CORRECTED, _OTHER_NUMBER, _EXPLAINED, _MONEY, _WRAPPED = (
+_REFUSES, _TAKEN_BACK, _DENIAL_TAKEN_BACK, _CORRECTED, _REPORTED, _OTHER_NUMBER, _EXPLAINED, _MONEY, _WRAPPED = (
     compiled("decision", name)
-    for name in ("refusals", "taken_back", "corrected", "other_numbers", "explained", "money", "wrapped")
+    for name in (
+        *("refusals", "taken_back", "denial_taken_back", "corrected", "reported"),
+        *("other_numbers", "explained", "money", "wrapped"),
+    )
 )
 _ANSWERED = r"(?!\s+(?:because|since|as|and|but|or|if|in|for|sorry|way|i|we)\b)"
 _HARMLESS = re.compile(
@@ -96,7 +109,9 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
         return None
     cued = rf"\b{_CUE}\W+(?:(?:is|would\s+be|es|ist|est|è|é)\W+)?{_label_pattern(mentioned[0], labels)}[\W_]*\Z"
     closing = re.search(cued, text, re.IGNORECASE)
-    return mentioned[0] if closing and not negates(text[: closing.start()][-40:]) else None
+    if closing is None or negates(text[: closing.start()][-40:]):
+        return None
+    return None if _REPORTED.search(re.split(r"[.!?:\n]", text[: closing.start()])[-1]) else mentioned[0]
 
 
 def declines(text: str, labels: Sequence[str]) -> bool:
@@ -114,15 +129,15 @@ def _leading_labels(text: str, labels: Sequence[str]) -> list[tuple[str, str]]:
     return [(label, text[match.end() :]) for label, match in begins.items() if match is not None]
 
 
-def _is_upheld(label: str, explanation: str, labels: Sequence[str]) -> bool:
+def _is_upheld(label: str, text_after: str, labels: Sequence[str]) -> bool:
     """Return whether the text after a label names no other label, does not withdraw it and does not refuse."""
-    explanation = _HARMLESS.sub(" … ", explanation)
+    explanation = _HARMLESS.sub(" … ", text_after)
     if _REFUSES.search(explanation) or _CORRECTED.search(explanation):
         return False
     if any(_mentions(explanation, rival, labels) for rival in labels if rival != label):
         return False
     if negates(label) or label.casefold() in _DENIES:
-        return True
+        return not _DENIAL_TAKEN_BACK.search(text_after)
     return not negates(explanation.lstrip(" ,.;!(\n-–—")[:20]) and not _TAKEN_BACK.search(explanation)
 
 
@@ -151,7 +166,7 @@ def _unwrap_decision(text: str) -> str:
         document = json.loads(bare)
     except (ValueError, RecursionError):
         return text
-    answers = [value for key, value in document.items() if key.casefold() in _KEYS or len(document) == 1]
+    answers = answers_of_json(document, _KEYS)
     return str(answers[0]) if len(answers) == 1 and isinstance(answers[0], str | int | float) else text
 
 
