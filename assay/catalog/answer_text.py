@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from html import unescape
-from typing import Any
 from unicodedata import category, normalize
 
 from assay.catalog.tables import read_table
@@ -118,13 +117,13 @@ def _unwrap_json(text: str) -> str:
     return value if isinstance(value, str) else text
 
 
-def answers_of_json(members: Mapping[str, Any], keys: frozenset[str]) -> list[Any]:
+def answers_of_json(members: Mapping[str, object], keys: frozenset[str]) -> list[object]:
     """Return the distinct values of the members that may hold an answer.
 
     These are the only member, and members whose key is one of `keys`, alone or with a word such as "final"; none whose
     key says that its value is not the answer, such as "loser".
     """
-    values: list[Any] = []
+    values: list[object] = []
     for key, value in members.items():
         words = set(re.split(r"[\W_]+", str(key).casefold()))
         named = len(members) == 1 or (words & keys and words <= keys | _QUALIFIERS)
