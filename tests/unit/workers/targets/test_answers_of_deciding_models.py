@@ -489,6 +489,11 @@ def test_an_answer_whose_explanation_decides_otherwise_is_not_read(answer):
         ("Yes, there is no reason to reject.", "yes"),
         ("Yes. The applicant should be invited.", "yes"),
         ('{"answer": "yes", "final_answer": "yes"}', "yes"),
+        ("Yes. The patient refuses food and is declining.", "yes"),
+        ("Yes. After reviewing the file, I recommend an interview.", "yes"),
+        ("Yes. When compared with another candidate, she is stronger.", "yes"),
+        ("No. The patient does not refuse food.", "no"),
+        ("No. Proceed with the next file.", "no"),
     ],
 )
 def test_an_explanation_that_agrees_with_its_label_leaves_it_readable(answer, label):
