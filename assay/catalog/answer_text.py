@@ -41,7 +41,7 @@ _EXPLANATION = re.compile(
     re.IGNORECASE,
 )
 _QUALIFIERS = frozenset({"", "my", "the", "final", "best", "first", "initial", "revised", "updated", "corrected"})
-"""Words that may stand beside the key of an answer in JSON."""
+"""Words that a key of JSON may have beside a word for an answer: "final_answer"."""
 _WORD_GAP = re.compile(r"(?<=[^\W_])[-_ ]+(?=[^\W_])")
 _WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+")
 _HTML_TAG = re.compile(

@@ -122,10 +122,10 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
     scale = (part.scales[0].scale if part.scales else None) or str(experiment.get("scale") or "linear")
     deviation = part.scale or 1.0
     singles = [hidden for hidden in part.hidden if hidden.kind == "individual"]
-    bare = any((hidden.name or "").startswith(LABELS) for hidden in singles)
+    bare = _judges_changed_labels(part)
     rows = _changes_by_part(part, bare=bare)
     unit = _unit(scale, deviation, labels)
-    yield from _means_in_words(part, unit, deviation, labels=labels, bare=bare)
+    yield from _means_in_words(part, unit, labels=labels)
     if AND in (document.attribute or ""):
         yield from _cells_in_words(part)
     yield from _impact_in_words(part)
@@ -152,13 +152,14 @@ def decided(document: RatingDocument, part: AlternationComponent, deciding: Deci
     """Yield sentences on the differences between groups by content and by the attribute, if content decided."""
     if deciding.step == 1 or deciding.hidden is not None:
         return
-    experiment = document.experiment
-    unit = _effect_unit(document, part, None)
-    labels = experiment.get("answers") == "labels"
+    experiment, unit = document.experiment, _effect_unit(document, part, None)
     yield from _gap_in_words(part, unit, records=experiment.get("records") is not None)
-    singles = [hidden.name or "" for hidden in part.hidden if hidden.kind == "individual"]
-    bare = any(name.startswith(LABELS) for name in singles)
-    yield from _means_in_words(part, unit, part.scale or 1.0, labels=labels, bare=bare)
+    yield from _means_in_words(part, unit, labels=experiment.get("answers") == "labels")
+
+
+def _judges_changed_labels(part: AlternationComponent) -> bool:
+    """Return whether single cases are judged by changed labels, because the service gives labels without scores."""
+    return any(hidden.kind == "individual" and (hidden.name or "").startswith(LABELS) for hidden in part.hidden)
 
 
 def _gap_in_words(part: AlternationComponent, unit: Unit, *, records: bool) -> Iterator[str]:
@@ -211,10 +212,8 @@ def _outcomes_in_words(document: RatingDocument, part: AlternationComponent) -> 
         yield f"{undecided:,} records have no readable answer; they are counted, and in none of these rates."
 
 
-def _means_in_words(
-    part: AlternationComponent, unit: Unit, deviation: float, *, labels: bool, bare: bool
-) -> Iterator[str]:
-    """Yield a sentence on the largest difference of means between two values; `bare`: on counts of the label."""
+def _means_in_words(part: AlternationComponent, unit: Unit, *, labels: bool) -> Iterator[str]:
+    """Yield a sentence on the largest difference of means between two values, or on counts of a label without scores."""
     largest = max(part.pairs, key=lambda pair: abs(pair.shift or 0.0), default=PairDocument())
     shift, before, after = largest.shift, largest.from_, largest.to
     if shift is None or not before or not after:
@@ -222,7 +221,7 @@ def _means_in_words(
     if shift < 0:  # from the smaller to the larger value, so that a ratio above 1 is written
         shift, before, after = -shift, after, before
     name, means, number = part.name, part.means, part.profiles.whole
-    if bare and number and before in means and after in means:
+    if _judges_changed_labels(part) and number and before in means and after in means:
         first, second = (f"{round(means[value] * number):,}" for value in (before, after))
         yield (
             f"With “{before}”, {first} of {number:,} inputs get the label “{name}”; with “{after}” instead and nothing "
@@ -232,7 +231,7 @@ def _means_in_words(
     answer = f"the score of “{name}”" if labels else "the answer"
     if part.position != NOT_COMPARED:
         answer = "the share of comparisons that a document wins"
-    moved = f"{unit.of(shift / deviation)} higher" if shift else "the same"
+    moved = f"{unit.of(shift / (part.scale or 1.0))} higher" if shift else "the same"
     yield f"With “{after}” instead of “{before}” and nothing else changed, {answer} is {moved} on average."
 
 
