@@ -29,6 +29,7 @@ ELSEWHERE = {
     "CONTRIBUTING.md": "reference/contributing.md",
     "SECURITY.md": "reference/security.md",
     "clients/python/README.md": "reference/python-client.md",
+    "clients/typescript/README.md": "reference/typescript-client.md",
     "assay/rating/methodology/1.3.0.md": "reference/methodology-1.3.0.md",
 }
 """Pages outside docs/ and their place on the site."""

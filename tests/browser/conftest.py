@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
 from demo.server import DemoServer
 from tests.support.filled_agency import Site, copied_agency, filled_agency
@@ -84,6 +84,8 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, obj
 
 def write(field: Locator, text: str) -> None:
     """Replace the text of a field; words that a script shows as chips are removed, and others are typed below them."""
+    expect(field).to_be_attached()
+    field.page.wait_for_load_state()  # the script that makes chips has run
     chips = field.locator("xpath=following-sibling::*[1][contains(@class, 'chips')]")
     if not chips.count():
         return field.fill(text)

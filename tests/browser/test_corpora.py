@@ -153,6 +153,7 @@ def test_a_specification_can_be_created_changed_in_a_new_version_and_removed(rea
     stored = api.get("/v1/specifications/towns-and-villages").json()
     assert stored["words"]["protected"] == {"town": ["street", "tram"], "village": ["field", "barn"]}
     page.get_by_role("link", name="New version").click()
+    expect(page.get_by_role("button", name="Store as the next version")).to_be_visible()
     write(page.locator("[name=neutral]"), "table, spoon, lamp")
     page.get_by_role("button", name="Store as the next version").click()
     expect(page.get_by_text("version 2 of 2")).to_be_visible()
