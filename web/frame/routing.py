@@ -218,6 +218,6 @@ def problem_page(request: Request, visit: Visit | None, refused: Refused | Probl
         "visit": visit or Visit(request, UNKNOWN_CALLER, "", public=True),
     }
     retry_headers = {"Retry-After": str(context["wait_s"])} if context["wait_s"] else {}
-    page = RenderedPage(partial(render, "frame/problem.html", context), packed=False, status=status, public=False)
+    page = RenderedPage(partial(render, "frame/problem.html", context), accepted="", status=status, public=False)
     page.headers.update(retry_headers)
     return page

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import hmac
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from service.http.problems import Problem, base_url, scope_missing
 from service.http.rate_limit import SIGN_INS, VISITS, address_of
 from store.security import sessions
 from web.frame.api import Api, Refused
+from web.frame.compression import compressed
 from web.frame.form import Form, read_form
 from web.frame.rendering import render
 
@@ -33,10 +33,6 @@ LONGEST_QUERY = 1_000
 """Maximum length in characters of a query to which a person returns after signing in."""
 
 NO_FORM = Form([])
-
-GZIP = b"\x1f\x8b"
-WORTH_COMPRESSING = 2_000
-"""Pages of at most this many bytes are not compressed."""
 
 
 @dataclass(frozen=True)
@@ -148,10 +144,10 @@ class Visit:
 
     def page(self, template: str, status: int | None = None, **values: Any) -> Response:
         """Return a page that is rendered while it is sent; the template gets `values`, the form and its refusal."""
-        packed, refused = "gzip" in self.request.headers.get("accept-encoding", ""), self.refused
+        accepted, refused = self.request.headers.get("accept-encoding", ""), self.refused
         shared = {"visit": self, "typed": self.typed, "refused": refused, "problem": refused and refused.problem}
         status = status or (refused.status if refused else 200)
-        return RenderedPage(partial(render, template, {**shared, **values}), packed, status, self.public)
+        return RenderedPage(partial(render, template, {**shared, **values}), accepted, status, self.public)
 
     def redirect(self, path: str, **query: Any) -> Response:
         """Send the browser to another page (303)."""
@@ -162,22 +158,22 @@ class Visit:
 class RenderedPage(HTMLResponse):
     """A page that is rendered and compressed in a thread, because a large page would delay other requests."""
 
-    def __init__(self, render_page: Callable[[], str], packed: bool, status: int, public: bool) -> None:
+    def __init__(self, render_page: Callable[[], str], accepted: str, status: int, public: bool) -> None:
         super().__init__(b"", status, headers_of(public=public) | {"Vary": "Accept-Encoding"})
-        self._written, self._packed = render_page, packed
+        self._written, self._accepted = render_page, accepted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Render and send the page."""
-        self.body = await asyncio.to_thread(self._content)
-        if self.body.startswith(GZIP):
-            self.headers["Content-Encoding"] = "gzip"
+        self.body, coding = await asyncio.to_thread(self._content)
+        if coding:
+            self.headers["Content-Encoding"] = coding
         self.headers["Content-Length"] = str(len(self.body))
         await super().__call__(scope, receive, send)
 
-    def _content(self) -> bytes:
+    def _content(self) -> tuple[bytes, str]:
         # replies of services can contain lone surrogates, which UTF-8 cannot encode
         content = self._written().encode("utf-8", "backslashreplace")
-        return gzip.compress(content, 8) if self._packed and len(content) > WORTH_COMPRESSING else content
+        return compressed(content, self._accepted)
 
 
 def check_origin(request: Request) -> None:

@@ -65,12 +65,14 @@ async def finding(visit: Visit) -> Response:
 async def evidence(visit: Visit) -> Response:
     """List the cases; the filters and the number of the opened case are in the address.
 
-    A question that is looked up opens its case.
+    A question that is looked up opens its case; `first` lists only the first case, for the page of the rating.
     """
     rating = await rating_in_path(visit)
     filters = {name: visit.query(name).strip() for name in FILTERS}
     cases = f"/v1/ratings/{rating.id}/cases"
-    page = await visit.api.get(cases, **filters, cursor=visit.query("cursor"), limit=ROWS)
+    page = await visit.api.get(
+        cases, **filters, cursor=visit.query("cursor"), limit=1 if visit.query("first") else ROWS
+    )
     number = visit.query("case") or next((str(case["id"]) for case in page["items"] if filters["question"]), "")
     opened = None
     if number.isascii() and number.isdecimal():
