@@ -6,8 +6,8 @@ Every tool is a request to the API with the caller's own key, so scopes, rates, 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, Literal
 from uuid import uuid4
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -63,20 +63,8 @@ Experiment = Annotated[
 ]
 
 
-class Agency(Protocol):
-    """The API of an agency, with the rights of one caller."""
-
-    async def ask(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, Any] | None = None,
-        body: Any = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> Answer:
-        """Send a request and return its answer; parameters that are empty are left out; raise `Refused` from 400."""
-        ...
+Ask = Callable[..., Awaitable[Answer]]
+"""Sends a request to the API of an agency, with the rights of one caller; its arguments are those of `Api.ask`."""
 
 
 class ToolServer(MCPServer[Any]):
@@ -96,10 +84,10 @@ class ToolServer(MCPServer[Any]):
 
 
 class AgencyTools:
-    """The tools, over the agency that `agency_of` returns for a request."""
+    """The tools, over the agency that answers what `asking` returns for a request."""
 
-    def __init__(self, agency_of: Callable[[Context], Agency]) -> None:
-        self._agency_of = agency_of
+    def __init__(self, asking: Callable[[Context], Ask]) -> None:
+        self._asking = asking
 
     def server(self) -> ToolServer:
         """Return an MCP server with these tools."""
@@ -236,7 +224,7 @@ class AgencyTools:
     async def _valid_rating(self, context: Context, query: Mapping[str, str]) -> Document | None:
         """Return the rating that stands for an address; `None` if there is none, or the API asks which."""
         try:
-            answer = await self._agency_of(context).ask("GET", "/v1/ratings/latest", query=query)
+            answer = await self._asking(context)("GET", "/v1/ratings/latest", query=query)
         except Refused as refused:
             if refused.status in {404, 409}:
                 return None
@@ -250,7 +238,7 @@ class AgencyTools:
 
     async def _ask(self, context: Context, method: str, path: str, **arguments: Any) -> Any:
         try:
-            return (await self._agency_of(context).ask(method, path, **arguments)).document
+            return (await self._asking(context)(method, path, **arguments)).document
         except Refused as refused:
             raise _tool_error(refused) from None
 

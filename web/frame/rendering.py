@@ -1,12 +1,13 @@
-"""Templates: Jinja with automatic escaping, texts through gettext, filters, the navigation bar, and kinds in words."""
+"""Templates: Jinja with automatic escaping, texts through gettext, filters, and the codes of the API in words."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from gettext import NullTranslations
+from importlib.resources import files
 from typing import Any, cast
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -14,9 +15,13 @@ from markupsafe import Markup
 
 import assay
 from assay.catalog.languages import languages
+from assay.document import Json
 from assay.explain import chance
 from assay.rating.decision import METHODOLOGY_VERSION
 from web.frame.assets import address_of
+
+WORDING: Json = tomllib.loads(files(__package__).joinpath("wording.toml").read_text("utf-8"))
+"""Codes of the API in words, and the navigation bar."""
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -46,7 +51,7 @@ def environment() -> Environment:
         "asset": address_of,
         "version": assay.__version__,
         "methodology": METHODOLOGY_VERSION,
-        "navigation": NAVIGATION,
+        "wording": WORDING,
     }
     return jinja
 
@@ -109,55 +114,3 @@ def titled(name: str) -> str:
 
 def _translate(text: str) -> str:
     return cast("NullTranslations", environment().globals["translations"]).gettext(text)
-
-
-@dataclass(frozen=True)
-class Link:
-    """A link of the navigation bar; a `public` link is shown to everybody."""
-
-    text: str
-    path: str
-    public: bool = False
-
-
-NAVIGATION: tuple[tuple[str, tuple[Link, ...]], ...] = (
-    (
-        "Rate",
-        (
-            Link("Overview", "/overview"),
-            Link("Jobs", "/jobs"),
-            Link("Ratings", "/ratings"),
-            Link("Services", "/services"),
-            Link("Own words", "/own-words"),
-            Link("Audits", "/audits"),
-            Link("Suites", "/suites"),
-            Link("Schedules", "/schedules"),
-        ),
-    ),
-    ("Material", (Link("Specifications", "/specifications"), Link("Corpora", "/corpora"), Link("Uploads", "/uploads"))),
-    (
-        "Public",
-        (
-            Link("Registry", "/registry", public=True),
-            Link("Compare", "/compare", public=True),
-            Link("How it works", "/methodology", public=True),
-            Link("Log", "/log", public=True),
-            Link("API", "/docs", public=True),
-        ),
-    ),
-    ("Analyse", (Link("Compose", "/compose"),)),
-    ("Agency", (Link("Webhooks", "/webhooks"), Link("Keys", "/keys"), Link("Settings", "/settings"))),
-)
-"""Groups of links, in the order of the navigation bar; visitors without a session see the public links only."""
-
-
-KINDS = {
-    "translator": "Translators",
-    "language-model": "Language models",
-    "embedder": "Embedders",
-    "classifier": "Classifiers",
-    "regressor": "Regressors",
-    "image-classifier": "Image classifiers",
-    "decision-tool": "Tools known by their decisions",
-}
-"""Kinds of services as headings, in the order of all lists."""

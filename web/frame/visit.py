@@ -29,6 +29,9 @@ from web.frame.rendering import render
 COOKIE = "__Host-assay"
 TOKEN_FIELD = "form_token"  # noqa: S105  the name of a field
 
+LISTED = 50
+"""Number of rows on a page of a list."""
+
 LONGEST_QUERY = 1_000
 """Maximum length in characters of a query to which a person returns after signing in."""
 
@@ -104,6 +107,24 @@ class Visit:
         query = self.request.query_params.multi_items()
         parameters = [(name, value) for name, value in query if value and name not in {"cursor", "start"}]
         return f"{self.url_path}?{urlencode([*parameters, ('cursor', cursor)])}", listing.get("total")
+
+    async def listing(
+        self, path: str, filters: Sequence[str] = (), *, limit: int = LISTED, **query: Any
+    ) -> dict[str, Any]:
+        """Read a page of one of the API's lists, as values for its template.
+
+        `filters` name the parameters of the page's address that filter the list; the template gets them as `chosen`,
+        and `filtered` says whether any is set. `similar` has names that resemble those of a search without matches.
+        """
+        chosen = {name: self.query(name).strip() for name in filters}
+        page = await self.api.get(path, **chosen, **query, cursor=self.query("cursor"), limit=limit)
+        return {
+            "items": page["items"],
+            "older": self.older(page),
+            "chosen": chosen,
+            "filtered": any(chosen.values()),
+            "similar": page.get("similar", ()),
+        }
 
     @property
     def partial(self) -> bool:

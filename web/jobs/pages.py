@@ -21,46 +21,11 @@ from web.frame.visit import headers_of
 
 pages = Pages()
 
-LISTED = 50
-STATUSES = {
-    "queued": "Waiting",
-    "running": "Running",
-    "succeeded": "Done",
-    "failed": "Failed",
-    "cancelled": "Cancelled",
-}
-KINDS = {
-    "rating": "Rating",
-    "probe": "Test of a service",
-    "rerate": "Re-rating of recorded answers",
-    "challenge": "Proof of a domain",
-    "writing": "Writing for a corpus",
-}
-STAGES = {
-    "queued": "Waits for a worker",
-    "probing": "Tries the service",
-    "asking": "Asks the service",
-    "rating": "Computes the letter",
-    "writing": "Has sentences written",
-    "drawing": "Has pictures drawn",
-    "rated": "Rated",
-}
-"""Stages in words; a stage without an entry is shown by its name in the API."""
-
 
 @pages.get("/jobs")
 async def jobs(visit: Visit) -> Response:
     """List jobs, filtered by status, kind and text."""
-    filters = {name: visit.query(name) for name in ("status", "kind", "q")}
-    page = await visit.api.get("/v1/jobs", **filters, limit=LISTED, cursor=visit.query("cursor"))
-    return visit.page(
-        "jobs/list.html",
-        jobs=page["items"],
-        older=visit.older(page),
-        chosen=filters,
-        statuses=STATUSES,
-        kinds=KINDS,
-    )
+    return visit.page("jobs/list.html", **await visit.listing("/v1/jobs", ("status", "kind", "q")))
 
 
 @pages.get("/jobs/{job_id}")
@@ -125,9 +90,6 @@ async def _live_of(visit: Visit, job: Json) -> JsonObject:
         "percent": _percent(job),
         "pace": _pace(job),
         "problem": None if job["error"] is None else kind_named(job["error"]["code"]),
-        "stages": STAGES,
-        "statuses": STATUSES,
-        "kinds": KINDS,
     }
 
 

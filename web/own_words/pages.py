@@ -72,7 +72,7 @@ async def store_bias(visit: Visit) -> Response:
     texts = _complete_fields(KINDS[kind], typed)
     specification = await _specification(visit, KINDS[kind], texts, typed.get("from", ""))
     corpus = await _corpus(visit, kind, texts, specification)
-    test = BiasTest(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
+    test = BiasTest.of(corpus, specification)
     return visit.redirect(test.path("sentences"), **test.query)
 
 
@@ -98,7 +98,7 @@ async def store_changed_words(visit: Visit) -> Response:
     corpus = now.corpus
     if now.kind == "language-model":
         corpus = await _corpus(visit, now.kind, texts, specification, items_of=now.corpus["id"])
-    test = BiasTest(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
+    test = BiasTest.of(corpus, specification)
     former_corpus = now.corpus["id"] if corpus["id"] != now.corpus["id"] else None
     return visit.redirect(test.path("sentences"), **test.query, was=former_corpus)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from starlette.responses import Response
 
@@ -19,12 +20,6 @@ from web.wizard.schema_form import Field, settings_fields, text_of
 pages = Pages()
 
 METHODS = {"language-model": "stereotype-score", "image-classifier": "visual-stereotype"}
-FAMILIES = {
-    "nothing-else": "Nothing else in the sentence may tell the groups apart",
-    "plain": "A sentence with both words",
-    "in-context": "The other words of the lists explain what is meant",
-}
-"""Kinds of prompts, in words."""
 
 FIRST = ("model", "task")
 """Settings that are shown at once, besides required ones; the others are folded."""
@@ -50,9 +45,7 @@ async def sentences(visit: Visit) -> Response:
     values = await review_of(visit, now.corpus, now.words)
     if now.kind == "language-model" and now.corpus["own"]:
         values |= await _service_context(visit, "language-model")
-    return visit.page(
-        "own_words/sentences.html", **values, now=now, families=FAMILIES, job=await _job(visit, "writing")
-    )
+    return visit.page("own_words/sentences.html", **values, now=now, job=await _job(visit, "writing"))
 
 
 @pages.post("/own-words/{corpus_id}/writing", "jobs:write", form_page=sentences)
@@ -205,6 +198,11 @@ class BiasTest:
     words: JsonObject
     """The words: for sentences, the copy in the corpus; for pictures, the specification in the address."""
 
+    @classmethod
+    def of(cls, corpus: JsonObject, specification: Json) -> Self:
+        """Return the test with a corpus and the words of a specification."""
+        return cls(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
+
     @property
     def kind(self) -> str:
         """Kind of the service to test."""
@@ -230,4 +228,4 @@ async def read_test(visit: Visit) -> BiasTest:
         return BiasTest(corpus, "", {})
     path = f"/v1/specifications/{segment(name)}"
     specification = await visit.api.get(f"{path}/versions/{segment(version)}" if version else path)
-    return BiasTest(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
+    return BiasTest.of(corpus, specification)

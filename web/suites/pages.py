@@ -22,8 +22,6 @@ from web.services.service import find_rated
 
 pages = Pages()
 
-SHOWN = 50
-
 BOXES = 24
 """Number of services that the form of a suite shows at once, besides the chosen ones; a filter shows the others."""
 
@@ -31,8 +29,7 @@ BOXES = 24
 @pages.get("/suites")
 async def suites(visit: Visit) -> Response:
     """List suites with their progress, newest first."""
-    listing = await visit.api.get("/v1/suites", limit=SHOWN, cursor=visit.query("cursor"))
-    return visit.page("suites/suites.html", suites=listing["items"], older=visit.older(listing))
+    return visit.page("suites/suites.html", **await visit.listing("/v1/suites"))
 
 
 @pages.get("/suites/new")

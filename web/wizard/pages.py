@@ -14,10 +14,10 @@ from service.container import service_of
 from service.http.problems import Problem, not_found
 from web.frame import Pages, Refused, Visit
 from web.frame.drafts import read_draft, store_draft
-from web.wizard.answers import Answers, answers_from
+from web.wizard.answers import Answers, answers_from, name_of, step_of
 from web.wizard.catalog import KINDS, material_for
 from web.wizard.request import WizardState, request_of, settle
-from web.wizard.steps import STEP_BY_NAME, STEPS, step_with
+from web.wizard.steps import STEP_BY_NAME, STEPS
 from web.wizard.trials import run_probe
 
 pages = Pages()
@@ -146,7 +146,7 @@ async def _go_to_step(visit: Visit, state: WizardState, step: str) -> Response:
 
 def _earliest_wrong_step(state: WizardState, latest: str = "confirm") -> str:
     """Return the earliest step with refused answers, or `latest` if that is earlier."""
-    names = [step_with(error, state.material) for error in state.errors]
+    names = [step_of(name_of(error.get("pointer", ""), state.material.inputs)) for error in state.errors]
     return min([*names, latest], key=STEPS.index)
 
 
