@@ -126,7 +126,7 @@ def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
     hidden = deciding.hidden
     if hidden is not None:
         name, phrases = visible(hidden.name or "unnamed"), WORDS["phrases"]
-        if hidden.name in WORDS["typical"]:
+        if hidden.name is not None and hidden.name in WORDS["typical"]:
             return f"{'by content, ' if hidden.kind == 'content' else ''}in {WORDS['typical'][hidden.name]}"
         family = FAMILY.fullmatch(name) if hidden.kind == "stratum" else None
         if family is not None:

@@ -312,9 +312,7 @@ class Component:
         usual, titles = self.part.tolerances.get("step_1"), WORDS["titles"]
         labelled = [(hidden.name or "unnamed", hidden) for hidden in self.part.hidden]
         return tuple(
-            _effect(
-                name, WORDS["titles"].get(hidden.kind or "", "{}").format(name), hidden.effect, hidden.limit or usual
-            )
+            _effect(name, titles.get(hidden.kind or "", "{}").format(name), hidden.effect, hidden.limit or usual)
             for name, hidden in labelled
         )
 

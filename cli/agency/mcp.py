@@ -40,7 +40,7 @@ class RemoteAgency:
             response = await self._client.request(method, path, params=present, json=body, headers=headers)
         except httpx.HTTPError as failure:
             problem = {"code": "unreachable", "detail": f"{self._url} cannot be reached: {type(failure).__name__}"}
-            raise Refused(NOT_REACHED, problem, Headers()) from None
+            raise Refused(NOT_REACHED, problem) from None
         return accepted(Answer(response.status_code, Headers(dict(response.headers)), response.content))
 
 

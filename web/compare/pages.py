@@ -16,7 +16,7 @@ from service.services.ranking import in_limits
 from web.compare.sentences import joined_by_question
 from web.frame import Api, Pages, Refused, Visit, segment
 from web.frame.rendering import WORDING
-from web.frame.visit import whole_number
+from web.frame.visit import whole_number, with_query
 
 pages = Pages(open_to_visitors=True)
 
@@ -152,8 +152,7 @@ def address(ids: Sequence[str], **more: str | int) -> str:
     """Return the address of the page that compares these ratings."""
     names = ("first", "second")
     query = [(names[index] if index < len(names) else "more", rating_id) for index, rating_id in enumerate(ids)]
-    query += [(name, str(value)) for name, value in more.items() if value]
-    return f"/compare?{urlencode(query)}" if query else "/compare"
+    return with_query("/compare", [*query, *more.items()])
 
 
 def deciding(rating: RatingDocument) -> ComponentDocument:

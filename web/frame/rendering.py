@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from gettext import NullTranslations
 from importlib.resources import files
 from typing import Any, cast
@@ -67,26 +67,21 @@ def render(template: str, values: Mapping[str, Any]) -> str:
     return environment().get_template(template).render(values)
 
 
-def day(iso_time: str | None) -> Markup:
-    """Write an ISO 8601 time as a day, such as 22 Nov 2026."""
-    return _time_element(iso_time, "{0.day} {1} {0.year}")
-
-
-def moment(iso_time: str | None) -> Markup:
-    """Write an ISO 8601 time to the minute (UTC)."""
-    return _time_element(iso_time, "{0.day} {1} {0.year}, {0.hour:02}:{0.minute:02} UTC")
-
-
-def clock(iso_time: str | None) -> Markup:
-    """Write an ISO 8601 time as the time of day, to the second (UTC)."""
-    return _time_element(iso_time, "{0.hour:02}:{0.minute:02}:{0.second:02} UTC")
-
-
 def _time_element(iso_time: str | None, form: str) -> Markup:
     if not iso_time:
         return Markup("–")
     at = datetime.fromisoformat(iso_time).astimezone(UTC)
     return Markup('<time datetime="{}">{}</time>').format(iso_time, form.format(at, _translate(MONTHS[at.month - 1])))
+
+
+day = partial(_time_element, form="{0.day} {1} {0.year}")
+"""Writes an ISO 8601 time as a day, such as 22 Nov 2026."""
+
+moment = partial(_time_element, form="{0.day} {1} {0.year}, {0.hour:02}:{0.minute:02} UTC")
+"""Writes an ISO 8601 time to the minute (UTC)."""
+
+clock = partial(_time_element, form="{0.hour:02}:{0.minute:02}:{0.second:02} UTC")
+"""Writes an ISO 8601 time as the time of day, to the second (UTC)."""
 
 
 def percent(share: float | None) -> str:

@@ -6,10 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from fastapi import Request
-from starlette.datastructures import Headers
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import Scope
@@ -21,7 +20,7 @@ from web.frame.api import Refused
 from web.frame.drafts import SECRETS, read_draft, store_draft
 from web.frame.form import Form
 from web.frame.rendering import render
-from web.frame.visit import TOKEN_FIELD, RenderedPage, Visit, check_origin, visit_of
+from web.frame.visit import TOKEN_FIELD, RenderedPage, Visit, check_origin, visit_of, with_query
 
 Page = Callable[[Visit], Awaitable[Response]]
 
@@ -147,9 +146,8 @@ class Pages:
 
 def _without_empty_fields(request: Request) -> Response:
     """Redirect to the same address without its empty query parameters."""
-    filled = [(name, value) for name, value in request.query_params.multi_items() if value]
     path = quote(request.scope["path"], safe="/")
-    return RedirectResponse(f"{path}?{urlencode(filled)}" if filled else path, 303)
+    return RedirectResponse(with_query(path, request.query_params.multi_items()), 303)
 
 
 REFUSED = "refused"
@@ -181,7 +179,7 @@ async def _restore_refused_form(visit: Visit) -> Visit:
     if content is None or "fields" not in content:
         return visit
     visit.request.state.form = Form([(name, value) for name, value in content["fields"]])
-    return replace(visit, refused=Refused(content["status"], content["problem"], Headers()))
+    return replace(visit, refused=Refused(content["status"], content["problem"]))
 
 
 class BrowserRoute(Route):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hmac
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from secrets import token_urlsafe
@@ -104,9 +104,8 @@ class Visit:
         """Return the address of a list's next page and the list's length, if known; ("", ``None``) on the last page."""
         if not (cursor := listing.get("next_cursor")):
             return "", None
-        query = self.request.query_params.multi_items()
-        parameters = [(name, value) for name, value in query if value and name not in {"cursor", "start"}]
-        return f"{self.url_path}?{urlencode([*parameters, ('cursor', cursor)])}", listing.get("total")
+        query = [pair for pair in self.request.query_params.multi_items() if pair[0] not in {"cursor", "start"}]
+        return with_query(self.url_path, [*query, ("cursor", cursor)]), listing.get("total")
 
     async def listing(
         self, path: str, filters: Sequence[str] = (), *, limit: int = LISTED, **query: Any
@@ -176,8 +175,7 @@ class Visit:
 
     def redirect(self, path: str, **query: Any) -> Response:
         """Send the browser to another page (303)."""
-        parameters = {name: value for name, value in query.items() if value not in (None, "")}
-        return RedirectResponse(f"{path}?{urlencode(parameters, doseq=True)}" if parameters else path, 303)
+        return RedirectResponse(with_query(path, query.items()), 303)
 
 
 class RenderedPage(HTMLResponse):
@@ -257,6 +255,12 @@ def at_most(count: int, values: Sequence[str], things: str) -> Sequence[str]:
 def whole_number(text: str) -> int | None:
     """Parse a text of 1 to 15 digits as an integer; return ``None`` for any other text."""
     return int(text) if text.isdecimal() and len(text) <= 15 else None
+
+
+def with_query(path: str, query: Iterable[tuple[str, Any]]) -> str:
+    """Return an address with the parameters that are not empty."""
+    parameters = [(name, value) for name, value in query if value not in (None, "")]
+    return f"{path}?{urlencode(parameters, doseq=True)}" if parameters else path
 
 
 def is_own_page(address: str) -> bool:

@@ -139,14 +139,8 @@ async def problem(visit: Visit) -> Response:
 @negotiated.get("/docs")
 async def docs(visit: Visit) -> Response:
     """Show links to the API documentation, with a first request."""
-    return _vary_by_accept(
-        visit.page(
-            "public/docs.html",
-            info=await visit.api.get("/v1/info"),
-            methods=(await visit.api.get("/v1/methods"))["items"],
-            base=visit.base_url,
-        )
-    )
+    values = {"info": await visit.api.get("/v1/info"), "methods": (await visit.api.get("/v1/methods"))["items"]}
+    return _vary_by_accept(visit.page("public/docs.html", base=visit.base_url, **values))
 
 
 def _vary_by_accept(response: Response) -> Response:

@@ -22,11 +22,7 @@ KINDS: Mapping[str, Sequence[str]] = _CATALOG["kinds"]
 DECIDING_MODEL = "deciding-model"
 """The wizard's kind for a language model with a decision prompt; the API's kind is a classifier or a regressor."""
 
-FRONT = (
-    *(f"settings.decision.{name}" for name in ("name", "system", "prompt", "labels", "range")),
-    "experiment.texts.decision",
-    "experiment.texts.mention",
-)
+FRONT = frozenset(_CATALOG["front"])
 """Fields of the folded parts of a form that are shown first if the service is a model that decides."""
 
 LIMITS = tuple(Field(**entry) for entry in _CATALOG["limits"])

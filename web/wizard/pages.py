@@ -6,7 +6,6 @@ import asyncio
 import json
 from typing import Any
 
-from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from assay.document import JsonObject
@@ -59,9 +58,7 @@ async def show(visit: Visit) -> Response:
         return await _show_kinds(visit, answers["kind"], f"/new/{visit.path('draft_id')}")
     state = await _read_state(visit, answers)
     if content.get("refused_at") == step:
-        refused = content["refused"] and Refused(
-            content["refused"]["status"], content["refused"]["problem"], NO_HEADERS
-        )
+        refused = content["refused"] and Refused(**content["refused"])
         return await STEP_BY_NAME[step].show(state.with_errors(content["errors"], refused))
     if step == "where":
         return await STEP_BY_NAME["where"].show(state)
@@ -97,9 +94,6 @@ async def go_on(visit: Visit) -> Response:
     _, errors = request_of(state)
     wrong = state.with_errors(errors)
     return await _go_to_step(visit, state if _earliest_wrong_step(wrong, go) == go else wrong, go)
-
-
-NO_HEADERS = Headers()
 
 
 async def _read_draft(visit: Visit) -> JsonObject:
