@@ -136,8 +136,9 @@ def _outcomes_in_words(document: RatingDocument, part: AlternationComponent) -> 
     ]
     if gaps:
         yield f"Among records with the same recorded truth ({table.truth}), groups differ in {' and in '.join(gaps)}."
-    swapped = BESIDE.get((document.letter, table.unequal)) if document.declared else None
-    yield swapped or BESIDE_UNSETTLED[table.unequal]
+    errors = {True: "unequal", False: "equal", None: "unsettled"}[table.unequal]
+    sentences = WORDING.sentences["errors"][errors]
+    yield sentences.get(document.letter if document.declared else None) or sentences["undeclared"]
     undecided = sum(row.undecided or 0 for row in table.groups)
     if undecided:
         yield f"{undecided:,} records have no readable answer; they are counted, and in none of these rates."
@@ -220,27 +221,6 @@ def _changes_in_words(rows: Mapping[str | None, ChangeDocument], unit: Unit, dev
         else:
             yield number.format(size=unit.of(row.size / deviation), of=f"{row.of:,}")
 
-
-EVEN = "The service is even when nothing but the attribute is swapped"
-UNEVEN = "The service is not even when nothing but the attribute is swapped"
-WITH_THE_REST = "the difference comes with what else differs between groups"
-LETTER_OF_SWAPS = "The letter is that of the swap test."
-
-BESIDE: Mapping[tuple[str | None, bool | None], str] = {
-    **dict.fromkeys(
-        (("UCS", True), ("DSBS", True)), f"{EVEN}, and unequal in its errors: {WITH_THE_REST}. {LETTER_OF_SWAPS}"
-    ),
-    **dict.fromkeys((("UCS", False), ("DSBS", False)), f"{EVEN}, and its errors are about equal. {LETTER_OF_SWAPS}"),
-    ("BS", True): f"{UNEVEN}, and unequal in its errors. {LETTER_OF_SWAPS}",
-    ("BS", False): f"{UNEVEN}, although its errors on these records are about equal. {LETTER_OF_SWAPS}",
-}
-"""Sentence by (declared letter, whether error rates are unequal)."""
-
-BESIDE_UNSETTLED: Mapping[bool | None, str] = {
-    True: f"So its errors are unequal, whatever the swap test says. {LETTER_OF_SWAPS}",
-    False: f"So its errors are about equal, whatever the swap test says. {LETTER_OF_SWAPS}",
-    None: f"Whether its errors are unequal is not settled by these records. {LETTER_OF_SWAPS}",
-}
 
 OF_RECORDS = "Swapping nothing but the attribute moves a typical answer, up or down, by {size}."
 """Sentence on the typical change of records with numbers or scores."""
