@@ -111,7 +111,7 @@ MAX_CHARACTERS = 300
 
 
 def exchange_of(observation: Json) -> JsonObject:
-    """Return a question of the API with its reply, as texts; a language that the question does not name is empty."""
+    """Return a question with its reply, as texts of at most `MAX_CHARACTERS`; a language that is not named is empty."""
     ask, failure = observation["ask"], observation["failure"]
     source, target = ask.get("source") or "", ask.get("target") or ""
     return {
