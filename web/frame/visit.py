@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from secrets import token_urlsafe
@@ -28,6 +28,9 @@ from web.frame.rendering import render
 
 COOKIE = "__Host-assay"
 TOKEN_FIELD = "form_token"  # noqa: S105  the name of a field
+
+LISTED = 50
+"""Number of rows on a page of a list."""
 
 LONGEST_QUERY = 1_000
 """Maximum length in characters of a query to which a person returns after signing in."""
@@ -97,9 +100,26 @@ class Visit:
         """Return the address of a list's next page and the list's length, if known; ("", ``None``) on the last page."""
         if not (cursor := listing.get("next_cursor")):
             return "", None
-        query = self.request.query_params.multi_items()
-        parameters = [(name, value) for name, value in query if value and name not in {"cursor", "start"}]
-        return f"{self.url_path}?{urlencode([*parameters, ('cursor', cursor)])}", listing.get("total")
+        query = [pair for pair in self.request.query_params.multi_items() if pair[0] not in {"cursor", "start"}]
+        return with_query(self.url_path, [*query, ("cursor", cursor)]), listing.get("total")
+
+    async def listing(
+        self, path: str, filters: Sequence[str] = (), *, limit: int = LISTED, **query: Any
+    ) -> dict[str, Any]:
+        """Read a page of one of the API's lists, as values for its template.
+
+        `filters` name the parameters of the page's address that filter the list; the template gets them as `chosen`,
+        and `filtered` says whether any is set. `similar` has names that resemble those of a search without matches.
+        """
+        chosen = {name: self.query(name).strip() for name in filters}
+        page = await self.api.get(path, **chosen, **query, cursor=self.query("cursor"), limit=limit)
+        return {
+            "items": page["items"],
+            "older": self.older(page),
+            "chosen": chosen,
+            "filtered": any(chosen.values()),
+            "similar": page.get("similar", ()),
+        }
 
     @property
     def partial(self) -> bool:
@@ -151,8 +171,7 @@ class Visit:
 
     def redirect(self, path: str, **query: Any) -> Response:
         """Send the browser to another page (303)."""
-        parameters = {name: value for name, value in query.items() if value not in (None, "")}
-        return RedirectResponse(f"{path}?{urlencode(parameters, doseq=True)}" if parameters else path, 303)
+        return RedirectResponse(with_query(path, query.items()), 303)
 
 
 class RenderedPage(HTMLResponse):
@@ -232,6 +251,12 @@ def at_most(count: int, values: Sequence[str], things: str) -> Sequence[str]:
 def whole_number(text: str) -> int | None:
     """Parse a text of 1 to 15 digits as an integer; return ``None`` for any other text."""
     return int(text) if text.isdecimal() and len(text) <= 15 else None
+
+
+def with_query(path: str, query: Iterable[tuple[str, Any]]) -> str:
+    """Return an address with the parameters that are not empty."""
+    parameters = [(name, value) for name, value in query if value not in (None, "")]
+    return f"{path}?{urlencode(parameters, doseq=True)}" if parameters else path
 
 
 def is_own_page(address: str) -> bool:
