@@ -45,6 +45,9 @@ CSV_COLUMNS = (
     *("effect", "estimate", "low", "high", "limit", "questions", "rated_at", "expires_at", "rating"),
 )
 
+ASKED = ("kind", "method", "attribute", "language")
+"""Parameters by which the ratings of a ranking are chosen."""
+
 CACHED = f"public, max-age={FRESH_S}"
 
 
@@ -55,7 +58,8 @@ async def rank_services(
     """Rank the services of a kind by the newest public rating of each (and your own), by one method and attribute.
 
     Declared letters come first, then the deciding effect against its limit; services whose intervals overlap share a
-    place. Without a method or attribute, the question with the most services is taken.
+    place. Without a method or attribute, the question with the most services is taken. With a language, only ratings in
+    this language alone count, which the methods `round-trip` and `one-hop` have.
     """
     ranking = await service.database.read(_read_ranking, caller.tenant, query, query.limit)
     headers = {"Cache-Control": "private, no-cache" if caller.tenant else CACHED, "Vary": "Authorization"}
@@ -82,12 +86,13 @@ async def get_ranking_feed(
     """Subscribe to a ranking of public ratings (Atom): its services with their places, the newest rating first."""
     query = query.model_copy(update={"q": None, "start": 0, "sort": "rated_at"})
     ranking = await service.database.read(_read_ranking, None, query, MOST_ENTRIES)
-    asked = urlencode({name: value for name in ("kind", "method", "attribute") if (value := getattr(ranking, name))})
+    chosen = {name: value for name in ASKED if (value := getattr(ranking, name))}
+    asked = urlencode(chosen)
     entries = [
         (f"{_letter_of(row.rating)}: {row.name}{'' if row.place is None else f', place {row.place}'}", row.rating)
         for row in ranking.items
     ]
-    title = f"Bias ratings of services: {ranking.kind}, {ranking.method or 'none'}, {ranking.attribute or 'none'}"
+    title = f"Bias ratings of services: {', '.join(chosen.values())}"
     feed = _atom_feed(title, base_url(request), f"/compare?{asked}", f"/v1/services/ranking.atom?{asked}", entries)
     return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
 
@@ -102,7 +107,7 @@ def _read_ranking(c: Connection, tenant: str | None, query: RankingQuery, limit:
             break
     else:
         return RankingView.of(query, questions, 0, [])
-    ranking = ranked(services.newest(c, tenant, kind=query.kind, **same), now)
+    ranking = ranked(services.newest(c, tenant, kind=query.kind, language=query.language, **same), now)
     page = resorted(ranking, query.sort)
     start = query.start if query.q is None else start_near(page, query.q)
     page = page[start:][:limit]

@@ -23,6 +23,9 @@ class RankingQuery(QueryModel):
         None
     )
     attribute: Annotated[str | None, Field(max_length=100)] = None
+    language: Annotated[
+        str | None, Field(max_length=100, description="Only ratings in this language alone, such as `es`.")
+    ] = None
     sort: Annotated[Sort, Field(description="Column by which the rows are sorted.")] = "place"
     q: Annotated[
         str | None,
@@ -126,6 +129,8 @@ class RankingView(ResponseModel):
     method: str | None
     attribute: str | None
     """Null if no service of the kind was rated."""
+    language: str | None
+    """The only language of the ratings; null if they are not chosen by language."""
     questions: list[RankedQuestionView]
     """Every question by which services of the kind were rated, the most frequent first."""
     total: int
@@ -140,7 +145,7 @@ class RankingView(ResponseModel):
     ) -> Self:
         """Build the view of a page; the query names its question."""
         views = [RankedQuestionView.from_row(question) for question in questions]
-        names = {name: getattr(query, name) for name in ("kind", "method", "attribute", "start")}
+        names = {name: getattr(query, name) for name in ("kind", "method", "attribute", "language", "start")}
         return cls(**names, questions=views, total=total, items=list(items))
 
 

@@ -11,15 +11,17 @@ rating to show an older, better one.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, and_, case, func, not_, or_, select
+from sqlalchemy import ColumnElement, Connection, Text, and_, case, func, not_, or_, select, true, type_coerce
 
 from assay.document import JsonObject
 from store.core.rows import all_rows
+from store.jobs.tables import jobs
 from store.ratings import standing
 from store.ratings.ratings import KEY_DIGITS, RatingFacts
 from store.ratings.tables import ratings, service_ratings
@@ -138,10 +140,13 @@ def questions(c: Connection, tenant: str | None, kind: str) -> list[Question]:
     return [Question(*row) for row in c.execute(query.group_by(*series).order_by(count.desc(), *series))]
 
 
-def newest(c: Connection, tenant: str | None, *, kind: str, method: str, attribute: str) -> list[NewestRating]:
+def newest(
+    c: Connection, tenant: str | None, *, kind: str, method: str, attribute: str, language: str | None = None
+) -> list[NewestRating]:
     """Return the newest rating of each service of a kind, among the ratings that `tenant` may list.
 
-    A service whose newest rating was withdrawn is left out. `read` returns the rows to show.
+    With a `language`, only ratings in it alone count. A service whose newest rating was withdrawn is left out.
+    `read` returns the rows to show.
     """
     owners = current_owners()
     requester = standing.rank(owners.c.tenant, service_ratings)
@@ -153,6 +158,7 @@ def newest(c: Connection, tenant: str | None, *, kind: str, method: str, attribu
         select(rated.rating_id, position.label("position"))
         .outerjoin_from(service_ratings, owners, owners.c.host == rated.host)
         .where(rated.kind == kind, rated.method == method, rated.attribute == attribute, counts, *_visible_to(tenant))
+        .where(true() if language is None else _is_in_language_alone(language))
         .subquery()
     )
     columns = (rated.rating_id, *(rated[name] for name in NewestRating._fields[1:]))
@@ -184,6 +190,13 @@ def read(c: Connection, ids: Sequence[str]) -> dict[str, ServiceRating]:
     """Read ratings by their ids, 1,000 per query; some drivers take at most 32,766 parameters."""
     queries = [READ.where(ratings.c.id.in_(ids[start : start + 1000])) for start in range(0, len(ids), 1000)]
     return {row.id: row for query in queries for row in all_rows(c, query, ServiceRating)}
+
+
+def _is_in_language_alone(language: str) -> ColumnElement[bool]:
+    """Return the condition that a rating's experiment, stored as compact JSON, has this language and no other."""
+    same = type_coerce(jobs.c.experiment, Text).contains(f'"languages":{json.dumps([language])}', autoescape=True)
+    of_rating = (ratings.c.id == rated.rating_id, jobs.c.id == ratings.c.job_id)
+    return select(jobs.c.id).where(*of_rating, same).correlate(service_ratings).exists()
 
 
 def _stands_for_address() -> ColumnElement[bool]:

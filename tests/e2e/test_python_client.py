@@ -9,13 +9,14 @@ import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from assay_client import AsyncClient, Client, JobFailed, ProblemError, StillRunning
+from assay_client import AsyncClient, Client, JobFailed, ProblemError, StillRunning, to_frame
 from tests.support.commands import run_command
 
 WORKFLOW = Path(__file__).resolve().parents[2] / "docs" / "examples" / "gate-a-deployment.yml"
@@ -101,6 +102,23 @@ def test_a_list_is_read_page_after_page(client):
     for one in kept:
         client.remove_target(one)
     assert not {one["id"] for one in client.iter_targets()} & set(kept)
+
+
+def test_a_rating_its_badge_and_its_cases_are_shown_in_notebooks_with_any_name(client, services):
+    named = translator(services.url("always-he")) | {"name": "<script>alert(1)</script>"}
+    rating = client.rate(named, ROUND_TRIP, seed=15)
+    html = rating._repr_html_()
+    assert html.startswith("<div><b>BS</b> <bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi> · probability ")
+    assert escape(rating["because"]["text"]) in html
+    assert client.get_rating_badge_svg(rating["id"])._repr_html_().startswith('<img alt="" src="data:image/svg+xml;')
+    (summary,) = [one for one in client.iter_ratings() if one["id"] == rating["id"]]
+    assert escape(rating["because"]["sentence"]) in summary._repr_html_()
+    ratings, cases = to_frame(client.iter_ratings()), to_frame(client.list_cases(rating["id"], kind="changed", limit=3))
+    assert "<script>" in set(ratings["target.name"].str[:8])
+    assert "<script>" not in ratings._repr_html_()
+    assert len(cases) == 3
+    assert cases["texts.sent"].str.contains(r"\bshe\b", case=False).all()
+    assert not cases["texts.back"].str.contains(r"\bshe\b", case=False).any()
 
 
 def test_waiting_for_a_suite_returns_the_ended_suite(client, services):

@@ -26,7 +26,7 @@ MAX_COMPARED = 8
 ROWS = 50
 """Number of services on a page of a ranking."""
 
-RANKED_BY = ("method", "attribute", "sort")
+RANKED_BY = ("method", "attribute", "language", "sort")
 """Parameters of a ranking; the page's address and the API use the same names."""
 
 LARGEST_DRAWN = 20.0

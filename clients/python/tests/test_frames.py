@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from assay_client import to_frame
@@ -37,3 +39,34 @@ def test_a_frame_can_be_made_from_a_generator_and_from_rows_with_missing_fields(
 
 def test_an_empty_list_of_items_makes_an_empty_frame():
     assert to_frame([]).empty
+
+
+def test_a_page_of_a_list_makes_the_frame_of_its_items():
+    assert list(to_frame({"items": [RATING], "next_cursor": None})["id"]) == ["rat_1"]
+
+
+def test_the_texts_of_cases_become_columns_by_their_names():
+    texts = [
+        {"name": "sent", "text": "She works.", "answer": None},
+        {"name": "back", "text": "He works.", "answer": None},
+    ]
+    asked = [{"name": "0", "text": "Is <b>she</b> kind?", "answer": "Yes"}]
+    frame = to_frame([
+        {"id": 1, "kind": "changed", "texts": texts, "observations": [1, 2]},
+        {"id": 3, "kind": "answered", "texts": asked, "observations": [3]},
+    ])  # fmt: skip
+    assert (frame["texts.sent"][0], frame["texts.back"][0]) == ("She works.", "He works.")
+    assert (frame["texts.0"][1], frame["answers.0"][1]) == ("Is <b>she</b> kind?", "Yes")
+    assert frame["texts.sent"].isna().tolist() == [False, True]
+
+
+def test_a_frame_shows_hostile_names_as_text():
+    html = to_frame([{**RATING, "target": {"name": "<script>alert(1)</script>"}}])._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_without_pandas_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'assay-client\[frame\]'"):
+        to_frame([RATING])

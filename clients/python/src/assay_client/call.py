@@ -13,11 +13,13 @@ from urllib.parse import quote
 import httpx
 
 from assay_client.errors import UnexpectedAnswer
+from assay_client.shown import ShownImage, shown
 
 T = TypeVar("T")
 
 SAFE = frozenset({"GET", "HEAD"})
 IDEMPOTENCY_KEY = "Idempotency-Key"
+SVG = "image/svg+xml"
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def wait(seconds: int | None) -> str | None:
 
 
 def as_json(response: httpx.Response) -> Any:
-    """Read an answer as JSON.
+    """Read an answer as JSON; notebooks show the ratings in it.
 
     Raises
     ------
@@ -91,14 +93,14 @@ def as_json(response: httpx.Response) -> Any:
         If the answer is not JSON, so that the address is not an agency's.
     """
     try:
-        return response.json()
+        return response.json(object_hook=shown)
     except ValueError as why:
         raise UnexpectedAnswer(str(response.url), response.headers.get("Content-Type", "nothing")) from why
 
 
 def as_text(response: httpx.Response) -> str:
-    """Read an answer as text."""
-    return response.text
+    """Read an answer as text; notebooks show an SVG image as an image."""
+    return ShownImage(response.text) if response.headers.get("Content-Type", "").startswith(SVG) else response.text
 
 
 def as_bytes(response: httpx.Response) -> bytes:

@@ -1,7 +1,7 @@
 """Tests of a rating as a record of an evaluation: each fits the published schema of its format.
 
-The schemas of Every Eval Ever, AI Verify and Backstage are written down here by their required fields, types and
-enumerations; that of CycloneDX is the one of its own library.
+The schemas of Every Eval Ever, AI Verify, Hugging Face and Backstage are written down here by their required fields,
+types and enumerations; that of CycloneDX is the one of its own library.
 """
 
 import json
@@ -19,7 +19,10 @@ from reports.embeds import EMBEDS, PublicView
 RATED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 NOW = RATED + timedelta(days=40)
 GOLDEN = Path(__file__).parent / "golden"
-RECORDS = ["cyclonedx.json", "eval-results.yaml", "every-eval-ever.json", "ai-verify.json", "backstage-scorecard.yaml"]
+RECORDS = [
+    *("cyclonedx.json", "eval-results.yaml", "huggingface.yaml"),
+    *("every-eval-ever.json", "ai-verify.json", "backstage-scorecard.yaml"),
+]
 
 TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
 EVERY_EVAL_EVER = {
@@ -145,6 +148,56 @@ RESULTS = {
 }
 """Fields of an entry in ``.eval_results/``, as `EvalResultEntry` of huggingface_hub 2.4.0 reads them."""
 
+MODEL_INDEX = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["model-index"],
+    "properties": {
+        "model-index": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["name", "results"],
+                "properties": {
+                    "name": {"type": "string", "minLength": 1},
+                    "results": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "required": ["task", "dataset", "metrics"],
+                            "properties": {
+                                "task": {"required": ["type"], "properties": {"type": {"type": "string"}}},
+                                "dataset": {
+                                    "required": ["type", "name"],
+                                    "properties": {name: {"type": "string"} for name in ("type", "name")},
+                                },
+                                "metrics": {
+                                    "type": "array",
+                                    "minItems": 1,
+                                    "items": {
+                                        "required": ["type", "value"],
+                                        "properties": {
+                                            "type": {"type": "string"},
+                                            "name": {"type": "string"},
+                                            "value": {"type": ["string", "number"]},
+                                            "args": TEXTS,
+                                        },
+                                    },
+                                },
+                                "source": {
+                                    "required": ["url"],
+                                    "properties": {name: {"type": "string"} for name in ("url", "name")},
+                                },
+                            },
+                        },
+                    },
+                },
+            },
+        },
+    },
+}
+"""Fields of ``model-index``, as `model_index_to_eval_results` of huggingface_hub 2.4.0 reads them."""
+
 RESOURCE = {
     "type": "object",
     "required": ["apiVersion", "kind", "metadata", "spec"],
@@ -177,6 +230,7 @@ RESOURCE = {
 
 SCHEMAS = {
     "eval-results.yaml": RESULTS,
+    "huggingface.yaml": MODEL_INDEX,
     "every-eval-ever.json": EVERY_EVAL_EVER,
     "ai-verify.json": AI_VERIFY,
     "backstage-scorecard.yaml": RESOURCE,

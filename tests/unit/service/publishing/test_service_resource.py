@@ -38,10 +38,13 @@ def rate(agency, worker, request_body):
     """Store a rating of service number n with an effect on unbiased input (by default public); return its id."""
     keys = {}
 
-    async def rate(number, letter, interval=None, *, tenant="default", visibility="public", limit=0.1, **changes):
+    async def rate(
+        number, letter, interval=None, *, tenant="default", visibility="public", limit=0.1, languages=None, **changes
+    ):
         headers = keys.setdefault(tenant, {"Authorization": f"Bearer {worker.make_key(tenant)}"})
         body = request_body(seed=time.time_ns() % 2**50, visibility=visibility)
         body["target"]["base_url"] = f"https://{number}.example.com/"
+        body["experiment"] |= {} if languages is None else {"languages": languages}
         job = await agency.post("/v1/jobs", json=body, headers=headers)
         assert job.status_code == 202, job.text
         if interval is not None:
@@ -192,6 +195,40 @@ async def test_the_feed_of_a_ranking_lists_public_services_with_their_places_new
     assert (await agency.get(link)).text == answer.text
     empty = await agency.get("/v1/services/ranking.atom", params={**QUESTION, "method": "one-hop"})
     assert etree.fromstring(empty.content).xpath("a:entry", namespaces=ATOM) == []
+
+
+async def test_page_feed_csv_and_json_of_a_ranking_have_the_ratings_in_one_language_alone(agency, rate):
+    spanish = await rate(1, "BS", (0.5, 0.6, 0.7), languages=["es"])
+    await asyncio.sleep(0.002)
+    await rate(1, "UCS", (0.0, 0.01, 0.02), languages=["fr"])
+    await rate(2, "UCS", (0.0, 0.01, 0.02), languages=["es", "fr"])
+    await rate(3, "UCS", (0.0, 0.01, 0.02), languages=["fr"])
+    assert {row["name"] for row in (await ranking(agency))["items"]} == {"S1", "S2", "S3"}
+    (row,) = (await ranking(agency, language="es"))["items"]
+    assert (row["rating"]["id"], row["place"]) == (spanish, 1)
+    query = {**QUESTION, "language": "es"}
+    table = (await agency.get("/v1/services/ranking.csv", params=query)).text
+    assert [row["rating"] for row in csv.DictReader(io.StringIO(table))] == [spanish]
+    answer = await agency.get("/v1/services/ranking.atom", params=query)
+    feed = etree.fromstring(answer.content)
+    assert feed.xpath("a:entry/a:title/text()", namespaces=ATOM) == ["BS: S1, place 1"]
+    (page,) = feed.xpath("a:link[not(@rel)]/@href", namespaces=ATOM)
+    listed = html.fromstring((await agency.get(page, headers={"Accept": "text/html"})).text)
+    assert listed.xpath("//table[@class='ranking']//th/a[starts-with(@href, '/s/')]/bdi/text()") == ["S1"]
+    (link,) = listed.xpath("//a[contains(@href, 'ranking.atom')]/@href")
+    assert (await agency.get(link)).text == answer.text
+    (download,) = listed.xpath("//a[contains(@href, 'ranking.csv')]/@href")
+    assert (await agency.get(download)).text == table
+
+
+@pytest.mark.parametrize("language", ["%", "e_", '["es"]', 'es","fr', "<script>", "\\", "\U0001f600", "e" * 100])
+async def test_a_language_in_which_nothing_is_rated_has_an_empty_ranking(agency, rate, language):
+    await rate(1, "BS", (0.5, 0.6, 0.7), languages=["es", "fr"])
+    await rate(2, "BS", (0.5, 0.6, 0.7), languages=["es"])
+    assert (await ranking(agency, language=language))["items"] == []
+    page = await agency.get("/compare", params={**QUESTION, "language": language}, headers={"Accept": "text/html"})
+    assert page.status_code == 200
+    assert "<script>" not in page.text
 
 
 async def test_the_badge_of_a_service_never_shows_the_letter_of_another_model_at_its_address(agency, rate):
