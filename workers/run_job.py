@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import structlog
@@ -25,11 +26,13 @@ from assay.rating.decision import rate
 from assay.rating.document import commitment_document, rating_document
 from reports.because import because
 from reports.methods import report_of
+from store.core.database import Database
 from store.jobs import jobs
 from store.jobs.fair_order import Share
-from store.jobs.jobs import Claim
+from store.jobs.jobs import Claim, Job
 from store.ratings.experiment_json import dump_method, parse_method
 from store.ratings.ratings import NewRating
+from workers import sentinels
 from workers.calls.driver import Driver, JobLedger, TargetUnavailable
 from workers.calls.limits import Budget, Patience
 from workers.engine.failure_handling import end_badly
@@ -150,18 +153,19 @@ async def _rate_service(context: WorkerContext, claim: Claim) -> None:
     await asyncio.to_thread(_store_rating, context, claim, method, document)
 
 
-async def _write_corpus(context: WorkerContext, claim: Claim) -> None:
-    """Generate the missing sentences of a corpus with an author; nothing is rated."""
+async def _run_task(task_of: Callable[[Database, Job], sentinels.Task], context: WorkerContext, claim: Claim) -> None:
+    """Run the experiment of a job that makes no rating: sentences for a corpus, or some cases that are asked again."""
     job = claim.job
-    task = await asyncio.to_thread(corpus_sentences.task_of, context.database, job)
-    questions = Questions(lambda: task.experiment(job.seed), task.first_questions(job.seed), (), job.expected)
+    task = await asyncio.to_thread(task_of, context.database, job)
+    questions = Questions(lambda: task.experiment(job.seed), task.first_questions(job.seed), task.pairs, job.expected)
     session, _ = await _run_experiment(context, claim, questions)
-    await asyncio.to_thread(corpus_sentences.finish, context.database, claim, task, session.finding)
+    await asyncio.to_thread(task.finish, context.database, claim, session.finding)
 
 
 _WORK: Mapping[str, Callable[[WorkerContext, Claim], Coroutine[Any, Any, None]]] = {
     "rating": _rate_service,
-    "writing": _write_corpus,
+    "writing": partial(_run_task, corpus_sentences.task_of),
+    "watch": partial(_run_task, sentinels.task_of),
     "probe": probe_service,
     "rerate": rerate_evidence,
     "challenge": look_for_token,

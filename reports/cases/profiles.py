@@ -43,6 +43,8 @@ class Scale:
 class ProfileCases(CaseReader):
     """Reader of profiles: a case has the answers about one profile, and its difference is that between two values."""
 
+    paired = True
+
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         super().__init__(rating, deciding)
         part = self.part()
@@ -50,6 +52,11 @@ class ProfileCases(CaseReader):
         self.name = None if part is None else part.name
         self.label = label_key(getattr(part, "label", None) or self.name or "")
         self.scale = Scale()
+
+    @property
+    def first_side(self) -> str:
+        """Name of the first value."""
+        return self.values[0] if self.values else ""
 
     def split(self, observation: Observation) -> tuple[str, str]:
         """Return the profile's name, and as role the value, with the document's position and the repetition if any."""

@@ -229,7 +229,13 @@ PROBLEM_OF: Mapping[type[Exception], Callable[[Any], Problem]] = {
     **dict.fromkeys(
         (
             *(errors.NotAnExtension, errors.UploadsFull, errors.TooManyWebhooks),
-            *(errors.PublishedForGood, errors.HoldsPeople, errors.AlreadyWithdrawn, errors.CorpusFull),
+            *(
+                errors.WatchUnfit,
+                errors.PublishedForGood,
+                errors.HoldsPeople,
+                errors.AlreadyWithdrawn,
+                errors.CorpusFull,
+            ),
         ),
         _plain_problem,
     ),

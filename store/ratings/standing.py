@@ -16,11 +16,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, case, false, func, literal, or_
+from sqlalchemy import ColumnElement, Connection, Table, and_, case, false, func, literal, or_, select
 
 from assay.model import MODEL_SETTINGS
+from store.core.columns import iso
 from store.core.rows import json_part
-from store.ratings.tables import ratings
+from store.ratings.tables import ratings, service_changes
 from store.security.rights import OPERATOR_TENANT
 from store.targets import domains
 
@@ -52,6 +53,8 @@ class Standing:
     """Whether a tenant has a valid proof that it owns the host; ``None`` if the target has no address."""
     for_address: bool
     """Whether the rating can be the result of a look-up by address."""
+    changed_since: str | None = None
+    """Time (ISO 8601) since when the service answers otherwise, if a watch of the rating noticed that."""
 
 
 class _RatingRow(Protocol):
@@ -67,20 +70,27 @@ class _RatingRow(Protocol):
     def description(self) -> str | None: ...
 
 
-def standing(rating: _RatingRow, owner: str | None) -> Standing:
-    """Return the standing of a rating; `owner` is the tenant with the newest valid proof of its host."""
-    requester = requester_of(rating.tenant, owner)
+def standing(rating: _RatingRow, owner: str | None, changed_at: int | None = None) -> Standing:
+    """Return the standing of a rating; `owner` is the tenant with the newest valid proof of its host.
+
+    `changed_at` is the time of the service's change that a watch noticed, in milliseconds since 1970.
+    """
+    requester, since = requester_of(rating.tenant, owner), None if changed_at is None else iso(changed_at)
     if rating.host is None:
-        return Standing(requester, None, for_address=False)
+        return Standing(requester, None, for_address=False, changed_since=since)
     trusted = requester != "other" or rating.description == "default"
-    return Standing(requester, owner is not None, for_address=trusted and rating.description != "uploaded")
+    stands = trusted and rating.description != "uploaded"
+    return Standing(requester, owner is not None, for_address=stands, changed_since=since)
 
 
 def standings(c: Connection, rows: Iterable[_RatingRow]) -> dict[str, Standing]:
-    """Return the standings of several ratings by their ids, in one query."""
+    """Return the standings of several ratings by their ids, in two queries."""
     rows = list(rows)
     owners = domains.owners(c, {row.host for row in rows if row.host is not None})
-    return {row.id: standing(row, owners.get(row.host or "")) for row in rows}
+    change = service_changes.c
+    query = select(change.rating_id, change.since).where(change.rating_id.in_([row.id for row in rows]))
+    changes = {row.rating_id: row.since for row in c.execute(query)}
+    return {row.id: standing(row, owners.get(row.host or ""), changes.get(row.id)) for row in rows}
 
 
 def requester_of(tenant: str, owner: str | None) -> Requester:

@@ -25,6 +25,7 @@ EVENTS = {
     "rating.changed": "The letter of a service changed",
     "rating.expiring": "A rating is about to expire",
     "rating.withdrawn": "A rating was withdrawn",
+    "service.changed": "A watched service changed silently",
 }
 """Types of notice (`EventType` of the API), in words."""
 

@@ -35,6 +35,7 @@ KINDS = {
     "rerate": "Re-rating of recorded answers",
     "challenge": "Proof of a domain",
     "writing": "Writing for a corpus",
+    "watch": "Watch for silent changes",
 }
 STAGES = {
     "queued": "Waits for a worker",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import ClassVar, cast
 
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import AssayError
@@ -51,6 +51,9 @@ class Task:
     taken: tuple[StoredItem, ...]
     """Items of other corpora that are copied."""
 
+    pairs: ClassVar[Sequence[tuple[str, str]]] = ()
+    """Language pairs that the author must support."""
+
     def experiment(self, seed: int) -> Experiment:
         """Return the experiment, not started yet; it ends with a `WrittenSentences` instead of a finding."""
         how = self.writing
@@ -60,6 +63,10 @@ class Task:
     def first_questions(self, seed: int) -> list[Ask]:
         """Return the first questions to the author."""
         return [probe.ask for probe in next(self.experiment(seed), ())]
+
+    def finish(self, database: Database, claim: Claim, ended: object) -> None:
+        """Store the sentences and end the job; `ended` is the experiment's result."""
+        finish(database, claim, self, ended)
 
 
 def task_of(database: Database, job: Job) -> Task:
