@@ -111,7 +111,7 @@ def task_of(database: Database, job: Job) -> WatchTask:
     outcomes = {key: outcome for key, outcome in known.items() if outcome is not None}
     if not outcomes:
         raise WatchUnfit(f"the record of {watch.rating_id} has no case that can be asked again")
-    chosen = choose_sentinels(list(outcomes), watch.cases, generator(job.seed))
+    chosen = choose_sentinels(list(outcomes), watch.cases, generator(job.seed).spawn(1)[0])
     keys = frozenset(earlier[0].outcomes if earlier else (*chosen.fresh, *chosen.telling))
     reference = {} if earlier else {key: outcomes[key] for key in chosen.fresh}
     by_unit = {observation.probe.unit: observation for observation in recorded}

@@ -43,13 +43,12 @@ class Scale:
 class ProfileCases(CaseReader):
     """Reader of profiles: a case has the answers about one profile, and its difference is that between two values."""
 
-    paired = True
-
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         super().__init__(rating, deciding)
         part = self.part()
         self.values = part.values if isinstance(part, ProfilesComponent) else ()
         self.name = None if part is None else part.name
+        self.paired = isinstance(part, AlternationComponent)
         self.label = label_key(getattr(part, "label", None) or self.name or "")
         self.scale = Scale()
 
