@@ -26,13 +26,11 @@ from assay.rating.decision import rate
 from assay.rating.document import commitment_document, rating_document
 from reports.because import because
 from reports.methods import report_of
-from store.core.database import Database
 from store.jobs import jobs
 from store.jobs.fair_order import Share
-from store.jobs.jobs import Claim, Job
+from store.jobs.jobs import Claim
 from store.ratings.experiment_json import dump_method, parse_method
 from store.ratings.ratings import NewRating
-from workers import sentinels
 from workers.calls.driver import Driver, JobLedger, TargetUnavailable
 from workers.calls.limits import Budget, Patience
 from workers.engine.failure_handling import end_badly
@@ -51,6 +49,7 @@ from workers.job_targets import (
     with_circumstances,
 )
 from workers.maintenance.unrated_jobs import look_for_token, probe_service, rerate_evidence
+from workers.sentinels import TaskOf, watch_task_of
 
 log = structlog.get_logger()
 tracer = trace.get_tracer("assay.workers")
@@ -153,11 +152,11 @@ async def _rate_service(context: WorkerContext, claim: Claim) -> None:
     await asyncio.to_thread(_store_rating, context, claim, method, document)
 
 
-async def _run_task(task_of: Callable[[Database, Job], sentinels.Task], context: WorkerContext, claim: Claim) -> None:
+async def _run_task(task_of: TaskOf, context: WorkerContext, claim: Claim) -> None:
     """Run the experiment of a job that makes no rating: sentences for a corpus, or some cases that are asked again."""
-    job = claim.job
-    task = await asyncio.to_thread(task_of, context.database, job)
-    questions = Questions(lambda: task.experiment(job.seed), task.first_questions(job.seed), task.pairs, job.expected)
+    seed, task = claim.job.seed, await asyncio.to_thread(task_of, context.database, claim.job)
+    first = [probe.ask for probe in next(task.experiment(seed), ())]
+    questions = Questions(lambda: task.experiment(seed), first, task.pairs, claim.job.expected)
     session, _ = await _run_experiment(context, claim, questions)
     await asyncio.to_thread(task.finish, context.database, claim, session.finding)
 
@@ -165,7 +164,7 @@ async def _run_task(task_of: Callable[[Database, Job], sentinels.Task], context:
 _WORK: Mapping[str, Callable[[WorkerContext, Claim], Coroutine[Any, Any, None]]] = {
     "rating": _rate_service,
     "writing": partial(_run_task, corpus_sentences.task_of),
-    "watch": partial(_run_task, sentinels.task_of),
+    "watch": partial(_run_task, watch_task_of),
     "probe": probe_service,
     "rerate": rerate_evidence,
     "challenge": look_for_token,

@@ -1,20 +1,18 @@
 """Jobs of kind ``watch``: some cases of a rating are asked again. `workers.run_job` runs them.
 
 The rating's own experiment runs again with its seed; of its questions, only those of the chosen cases are sent, and all
-others get their recorded replies (`assay.rating.sentinels`). So every method whose cases can be read one by one is
-watched with its own questions, readers and limits, and no letter is made.
+others get their recorded replies (`assay.rating.sentinels`). No letter is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from assay.document import RatingDocument
 from assay.experiment import Experiment, generator
 from assay.methods import AnyMethod
-from assay.model import REPEATED, Ask, Observation, Probe, Reply
+from assay.model import REPEATED, Observation, Probe, Reply
 from assay.rating.sentinels import SentinelRun, asked_again, choose_sentinels
 from reports.cases import APART, CaseIndexBuilder, CaseReader
 from reports.reading import deciding_reader
@@ -26,24 +24,8 @@ from store.ratings.experiment_json import parse_method
 from store.ratings.rerated import evidence
 from store.suites import sentinels
 from store.suites.sentinels import Watch
+from workers.generation import corpus_sentences
 from workers.job_targets import USUAL_PAIRS
-
-
-class Task(Protocol):
-    """Work of a job that asks a service but makes no rating."""
-
-    @property
-    def pairs(self) -> Sequence[tuple[str, str]]:
-        """Language pairs that the service must support."""
-
-    def experiment(self, seed: int) -> Experiment:
-        """Return the experiment, not started yet."""
-
-    def first_questions(self, seed: int) -> list[Ask]:
-        """Return its first questions, for the examination of the service."""
-
-    def finish(self, database: Database, claim: Claim, ended: object) -> None:
-        """Store what the experiment `ended` with, and end the job."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +55,6 @@ class WatchTask:
         design = self.method.design(generator(self.rating.seed or 0))
         return asked_again(design, self.recorded, is_sentinel, self.method.finding(()))
 
-    def first_questions(self, seed: int) -> list[Ask]:
-        """Return the first questions that are sent."""
-        return [probe.ask for probe in next(self.experiment(seed), ())]
-
     def finish(self, database: Database, claim: Claim, ended: object) -> None:  # noqa: ARG002  the ledger has all
         """Read the outcomes from the job's observations, and store and test the run; a lost answer is no outcome."""
         with database.read() as c:
@@ -86,6 +64,10 @@ class WatchTask:
             sentinels.finish(c, claim, run)
 
 
+TaskOf = Callable[[Database, Job], corpus_sentences.Task | WatchTask]
+"""Reads the task of a job that makes no rating."""
+
+
 def live_reader(rating: RatingDocument) -> CaseReader:
     """Return the reader of a rating's cases that reads observations, and not the results in the rating's document."""
     reader = deciding_reader(rating)
@@ -93,24 +75,18 @@ def live_reader(rating: RatingDocument) -> CaseReader:
     return reader
 
 
-def task_of(database: Database, job: Job) -> WatchTask:
-    """Return the task of a job: the cases of the current test or, for its first run, newly chosen ones.
-
-    Raises
-    ------
-    WatchUnfit
-        If the rating has no case that can be asked again.
-    """
-    watch = Watch.of(job)
+def watch_task_of(database: Database, job: Job) -> WatchTask:
+    """Return the task of a job: the cases of the current test or newly chosen ones; raise `WatchUnfit` without any."""
+    watch = Watch(**(job.experiment or {}))
     with database.read() as c:
-        stored = ratings.find(c, watch.rating_id, job.tenant)
+        stored = ratings.find(c, watch.rating, job.tenant)
         earlier, _ = sentinels.runs_of(c, watch)
         recorded = () if stored is None else tuple(evidence(c, stored.job_id))
     rating = RatingDocument() if stored is None else stored.seen_by(job.tenant).rating
     known = _outcomes(live_reader(rating), recorded)
     outcomes = {key: outcome for key, outcome in known.items() if outcome is not None}
     if not outcomes:
-        raise WatchUnfit(f"the record of {watch.rating_id} has no case that can be asked again")
+        raise WatchUnfit(f"the record of {watch.rating} has no case that can be asked again")
     chosen = choose_sentinels(list(outcomes), watch.cases, generator(job.seed).spawn(1)[0])
     keys = frozenset(earlier[0].outcomes if earlier else (*chosen.fresh, *chosen.telling))
     reference = {} if earlier else {key: outcomes[key] for key in chosen.fresh}
@@ -119,10 +95,7 @@ def task_of(database: Database, job: Job) -> WatchTask:
 
 
 def _outcomes(reader: CaseReader, record: Iterable[Observation]) -> dict[str, float | None]:
-    """Return the signed outcome of each case, the most telling first, ``None`` for a lost one.
-
-    Repeated questions are left out, because a watch does not repeat any.
-    """
+    """Return the signed outcome of each case without repeated questions, ``None`` if lost; the most telling first."""
     builder = CaseIndexBuilder(reader)
     builder.add((seq, row) for seq, row in enumerate(record, start=1) if REPEATED not in row.probe.unit)
     cases = (case for case in builder.finish().cases if case.kind not in APART)

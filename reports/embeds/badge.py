@@ -168,10 +168,11 @@ def describe(view: PublicView) -> str:
 
 
 def by(view: PublicView) -> str:
-    """Return a suffix with model, requester and objection: ``, model large, requested by the host's owner``."""
+    """Return a suffix with model, change, requester and objection: ``, model large, requested by the host's owner``."""
     model = f", model {clip(view.model, LONGEST_MODEL)}" if view.model else ""
     requester = f", requested by {REQUESTERS[view.requested_by]}" if view.requested_by in REQUESTERS else ""
-    return model + requester + (", the owner objects" if view.objects else "")
+    changed = f", changed since {view.changed_on:%Y-%m-%d}" if view.changed_on else ""
+    return model + changed + requester + (", the owner objects" if view.objects else "")
 
 
 def day(view: PublicView) -> str:

@@ -8,9 +8,8 @@ from service.container import Service
 from service.http.authentication import Caller
 from service.http.json import located
 from service.http.problems import Problem
-from service.jobs.schemas import RatingRequest
 from service.jobs.service import Order, cooling_down, rating_order, too_many_jobs
-from service.schedules.schemas import WatchRequest
+from service.schedules.schemas import AnyBody, WatchRequest
 from service.suites.planning import as_asked, plan_suite
 from service.suites.schemas import SuiteRequest
 from service.targets.service import resolve_target
@@ -20,9 +19,7 @@ from store.suites import sentinels
 from store.suites.schedules import Bounds, Orders, Recurrence, ScheduledRun, job_template
 
 
-async def prepared_orders(
-    service: Service, caller: Caller, request: RatingRequest | SuiteRequest | WatchRequest
-) -> Orders:
+async def prepared_orders(service: Service, caller: Caller, request: AnyBody) -> Orders:
     """Validate a schedule's request, and return the jobs that each run adds; problems point into ``request``."""
     try:
         with located("request"):
@@ -31,9 +28,7 @@ async def prepared_orders(
         raise _prepend_pointer(problem, "/request") from None
 
 
-async def _orders_of_request(
-    service: Service, caller: Caller, request: RatingRequest | SuiteRequest | WatchRequest
-) -> Orders:
+async def _orders_of_request(service: Service, caller: Caller, request: AnyBody) -> Orders:
     if isinstance(request, WatchRequest):
         return await service.database.read(_watch_orders, caller, request)
     if isinstance(request, SuiteRequest):

@@ -13,7 +13,7 @@ the time of the rating.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, case, false, func, literal, or_, select
@@ -70,17 +70,13 @@ class _RatingRow(Protocol):
     def description(self) -> str | None: ...
 
 
-def standing(rating: _RatingRow, owner: str | None, changed_at: int | None = None) -> Standing:
-    """Return the standing of a rating; `owner` is the tenant with the newest valid proof of its host.
-
-    `changed_at` is the time of the service's change that a watch noticed, in milliseconds since 1970.
-    """
-    requester, since = requester_of(rating.tenant, owner), None if changed_at is None else iso(changed_at)
+def standing(rating: _RatingRow, owner: str | None) -> Standing:
+    """Return the standing of a rating; `owner` is the tenant with the newest valid proof of its host."""
+    requester = requester_of(rating.tenant, owner)
     if rating.host is None:
-        return Standing(requester, None, for_address=False, changed_since=since)
+        return Standing(requester, None, for_address=False)
     trusted = requester != "other" or rating.description == "default"
-    stands = trusted and rating.description != "uploaded"
-    return Standing(requester, owner is not None, for_address=stands, changed_since=since)
+    return Standing(requester, owner is not None, for_address=trusted and rating.description != "uploaded")
 
 
 def standings(c: Connection, rows: Iterable[_RatingRow]) -> dict[str, Standing]:
@@ -89,8 +85,9 @@ def standings(c: Connection, rows: Iterable[_RatingRow]) -> dict[str, Standing]:
     owners = domains.owners(c, {row.host for row in rows if row.host is not None})
     change = service_changes.c
     query = select(change.rating_id, change.since).where(change.rating_id.in_([row.id for row in rows]))
-    changes = {row.rating_id: row.since for row in c.execute(query)}
-    return {row.id: standing(row, owners.get(row.host or ""), changes.get(row.id)) for row in rows}
+    changes = {rating_id: iso(since) for rating_id, since in c.execute(query)}
+    by_id = {row.id: standing(row, owners.get(row.host or "")) for row in rows}
+    return by_id | {name: replace(by_id[name], changed_since=since) for name, since in changes.items()}
 
 
 def requester_of(tenant: str, owner: str | None) -> Requester:

@@ -350,10 +350,9 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
 
 
 def _add_watch(c: Connection, schedule: StoredSchedule) -> ScheduledRun:
-    request = schedule.orders.request
-    names = (schedule.id, request["rating"], request["cases"], schedule.tenant, schedule.key_id)
+    watch = sentinels.Watch(schedule=schedule.id, **schedule.orders.request)
     try:
-        job = jobs.add(c, sentinels.watch_job(c, *names))
+        job = jobs.add(c, sentinels.watch_job(c, watch, schedule.tenant, schedule.key_id))
     except (TargetRemoved, TargetChanged, WatchUnfit) as error:
         return ScheduledRun(None, code=error.code, failure=str(error))
     return ScheduledRun(job.id, (job.id,))

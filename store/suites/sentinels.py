@@ -6,13 +6,14 @@ of an alarm marks the rating, writes the notice and adds the job of the new rati
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, func, insert, select
 
 from assay.canonical import described_digest
-from assay.document import Json, JsonObject
-from assay.rating.sentinels import ALPHA, HORIZON, ChangeEvidence, SentinelRun, evidence_of_change
+from assay.document import JsonObject
+from assay.rating.sentinels import ALPHA, HORIZON, SentinelRun, evidence_of_change
 from assay.references import HeldBack
 from store.core.columns import iso, random_nonce, random_seed, read_clock
 from store.core.engines import lock_transaction
@@ -31,28 +32,18 @@ from store.webhooks.outbox import announce
 CHANGED = "service.changed"
 
 
-@dataclass(frozen=True)
-class Watch:
-    """What a job of kind ``watch`` asks about: the rating, and the number of its cases."""
+class Watch(NamedTuple):
+    """What a job of kind ``watch`` asks about: the number of a rating's cases, for a schedule; its `experiment`."""
 
-    schedule_id: str
-    rating_id: str
+    schedule: str
+    rating: str
     cases: int
-
-    @classmethod
-    def of(cls, job: Job) -> Watch:
-        """Read the watch of a job."""
-        request = job.experiment or {}
-        return cls(str(request["schedule"]), str(request["rating"]), int(request["cases"]))
 
 
 def watched_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating:
     """Return the rating that is watched: the named one or, after changes, the newest re-rating.
 
-    Raises
-    ------
-    WatchUnfit
-        If the tenant has no such rating, it was withdrawn, or a re-rating has not ended with a rating.
+    Raise `WatchUnfit` if the tenant has no such rating, it was withdrawn, or a re-rating has not ended with a rating.
     """
     rating = ratings.find(c, rating_id, tenant)
     if rating is None or rating.tenant != tenant:
@@ -69,26 +60,20 @@ def watched_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating:
     return rating
 
 
-def watch_job(c: Connection, schedule_id: str, rating_id: str, cases: int, tenant: str, key_id: str | None) -> NewJob:
-    """Return the job of one run; `rating_id` is the rating that the schedule names. Raises as `watched_rating`."""
-    rating = watched_rating(c, rating_id, tenant)
-    again = repeated(c, rating, key_id)
-    watch: JsonObject = {"rating": rating.id, "schedule": schedule_id, "cases": cases}
-    digest = request_digest(tenant, again.target_id, again.target, {"watch": watch}, again.seed)
-    return replace(
-        again, kind="watch", experiment=watch, request_digest=digest, visibility="private", nonce="", expected=cases
-    )
+def watch_job(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> NewJob:
+    """Return the job of one run; the rating is the one that the schedule names. Raises as the functions around it."""
+    rating = watched_rating(c, watch.rating, tenant)
+    again, experiment = repeated(c, rating, key_id), watch._replace(rating=rating.id)._asdict()
+    digest = request_digest(tenant, again.target_id, again.target, {"watch": experiment}, again.seed)
+    values = {"experiment": experiment, "request_digest": digest, "nonce": "", "expected": watch.cases}
+    return replace(again, kind="watch", visibility="private", **values)
 
 
 def repeated(c: Connection, rating: StoredRating, key_id: str | None) -> NewJob:
     """Return a new job for the request of a rating, with a new seed and without held-back material.
 
-    Raises
-    ------
-    WatchUnfit
-        If the rating's job had a second service or a secret of its own, or the target is described otherwise now.
-    TargetRemoved, TargetChanged
-        As `describe_now`.
+    Raise `WatchUnfit` if its job had a second service or its own secret, or the target is described otherwise now;
+    other errors as `describe_now`.
     """
     job = jobs.find(c, rating.job_id, rating.tenant)
     if job is None or job.author is not None:
@@ -119,52 +104,42 @@ def runs_of(c: Connection, watch: Watch) -> tuple[list[SentinelRun], list[int]]:
     """Read the runs of the current test, in order, and their times in ms; after `HORIZON` runs a new test begins."""
     row = sentinel_runs.c
     query = select(row.seed, row.outcomes, row.reference, row.ran_at).order_by(row.number)
-    rows = c.execute(query.where(row.schedule_id == watch.schedule_id, row.rating_id == watch.rating_id)).all()
+    rows = c.execute(query.where(row.schedule_id == watch.schedule, row.rating_id == watch.rating)).all()
     current = rows[len(rows) // HORIZON * HORIZON :]
-    return [SentinelRun(seed, outcomes, reference) for seed, outcomes, reference, _ in current], [
-        ran_at for *_, ran_at in current
-    ]
+    return [SentinelRun(*run) for *run, _ in current], [ran_at for *_, ran_at in current]
 
 
 def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
     """Store a run, test it with the earlier ones and end its job; at the first alarm, have the service rated again."""
-    job, watch = jobs.hold(c, claim), Watch.of(claim.job)
-    lock_transaction(c, f"watch:{watch.rating_id}")
+    job = jobs.hold(c, claim)
+    watch, now = Watch(**(claim.job.experiment or {})), read_clock(c)
+    lock_transaction(c, f"watch:{watch.rating}")
     earlier, times = runs_of(c, watch)
     if earlier:  # a run that began at the same time may have chosen other cases
         run = replace(run, outcomes={key: run.outcomes.get(key) for key in earlier[0].outcomes}, reference={})
-    now, evidence = read_clock(c), evidence_of_change([*earlier, run])
-    count = select(sentinel_runs.c.number).where(
-        sentinel_runs.c.schedule_id == watch.schedule_id, sentinel_runs.c.rating_id == watch.rating_id
+    evidence = evidence_of_change([*earlier, run])
+    number = select(func.count() + 1).where(
+        sentinel_runs.c.schedule_id == watch.schedule, sentinel_runs.c.rating_id == watch.rating
     )
-    row = {"job_id": job.id, "schedule_id": watch.schedule_id, "rating_id": watch.rating_id, "seed": run.seed}
-    row |= {"number": len(c.execute(count).all()) + 1, "log_e": evidence.log_e, "ran_at": now}
-    c.execute(insert(sentinel_runs).values(row | {"outcomes": dict(run.outcomes), "reference": dict(run.reference)}))
+    row = {"job_id": job.id, "schedule_id": watch.schedule, "rating_id": watch.rating, "ran_at": now, "seed": run.seed}
+    row |= {"outcomes": dict(run.outcomes), "reference": dict(run.reference), "log_e": evidence.log_e}
+    c.execute(insert(sentinel_runs).values(row | {"number": number.scalar_subquery()}))
     since = None if evidence.since is None else [*times, now][evidence.since]
-    rerating = None if since is None else _note_change(c, job, watch, evidence, since, now)
-    result: JsonObject = {
-        "rating": watch.rating_id,
-        "run": len(earlier) + 1,
-        "cases": len(run.outcomes),
-        "lost": sum(outcome is None for outcome in run.outcomes.values()),
-        "log_e": evidence.log_e,
-        "alpha": ALPHA,
-        "changed_since": None if since is None else iso(since),
-        "rerating_job": rerating,
-    }
+    rerating_id = None if since is None else _note_change(c, job, watch, evidence.log_e, since, now)
+    result: JsonObject = {"rating": watch.rating, "run": len(earlier) + 1, "cases": len(run.outcomes)}
+    result |= {"lost": list(run.outcomes.values()).count(None), "log_e": evidence.log_e, "alpha": ALPHA}
+    result |= {"changed_since": None if since is None else iso(since), "rerating_job": rerating_id}
     runs.finish_with(c, claim, "watched", result)
 
 
-def _note_change(c: Connection, job: Job, watch: Watch, evidence: ChangeEvidence, since: int, now: int) -> str | None:
+def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int, now: int) -> str | None:
     """Mark the rating, announce the change and add the job of the new rating, unless that was done before."""
-    known = select(service_changes.c.rating_id).where(service_changes.c.rating_id == watch.rating_id)
-    rating = ratings.find(c, watch.rating_id, job.tenant)
+    known = select(service_changes.c.rating_id).where(service_changes.c.rating_id == watch.rating)
+    rating = ratings.find(c, watch.rating, job.tenant)
     if c.execute(known).first() is not None or rating is None:
         return None
-    rerating = jobs.add(c, repeated(c, rating, job.key_id))
-    change = {"rating_id": rating.id, "job_id": job.id, "rerating_job_id": rerating.id}
-    c.execute(insert(service_changes).values(change | {"since": since, "noticed_at": now}))
-    facts: Json = {"method": rating.method, "attribute": rating.attribute, "log_e": evidence.log_e}
-    ids = {"job_id": job.id, "rerating_job_id": rerating.id, "schedule_id": watch.schedule_id}
-    announce(c, job.id, CHANGED, {**rating.notice, **facts, **ids, "since": iso(since)})
-    return rerating.id
+    ids = {"job_id": job.id, "rerating_job_id": jobs.add(c, repeated(c, rating, job.key_id)).id}
+    c.execute(insert(service_changes).values(rating_id=rating.id, since=since, noticed_at=now, **ids))
+    facts: JsonObject = {"method": rating.method, "attribute": rating.attribute, "log_e": log_e, "since": iso(since)}
+    announce(c, job.id, CHANGED, {**rating.notice, **facts, **ids, "schedule_id": watch.schedule})
+    return ids["rerating_job_id"]

@@ -17,7 +17,6 @@ from assay.methods.shared.terms.sentence_generation import (
     written_items,
 )
 from assay.methods.shared.terms.sentences import Sentence, sentence_of
-from assay.model import Ask
 from store.core.database import Connection, Database
 from store.corpora import corpora, specifications
 from store.corpora import items as corpus_items
@@ -59,10 +58,6 @@ class Task:
         how = self.writing
         asking = write_sentences(self.words, self.sentences, how, generator(seed))
         return cast("Experiment", asking)
-
-    def first_questions(self, seed: int) -> list[Ask]:
-        """Return the first questions to the author."""
-        return [probe.ask for probe in next(self.experiment(seed), ())]
 
     def finish(self, database: Database, claim: Claim, ended: object) -> None:
         """Store the sentences and end the job; `ended` is the experiment's result."""

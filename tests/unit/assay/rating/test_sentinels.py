@@ -95,14 +95,14 @@ def test_a_shift_of_all_cases_is_noticed_and_dated():
     outcomes = np.random.default_rng(1).normal(0, 0.1, (20, 40))
     outcomes[15:] += 0.2
     evidence = evidence_of_change(runs_of(outcomes))
-    assert (evidence.alarm, evidence.since) == (True, 15)
-    assert not evidence_of_change(runs_of(outcomes[:15])).alarm
+    assert evidence.since == 15
+    assert evidence_of_change(runs_of(outcomes[:15])).since is None
 
 
 def test_an_alarm_stays_after_the_service_is_as_before():
     outcomes = np.random.default_rng(1).normal(0, 0.1, (30, 40))
     outcomes[15:20] += 0.2
-    assert evidence_of_change(runs_of(outcomes)).alarm
+    assert evidence_of_change(runs_of(outcomes)).since is not None
 
 
 def test_the_sign_of_all_outcomes_does_not_matter():
@@ -131,9 +131,9 @@ def test_a_lost_answer_is_no_vote():
     before = evidence_of_change(runs_of(outcomes[:10]))
     # the lost run wins and loses nothing; the bets on a change that it begins have their initial capital
     assert math.exp(lost.log_e) == pytest.approx(math.exp(before.log_e) + 1 / HORIZON, rel=1e-12)
-    assert not lost.alarm
+    assert lost.since is None
     everything_lost = evidence_of_change(runs_of(np.full((60, 40), np.nan)))
-    assert not everything_lost.alarm
+    assert everything_lost.since is None
     assert everything_lost.log_e == pytest.approx(math.log(60 / HORIZON))
 
 
@@ -310,7 +310,7 @@ def test_regression_to_the_mean_is_no_change():
         for day in range(60)
     ]
     assert np.mean(list(runs[0].outcomes.values())) < rated[telling].mean() - 0.5
-    assert not evidence_of_change(runs).alarm
+    assert evidence_of_change(runs).since is None
     # the same comparison with the answers that selected the cases would call the service changed at once
     naive = {f"case {at:03}": float(rated[at]) for at in telling}
     biased = [SentinelRun(run.seed, run.outcomes, naive) for run in runs]

@@ -42,7 +42,7 @@ def watch(database, rating_id):
 
     def claim(schedule: str = WATCH, tenant: str = "acme") -> Claim:
         with database.write() as c:
-            job = jobs.add(c, watch_job(c, schedule, rating_id, 40, tenant, "key_1"))
+            job = jobs.add(c, watch_job(c, Watch(schedule, rating_id, 40), tenant, "key_1"))
             claimed = jobs.claim(c, job.id, "a worker")
         assert claimed is not None
         return claimed
@@ -74,7 +74,7 @@ def notices(database):
 def test_a_run_is_a_private_job_that_repeats_no_request(database, rating_id, watch):
     job = watch[0]().job
     assert (job.kind, job.visibility, job.commitment, job.callback_url) == ("watch", "private", None, None)
-    assert Watch.of(job) == Watch(WATCH, rating_id, 40)
+    assert Watch(**job.experiment) == Watch(WATCH, rating_id, 40)
     with database.read() as c:
         rated = jobs.find(c, ratings.find(c, rating_id, "acme").job_id, "acme")
     assert (job.target, job.max_calls, job.author) == (rated.target, rated.max_calls, None)
@@ -171,7 +171,7 @@ def test_after_a_change_the_new_rating_is_watched_once_it_is_there(database, rat
         rerating = jobs.claim(c, result_of(c, changed), "a worker")
         new = jobs.finish(c, rerating, a_rating(visibility="public"))
         assert watched_rating(c, rating_id, "acme").id == new
-    assert Watch.of(claim().job).rating_id == new
+    assert claim().job.experiment["rating"] == new
 
 
 def result_of(c, claim: Claim) -> str:
@@ -206,7 +206,7 @@ def test_a_due_watch_adds_its_job_or_says_why_not(database, rating_id):
         assert schedule.orders.kind == "watch"
         _, ran = schedules.run_now(c, schedule.id, "acme", Bounds(99, 0))
         job = jobs.find(c, ran.made_id, "acme")
-        assert (job.kind, Watch.of(job), job.key_id) == ("watch", Watch(schedule.id, rating_id, 20), "key_1")
+        assert (job.kind, Watch(**job.experiment), job.key_id) == ("watch", Watch(schedule.id, rating_id, 20), "key_1")
         registry.withdraw(c, rating_id, "acme", "a mistake")
         after, ran = schedules.run_now(c, schedule.id, "acme", Bounds(99, 0))
         assert (ran.made_id, ran.code) == (None, "schedule-unfit")
