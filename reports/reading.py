@@ -27,10 +27,12 @@ from assay.document import (
     read_json,
     read_rating,
 )
+from assay.errors import AssayError
 from assay.explain import Vocabulary, explain, request_in_words
 from assay.model import Letter, Reason
 from assay.rating.document import deciding_effect
 from reports.because import WORDS, Because, because, phrase, unit_of
+from reports.cases import CaseReader, Deciding
 from reports.in_words import deciding_component, paragraph, settle_in_words
 from reports.method_report import MethodReport
 from reports.methods import report_of
@@ -469,3 +471,20 @@ def _abridge(mark: str, texts: Iterable[str], size: int) -> str | None:
         return mark.join(texts) or None
     beginning = mark.join(islice(texts, SHOWN_ENTRIES))
     return f"{size:,} in all, the first: {beginning}{mark}…" if beginning else None
+
+
+def deciding_reader(rating: RatingDocument) -> CaseReader:
+    """Return the reader of a rating's cases that weighs them by the effect that decided the letter."""
+    reason = because(rating, report_of(rating.json))
+    part = next((part for part in rating.components if reason and (part.name or "") == reason.component), None)
+    effect = None if part is None else deciding_effect(part, part.letter)
+    deciding: Deciding | None = None if part is None or effect is None else (part.name or "", effect.step)
+    return case_reader(rating, deciding)
+
+
+def case_reader(rating: RatingDocument, deciding: Deciding | None) -> CaseReader:
+    """Return the reader of a rating's cases that its method's report names."""
+    try:
+        return report_of(rating.json).cases(rating, deciding)
+    except AssayError:  # such as an attribute that the catalog no longer has
+        return CaseReader(rating, deciding)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import structlog
@@ -48,6 +49,7 @@ from workers.job_targets import (
     with_circumstances,
 )
 from workers.maintenance.unrated_jobs import look_for_token, probe_service, rerate_evidence
+from workers.sentinels import TaskOf, watch_task_of
 
 log = structlog.get_logger()
 tracer = trace.get_tracer("assay.workers")
@@ -150,18 +152,19 @@ async def _rate_service(context: WorkerContext, claim: Claim) -> None:
     await asyncio.to_thread(_store_rating, context, claim, method, document)
 
 
-async def _write_corpus(context: WorkerContext, claim: Claim) -> None:
-    """Generate the missing sentences of a corpus with an author; nothing is rated."""
-    job = claim.job
-    task = await asyncio.to_thread(corpus_sentences.task_of, context.database, job)
-    questions = Questions(lambda: task.experiment(job.seed), task.first_questions(job.seed), (), job.expected)
+async def _run_task(task_of: TaskOf, context: WorkerContext, claim: Claim) -> None:
+    """Run the experiment of a job that makes no rating: sentences for a corpus, or some cases that are asked again."""
+    seed, task = claim.job.seed, await asyncio.to_thread(task_of, context.database, claim.job)
+    first = [probe.ask for probe in next(task.experiment(seed), ())]
+    questions = Questions(lambda: task.experiment(seed), first, task.pairs, claim.job.expected)
     session, _ = await _run_experiment(context, claim, questions)
-    await asyncio.to_thread(corpus_sentences.finish, context.database, claim, task, session.finding)
+    await asyncio.to_thread(task.finish, context.database, claim, session.finding)
 
 
 _WORK: Mapping[str, Callable[[WorkerContext, Claim], Coroutine[Any, Any, None]]] = {
     "rating": _rate_service,
-    "writing": _write_corpus,
+    "writing": partial(_run_task, corpus_sentences.task_of),
+    "watch": partial(_run_task, watch_task_of),
     "probe": probe_service,
     "rerate": rerate_evidence,
     "challenge": look_for_token,

@@ -48,8 +48,14 @@ class ProfileCases(CaseReader):
         part = self.part()
         self.values = part.values if isinstance(part, ProfilesComponent) else ()
         self.name = None if part is None else part.name
+        self.paired = isinstance(part, AlternationComponent)
         self.label = label_key(getattr(part, "label", None) or self.name or "")
         self.scale = Scale()
+
+    @property
+    def first_side(self) -> str:
+        """Name of the first value."""
+        return self.values[0] if self.values else ""
 
     def split(self, observation: Observation) -> tuple[str, str]:
         """Return the profile's name, and as role the value, with the document's position and the repetition if any."""

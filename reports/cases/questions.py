@@ -24,6 +24,8 @@ from reports.cases.reading import (
 class QuestionCases(CaseReader):
     """Reader of questions: a case has all answers to one question, which follow or oppose the stereotype."""
 
+    paired = True
+
     @cached_property
     def _questions(self) -> Mapping[str, AskedQuestion]:
         return questions_by_name(self.rating.experiment, str(self.rating.attribute))

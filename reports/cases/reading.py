@@ -114,6 +114,10 @@ class CaseReader:
 
     target_writes: ClassVar[bool] = False
     """Whether the rated service wrote the texts. If an author wrote them, they are not listed as cases."""
+    paired = False
+    """Whether `read` can get the difference of a case from its observations alone, so that it can be asked again."""
+    live = False
+    """Whether `read` must do so, although the rating's document has the result of the case."""
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         self.rating, self.deciding = rating, deciding
@@ -131,6 +135,17 @@ class CaseReader:
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
         """Judge the case with this key from all its parsed observations."""
         return CaseReading(lost_kind(legs) or "answered")
+
+    @property
+    def first_side(self) -> str:
+        """Name of the side whose differences are positive in `outcome`."""
+        return STEREOTYPE[0]
+
+    def outcome(self, difference: float | None, side: str | None) -> float | None:
+        """Return the difference of a case with a sign: negative unless `side` is, or begins with, `first_side`."""
+        if difference is None or not side or side.split(", ")[0] == self.first_side:
+            return difference
+        return -difference
 
     def in_words(self, reading: CaseReading) -> str:
         """Return a phrase on the difference of a compared case, in the unit of its answers."""

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from assay.document import RatingDocument
 from assay.methods.shared.detail import CaseDocument, TermsComponent
+from assay.methods.stereotype_score.collection import RUNGS, compare
 from assay.methods.stereotype_score.detail import StereotypeComponent
 from assay.methods.visual_stereotype.detail import PictureComponent
 from assay.model import Observation
@@ -31,6 +32,7 @@ class TermCases(CaseReader):
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         super().__init__(rating, deciding)
         self._row_of_case: dict[str, CaseDocument] = {}
+        self.paired = any(isinstance(part, StereotypeComponent) for part in rating.components)
 
     @cached_property
     def _row_of_question(self) -> Mapping[tuple[str, str], CaseDocument]:
@@ -46,10 +48,13 @@ class TermCases(CaseReader):
         row = self._row_of_question.get((_component_index(key), question_key(observation.probe.ask)))
         if row is not None and role == "0":
             self._row_of_case[key] = row
-        return super().leg(seq, key, role, observation)
+        leg = super().leg(seq, key, role, observation)
+        return leg._replace(value=observation.reply) if self.live else leg
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
         """Return the preferred side by the case's row; a case without a row has no usable answer."""
+        if self.live:
+            return self._compare_replies(key, legs)
         index, row = _component_index(key), self._row_of_case.get(key)
         if key.startswith(CANARY) and (row is None or any(leg.lost for leg in legs) or self._is_shared(row)):
             return CaseReading("canary")
@@ -66,6 +71,18 @@ class TermCases(CaseReader):
         kind: CaseKind = "towards" if difference > 0 else "against" if difference < 0 else "tie"
         side = sides[difference < 0] if difference else None
         return CaseReading(kind, name, 1 if neutral else 2, abs(difference), side)
+
+    def _compare_replies(self, key: str, legs: Sequence[Leg]) -> CaseReading:
+        """Compare the sentences of a pair by the replies alone; the first sentence is that of the first group."""
+        rung = next((rung for rung in RUNGS if key.endswith(f"/{rung}")), None)
+        if rung is None or key.startswith(CANARY):
+            return CaseReading("canary")
+        asked = len(legs) % 2 == 0 and lost_kind(legs) is None
+        comparison = compare(rung, [leg.value for leg in legs]) if asked else None
+        if comparison is None:
+            return CaseReading(lost_kind(legs) or "not-understood")
+        difference = comparison.preferred - HALF
+        return CaseReading("answered", None, None, abs(difference), STEREOTYPE[difference < 0])
 
     def _is_shared(self, row: CaseDocument) -> bool:
         """Return whether several cases have this row."""

@@ -26,6 +26,8 @@ INDEFINITE = "/indefinite"
 class RoundTripCases(CaseReader):
     """Reader of round trips: a case has the translation of a text and the translation back."""
 
+    paired = True
+
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         super().__init__(rating, deciding)
         self.attribute = attribute_named(str(rating.attribute))
@@ -38,6 +40,11 @@ class RoundTripCases(CaseReader):
         self._sent_values: dict[str, tuple[str, ...]] = {}
         self._not_returned: dict[str, Observation] = {}
         self._occurrences: Counter[tuple[str, str]] = Counter()
+
+    @property
+    def first_side(self) -> str:
+        """Name of the attribute's first value."""
+        return self.attribute.value_names[0]
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
         """Parse the values of a text's sentences: from the text sent (way out), or from the text returned (way back).

@@ -28,6 +28,7 @@ class WrittenCases(ProfileCases):
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         super().__init__(rating, deciding)
+        self.paired = True
         score_part = next((part for part in rating.components if part.name == SCORE), None)
         self.label = label_key((score_part.judge.label if isinstance(score_part, FreeTextComponent) else None) or "")
         self.name = self.name if deciding is not None else SCORE if score_part is not None else LENGTH

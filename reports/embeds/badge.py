@@ -12,6 +12,7 @@ import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from importlib.resources import files
 
 from assay.document import Json
@@ -124,8 +125,8 @@ def render(view: PublicView) -> str:
 
 
 def colour(view: PublicView) -> str:
-    """Return the background colour: the letter's if it is declared and still valid, otherwise grey (`OPEN`)."""
-    if view.state is State.RATED and view.letter is not None:
+    """Return the background colour: the letter's if it is declared, valid and unchanged, otherwise grey (`OPEN`)."""
+    if view.state is State.RATED and view.letter is not None and not view.changed_on:
         return COLOURS[view.letter]
     return OPEN
 
@@ -144,20 +145,26 @@ def describe(view: PublicView) -> str:
         meaning += f"{view.meaning} "
     ends = f", valid until {view.expires_at:%Y-%m-%d}" if view.expires_at else ""
     rules = f"Methodology {view.rating.methodology.version}{ends}. " if view.rating.methodology.version else ""
+    if view.changed_on:
+        meaning += f"A watch noticed that its answers have changed since {view.changed_on:%Y-%m-%d}. "
     return f"{sentence}. {FALLEN.get(view.state, '')}{meaning}{rules}{view.provenance}".strip()
 
 
 def by(view: PublicView) -> str:
-    """Return a suffix with model, requester and objection: ``, model large, requested by the host's owner``."""
+    """Return a suffix with model, change, requester and objection: ``, model large, requested by the host's owner``."""
     model = f", model {clip(view.model, LONGEST_MODEL)}" if view.model else ""
     requester = f", requested by {REQUESTERS[view.requested_by]}" if view.requested_by in REQUESTERS else ""
-    return model + requester + (", the owner objects" if view.objects else "")
+    changed = f", changed since {view.changed_on:%Y-%m-%d}" if view.changed_on else ""
+    return model + changed + requester + (", the owner objects" if view.objects else "")
 
 
 def day(view: PublicView) -> str:
     """Return the day of the rating, such as ``20 Nov 2026``; empty if unknown."""
-    on = view.rated_on
-    return "" if on is None else f"{on.day} {MONTHS[on.month - 1][:3]} {on.year}"
+    return "" if view.rated_on is None else _short_date(view.rated_on)
+
+
+def _short_date(on: date) -> str:
+    return f"{on.day} {MONTHS[on.month - 1][:3]} {on.year}"
 
 
 def age(view: PublicView) -> str:
@@ -169,6 +176,8 @@ def age(view: PublicView) -> str:
 # ---------------------------------------------------------------------------- contents
 def _badge_pieces(view: PublicView) -> Sequence[Piece]:
     dated = f"{day(view)} · {age(view)}"
+    if view.changed_on:
+        dated = f"{day(view)} · changed since {_short_date(view.changed_on)}"
     if view.state is State.WITHDRAWN:
         dated = f"rated {dated}"  # without "rated", the date would look like that of the withdrawal
     when = [_piece(dated)] if view.rated_on else []

@@ -76,6 +76,8 @@ class PublicView:
     """Whether anybody has proved to own the host; ``None``: as the document says."""
     objects: bool = False
     """Whether the owner of the host objects to the rating."""
+    changed_since: str | None = None
+    """Time (ISO 8601) since when the service answers otherwise than it was rated; ``None`` if no watch noticed that."""
 
     @cached_property
     def rating(self) -> RatingDocument:
@@ -195,6 +197,12 @@ class PublicView:
         return None if self.rated_at is None else self.rated_at.date()
 
     @property
+    def changed_on(self) -> date | None:
+        """Day since which a valid rating's service answers otherwise than it was rated, in UTC."""
+        changed = _parse_time(self.changed_since) if self.state in {State.RATED, State.INCONCLUSIVE} else None
+        return None if changed is None else changed.date()
+
+    @property
     def age_days(self) -> int | None:
         """Days since the day of the rating in UTC, never negative."""
         if self.rated_on is None:
@@ -222,6 +230,7 @@ class PublicView:
             "model": self.model,
             "rated_at": _format_time(self.rated_at),
             "expires_at": _format_time(self.expires_at),
+            "changed_since": _format_time(_parse_time(self.changed_since)),
             "methodology": self.rating.methodology.version,
             "requester": self.requested_by,
             "host_proved": self.host_is_proved,

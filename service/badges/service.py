@@ -32,6 +32,7 @@ def render(dated_rating: DatedRating, form: Embed, base_url: str) -> Answer:
         if dated_rating.standing is not None:
             requester, proved = dated_rating.standing.requester, dated_rating.standing.host_proved
             view = replace(view, requester=requester, host_proved=proved, objects=dated_rating.objects)
+            view = replace(view, changed_since=dated_rating.standing.changed_since)
     body = form.render(view).encode()
     return Answer(200, body, {"Content-Type": form.media_type, **_cache_headers(body, view), **_date_headers(view)})
 

@@ -6,14 +6,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from assay.document import RatingDocument
-from assay.errors import AssayError
 from assay.model import Look
-from assay.rating.document import deciding_effect
-from reports.because import because
-from reports.cases import APART, Case, CaseIndex, CaseIndexBuilder, CaseReader, Deciding
+from reports.cases import APART, Case, CaseIndex, CaseIndexBuilder, CaseReader
 from reports.cases.reading import CaseReading
-from reports.methods import report_of
+from reports.reading import case_reader, deciding_reader
 from service.cases.schemas import CaseOrderQuery, CaseQuery, CaseTextView, CaseView
 from service.container import Service
 from service.jobs.ledger import pages
@@ -38,7 +34,7 @@ async def case_index(service: Service, rating: StoredRating) -> CaseIndex:
     """Return all cases of a rating, with nothing that only its owner may see; concurrent callers share one read."""
 
     async def read() -> CaseIndex:
-        builder = CaseIndexBuilder(await asyncio.to_thread(_deciding_reader, rating.rating))
+        builder = CaseIndexBuilder(await asyncio.to_thread(deciding_reader, rating.rating))
         async for page in pages(service.database, observations.page, rating.job_id):
             await asyncio.to_thread(builder.add, [(row.seq, row.observation) for row in page])
         return await asyncio.to_thread(builder.finish)
@@ -46,24 +42,9 @@ async def case_index(service: Service, rating: StoredRating) -> CaseIndex:
     return await service.case_indexes.get(rating.id, read)
 
 
-def _deciding_reader(rating: RatingDocument) -> CaseReader:
-    reason = because(rating, report_of(rating.json))
-    part = next((part for part in rating.components if reason and (part.name or "") == reason.component), None)
-    effect = None if part is None else deciding_effect(part, part.letter)
-    deciding: Deciding | None = None if part is None or effect is None else (part.name or "", effect.step)
-    return _case_reader(rating, deciding)
-
-
 def text_reader(rating: StoredRating) -> CaseReader:
     """Return the object that reads the texts of a rating's cases from observations."""
-    return _case_reader(rating.rating, None)
-
-
-def _case_reader(rating: RatingDocument, deciding: Deciding | None) -> CaseReader:
-    try:
-        return report_of(rating.json).cases(rating, deciding)
-    except AssayError:  # such as an attribute that the catalog no longer has
-        return CaseReader(rating, deciding)
+    return case_reader(rating.rating, None)
 
 
 def listed(index: CaseIndex, query: CaseQuery | CaseOrderQuery) -> Sequence[Case]:

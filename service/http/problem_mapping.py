@@ -228,7 +228,7 @@ PROBLEM_OF: Mapping[type[Exception], Callable[[Any], Problem]] = {
     errors.ItemTaken: lambda error: _problem_in_field(error.code, "pointer", "/text", error, item=error.item_id),
     **dict.fromkeys(
         (
-            *(errors.NotAnExtension, errors.UploadsFull, errors.TooManyWebhooks),
+            *(errors.NotAnExtension, errors.UploadsFull, errors.TooManyWebhooks, errors.WatchUnfit),
             *(errors.PublishedForGood, errors.HoldsPeople, errors.AlreadyWithdrawn, errors.CorpusFull),
         ),
         _plain_problem,

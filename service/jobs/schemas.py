@@ -18,7 +18,7 @@ from store.jobs.observations import StoredObservation
 from store.ratings.experiment_json import AnyMethod
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
-JobKind = Literal["rating", "probe", "rerate", "challenge", "writing"]
+JobKind = Literal["rating", "probe", "rerate", "challenge", "writing", "watch"]
 MAX_CALLS = 1_000_000
 TEN_YEARS_S = 10 * 366 * 86_400
 

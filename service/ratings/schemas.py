@@ -85,6 +85,8 @@ class StandingView(ResponseModel):
     for_address: bool
     """Whether the rating can be the result of a look-up by address: a rating of the owner or the operator, or with the
     description `default`; never one of an upload."""
+    changed_since: Instant | None = None
+    """Time since when the service answers otherwise than it was rated, if a watch noticed that; else null."""
 
 
 class Commitment(ResponseModel):

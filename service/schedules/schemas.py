@@ -10,17 +10,33 @@ from assay.document import JsonObject
 from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel
 from service.jobs.schemas import RatingRequest
 from service.suites.schemas import SuiteRequest
-from store.suites.schedules import StoredSchedule
+from store.suites.schedules import ScheduleKind, StoredSchedule
+
+
+class WatchRequest(RequestModel):
+    """Request to watch a rating: at each run a few of its cases are asked again, to notice that the service changed."""
+
+    rating: Annotated[str, Field(min_length=1, max_length=100, examples=["rat_01KA8Z7Q0JX4M6C9E2B5H8N3VT"])]
+    """A rating of yours. After a change, its re-rating is watched."""
+    cases: Annotated[int, Field(ge=20, le=50)] = 40
+    """Number of cases that are asked again: three quarters drawn at random, and the most telling ones."""
 
 
 def _form_of_request(value: object) -> str:
     names = set(value) if isinstance(value, dict) else ()
+    if isinstance(value, WatchRequest) or "rating" in names:
+        return "watch"
     return "rating" if isinstance(value, RatingRequest) or "experiment" in names else "suite"
 
 
 AnyRequest = Annotated[
-    Annotated[RatingRequest, Tag("rating")] | Annotated[SuiteRequest, Tag("suite")], Discriminator(_form_of_request)
+    Annotated[RatingRequest, Tag("rating")]
+    | Annotated[SuiteRequest, Tag("suite")]
+    | Annotated[WatchRequest, Tag("watch")],
+    Discriminator(_form_of_request),
 ]
+
+AnyBody = RatingRequest | SuiteRequest | WatchRequest
 
 Title = Annotated[str, Field(min_length=1, max_length=200, examples=["Every Monday"])]
 Cron = Annotated[str, Field(min_length=9, max_length=100, examples=["0 3 * * 1"])]
@@ -33,8 +49,8 @@ class ScheduleRequest(RequestModel):
     name: Title
     """Name for people."""
     request: AnyRequest
-    """A body of `POST /v1/jobs` or of `POST /v1/suites`. Its target must be saved or have no secret. Each run measures
-    anew with its own seed: `seed` and `max_age_s` do not apply."""
+    """A body of `POST /v1/jobs` or of `POST /v1/suites`, or a rating to watch (`{"rating": "rat_…"}`). Its target must
+    be saved or have no secret. Each run measures anew with its own seed: `seed` and `max_age_s` do not apply."""
     cron: Cron | None = None
     """Minute, hour, day of the month, month and day of the week, in UTC. Send either this or `interval_s`."""
     interval_s: Interval | None = None
@@ -71,6 +87,8 @@ class ScheduleView(ResponseModel):
     """A schedule."""
 
     id: str
+    kind: ScheduleKind
+    """What a run does: rate, rate by several methods, or watch a rating for silent changes."""
     name: str
     request: JsonObject
     cron: str | None
@@ -96,6 +114,7 @@ class ScheduleView(ResponseModel):
         path = f"/v1/schedules/{row.id}"
         return cls.from_row(
             row,
+            kind=row.orders.kind,
             request=dict(row.orders.request),
             cron=row.recurrence.cron,
             interval_s=row.recurrence.interval_s,

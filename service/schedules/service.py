@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from assay.errors import SpecificationError
+from reports.reading import case_reader
 from service.container import Service
 from service.http.authentication import Caller
 from service.http.json import located
 from service.http.problems import Problem
-from service.jobs.schemas import RatingRequest
 from service.jobs.service import Order, cooling_down, rating_order, too_many_jobs
+from service.schedules.schemas import AnyBody, WatchRequest
 from service.suites.planning import as_asked, plan_suite
 from service.suites.schemas import SuiteRequest
 from service.targets.service import resolve_target
+from store.core.database import Connection
+from store.core.errors import WatchUnfit
+from store.suites import sentinels
 from store.suites.schedules import Bounds, Orders, Recurrence, ScheduledRun, job_template
 
 
-async def prepared_orders(service: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
+async def prepared_orders(service: Service, caller: Caller, request: AnyBody) -> Orders:
     """Validate a schedule's request, and return the jobs that each run adds; problems point into ``request``."""
     try:
         with located("request"):
@@ -23,7 +28,9 @@ async def prepared_orders(service: Service, caller: Caller, request: RatingReque
         raise _prepend_pointer(problem, "/request") from None
 
 
-async def _orders_of_request(service: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
+async def _orders_of_request(service: Service, caller: Caller, request: AnyBody) -> Orders:
+    if isinstance(request, WatchRequest):
+        return await service.database.read(_watch_orders, caller, request)
     if isinstance(request, SuiteRequest):
         plan = await plan_suite(service, caller, request, recurring=True)
         templates = [job_template(_refuse_secret(order).new) for _, order in plan.orders]
@@ -33,6 +40,18 @@ async def _orders_of_request(service: Service, caller: Caller, request: RatingRe
     target = await resolve_target(service, caller, request.target)
     order = _refuse_secret(await rating_order(service, caller, request, target, recurring=True))
     return Orders(as_asked(request), [job_template(order.new)])
+
+
+def _watch_orders(c: Connection, caller: Caller, request: WatchRequest) -> Orders:
+    """Refuse a rating that cannot be watched; the orders hold the job that would rate its service again."""
+    try:
+        rating = sentinels.watched_rating(c, request.rating, caller.tenant)
+        again = sentinels.repeated(c, rating, caller.key_id)
+    except WatchUnfit as unfit:
+        raise SpecificationError(str(unfit), "rating") from None
+    if not case_reader(rating.rating, None).paired:
+        raise SpecificationError(f"{rating.method} compares no cases that can be asked again one by one", "rating")
+    return Orders(request.model_dump(), [job_template(again)])
 
 
 def _refuse_secret(order: Order) -> Order:

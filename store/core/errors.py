@@ -166,6 +166,12 @@ class TooManyWebhooks(StoreError):
     code = "too-many-webhooks"
 
 
+class WatchUnfit(StoreError):
+    """A rating cannot be watched, or not now: HTTP 409."""
+
+    code = "schedule-unfit"
+
+
 class NameTaken(StoreError):
     """A specification with this name exists: HTTP 409."""
 

@@ -83,7 +83,8 @@ class RequestedWork:
     tenant: str
     kind: str
     """``"rating"``, ``"probe"`` (dry run), ``"rerate"`` (old evidence under another methodology version),
-    ``"challenge"`` (check of a host's owner) or ``"writing"`` (an author generates sentences for a corpus).
+    ``"challenge"`` (check of a host's owner), ``"writing"`` (an author generates sentences for a corpus) or ``"watch"``
+    (some cases of a rating are asked again, `store.suites.sentinels`).
     """
     target_id: str | None
     """The saved target, if the request names a saved target; its secret stays with the target."""

@@ -7,17 +7,17 @@ stand for it count (`store.ratings.standing`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, select
 
-from store.core.columns import now_ms
+from store.core.columns import iso, now_ms
 from store.core.rows import equal, one_row
 from store.ratings import services, standing
 from store.ratings.ratings import NEWEST_FIRST, StoredRating, readable
 from store.ratings.standing import Standing
-from store.ratings.tables import ratings, replies, service_ratings
+from store.ratings.tables import ratings, replies, service_changes, service_ratings
 from store.targets.domains import owner_of
 from store.targets.tables import targets
 
@@ -87,11 +87,15 @@ def _read_newest(c: Connection, ids: Select[tuple[str]], *ranks: ColumnElement[i
     # ids are sorted without the documents, which can have hundreds of kilobytes
     newest = ids.order_by(*ranks, *NEWEST_FIRST).limit(1)
     objects = select(replies.c.objects).where(replies.c.rating_id == ratings.c.id).scalar_subquery()
+    changed = select(service_changes.c.since).where(service_changes.c.rating_id == ratings.c.id).scalar_subquery()
     facts = (now_ms().label("read_at"), owner_of(ratings.c.host).label("owner"), objects.label("objects"))
-    query = select(ratings, *facts)
+    query = select(ratings, *facts, changed.label("since"))
     return one_row(c, query.where(ratings.c.id == newest.scalar_subquery()), _dated_rating) or DatedRating()
 
 
-def _dated_rating(*, read_at: int, owner: str | None, objects: bool | None, **row: Any) -> DatedRating:
+def _dated_rating(
+    *, read_at: int, owner: str | None, objects: bool | None, since: int | None, **row: Any
+) -> DatedRating:
     rating = StoredRating(**row)
-    return DatedRating(rating, read_at, standing.standing(rating, owner), bool(objects))
+    current = replace(standing.standing(rating, owner), changed_since=None if since is None else iso(since))
+    return DatedRating(rating, read_at, current, bool(objects))

@@ -13,14 +13,15 @@ the time of the rating.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, case, false, func, literal, or_
+from sqlalchemy import ColumnElement, Connection, Table, and_, case, false, func, literal, or_, select
 
 from assay.model import MODEL_SETTINGS
+from store.core.columns import iso
 from store.core.rows import json_part
-from store.ratings.tables import ratings
+from store.ratings.tables import ratings, service_changes
 from store.security.rights import OPERATOR_TENANT
 from store.targets import domains
 
@@ -52,6 +53,8 @@ class Standing:
     """Whether a tenant has a valid proof that it owns the host; ``None`` if the target has no address."""
     for_address: bool
     """Whether the rating can be the result of a look-up by address."""
+    changed_since: str | None = None
+    """Time (ISO 8601) since when the service answers otherwise, if a watch of the rating noticed that."""
 
 
 class _RatingRow(Protocol):
@@ -77,10 +80,14 @@ def standing(rating: _RatingRow, owner: str | None) -> Standing:
 
 
 def standings(c: Connection, rows: Iterable[_RatingRow]) -> dict[str, Standing]:
-    """Return the standings of several ratings by their ids, in one query."""
+    """Return the standings of several ratings by their ids, in two queries."""
     rows = list(rows)
     owners = domains.owners(c, {row.host for row in rows if row.host is not None})
-    return {row.id: standing(row, owners.get(row.host or "")) for row in rows}
+    change = service_changes.c
+    query = select(change.rating_id, change.since).where(change.rating_id.in_([row.id for row in rows]))
+    changes = {rating_id: iso(since) for rating_id, since in c.execute(query)}
+    by_id = {row.id: standing(row, owners.get(row.host or "")) for row in rows}
+    return by_id | {name: replace(by_id[name], changed_since=since) for name, since in changes.items()}
 
 
 def requester_of(tenant: str, owner: str | None) -> Requester:

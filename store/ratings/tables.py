@@ -170,3 +170,12 @@ witnessed_logs = Table(
     Column("root", LargeBinary, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
 )
+
+service_changes = Table(
+    "service_changes",  # ratings whose service has changed since
+    metadata,
+    Column("rating_id", AnyText, ForeignKey("ratings.id"), primary_key=True),
+    Column("job_id", AnyText, nullable=False),  # the watch that noticed it
+    Column("rerating_job_id", AnyText, nullable=False),
+    *required(BigInteger, "since", "noticed_at"),
+)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 from cronsim import CronSim, CronSimError
 from sqlalchemy import ColumnElement, Connection, select, update
@@ -19,13 +19,14 @@ from sqlalchemy import ColumnElement, Connection, select, update
 from assay.document import Json, JsonObject
 from assay.errors import OutOfBounds, SpecificationError
 from store.core.columns import new_id, now_ms, random_nonce, random_seed, read_clock
+from store.core.errors import WatchUnfit
 from store.core.rows import one_row
 from store.corpora.materials import with_stored_material
 from store.jobs import cooldowns, jobs
 from store.jobs.job import NewJob, request_digest
 from store.quota.tenant_rows import TenantRows
 from store.ratings.experiment_json import dump_method, parse_method
-from store.suites import suites
+from store.suites import sentinels, suites
 from store.suites.suites import Cell, NewSuite
 from store.suites.tables import schedules
 from store.targets.targets import TargetChanged, TargetRemoved, describe_now
@@ -118,6 +119,9 @@ TEMPLATE_FIELDS = (
 """Fields of a job that its template stores; the other fields differ between runs."""
 
 
+ScheduleKind = Literal["rating", "suite", "watch"]
+
+
 @dataclass(frozen=True)
 class Orders:
     """What a schedule repeats: its request and the templates of its jobs.
@@ -131,6 +135,11 @@ class Orders:
     jobs: Sequence[Json]
     cells: Sequence[Cell] | None = None
     omitted: Sequence[Json] = ()
+
+    @property
+    def kind(self) -> ScheduleKind:
+        """What each run adds: the job of a rating, a suite, or the job of a watch."""
+        return "suite" if self.cells is not None else "watch" if "cases" in self.request else "rating"
 
     def as_json(self) -> JsonObject:
         """Return the orders as a JSON object."""
@@ -193,8 +202,8 @@ class StoredSchedule:
 class ScheduledRun:
     """Result of a run: the id of its job or suite (`made_id`), or the reason why no job was added.
 
-    `code` is ``too-many-jobs``, ``cooling-down``, ``target-removed`` or ``target-changed``; `wait_s` is the number
-    of seconds that the cool-down still takes.
+    `code` is ``too-many-jobs``, ``cooling-down``, ``target-removed``, ``target-changed`` or ``schedule-unfit`` (of a
+    watch); `wait_s` is the number of seconds that the cool-down still takes.
     """
 
     made_id: str | None
@@ -321,6 +330,8 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
         return ScheduledRun(
             None, code="cooling-down", failure=f"the target cools down for another {wait_s} s", wait_s=wait_s
         )
+    if orders.kind == "watch":
+        return _add_watch(c, schedule)
     seed = random_seed()  # its tenant cannot know the questions beforehand either
     new_jobs = [_new_job(c, schedule, template, target, seed, author) for template in orders.jobs]
     jobs.add_all(c, [(job, None) for job in new_jobs])
@@ -336,6 +347,15 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
         cells=list(zip(orders.cells, ids, strict=True)),
     )
     return ScheduledRun(suites.add(c, new).id, ids)
+
+
+def _add_watch(c: Connection, schedule: StoredSchedule) -> ScheduledRun:
+    watch = sentinels.Watch(schedule=schedule.id, **schedule.orders.request)
+    try:
+        job = jobs.add(c, sentinels.watch_job(c, watch, schedule.tenant, schedule.key_id))
+    except (TargetRemoved, TargetChanged, WatchUnfit) as error:
+        return ScheduledRun(None, code=error.code, failure=str(error))
+    return ScheduledRun(job.id, (job.id,))
 
 
 def _author_now(c: Connection, tenant: str, author: Json | None) -> JsonObject | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, Table
+from sqlalchemy import BigInteger, CheckConstraint, Column, Float, ForeignKey, Index, Integer, Table
 
 from migrations.columns import optional, required
 from store.core.columns import AnyText, Json, metadata
@@ -53,4 +53,17 @@ schedules = Table(
     Index(None, "state", "next_at"),
     Index(None, "tenant", "created_at", "id"),
     info={"counted": ("name", "request")},
+)
+
+sentinel_runs = Table(
+    "sentinel_runs",  # outcomes of the cases that a watch asked again; rows are never changed
+    metadata,
+    Column("job_id", AnyText, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    *required(AnyText, "schedule_id", "rating_id"),
+    Column("number", Integer, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    *required(Json, "outcomes", "reference"),
+    Column("log_e", Float, nullable=False),
+    Column("ran_at", BigInteger, nullable=False),
+    Index(None, "schedule_id", "rating_id", "number", unique=True),
 )

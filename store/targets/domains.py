@@ -186,7 +186,7 @@ FILE_VALID_S = 3600
 RETRY_S, LONGEST_RETRY_S = 60, 900
 """Seconds until a file that could not be read is requested again; doubled after each failure, up to the maximum."""
 
-CALLING = frozenset({"rating", "probe", "writing"})
+CALLING = frozenset({"rating", "probe", "writing", "watch"})
 """Kinds of jobs that call services."""
 
 # a file that could not be read again counts as before until the next attempt

@@ -26,6 +26,7 @@ EventType = Literal[
     "rating.changed",
     "rating.expiring",
     "rating.withdrawn",
+    "service.changed",
 ]
 """Event types that an endpoint can subscribe to."""
 

@@ -81,6 +81,8 @@ async def act(visit: Visit) -> Response:
 async def _request(api: Api, texts: dict[str, str]) -> JsonObject:
     """Return the request for each run: a rating's own request, or a new request for a service."""
     if texts.get("rating"):
+        if texts.get("every") == "watch":
+            return {"rating": texts["rating"]}
         rating = await api.get(f"/v1/ratings/{segment(texts['rating'])}")
         experiment = {name: value for name, value in rating["experiment"].items() if value is not None}
         return {"target": await _saved_target(api, rating["target"]), "experiment": experiment}
@@ -108,7 +110,7 @@ _CRON = re.compile(r"(?P<minute>\d+) (?P<hour>\d+) (?P<day>\*|\d+) \* (?P<weekda
 
 
 def cron_of(form: Mapping[str, str]) -> str:
-    """Return the cron expression of a form: `every` day, week or month, at an `hour` (UTC)."""
+    """Return the cron expression of a form: `every` day (as for a watch), week or month, at an `hour` (UTC)."""
     day = form["day"] if form["every"] == "month" else "*"
     weekday = form["weekday"] if form["every"] == "week" else "*"
     return f"0 {form['hour']} {day} * {weekday}"

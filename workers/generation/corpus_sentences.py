@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import ClassVar, cast
 
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import AssayError
@@ -17,7 +17,6 @@ from assay.methods.shared.terms.sentence_generation import (
     written_items,
 )
 from assay.methods.shared.terms.sentences import Sentence, sentence_of
-from assay.model import Ask
 from store.core.database import Connection, Database
 from store.corpora import corpora, specifications
 from store.corpora import items as corpus_items
@@ -51,15 +50,18 @@ class Task:
     taken: tuple[StoredItem, ...]
     """Items of other corpora that are copied."""
 
+    pairs: ClassVar[Sequence[tuple[str, str]]] = ()
+    """Language pairs that the author must support."""
+
     def experiment(self, seed: int) -> Experiment:
         """Return the experiment, not started yet; it ends with a `WrittenSentences` instead of a finding."""
         how = self.writing
         asking = write_sentences(self.words, self.sentences, how, generator(seed))
         return cast("Experiment", asking)
 
-    def first_questions(self, seed: int) -> list[Ask]:
-        """Return the first questions to the author."""
-        return [probe.ask for probe in next(self.experiment(seed), ())]
+    def finish(self, database: Database, claim: Claim, ended: object) -> None:
+        """Store the sentences and end the job; `ended` is the experiment's result."""
+        finish(database, claim, self, ended)
 
 
 def task_of(database: Database, job: Job) -> Task:

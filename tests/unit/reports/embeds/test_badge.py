@@ -9,7 +9,8 @@ import pytest
 
 from assay.model import Letter
 from reports.embeds import PublicView
-from reports.embeds.badge import COLOURS, CREAM, EDGE, INK, OPEN, length, render
+from reports.embeds.badge import COLOURS, CREAM, EDGE, INK, OPEN, colour, length, render
+from reports.embeds.catalogs import shields
 
 SVG = "{http://www.w3.org/2000/svg}"
 NOW = datetime(2026, 2, 11, 12, tzinfo=UTC)
@@ -59,6 +60,17 @@ def test_a_badge_shows_the_letter_the_date_and_the_age_of_a_rating(sample):
     withdrawn = words(render(shown(sample("BS eraser"), withdrawn=True)))
     assert withdrawn == ["gender bias", "withdrawn", "rated 2 Jan 2026 · 40 days ago"]
     assert words(render(shown(None))) == ["bias rating", "unrated"]
+
+
+def test_a_badge_of_a_service_that_changed_keeps_the_letter_and_says_since_when(sample):
+    changed = shown(sample("BS eraser"), changed_since="2026-02-01T10:00:00Z")
+    svg = render(changed)
+    assert words(svg) == ["gender bias", "BS", "2 Jan 2026 · changed since 1 Feb 2026"]
+    assert "A watch noticed that its answers have changed since 2026-02-01." in svg
+    assert "2026-01-02, changed since 2026-02-01" in shields(changed)
+    assert colour(changed) == OPEN != colour(shown(sample("BS eraser")))
+    late = shown(sample("BS eraser"), changed_since="2026-02-01T10:00:00Z", now=NOW + timedelta(days=400))
+    assert "changed" not in render(late), "an expired rating says that alone"
 
 
 def test_the_age_of_a_rating_is_written_as_today_or_days_ago(sample):

@@ -176,6 +176,7 @@ async def test_ratings_requested_by_a_third_party_are_marked_so_in_every_list_pa
     rated = await rate(RIVAL, "BS", description=description, described=described)
     facts = {"role": "other", "host_proved": True, "description": description}
     stands = {"requester": "other", "host_proved": True, "for_address": description == "default"}
+    stands |= {"changed_since": None}
     document = (await agency.get(f"/v1/ratings/{rated}")).json()
     assert (document["requester"], document["standing"]) == (facts, stands)
     for fields in ("summary", "full"):
@@ -207,7 +208,12 @@ async def test_the_certificate_states_who_requested_the_rating_at_the_time_of_th
     assert statement["predicate"]["requester"] == facts
     document = (await agency.get(f"/v1/ratings/{rated}")).json()
     assert document["requester"] == facts
-    assert document["standing"] == {"requester": "owner", "host_proved": True, "for_address": True}
+    assert document["standing"] == {
+        "requester": "owner",
+        "host_proved": True,
+        "for_address": True,
+        "changed_since": None,
+    }
 
 
 @pytest.mark.parametrize("other", [{"method": "one-hop"}, {"attribute": "race"}])

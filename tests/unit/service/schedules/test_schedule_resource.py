@@ -246,3 +246,52 @@ async def test_a_schedule_shows_its_last_automatic_run(client, worker):
     shown = (await client.get(address)).json()
     assert shown["last_made"]["id"] == ran[1].made_id
     assert shown["last_at"] is not None
+
+
+# ---------------------------------------------------------------------------- watches
+async def rated(client, worker, document: dict[str, Any] | None = None, **changes: Any) -> str:
+    """Rate the translator, with some fields of the rating's document; return the rating's id."""
+    body = {"target": TRANSLATOR, "experiment": EXPERIMENT, "max_age_s": 0} | changes
+    return worker.rate((await client.post("/v1/jobs", json=body)).json()["id"], **(document or {}))
+
+
+async def test_a_watch_names_a_rating_and_its_runs_ask_some_of_its_cases(client, worker):
+    rating_id = await rated(client, worker)
+    answer = await post(client, request={"rating": rating_id}, cron=None, interval_s=86_400)
+    assert answer.status_code == 201, answer.text
+    shown = answer.json()
+    assert (shown["kind"], shown["request"]) == ("watch", {"rating": rating_id, "cases": 40})
+    run = await client.post(f"/v1/schedules/{shown['id']}/run")
+    job = (await client.get(run.headers["Location"])).json()
+    facts = (job["kind"], job["visibility"], job["target"]["base_url"], job["experiment"]["rating"])
+    assert facts == ("watch", "private", TRANSLATOR["base_url"], rating_id)
+    changed = await client.patch(f"/v1/schedules/{shown['id']}", json={"request": {"rating": rating_id, "cases": 20}})
+    assert changed.json()["request"]["cases"] == 20
+
+
+async def test_a_schedule_says_whether_it_rates_runs_a_suite_or_watches(client, worker):
+    suite = {"target": TRANSLATOR, "methods": ["round-trip"], "attributes": ["gender"]}
+    requests = [schedule()["request"], suite, {"rating": await rated(client, worker)}]
+    kinds = [(await post(client, request=request)).json()["kind"] for request in requests]
+    assert kinds == ["rating", "suite", "watch"]
+
+
+@pytest.mark.parametrize("cases", [19, 51])
+async def test_a_watch_has_20_to_50_cases(client, worker, cases):
+    request = {"rating": await rated(client, worker), "cases": cases}
+    answer = await post(client, request=request)
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/request/cases")
+
+
+async def test_a_rating_that_cannot_be_watched_is_refused_with_the_reason(client, worker):
+    secret = {"target": TRANSLATOR | {"secret": "sesame-street"}}
+    refused = {
+        "rat_unknown": "you have no rating",
+        await rated(client, worker, **secret): "secret was sent with the request",
+        await rated(client, worker, {"method": "association", "components": []}): "asked again one by one",
+    }
+    for rating_id, reason in refused.items():
+        answer = await post(client, request={"rating": rating_id})
+        assert answer.status_code == 422, answer.text
+        (error,) = answer.json()["errors"]
+        assert (error["pointer"], reason in error["detail"]) == ("/request/rating", True)

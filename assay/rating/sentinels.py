@@ -1,0 +1,176 @@
+"""Sentinels: a few cases of a rating that are asked again and again, to notice that the service changed.
+
+The test is a conformal test martingale (Vovk 2021): the rank of today's outcome of a case among its own earlier ones
+is uniform while the service is unchanged, whatever its bias and its noise; bets on ranks that are not uniform multiply
+their capital after a change (docs/silent-changes.md). The answers by which cases were selected never count: selected
+for being extreme, they return towards the mean without any change.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.experiment import BUDGET, Experiment, generator
+from assay.model import REPEATED, Failure, Finding, Floats, Observation, Probe, Reply
+
+HORIZON = 90
+"""Maximum number of runs in one test; after that, new cases are chosen and a new test begins."""
+
+ALPHA = 0.05
+"""Maximum probability of an alarm within `HORIZON` runs if the service is unchanged."""
+
+FRESH_SHARE = 0.75
+"""Share of the cases that are drawn at random; the others are the most telling ones."""
+
+BETS = tuple((tail, stake) for tail in (0.08, 0.25) for stake in (0.1, 0.3))
+"""Bets: the stake in [0, 1) on the event that a rank lies within a tail of this probability, at either end."""
+
+
+class Sentinels(NamedTuple):
+    """Keys of the chosen cases: drawn at random, and selected by their answers in the rating."""
+
+    fresh: tuple[str, ...]
+    telling: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SentinelRun:
+    """Outcomes of one run by case, ``None`` if the answer was lost; `seed` breaks the ties of ranks.
+
+    `reference` has the outcomes in the rating of the cases that were drawn at random; only the first run's are used.
+    """
+
+    seed: int
+    outcomes: Mapping[str, float | None]
+    reference: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeEvidence:
+    """Evidence against "the service is unchanged" after the last run of a test."""
+
+    log_e: float
+    """Natural logarithm of the e-value."""
+    since: int | None
+    """Index of the first run after the likeliest change; ``None`` if no run so far reached ``1 / ALPHA``."""
+
+
+def choose_sentinels(by_weight: Sequence[str], count: int, rng: np.random.Generator) -> Sentinels:
+    """Choose up to `count` cases: three quarters at random from all, and of the others the first in `by_weight`."""
+    count = min(count, len(by_weight))
+    drawn = {by_weight[index] for index in rng.choice(len(by_weight), round(FRESH_SHARE * count), replace=False)}
+    telling = [key for key in by_weight if key not in drawn][: count - len(drawn)]
+    return Sentinels(tuple(sorted(drawn)), tuple(telling))
+
+
+def smoothed_ranks(history: Floats, today: Floats, uniforms: Floats) -> Floats:
+    """Compute smoothed conformal p-values: ``(#{x < y} + u (1 + #{x = y})) / (n + 1)`` over `n` earlier outcomes `x`.
+
+    They are uniform on (0, 1) and independent of all earlier ones if the outcomes of a case are exchangeable.
+
+    Parameters
+    ----------
+    history : array, shape (..., n)
+        Earlier outcomes of each case; NaN for a lost one.
+    today, uniforms : array, shape (...)
+        Today's outcomes `y`, NaN for a lost one, and random numbers `u` in (0, 1), which break ties.
+
+    Returns
+    -------
+    array, shape (...)
+        NaN where today's outcome is lost or there is no earlier one.
+    """
+    earlier = np.sum(~np.isnan(history), axis=-1)
+    lower = np.sum(history < today[..., None], axis=-1)
+    equal = np.sum(history == today[..., None], axis=-1)
+    ranks = (lower + uniforms * (1 + equal)) / (earlier + 1)
+    return np.asarray(np.where(np.isnan(today) | (earlier == 0), np.nan, ranks))
+
+
+def log_growth(ranks: Floats) -> Floats:
+    """Compute the logarithm of the factor by which one run multiplies the capital of each bet.
+
+    A bet with tail `q` and stake `c` multiplies by ``1 - c + c / q`` for each rank below `q`, else by ``1 - c``: by 1
+    on average for a uniform rank. The same bets are made on ``1 - rank``. NaN, a lost answer, changes nothing.
+
+    Parameters
+    ----------
+    ranks : array, shape (..., cases)
+
+    Returns
+    -------
+    array, shape (..., 2 * len(BETS))
+    """
+    tails, stakes = np.array(BETS).T
+    within = np.sum(np.stack([ranks, 1 - ranks], axis=-1)[..., None] < tails, axis=-3)
+    beyond = np.sum(~np.isnan(ranks), axis=-1)[..., None, None] - within
+    growth = within * np.log(1 - stakes + stakes / tails) + beyond * np.log(1 - stakes)
+    return np.asarray(growth.reshape(*ranks.shape[:-1], -1))
+
+
+def log_e_process(growth: Floats) -> Floats:
+    """Compute the logarithm of the e-process after each run: a mixture over bets and over the run of the change.
+
+    ``E_t = sum_{s <= t} sum_b exp(G_b(s) + ... + G_b(t)) / (HORIZON * bets)`` for `growth` of shape (runs, ..., bets),
+    with at most `HORIZON` runs. It is at most a nonnegative martingale that starts at 1, so that
+    ``P(E_t >= 1 / alpha for any t) <= alpha`` (Ville's inequality) if nothing changes.
+
+    References
+    ----------
+    .. [1] Vovk (2021), "Testing randomness online", Statistical Science 36(4), 595-611.
+    .. [2] Vovk et al. (2021), "Retrain or not retrain: conformal test martingales for change-point detection".
+    """
+    if len(growth) > HORIZON:
+        raise ValueError(f"a test has at most {HORIZON} runs, not {len(growth)}")
+    capital = np.cumsum(growth, axis=0)
+    starts = np.logaddexp.accumulate(growth - capital, axis=0)  # minus the capital before each possible change
+    mixed = np.logaddexp.reduce(capital + starts, axis=-1)
+    return np.asarray(mixed - math.log(HORIZON * growth.shape[-1]))
+
+
+def evidence_of_change(runs: Sequence[SentinelRun]) -> ChangeEvidence:
+    """Test whether the service changed during the runs of one test, at least one, in their order."""
+    keys = sorted(runs[0].outcomes)
+    rows = [[runs[0].reference.get(key) for key in keys], *([run.outcomes.get(key) for key in keys] for run in runs)]
+    history = np.array(rows, dtype=float)
+    ranks = [
+        smoothed_ranks(history[:number].T, history[number], generator(run.seed).random(len(keys)))
+        for number, run in enumerate(runs, start=1)
+    ]
+    growth = log_growth(np.stack(ranks))
+    log_e = log_e_process(growth)
+    alarms = np.flatnonzero(log_e >= -math.log(ALPHA))
+    if not len(alarms):
+        return ChangeEvidence(float(log_e[-1]), None)
+    gains = np.cumsum(growth[alarms[0] :: -1], axis=0)[::-1].max(axis=-1)
+    return ChangeEvidence(float(log_e[-1]), int(np.argmax(gains)))
+
+
+def asked_again(
+    experiment: Experiment, recorded: Mapping[str, Observation], is_sentinel: Callable[[Probe], bool], finding: Finding
+) -> Experiment:
+    """Run a rating's experiment again: yield only the probes of sentinels; all others get their recorded replies.
+
+    A probe without a recorded reply fails as if the budget were used up, and repeated questions are not asked. The
+    experiment ends with `finding` once the recorded probes of all sentinels were asked.
+    """
+    unrecorded = Reply(failure=Failure(BUDGET, "this question is no sentinel, and was not recorded"))
+    replies = {unit: observation.reply for unit, observation in recorded.items()}
+    waiting = {unit for unit in recorded if REPEATED not in unit and is_sentinel(recorded[unit].probe)}
+    batch = next(experiment, ())
+    while batch and waiting:
+        again = [probe for probe in batch if REPEATED not in probe.unit and is_sentinel(probe)]
+        if again:
+            replies |= zip((probe.unit for probe in again), (yield again), strict=True)
+        waiting -= {probe.unit for probe in again}
+        try:
+            batch = experiment.send([replies.get(probe.unit, unrecorded) for probe in batch])
+        except StopIteration:
+            break
+    experiment.close()
+    return finding

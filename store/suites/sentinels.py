@@ -1,0 +1,145 @@
+"""Watches: schedules that ask a few cases of a rating again, to notice that its service changed.
+
+The outcomes of each run are kept, and tested together (`assay.rating.sentinels`). The transaction that stores the run
+of an alarm marks the rating, writes the notice and adds the job of the new rating, so that each happens once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from sqlalchemy import Connection, func, insert, select
+
+from assay.canonical import described_digest
+from assay.document import JsonObject
+from assay.rating.sentinels import ALPHA, HORIZON, SentinelRun, evidence_of_change
+from assay.references import HeldBack
+from store.core.columns import iso, random_nonce, random_seed, read_clock
+from store.core.engines import lock_transaction
+from store.core.errors import WatchUnfit
+from store.jobs import jobs, runs
+from store.jobs.job import NewJob, request_digest
+from store.jobs.jobs import Claim, Job
+from store.ratings import ratings
+from store.ratings.experiment_json import dump_method, parse_method
+from store.ratings.ratings import StoredRating
+from store.ratings.tables import service_changes
+from store.suites.tables import sentinel_runs
+from store.targets.targets import describe_now
+from store.webhooks.outbox import announce
+
+CHANGED = "service.changed"
+
+
+class Watch(NamedTuple):
+    """What a job of kind ``watch`` asks about: the number of a rating's cases, for a schedule; its `experiment`."""
+
+    schedule: str
+    rating: str
+    cases: int
+
+
+def watched_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating:
+    """Return the rating that is watched: the named one or, after changes, the newest re-rating.
+
+    Raise `WatchUnfit` if the tenant has no such rating, it was withdrawn, or a re-rating has not ended with a rating.
+    """
+    rating = ratings.find(c, rating_id, tenant)
+    if rating is None or rating.tenant != tenant:
+        raise WatchUnfit(f"you have no rating {rating_id}")
+    query = select(service_changes.c.rerating_job_id).where(service_changes.c.rating_id == rating.id)
+    rerating_id = c.execute(query).scalar_one_or_none()
+    if rerating_id is not None:
+        rerating = jobs.find(c, rerating_id, tenant)
+        if rerating is None or rerating.rating_id is None:
+            raise WatchUnfit(f"the service changed, and the new rating (job {rerating_id}) is not there yet")
+        return watched_rating(c, rerating.rating_id, tenant)
+    if rating.withdrawn_at is not None:
+        raise WatchUnfit(f"the rating {rating.id} was withdrawn")
+    return rating
+
+
+def watch_job(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> NewJob:
+    """Return the job of one run; the rating is the one that the schedule names. Raises as the functions around it."""
+    rating = watched_rating(c, watch.rating, tenant)
+    again, experiment = repeated(c, rating, key_id), watch._replace(rating=rating.id)._asdict()
+    digest = request_digest(tenant, again.target_id, again.target, {"watch": experiment}, again.seed)
+    values = {"experiment": experiment, "request_digest": digest, "nonce": "", "expected": watch.cases}
+    return replace(again, kind="watch", visibility="private", **values)
+
+
+def repeated(c: Connection, rating: StoredRating, key_id: str | None) -> NewJob:
+    """Return a new job for the request of a rating, with a new seed and without held-back material.
+
+    Raise `WatchUnfit` if its job had a second service or its own secret, or the target is described otherwise now;
+    other errors as `describe_now`.
+    """
+    job = jobs.find(c, rating.job_id, rating.tenant)
+    if job is None or job.author is not None:
+        raise WatchUnfit("a rating with an author or a judge cannot be watched; schedule it to be rated again")
+    if job.sealed_secret is not None:
+        raise WatchUnfit("the target's secret was sent with the request; save the target and rate it again")
+    target = describe_now(c, rating.tenant, job.target_id, job.target)
+    if described_digest(target) != described_digest(job.target):
+        raise WatchUnfit("the target is described otherwise than when it was rated; rate it again")
+    experiment, seed = dump_method(parse_method(job.experiment or {}).with_held_back(HeldBack())), random_seed()
+    return NewJob(
+        **{name: getattr(job, name) for name in ("tenant", "target_id", "max_calls", "expected")},
+        kind="rating",
+        target=target,
+        sealed_secret=None,
+        experiment=experiment,
+        request_digest=request_digest(rating.tenant, job.target_id, target, experiment, seed),
+        seed=seed,
+        nonce=random_nonce(),
+        visibility=rating.visibility,
+        callback_url=None,
+        key_id=key_id,
+        deadline_s=(job.deadline_at - job.created_at) // 1000,
+    )
+
+
+def runs_of(c: Connection, watch: Watch) -> tuple[list[SentinelRun], list[int]]:
+    """Read the runs of the current test, in order, and their times in ms; after `HORIZON` runs a new test begins."""
+    row = sentinel_runs.c
+    query = select(row.seed, row.outcomes, row.reference, row.ran_at).order_by(row.number)
+    rows = c.execute(query.where(row.schedule_id == watch.schedule, row.rating_id == watch.rating)).all()
+    current = rows[len(rows) // HORIZON * HORIZON :]
+    return [SentinelRun(*run) for *run, _ in current], [ran_at for *_, ran_at in current]
+
+
+def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
+    """Store a run, test it with the earlier ones and end its job; at the first alarm, have the service rated again."""
+    job = jobs.hold(c, claim)
+    watch, now = Watch(**(claim.job.experiment or {})), read_clock(c)
+    lock_transaction(c, f"watch:{watch.rating}")
+    earlier, times = runs_of(c, watch)
+    if earlier:  # a run that began at the same time may have chosen other cases
+        run = replace(run, outcomes={key: run.outcomes.get(key) for key in earlier[0].outcomes}, reference={})
+    evidence = evidence_of_change([*earlier, run])
+    number = select(func.count() + 1).where(
+        sentinel_runs.c.schedule_id == watch.schedule, sentinel_runs.c.rating_id == watch.rating
+    )
+    row = {"job_id": job.id, "schedule_id": watch.schedule, "rating_id": watch.rating, "ran_at": now, "seed": run.seed}
+    row |= {"outcomes": dict(run.outcomes), "reference": dict(run.reference), "log_e": evidence.log_e}
+    c.execute(insert(sentinel_runs).values(row | {"number": number.scalar_subquery()}))
+    since = None if evidence.since is None else [*times, now][evidence.since]
+    rerating_id = None if since is None else _note_change(c, job, watch, evidence.log_e, since, now)
+    result: JsonObject = {"rating": watch.rating, "run": len(earlier) + 1, "cases": len(run.outcomes)}
+    result |= {"lost": list(run.outcomes.values()).count(None), "log_e": evidence.log_e, "alpha": ALPHA}
+    result |= {"changed_since": None if since is None else iso(since), "rerating_job": rerating_id}
+    runs.finish_with(c, claim, "watched", result)
+
+
+def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int, now: int) -> str | None:
+    """Mark the rating, announce the change and add the job of the new rating, unless that was done before."""
+    known = select(service_changes.c.rating_id).where(service_changes.c.rating_id == watch.rating)
+    rating = ratings.find(c, watch.rating, job.tenant)
+    if c.execute(known).first() is not None or rating is None:
+        return None
+    ids = {"job_id": job.id, "rerating_job_id": jobs.add(c, repeated(c, rating, job.key_id)).id}
+    c.execute(insert(service_changes).values(rating_id=rating.id, since=since, noticed_at=now, **ids))
+    facts: JsonObject = {"method": rating.method, "attribute": rating.attribute, "log_e": log_e, "since": iso(since)}
+    announce(c, job.id, CHANGED, {**rating.notice, **facts, **ids, "schedule_id": watch.schedule})
+    return ids["rerating_job_id"]

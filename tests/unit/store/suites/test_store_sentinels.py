@@ -1,0 +1,213 @@
+"""Runs of watches: their tests, and what happens once at the alarm."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from sqlalchemy import select
+
+from assay.rating.sentinels import HORIZON, SentinelRun
+from store.core.errors import WatchUnfit
+from store.jobs import jobs
+from store.jobs.jobs import Claim
+from store.ratings import published as published_ratings
+from store.ratings import ratings, registry
+from store.ratings.standing import standings
+from store.ratings.tables import service_changes
+from store.suites import schedules
+from store.suites.schedules import Bounds, NewSchedule, Orders, Recurrence, job_template
+from store.suites.sentinels import Watch, finish, repeated, runs_of, watch_job, watched_rating
+from store.suites.tables import sentinel_runs
+from store.webhooks import outbox
+from tests.support.concurrency import run_concurrently
+
+BEFORE, AFTER = 0.0, 1.0
+WATCH = "sch_watch"
+
+
+class Died(Exception):
+    """Exception that rolls a transaction back, as if its process had died."""
+
+
+@pytest.fixture
+def rating_id(published):
+    """A public rating of tenant acme."""
+    return published(visibility="public")
+
+
+@pytest.fixture
+def watch(database, rating_id):
+    """Function that claims the next run of a watch, and one that ends it with an outcome of all cases."""
+
+    def claim(schedule: str = WATCH, tenant: str = "acme") -> Claim:
+        with database.write() as c:
+            job = jobs.add(c, watch_job(c, Watch(schedule, rating_id, 40), tenant, "key_1"))
+            claimed = jobs.claim(c, job.id, "a worker")
+        assert claimed is not None
+        return claimed
+
+    def end(claimed: Claim, outcome: float | None, cases: int = 40) -> None:
+        outcomes = {f"case {number:02}": outcome for number in range(cases)}
+        with database.write() as c:
+            finish(c, claimed, SentinelRun(claimed.job.seed, outcomes))
+
+    return claim, end
+
+
+def quiet(watch, days: int, schedule: str = WATCH) -> None:
+    claim, end = watch
+    for _ in range(days):
+        end(claim(schedule), BEFORE)
+
+
+def result(database, claim: Claim):
+    with database.read() as c:
+        return jobs.find(c, claim.job.id, "acme").result
+
+
+def notices(database):
+    with database.write() as c:
+        return [notice for notice in outbox.due(c) if notice.kind == "service.changed"]
+
+
+def test_a_run_is_a_private_job_that_repeats_no_request(database, rating_id, watch):
+    job = watch[0]().job
+    assert (job.kind, job.visibility, job.commitment, job.callback_url) == ("watch", "private", None, None)
+    assert Watch(**job.experiment) == Watch(WATCH, rating_id, 40)
+    with database.read() as c:
+        rated = jobs.find(c, ratings.find(c, rating_id, "acme").job_id, "acme")
+    assert (job.target, job.max_calls, job.author) == (rated.target, rated.max_calls, None)
+
+
+def test_unchanged_runs_are_stored_in_order_and_announce_nothing(database, rating_id, watch):
+    quiet(watch, 3)
+    with database.read() as c:
+        runs, times = runs_of(c, Watch(WATCH, rating_id, 40))
+        assert [set(run.outcomes.values()) for run in runs] == [{BEFORE}] * 3
+        assert times == sorted(times)
+        assert c.execute(select(sentinel_runs.c.number).order_by(sentinel_runs.c.number)).scalars().all() == [1, 2, 3]
+    assert notices(database) == []
+
+
+def test_the_alarm_marks_the_rating_announces_the_change_and_adds_one_job(database, rating_id, watch):
+    claim, end = watch
+    quiet(watch, 12)
+    end(changed := claim(), AFTER)
+    told = result(database, changed)
+    assert told["log_e"] > 3
+    with database.read() as c:
+        rating = ratings.find(c, rating_id, "acme")
+        rerating = jobs.find(c, told["rerating_job"], "acme")
+        assert standings(c, [rating])[rating_id].changed_since == told["changed_since"]
+        assert published_ratings.rating(c, rating_id, None).standing.changed_since == told["changed_since"]
+        rated = jobs.find(c, rating.job_id, "acme")
+    assert (rerating.kind, rerating.status, rerating.visibility) == ("rating", "queued", "public")
+    assert (rerating.target, rerating.experiment["method"]) == (rated.target, "round-trip")
+    assert rerating.seed != rated.seed
+    [notice] = notices(database)
+    assert (notice.job_id, notice.data["rating_id"]) == (changed.job.id, rating_id)
+    assert (notice.data["since"], notice.data["rerating_job_id"]) == (told["changed_since"], rerating.id)
+
+
+def test_two_concurrent_alarms_are_one_notice_and_one_new_rating(database, watch):
+    claim, end = watch
+    quiet(watch, 12)
+    quiet(watch, 12, "sch_other")
+    claims = [claim(), claim("sch_other"), claim()]
+    run_concurrently(3, lambda number: end(claims[number], AFTER))
+    assert sorted(result(database, one)["rerating_job"] is None for one in claims) == [False, True, True]
+    assert len(notices(database)) == 1
+    with database.read() as c:
+        assert len(c.execute(select(service_changes)).all()) == 1
+        assert sum(job.kind == "rating" for job in jobs.page(c, "acme", limit=99)) == 2
+
+
+def test_a_rolled_back_alarm_leaves_nothing_and_is_repeated(database, watch):
+    claim, end = watch
+    quiet(watch, 12)
+    changed = claim()
+    with suppress(Died), database.write() as c:
+        finish(c, changed, SentinelRun(changed.job.seed, {f"case {number:02}": AFTER for number in range(40)}))
+        raise Died
+    assert notices(database) == []
+    end(changed, AFTER)
+    assert len(notices(database)) == 1
+
+
+def test_lost_answers_are_counted_and_cause_no_alarm(database, watch):
+    claim, end = watch
+    quiet(watch, 12)
+    for _ in range(5):
+        end(lost := claim(), None)
+        told = result(database, lost)
+        assert (told["cases"], told["lost"], told["changed_since"]) == (40, 40, None)
+
+
+def test_a_run_with_other_cases_than_the_first_one_counts_them_as_lost(database, watch):
+    claim, end = watch
+    quiet(watch, 1)
+    end(other := claim(), BEFORE, cases=39)
+    assert (result(database, other)["cases"], result(database, other)["lost"]) == (40, 1)
+
+
+def test_after_90_runs_a_new_test_begins(database, rating_id, watch):
+    quiet(watch, HORIZON)
+    with database.read() as c:
+        assert runs_of(c, Watch(WATCH, rating_id, 40)) == ([], [])
+    quiet(watch, 1)
+    with database.read() as c:
+        assert len(runs_of(c, Watch(WATCH, rating_id, 40))[0]) == 1
+
+
+# ---------------------------------------------------------------------------- the watched rating
+def test_after_a_change_the_new_rating_is_watched_once_it_is_there(database, rating_id, watch, a_rating):
+    claim, end = watch
+    quiet(watch, 12)
+    end(changed := claim(), AFTER)
+    with database.write() as c:
+        with pytest.raises(WatchUnfit, match="is not there yet"):
+            watched_rating(c, rating_id, "acme")
+        rerating = jobs.claim(c, result_of(c, changed), "a worker")
+        new = jobs.finish(c, rerating, a_rating(visibility="public"))
+        assert watched_rating(c, rating_id, "acme").id == new
+    assert claim().job.experiment["rating"] == new
+
+
+def result_of(c, claim: Claim) -> str:
+    return jobs.find(c, claim.job.id, "acme").result["rerating_job"]
+
+
+def test_ratings_of_others_and_withdrawn_ratings_are_not_watched(database, rating_id):
+    with database.write() as c:
+        for name, tenant in ((rating_id, "globex"), ("rat_unknown", "acme")):
+            with pytest.raises(WatchUnfit, match="you have no rating"):
+                watched_rating(c, name, tenant)
+        registry.withdraw(c, rating_id, "acme", "a mistake")
+        with pytest.raises(WatchUnfit, match="was withdrawn"):
+            watched_rating(c, rating_id, "acme")
+
+
+def test_a_rating_with_a_second_service_is_not_repeated(database, claimed, a_rating):
+    author = {"name": "A", "kind": "language-model", "protocol": "x", "base_url": "http://a", "settings": {}}
+    claim = claimed(author=author)
+    with database.write() as c:
+        rating = ratings.find(c, jobs.finish(c, claim, a_rating()), "acme")
+        with pytest.raises(WatchUnfit, match="an author or a judge"):
+            repeated(c, rating, None)
+
+
+def test_a_due_watch_adds_its_job_or_says_why_not(database, rating_id):
+    with database.write() as c:
+        template = job_template(repeated(c, ratings.find(c, rating_id, "acme"), None))
+        orders = Orders({"rating": rating_id, "cases": 20}, [template])
+        new = NewSchedule("acme", "watch", orders, Recurrence(interval_s=86_400), False, "key_1")
+        schedule = schedules.add(c, new)
+        assert schedule.orders.kind == "watch"
+        _, ran = schedules.run_now(c, schedule.id, "acme", Bounds(99, 0))
+        job = jobs.find(c, ran.made_id, "acme")
+        assert (job.kind, Watch(**job.experiment), job.key_id) == ("watch", Watch(schedule.id, rating_id, 20), "key_1")
+        registry.withdraw(c, rating_id, "acme", "a mistake")
+        after, ran = schedules.run_now(c, schedule.id, "acme", Bounds(99, 0))
+        assert (ran.made_id, ran.code) == (None, "schedule-unfit")
+        assert "was withdrawn" in after.last_failure

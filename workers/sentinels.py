@@ -1,0 +1,102 @@
+"""Jobs of kind ``watch``: some cases of a rating are asked again. `workers.run_job` runs them.
+
+The rating's own experiment runs again with its seed; of its questions, only those of the chosen cases are sent, and all
+others get their recorded replies (`assay.rating.sentinels`). No letter is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.document import RatingDocument
+from assay.experiment import Experiment, generator
+from assay.methods import AnyMethod
+from assay.model import REPEATED, Observation, Probe, Reply
+from assay.rating.sentinels import SentinelRun, asked_again, choose_sentinels
+from reports.cases import APART, CaseIndexBuilder, CaseReader
+from reports.reading import deciding_reader
+from store.core.database import Database
+from store.core.errors import WatchUnfit
+from store.jobs.jobs import Claim, Job
+from store.ratings import ratings
+from store.ratings.experiment_json import parse_method
+from store.ratings.rerated import evidence
+from store.suites import sentinels
+from store.suites.sentinels import Watch
+from workers.generation import corpus_sentences
+from workers.job_targets import USUAL_PAIRS
+
+
+@dataclass(frozen=True)
+class WatchTask:
+    """The cases of a rating that one run asks again."""
+
+    rating: RatingDocument
+    method: AnyMethod
+    recorded: Mapping[str, Observation]
+    """Observations of the rating, by unit."""
+    keys: frozenset[str]
+    reference: Mapping[str, float]
+    """Outcomes in the rating of the cases that were drawn at random."""
+
+    @property
+    def pairs(self) -> Sequence[tuple[str, str]]:
+        """Language pairs of the method."""
+        return self.method.language_pairs() or USUAL_PAIRS
+
+    def experiment(self, seed: int) -> Experiment:  # noqa: ARG002  the rating's seed gives the questions
+        """Return the rating's experiment, which sends the questions of the chosen cases only."""
+        reader = live_reader(self.rating)
+
+        def is_sentinel(probe: Probe) -> bool:
+            return reader.split(Observation(probe, Reply()))[0] in self.keys
+
+        design = self.method.design(generator(self.rating.seed or 0))
+        return asked_again(design, self.recorded, is_sentinel, self.method.finding(()))
+
+    def finish(self, database: Database, claim: Claim, ended: object) -> None:  # noqa: ARG002  the ledger has all
+        """Read the outcomes from the job's observations, and store and test the run; a lost answer is no outcome."""
+        with database.read() as c:
+            outcomes = _outcomes(live_reader(self.rating), evidence(c, claim.job.id))
+        run = SentinelRun(claim.job.seed, {key: outcomes.get(key) for key in sorted(self.keys)}, self.reference)
+        with database.write() as c:
+            sentinels.finish(c, claim, run)
+
+
+TaskOf = Callable[[Database, Job], corpus_sentences.Task | WatchTask]
+"""Reads the task of a job that makes no rating."""
+
+
+def live_reader(rating: RatingDocument) -> CaseReader:
+    """Return the reader of a rating's cases that reads observations, and not the results in the rating's document."""
+    reader = deciding_reader(rating)
+    reader.live = True
+    return reader
+
+
+def watch_task_of(database: Database, job: Job) -> WatchTask:
+    """Return the task of a job: the cases of the current test or newly chosen ones; raise `WatchUnfit` without any."""
+    watch = Watch(**(job.experiment or {}))
+    with database.read() as c:
+        stored = ratings.find(c, watch.rating, job.tenant)
+        earlier, _ = sentinels.runs_of(c, watch)
+        recorded = () if stored is None else tuple(evidence(c, stored.job_id))
+    rating = RatingDocument() if stored is None else stored.seen_by(job.tenant).rating
+    known = _outcomes(live_reader(rating), recorded)
+    outcomes = {key: outcome for key, outcome in known.items() if outcome is not None}
+    if not outcomes:
+        raise WatchUnfit(f"the record of {watch.rating} has no case that can be asked again")
+    chosen = choose_sentinels(list(outcomes), watch.cases, generator(job.seed).spawn(1)[0])
+    keys = frozenset(earlier[0].outcomes if earlier else (*chosen.fresh, *chosen.telling))
+    reference = {} if earlier else {key: outcomes[key] for key in chosen.fresh}
+    by_unit = {observation.probe.unit: observation for observation in recorded}
+    return WatchTask(rating, parse_method(rating.experiment), by_unit, keys, reference)
+
+
+def _outcomes(reader: CaseReader, record: Iterable[Observation]) -> dict[str, float | None]:
+    """Return the signed outcome of each case without repeated questions, ``None`` if lost; the most telling first."""
+    builder = CaseIndexBuilder(reader)
+    builder.add((seq, row) for seq, row in enumerate(record, start=1) if REPEATED not in row.probe.unit)
+    cases = (case for case in builder.finish().cases if case.kind not in APART)
+    return {case.key: reader.outcome(case.difference, case.side) for case in cases}
