@@ -65,6 +65,7 @@ Port = Annotated[
     int | None,
     typer.Option(help="Port to listen on; 0 takes a free one. [default: 8000, env: ASSAY_PORT]", min=0, max=65535),
 ]
+Month = Annotated[datetime | None, typer.Option(formats=["%Y-%m"], help="Month, such as 2026-01.")]
 BrokerUrl = Annotated[
     str | None,
     typer.Option(help="redis://… : ring for separate workers instead of the embedded one. [env: ASSAY_BROKER_URL]"),
@@ -194,9 +195,6 @@ def rerate(
     if export is not None:
         raise typer.Exit(rerate_export(export, methodology))
     raise typer.Exit(rerate_database(settings_from(data_dir, database_url), methodology, ratings or []))
-
-
-Month = Annotated[datetime | None, typer.Option(formats=["%Y-%m"], help="Month, such as 2026-01.")]
 
 
 @app.command()

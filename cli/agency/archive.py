@@ -38,11 +38,11 @@ def archive(settings: Settings, before: datetime, to: str, *, compact: bool) -> 
             return b"".join([*lines, writer.closing({key.id: key.sign})])
 
         for jobs in months.archive(database, round(before.replace(tzinfo=UTC).timestamp() * 1000), location, export):
-            megabytes = sum(job.size for job in jobs) / 1e6
-            console.print(f"{jobs[0].file}: {len(jobs):,} jobs, {megabytes:,.1f} MB", soft_wrap=True)
+            size_mb = sum(job.size for job in jobs) / 1e6
+            console.print(f"{jobs[0].file}: {len(jobs):,} jobs, {size_mb:,.1f} MB", soft_wrap=True)
         with database.read() as c:
-            size_after = months.database_size(c, compact=compact)
-        console.print(f"database: {size / 1e6:,.1f} MB before, {size_after / 1e6:,.1f} MB after")
+            after = months.database_size(c, compact=compact) / 1e6
+        console.print(f"database: {size / 1e6:,.1f} MB before, {after:,.1f} MB after")
 
 
 def restore(settings: Settings, month: datetime) -> None:

@@ -21,7 +21,6 @@ from assay.document import JsonObject
 from assay.errors import CertificateError, RecordError, SpecificationError
 from assay.evidence.export import line
 from store.archive import places
-from store.archive.places import Archived
 from store.core.columns import iso
 from store.core.database import Database
 from store.core.rows import one_row
@@ -33,11 +32,8 @@ JOBS_A_FILE, BYTES_A_FILE, JOBS_A_TRANSACTION = 1_000, 256 << 20, 50
 Export = Callable[[StoredRating], bytes]
 
 
-def archive(database: Database, before_ms: int, location: str, export: Export) -> Iterator[list[Archived]]:
-    """Move the observations of jobs that finished before a time; yield the jobs of each file.
-
-    Raise `CertificateError` if a file differs from the database, and `OSError` if the place is full or away.
-    """
+def archive(database: Database, before_ms: int, location: str, export: Export) -> Iterator[list[places.Archived]]:
+    """Move the observations of jobs that finished before a time; yield the jobs of each file when they are gone."""
     last_id = ""
     while True:
         with database.read() as c:
@@ -58,7 +54,7 @@ def restore(database: Database, month: str) -> int:
     query, count = select(archived).where(archived.c.month == month).order_by(archived.c.job_id).limit(1), 0
     while True:
         with database.read() as c:
-            if (job := one_row(c, query, Archived)) is None:
+            if (job := one_row(c, query, places.Archived)) is None:
                 return count
         rows = job.rows()
         with database.write() as c:
@@ -78,7 +74,6 @@ def database_size(c: Connection, *, compact: bool = False) -> int:
 
 
 def _next_jobs(c: Connection, last_id: str, before_ms: int) -> tuple[str, list[str]]:
-    """List the next finished jobs with observations, all requested in one month; ids sort by age."""
     has_rows = exists().where(observations.c.job_id == jobs.c.id)
     query = select(jobs.c.id, jobs.c.created_at).where(jobs.c.id > last_id, jobs.c.finished_at < before_ms, has_rows)
     rows = c.execute(query.order_by(jobs.c.id).limit(JOBS_A_FILE)).all()
@@ -86,10 +81,10 @@ def _next_jobs(c: Connection, last_id: str, before_ms: int) -> tuple[str, list[s
     return month, [row.id for row in of_month]
 
 
-def _write_file(c: Connection, month: str, batch: Sequence[str], location: str, export: Export) -> list[Archived]:
+def _write_file(c: Connection, month: str, ids: Sequence[str], location: str, export: Export) -> list[places.Archived]:
     parts = list[JsonObject]()
     with tempfile.TemporaryFile() as file:
-        for job_id in batch:
+        for job_id in ids:
             part, start = _pack(c, job_id, export), file.tell()
             file.write(part)
             parts.append({"job_id": job_id, "digest": sha256(part).hexdigest(), "start": start, "size": len(part)})
@@ -104,7 +99,7 @@ def _write_file(c: Connection, month: str, batch: Sequence[str], location: str, 
         places.put(location, name, file)
     if places.read(location, name, start, len(end)) != end:
         raise CertificateError(f"{name} in {location} is not what was written; nothing of it was deleted")
-    return [Archived(month=month, location=location, file=name, **part) for part in parts]
+    return [places.Archived(month=month, location=location, file=name, **part) for part in parts]
 
 
 def _pack(c: Connection, job_id: str, export: Export) -> bytes:
@@ -127,14 +122,14 @@ def _read_rows(c: Connection, job_id: str) -> list[str]:
     return [json.dumps(dict(row)) for row in c.execute(query).mappings()]
 
 
-def _compare(c: Connection, job: Archived) -> int:
+def _compare(c: Connection, job: places.Archived) -> int:
     rows = _read_rows(c, job.job_id)
     if [json.dumps(row) for row in job.rows()] != rows:
         raise CertificateError(f"{job.file} does not have the observations of {job.job_id}; nothing was deleted")
     return len(rows)
 
 
-def _delete(c: Connection, stored: Sequence[Archived], counts: Sequence[int]) -> None:
+def _delete(c: Connection, stored: Sequence[places.Archived], counts: Sequence[int]) -> None:
     deleted = c.execute(delete(observations).where(observations.c.job_id.in_([job.job_id for job in stored])))
     if deleted.rowcount != sum(counts):
         raise CertificateError(f"{deleted.rowcount} rows were found instead of {sum(counts)}: another run is at work")

@@ -34,12 +34,11 @@ T = TypeVar("T")
 def _bucket(location: str) -> Iterator[tuple[ModuleType, object]]:
     """Open ``s3://bucket/prefix``: obstore and its store, with the keys, region and endpoint in ``AWS_…``."""
     try:
-        import obstore
-        from obstore.store import from_url
+        import obstore.store
     except ImportError:
         raise NotInstalled("an archive in an S3-compatible store", "obstore", "s3") from None
     try:
-        yield obstore, from_url(location)
+        yield obstore, obstore.store.from_url(location)
     except obstore.exceptions.BaseError as error:
         raise OSError(str(error)) from None
 
