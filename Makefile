@@ -80,7 +80,7 @@ docs: $(READY_DEV) ## Build the documentation site from docs/ and the code: site
 
 test-lowest: $(READY_DEV) ## Run the unit tests with the oldest versions that pyproject.toml allows (.venv-lowest)
 	@$(BIN)/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 --no-annotate --no-header \
-	  --no-emit-index-url --extra dev --extra real --group build pyproject.toml --output-file $(VENV)/lowest.txt
+	  --no-emit-index-url --extra dev --extra real --extra s3 --group build pyproject.toml --output-file $(VENV)/lowest.txt
 	@test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
 	@$(BIN)/uv pip install --quiet --python .venv-lowest/bin/python --requirement $(VENV)/lowest.txt
 	@$(BIN)/uv pip install --quiet --python .venv-lowest/bin/python --no-deps --no-build-isolation --editable . --editable $(CLIENT)
@@ -162,7 +162,7 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generat
   --no-annotate --no-header
 
 lock: $(READY_DEV) ## Resolve the dependencies anew: what is tested, what runs, what builds (hashes, no addresses)
-	@$(LOCK) --extra dev --extra real --group build pyproject.toml --output-file requirements.lock
+	@$(LOCK) --extra dev --extra real --extra s3 --group build pyproject.toml --output-file requirements.lock
 	@$(LOCK) --constraint requirements.lock pyproject.toml --output-file requirements-runtime.lock
 	@$(LOCK) --constraint requirements.lock --group build --output-file requirements-build.lock
 	@echo 'kenlm>=0.2' | $(LOCK) - --output-file requirements-ngram.lock

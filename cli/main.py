@@ -6,6 +6,7 @@ Every command imports what it needs when it is called, so that ``assay --help`` 
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -64,6 +65,7 @@ Port = Annotated[
     int | None,
     typer.Option(help="Port to listen on; 0 takes a free one. [default: 8000, env: ASSAY_PORT]", min=0, max=65535),
 ]
+Month = Annotated[datetime | None, typer.Option(formats=["%Y-%m"], help="Month, such as 2026-01.")]
 Search = Annotated[str | None, typer.Option(help="Only those that contain this text.")]
 BrokerUrl = Annotated[
     str | None,
@@ -194,6 +196,26 @@ def rerate(
     if export is not None:
         raise typer.Exit(rerate_export(export, methodology))
     raise typer.Exit(rerate_database(settings_from(data_dir, database_url), methodology, ratings or []))
+
+
+@app.command()
+def archive(
+    before: Month = None,
+    to: Annotated[str | None, typer.Option(help="Folder, or s3://bucket/prefix (needs the extra s3).")] = None,
+    restore: Month = None,
+    compact: Annotated[bool, typer.Option("--compact", help="Shrink the database, which blocks writing.")] = False,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Move the evidence of jobs that finished --before a month --to sealed files, or --restore a month."""
+    from cli.agency import archive as evidence
+
+    if restore and not (before or to or compact):
+        evidence.restore(settings_from(data_dir, database_url), restore)
+    elif before and to and not restore:
+        evidence.archive(settings_from(data_dir, database_url), before, to, compact=compact)
+    else:
+        raise typer.BadParameter("give --before MONTH and --to PLACE, or --restore MONTH")
 
 
 @app.command()

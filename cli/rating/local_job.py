@@ -249,12 +249,13 @@ def write_export(database: Database, rating: StoredRating, file: Path) -> None:
     writer = ExportWriter()
     with file.open("wb") as stream:
         stream.write(writer.opening(rating.shown, unmasked=rating.unmasked))
-        for observation in _recorded_observations(database, rating):
+        for observation in recorded_observations(database, rating):
             stream.write(writer.observation(observation.as_json()))
         stream.write(writer.closing({}))
 
 
-def _recorded_observations(database: Database, rating: StoredRating) -> Iterator[Observation]:
+def recorded_observations(database: Database, rating: StoredRating) -> Iterator[Observation]:
+    """Read the observations of a rating in the order of its evidence; raise `RecordError` if they do not fit it."""
     with database.read() as connection:
         recorded = observations.count(connection, rating.job_id)
         unmasked = rating.seen_by(rating.tenant).rating

@@ -133,10 +133,11 @@ def _rerate_stored(
         rating = rerated.any_rating(connection, rating_id)
         if rating is None:
             raise UnknownName("rating", rating_id, ("see GET /v1/ratings",))
-        record = list(rerated.evidence(connection, rating.job_id))
     if skip and rating.method not in methodology.methods:
         return rating.rating, UNKNOWN_THEN
     try:
+        with database.read() as connection:
+            record = list(rerated.evidence(connection, rating.job_id))
         rerating = rerated.recompute(rating, record, methodology)
     except MethodologyRemoved:
         return rating.rating, REMOVED

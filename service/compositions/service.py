@@ -22,6 +22,7 @@ from service.http.openapi.common_schemas import instant
 from service.http.problems import Problem
 from service.jobs.ledger import pages
 from service.targets.service import CHAIN, with_links
+from store.archive import places
 from store.core.columns import read_clock
 from store.core.database import Connection
 from store.jobs import observations
@@ -142,10 +143,12 @@ def _refusal(detail: str, *path: str | int, code: str = SpecificationError.code)
 
 # ---------------------------------------------------------------------------- recorded replies
 async def _read_observations(service: Service, chosen: Sequence[ChosenRating]) -> list[list[Observation]]:
-    """Return each rating's observations; an empty list if they are too many or unfit to predict single sentences."""
+    """Return each rating's observations; an empty list if they are archived, too many or unfit for predictions."""
     links = [link.rating.rating for link in chosen]
     calls = sum(link.calls or 0 for link in links)
     if calls > MAX_OBSERVATIONS or not all(map(read_evidence, links)):
+        return []
+    if [link for link in chosen if await service.database.read(places.find, link.rating.job_id)]:
         return []
     recorded: dict[str, list[Observation]] = {link.rating.job_id: [] for link in chosen}
     characters = 0

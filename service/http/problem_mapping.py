@@ -217,6 +217,7 @@ PROBLEM_OF: Mapping[type[Exception], Callable[[Any], Problem]] = {
     NotInstalled: lambda error: Problem("not-installed", str(error), extra=error.extra),
     NotComparable: _incomparable_rating,
     NotTheSameQuestion: _incomparable_rating,
+    errors.EvidenceArchived: lambda error: Problem(error.code, str(error), month=error.month, file=error.file),
     errors.UploadInUse: lambda error: Problem("upload-in-use", str(error), job=error.job_id),
     errors.QuotaExceeded: lambda error: Problem(
         error.code, str(error), used=error.used, quota=error.quota, by_kind=error.by_kind

@@ -43,8 +43,9 @@ TEXTS = range(1, 6)
 RUNS_IN_A_SPREADSHEET = ("=", "+", "-", "@", "\t", "\r")
 
 
-def ledger_csv(database: AsyncDatabase, job_id: str) -> StreamingResponse:
+async def ledger_csv(database: AsyncDatabase, job_id: str) -> StreamingResponse:
     """Stream the ledger as CSV (RFC 4180)."""
+    await database.read(observations.count, job_id)  # an archived job is reported before the answer begins
     return csv_file(f"{job_id}-observations", COLUMNS, pages(database, observations.page, job_id), _csv_cells)
 
 
@@ -56,6 +57,7 @@ async def ledger_parquet(database: AsyncDatabase, job_id: str) -> StreamingRespo
     NotInstalled
         If pyarrow is missing.
     """
+    await database.read(observations.count, job_id)
     writer = await asyncio.to_thread(ParquetWriter, COLUMNS)  # in a thread, because importing pyarrow is slow
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -66,8 +68,9 @@ async def ledger_parquet(database: AsyncDatabase, job_id: str) -> StreamingRespo
     return _download(pieces(), "application/vnd.apache.parquet", f"{job_id}-observations.parquet")
 
 
-def ledger_jsonl(database: AsyncDatabase, job_id: str) -> StreamingResponse:
+async def ledger_jsonl(database: AsyncDatabase, job_id: str) -> StreamingResponse:
     """Stream the ledger as JSON lines, exactly as recorded."""
+    await database.read(observations.count, job_id)
     return jsonl_file(f"{job_id}-observations", pages(database, observations.page, job_id), _json_record)
 
 

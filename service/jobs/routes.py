@@ -44,6 +44,7 @@ from service.jobs.service import Order, facts_of, place, plan_order, queued_befo
 from service.jobs.status import Status
 from service.ratings.service import MAX_LISTED, MAX_SUMMARISED
 from service.targets.service import resolve_target
+from store.archive import places
 from store.core.database import Connection
 from store.jobs import fair_order, jobs, observations
 from store.jobs.fair_order import QueueState, Share
@@ -254,13 +255,13 @@ async def list_observations(lists: Lists, job: FoundJob, service: ServiceDepende
 @router.get("/{job_id}/observations.csv", response_class=Response, responses=returns({}, "text/csv"))
 async def download_observations_csv(job: FoundJob, service: ServiceDependency) -> Response:
     """Download all observations as CSV. Cells that a spreadsheet would run as a formula begin with `'`."""
-    return ledger_csv(service.database, job.id)
+    return await ledger_csv(service.database, job.id)
 
 
 @router.get("/{job_id}/observations.jsonl", response_class=Response, responses=returns({}, "application/jsonl"))
 async def download_observations_jsonl(job: FoundJob, service: ServiceDependency) -> Response:
     """Download all observations exactly as recorded, one JSON object per line."""
-    return ledger_jsonl(service.database, job.id)
+    return await ledger_jsonl(service.database, job.id)
 
 
 # ---------------------------------------------------------------------------- answers
@@ -360,7 +361,7 @@ def _read_progress(c: Connection, job_id: str, tenant: str) -> ProgressView | No
     job = jobs.find(c, job_id, tenant)
     if job is None:
         return None
-    languages = (job.experiment or {}).get("languages") or ()
+    languages = () if places.find(c, job_id) else (job.experiment or {}).get("languages") or ()
     counts: Counter[str] = observations.asked_by_part(c, job_id) if languages else Counter()
     return ProgressView(
         parts=[PartView(name=name, asked=counts[name]) for name in languages],

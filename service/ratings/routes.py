@@ -265,7 +265,7 @@ async def get_thumbnail(digest: Digest, service: ServiceDependency, caller: Publ
 @router.get("/{rating_id}/observations.csv", **download("text/csv"))
 async def download_evidence_csv(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download the evidence of a rating: every question with its reply."""
-    ledger = ledger_csv(service.database, rating.job_id)
+    ledger = await ledger_csv(service.database, rating.job_id)
     ledger.headers.update(dated(rating))
     return ledger
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.errors import AssayError
+from assay.errors import AssayError, RecordError
 
 
 class StoreError(AssayError):
@@ -120,6 +120,17 @@ class NotAnExtension(StoreError):
 
     def __init__(self, origin: str, old: int, new: int) -> None:
         super().__init__(f"the proof does not show that {origin} with {new} entries begins with its first {old}")
+
+
+class EvidenceArchived(StoreError, RecordError):
+    """A job's observations are in an archive: HTTP 409. The name of `file` has its digest."""
+
+    code = "evidence-archived"
+
+    def __init__(self, job_id: str, month: str, file: str, problem: str = "") -> None:
+        remedy = f"`assay archive --restore {month}` brings them back"
+        super().__init__(f"the observations of {job_id} were moved to the archive file {file}{problem}; {remedy}")
+        self.month, self.file = month, file
 
 
 class UploadInUse(StoreError):

@@ -10,7 +10,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, RowMapping, delete, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from assay.document import JsonObject
 from assay.model import Observation
+from store.archive.places import unless_archived
 from store.core.columns import read_clock
 from store.core.engines import chunks, insert_into
 from store.core.rows import Rows, bounded
@@ -62,7 +64,7 @@ def recall(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Observ
     by_unit: dict[str, Observation] = {}
     for chunk in chunks(units):
         for row in c.execute(query.where(observations.c.unit.in_(chunk))).mappings():
-            by_unit[row["unit"]] = _observation(row)
+            by_unit[row["unit"]] = observation_in(row)
     return by_unit
 
 
@@ -70,6 +72,7 @@ SEARCHED_ROWS = 250
 """Rows that a search reads at a time."""
 
 
+@unless_archived
 def page(
     c: Connection, job_id: str, after: int, limit: int, conditions: Sequence[ColumnElement[bool]] = ()
 ) -> Rows[StoredObservation]:
@@ -83,6 +86,7 @@ def page(
     return bounded(rows, _stored_observation)
 
 
+@unless_archived
 def numbered(c: Connection, job_id: str, numbers: Sequence[int]) -> list[StoredObservation]:
     """Read a job's observations with these numbers, in no order; those that were deleted are left out."""
     query = select(observations).where(observations.c.job_id == job_id)
@@ -183,6 +187,7 @@ def search(
     return matches, after
 
 
+@unless_archived
 def count(c: Connection, job_id: str) -> int:
     """Count a job's observations."""
     return c.execute(select(func.count()).where(observations.c.job_id == job_id)).scalar_one()
@@ -265,10 +270,11 @@ def _row_of_entry(entry: LedgerEntry) -> dict[str, Any]:
 
 
 def _stored_observation(row: RowMapping) -> StoredObservation:
-    return StoredObservation(row["seq"], _observation(row), row["attempts"], row["elapsed_ms"], row["recorded_at"])
+    return StoredObservation(row["seq"], observation_in(row), row["attempts"], row["elapsed_ms"], row["recorded_at"])
 
 
-def _observation(row: RowMapping) -> Observation:
+def observation_in(row: RowMapping | JsonObject) -> Observation:
+    """Return the observation in a row."""
     return Observation.from_json({"unit": row["unit"], "ask": row["ask"], "copied": row["copied"], **row["reply"]})
 
 

@@ -87,6 +87,14 @@ observations = Table(
     UniqueConstraint("job_id", "seq"),
 )
 
+archived = Table(
+    "archived",  # jobs whose observations were moved to a file in a folder, or at s3://bucket/prefix
+    metadata,
+    Column("job_id", AnyText, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    *required(AnyText, "month", "location", "file", "digest"),
+    *required(BigInteger, "start", "size"),  # the job's part of the file, in bytes; digest is its SHA-256
+)
+
 events = Table(
     "events",
     metadata,

@@ -13,6 +13,7 @@ from assay.methods import rating_of
 from assay.model import Observation
 from assay.rating.methodology import Methodology
 from assay.rating.rerating import rerate
+from store.archive import places
 from store.core.columns import read_clock
 from store.core.engines import upsert
 from store.core.rows import all_rows
@@ -60,7 +61,10 @@ def recompute(rating: StoredRating, record: Iterable[Observation], methodology: 
 
 
 def evidence(c: Connection, job_id: str) -> Iterator[Observation]:
-    """Iterate over all observations of a job, reading `ROWS_A_READ` rows at a time."""
+    """Iterate over all observations of a job, reading `ROWS_A_READ` rows at a time, or those in its archive."""
+    if (stored := places.find(c, job_id)) is not None:
+        yield from map(observations.observation_in, stored.rows())
+        return
     after = 0
     while rows := observations.page(c, job_id, after, ROWS_A_READ):
         yield from (row.observation for row in rows)

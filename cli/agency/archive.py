@@ -1,0 +1,52 @@
+"""`assay archive`: move old evidence out of the database into sealed files, and back."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import UTC, datetime
+from pathlib import Path
+
+from assay.evidence.export import ExportWriter
+from cli.rating.local_job import recorded_observations
+from cli.terminal import console
+from store.archive import months
+from store.core import migrate
+from store.core.database import Database
+from store.core.settings import Settings
+from store.ratings import certificates
+from store.ratings.ratings import StoredRating
+from store.security import signing
+from store.security.secrets import Vault
+
+
+def archive(settings: Settings, before: datetime, to: str, *, compact: bool) -> None:
+    """Archive the evidence of jobs that finished before a month; print each file, and the sizes of the database."""
+    migrate.check(settings.resolved_database_url)
+    location = to if to.startswith("s3://") else str(Path(to).expanduser().absolute())
+    with contextlib.closing(Database(settings.resolved_database_url)) as database:
+        with database.write() as c:
+            key = signing.current(c, Vault.from_settings(settings))
+            keys, size = [public.as_jwk() for public in signing.all_keys(c)], months.database_size(c)
+
+        def export(rating: StoredRating) -> bytes:
+            with database.read() as c:
+                certificate = certificates.find(c, rating.id)
+            signed = certificate.envelopes if certificate else certificates.envelopes_of(key, rating)
+            writer = ExportWriter()
+            lines = [writer.opening(rating.shown, list(signed.values()), keys, rating.unmasked)]
+            lines += [writer.observation(row.as_json()) for row in recorded_observations(database, rating)]
+            return b"".join([*lines, writer.closing({key.id: key.sign})])
+
+        for jobs in months.archive(database, round(before.replace(tzinfo=UTC).timestamp() * 1000), location, export):
+            size_mb = sum(job.size for job in jobs) / 1e6
+            console.print(f"{jobs[0].file}: {len(jobs):,} jobs, {size_mb:,.1f} MB", soft_wrap=True)
+        with database.read() as c:
+            after = months.database_size(c, compact=compact) / 1e6
+        console.print(f"database: {size / 1e6:,.1f} MB before, {after:,.1f} MB after")
+
+
+def restore(settings: Settings, month: datetime) -> None:
+    """Restore the evidence of a month; the files stay."""
+    migrate.check(settings.resolved_database_url)
+    with contextlib.closing(Database(settings.resolved_database_url)) as database:
+        console.print(f"{months.restore(database, f'{month:%Y-%m}'):,} observations are in the database again")

@@ -1,0 +1,136 @@
+"""Moving the observations of old jobs into archive files, and back.
+
+A tar file has each job's signed export (``RATING.export.jsonl.gz``) and rows (``JOB.ledger.jsonl.gz``), and a manifest
+with their digests; its name has its own. It is read back and compared before a row is deleted, in the transaction that
+stores where the rows are. A run that was interrupted has lost nothing; repeated, it writes equal files.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import file_digest, sha256
+from itertools import groupby
+
+from sqlalchemy import Connection, delete, exists, insert, select
+
+from assay.document import JsonObject
+from assay.errors import CertificateError, RecordError, SpecificationError
+from assay.evidence.export import line
+from store.archive import places
+from store.core.columns import iso
+from store.core.database import Database
+from store.core.rows import one_row
+from store.jobs.tables import archived, jobs, observations
+from store.ratings.ratings import StoredRating
+from store.ratings.tables import ratings
+
+JOBS_A_FILE, BYTES_A_FILE, JOBS_A_TRANSACTION = 1_000, 256 << 20, 50
+Export = Callable[[StoredRating], bytes]
+
+
+def archive(database: Database, before_ms: int, location: str, export: Export) -> Iterator[list[places.Archived]]:
+    """Move the observations of jobs that finished before a time; yield the jobs of each file when they are gone."""
+    last_id = ""
+    while True:
+        with database.read() as c:
+            month, batch = _next_jobs(c, last_id, before_ms)
+            if not batch:
+                return
+            stored = _write_file(c, month, batch, location, export)
+            counts = [_compare(c, job) for job in stored]
+        for start in range(0, len(stored), JOBS_A_TRANSACTION):
+            with database.write() as c:
+                _delete(c, stored[start : start + JOBS_A_TRANSACTION], counts[start : start + JOBS_A_TRANSACTION])
+        yield stored
+        last_id = stored[-1].job_id
+
+
+def restore(database: Database, month: str) -> int:
+    """Put the observations of a month back, up to a job that cannot be read (`EvidenceArchived`); count them."""
+    query, count = select(archived).where(archived.c.month == month).order_by(archived.c.job_id).limit(1), 0
+    while True:
+        with database.read() as c:
+            if (job := one_row(c, query, places.Archived)) is None:
+                return count
+        rows = job.rows()
+        with database.write() as c:
+            if c.execute(delete(archived).where(archived.c.job_id == job.job_id)).rowcount:
+                c.execute(insert(observations), rows)
+                count += len(rows)
+
+
+def database_size(c: Connection, *, compact: bool = False) -> int:
+    """Return the size of the database in bytes; `compact` first returns free space to the disk, and blocks writing."""
+    vacuum, size = "VACUUM", "page_count * page_size FROM pragma_page_count, pragma_page_size"
+    if c.dialect.name == "postgresql":
+        vacuum, size = "VACUUM (FULL, ANALYZE) observations", "pg_database_size(current_database())"
+    if compact:
+        c.exec_driver_sql(vacuum)
+    return int(c.exec_driver_sql(f"SELECT {size}").scalar_one())
+
+
+def _next_jobs(c: Connection, last_id: str, before_ms: int) -> tuple[str, list[str]]:
+    has_rows = exists().where(observations.c.job_id == jobs.c.id)
+    query = select(jobs.c.id, jobs.c.created_at).where(jobs.c.id > last_id, jobs.c.finished_at < before_ms, has_rows)
+    rows = c.execute(query.order_by(jobs.c.id).limit(JOBS_A_FILE)).all()
+    month, of_month = next(groupby(rows, lambda row: iso(row.created_at)[:7]), ("", ()))
+    return month, [row.id for row in of_month]
+
+
+def _write_file(c: Connection, month: str, ids: Sequence[str], location: str, export: Export) -> list[places.Archived]:
+    parts = list[JsonObject]()
+    with tempfile.TemporaryFile() as file:
+        for job_id in ids:
+            part, start = _pack(c, job_id, export), file.tell()
+            file.write(part)
+            parts.append({"job_id": job_id, "digest": sha256(part).hexdigest(), "start": start, "size": len(part)})
+            if file.tell() >= BYTES_A_FILE:
+                break
+        manifest = line({"format": "assay-archive/1", "month": month, "jobs": parts})
+        start, end = file.tell(), _member("MANIFEST.json", manifest) + bytes(2 * tarfile.BLOCKSIZE)
+        file.write(end)
+        file.seek(0)
+        name = f"{month}-{file_digest(file, 'sha256').hexdigest()}.tar"
+        file.seek(0)
+        places.put(location, name, file)
+    if places.read(location, name, start, len(end)) != end:
+        raise CertificateError(f"{name} in {location} is not what was written; nothing of it was deleted")
+    return [places.Archived(month=month, location=location, file=name, **part) for part in parts]
+
+
+def _pack(c: Connection, job_id: str, export: Export) -> bytes:
+    ledger = _member(f"{job_id}.ledger.jsonl.gz", "\n".join(_read_rows(c, job_id)).encode())
+    rating = one_row(c, select(ratings).where(ratings.c.job_id == job_id), StoredRating)
+    try:
+        return ledger if rating is None else _member(f"{rating.id}.export.jsonl.gz", export(rating)) + ledger
+    except (RecordError, SpecificationError):  # without a complete evidence there is no export
+        return ledger
+
+
+def _member(name: str, content: bytes) -> bytes:
+    info, packed = tarfile.TarInfo(name), gzip.compress(content, 6, mtime=0) if name.endswith(".gz") else content
+    info.size = len(packed)
+    return info.tobuf() + packed + bytes(-len(packed) % tarfile.BLOCKSIZE)
+
+
+def _read_rows(c: Connection, job_id: str) -> list[str]:
+    query = select(observations).where(observations.c.job_id == job_id).order_by(observations.c.seq)
+    return [json.dumps(dict(row)) for row in c.execute(query).mappings()]
+
+
+def _compare(c: Connection, job: places.Archived) -> int:
+    rows = _read_rows(c, job.job_id)
+    if [json.dumps(row) for row in job.rows()] != rows:
+        raise CertificateError(f"{job.file} does not have the observations of {job.job_id}; nothing was deleted")
+    return len(rows)
+
+
+def _delete(c: Connection, stored: Sequence[places.Archived], counts: Sequence[int]) -> None:
+    deleted = c.execute(delete(observations).where(observations.c.job_id.in_([job.job_id for job in stored])))
+    if deleted.rowcount != sum(counts):
+        raise CertificateError(f"{deleted.rowcount} rows were found instead of {sum(counts)}: another run is at work")
+    c.execute(insert(archived), [vars(job) for job in stored])

@@ -1,0 +1,117 @@
+"""Archives of observations in a folder or an S3-compatible store, and where a job is in one of their files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import tarfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from types import ModuleType
+from typing import BinaryIO, Concatenate, ParamSpec, TypeVar
+
+from sqlalchemy import Connection, select
+
+from assay.document import JsonObject
+from assay.errors import AssayError, SpecificationError
+from store.core.errors import EvidenceArchived
+from store.core.rows import one_row
+from store.formats.refusal import NotInstalled
+from store.jobs.tables import archived
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@contextmanager
+def _bucket(location: str) -> Iterator[tuple[ModuleType, object]]:
+    """Open ``s3://bucket/prefix``: obstore and its store, with the keys, region and endpoint in ``AWS_…``."""
+    try:
+        import obstore.store
+    except ImportError:
+        raise NotInstalled("an archive in an S3-compatible store", "obstore", "s3") from None
+    try:
+        yield obstore, obstore.store.from_url(location)
+    except obstore.exceptions.BaseError as error:
+        raise OSError(str(error)) from None
+
+
+def put(location: str, name: str, content: BinaryIO) -> None:
+    """Store a file: it is whole and on the disk before it has its name. Raise `OSError` if that fails."""
+    if location.startswith("s3://"):
+        with _bucket(location) as (obstore, store):
+            obstore.put(store, name, content)
+        return
+    if not (folder := Path(location)).is_dir():
+        raise SpecificationError(f"{location} is neither a folder that exists nor s3://bucket/prefix")
+    partial = folder / f".{name}.partial"
+    with partial.open("wb") as file:
+        os.fchmod(file.fileno(), 0o600)
+        shutil.copyfileobj(content, file, 1 << 20)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(folder / name)
+    descriptor = os.open(folder, os.O_RDONLY)
+    os.fsync(descriptor)
+    os.close(descriptor)
+
+
+def read(location: str, name: str, start: int, size: int) -> bytes:
+    """Read a part of a file; raise `OSError` if that fails."""
+    if location.startswith("s3://"):
+        with _bucket(location) as (obstore, store):
+            return bytes(obstore.get_range(store, name, start=start, length=size))
+    with (Path(location) / name).open("rb") as file:
+        file.seek(start)
+        return file.read(size)
+
+
+@dataclass(frozen=True)
+class Archived:
+    """Where the observations of a job are; see `store.jobs.tables.archived`."""
+
+    job_id: str
+    month: str
+    location: str
+    file: str
+    digest: str
+    start: int
+    size: int
+
+    def rows(self) -> list[JsonObject]:
+        """Read the rows; raise `EvidenceArchived` if they cannot be read, or were altered."""
+        part, problem = b"", ", which was altered"
+        try:
+            part = read(self.location, self.file, self.start, self.size)
+        except (OSError, AssayError) as error:
+            problem = f", which cannot be read ({type(error).__name__})"
+        if sha256(part).hexdigest() != self.digest:
+            raise EvidenceArchived(self.job_id, self.month, self.file, problem)
+        with tarfile.open(fileobj=BytesIO(part)) as tar:
+            ledger = (tar.extractfile(tar.getmembers()[-1]) or BytesIO()).read()
+        return [json.loads(line) for line in gzip.decompress(ledger).splitlines()]
+
+
+def find(c: Connection, job_id: str) -> Archived | None:
+    """Read where the observations of a job are; ``None`` if they are not archived."""
+    return one_row(c, select(archived).where(archived.c.job_id == job_id), Archived)
+
+
+def unless_archived(read: Callable[Concatenate[Connection, str, P], T]) -> Callable[Concatenate[Connection, str, P], T]:
+    """Let ``read(c, job_id, …)`` raise `EvidenceArchived` if it finds nothing because the job is archived."""
+
+    @wraps(read)
+    def read_present(c: Connection, job_id: str, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        rows = read(c, job_id, *args, **kwargs)
+        if not rows and (stored := find(c, job_id)) is not None:
+            raise EvidenceArchived(stored.job_id, stored.month, stored.file)
+        return rows
+
+    return read_present
