@@ -66,7 +66,7 @@ Port = Annotated[
 ]
 BrokerUrl = Annotated[
     str | None,
-    typer.Option(help="redis://… : ring for separate workers instead of the embedded one. [env: ASSAY_BROKER_URL]"),
+    typer.Option(help="Ring for separate workers, not an embedded one (redis:// or amqp://…). [env: ASSAY_BROKER_URL]"),
 ]
 
 
