@@ -30,6 +30,8 @@ def probe(
     raise typer.Exit(probe_here(options, settings_from(egress_allow=egress_allow), examine=examine, as_json=as_json))
 
 
+Output = Annotated[str, typer.Option("--format", help="text, json, markdown, junit, sarif or github (annotations).")]
+JsonOutput = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
 AtLeast = Annotated[
     str | None,
     typer.Option(help="The worst letter that passes: UCS, DSBS or BS. Ends with 0, 1 below it, 3 inconclusive."),
@@ -72,10 +74,8 @@ def plan(
 @with_request
 def rate(
     options: RatingOptions,
-    output: Annotated[
-        str, typer.Option("--format", help="text, json, markdown, junit, sarif or github (annotations).")
-    ] = "text",
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    output: Output = "text",
+    as_json: JsonOutput = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything and print the plan (`assay plan`); nothing is sent.")
     ] = False,
@@ -122,10 +122,8 @@ def rate(
 @with_options(Audited)
 def audit(
     options: Audited,
-    output: Annotated[
-        str, typer.Option("--format", help="text, json, markdown, junit, sarif or github (annotations).")
-    ] = "text",
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    output: Output = "text",
+    as_json: JsonOutput = False,
     at_least: AtLeast = None,
     report: Report = None,
     export: Export = None,

@@ -64,6 +64,7 @@ Port = Annotated[
     int | None,
     typer.Option(help="Port to listen on; 0 takes a free one. [default: 8000, env: ASSAY_PORT]", min=0, max=65535),
 ]
+Search = Annotated[str | None, typer.Option(help="Only those that contain this text.")]
 BrokerUrl = Annotated[
     str | None,
     typer.Option(help="Ring for separate workers, not an embedded one (redis:// or amqp://…). [env: ASSAY_BROKER_URL]"),
@@ -301,7 +302,7 @@ def create_key(
 @keys.command("list")
 def list_keys(
     tenant: str = "default",
-    search: Annotated[str | None, typer.Option(help="Only those that contain this text.")] = None,
+    search: Search = None,
     as_json: AsJson = False,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
@@ -369,7 +370,6 @@ OfKind = Annotated[
     str | None,
     typer.Option("--kind", help="translator, classifier, regressor, embedder, language-model or image-classifier."),
 ]
-Search = Annotated[str | None, typer.Option(help="Only those that contain this text.")]
 
 
 @app.command()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib.resources import files
 
 from assay.catalog import occupations
 from assay.document import ComponentDocument, RatingDocument
@@ -16,27 +18,8 @@ from reports.method_report import MethodReport
 from reports.plain import visible
 from reports.units import Unit, amount
 
-PHRASES = {
-    "stratum": "within “{}” alone",
-    "side": "where the content is “{}”",
-    "frame": "in the sentence “{}”",
-    "opponent": "against “{}”",
-    "loss": "in lost answers, most of “{}”",
-    "content": "by content, in “{}”",
-    "individual": "on a typical single case ({})",
-}
-"""Phrase for a hidden effect by its kind; for a stratum such as "side: caring", by the word before the colon."""
-
-TYPICAL = {
-    "typical frame": "a typical sentence pattern",
-    "typical frame, both stereotypes": "a typical sentence pattern, both stereotypes together",
-    "a typical frame of sentences": "a typical sentence pattern",
-    "a typical place in a text": "a typical position in a text",
-    "typical text": "a typical text",
-    "typical record": "a typical record",
-    "typical occupation": "a typical occupation",
-}
-"""Phrases for the names of hidden effects that are about a typical unit and no named part of the content."""
+WORDS: Mapping[str, Mapping[str, str]] = tomllib.loads(files("reports").joinpath("effects.toml").read_text("utf-8"))
+"""Words for hidden effects: `titles` and `phrases` by kind, and phrases for `typical` units by name."""
 
 FAMILY = re.compile(r"([\w-]+): (.+)", re.DOTALL)
 """Pattern of the name of a stratum with its family, such as "side: caring"."""
@@ -142,13 +125,13 @@ def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
     """Return a phrase that completes "the effect …", such as "on balanced input" or "in a typical text"."""
     hidden = deciding.hidden
     if hidden is not None:
-        name = visible(hidden.name or "unnamed")
-        if hidden.name in TYPICAL:
-            return f"{'by content, ' if hidden.kind == 'content' else ''}in {TYPICAL[hidden.name]}"
+        name, phrases = visible(hidden.name or "unnamed"), WORDS["phrases"]
+        if hidden.name is not None and hidden.name in WORDS["typical"]:
+            return f"{'by content, ' if hidden.kind == 'content' else ''}in {WORDS['typical'][hidden.name]}"
         family = FAMILY.fullmatch(name) if hidden.kind == "stratum" else None
         if family is not None:
-            return PHRASES.get(family[1], f"where “{family[1].replace('_', ' ')}” is “{{}}”").format(family[2])
-        return PHRASES.get(hidden.kind or "", "{}").format(name)
+            return phrases.get(family[1], f"where “{family[1].replace('_', ' ')}” is “{{}}”").format(family[2])
+        return phrases.get(hidden.kind or "", "{}").format(name)
     return "of occupations" if deciding.name == "content" else f"on {report.steps[deciding.step - 1]}"
 
 

@@ -30,7 +30,7 @@ from assay.document import (
 from assay.explain import Vocabulary, explain, request_in_words
 from assay.model import Letter, Reason
 from assay.rating.document import deciding_effect
-from reports.because import Because, because, phrase, unit_of
+from reports.because import WORDS, Because, because, phrase, unit_of
 from reports.in_words import deciding_component, paragraph, settle_in_words
 from reports.method_report import MethodReport
 from reports.methods import report_of
@@ -52,14 +52,6 @@ from reports.view import (
 
 MOST_LISTED = 60
 """Maximum number of entries of a list or an object that one line shows in full; the JSON report has all."""
-
-HIDDEN = {
-    "stratum": "Within “{}”",
-    "individual": "One case ({})",
-    "loss": "Lost replies, most of “{}”",
-    "content": "Follows content ({})",
-}
-"""Titles of hidden effects (effects that a mean can hide) by their kind."""
 
 MOST_NUMBERS = 12
 """Maximum length of a list of numbers that a line shows; of a longer list, it states only the length."""
@@ -317,10 +309,10 @@ class Component:
     @cached_property
     def hidden(self) -> tuple[Effect, ...]:
         """The effects that a mean can hide; an effect without its own limit has the limit of step 1."""
-        usual = self.part.tolerances.get("step_1")
+        usual, titles = self.part.tolerances.get("step_1"), WORDS["titles"]
         labelled = [(hidden.name or "unnamed", hidden) for hidden in self.part.hidden]
         return tuple(
-            _effect(name, HIDDEN.get(hidden.kind or "", "{}").format(name), hidden.effect, hidden.limit or usual)
+            _effect(name, titles.get(hidden.kind or "", "{}").format(name), hidden.effect, hidden.limit or usual)
             for name, hidden in labelled
         )
 

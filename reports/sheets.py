@@ -1,17 +1,19 @@
 """Tables from lists of a rating document: a column for each field of its objects.
 
-A method describes such a table as a `Sheet`; `reports.charts` does the same for figures.
+A method describes such a table as a `Sheet`, in its `Wording`; `reports.charts` does the same for figures.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib.resources import files
+from typing import Any, Self
 
-from assay.document import ComponentDocument
+from assay.document import ComponentDocument, Json
 from reports import cells
-from reports.view import Table
+from reports.view import BALANCED, Steps, Table
 
 MOST_ROWS = 60
 """Maximum number of rows of a table in a report; the JSON has all."""
@@ -45,6 +47,28 @@ class Sheet:
             return None
         table = tuple(zip(*(column for _, column in filled), strict=True))
         return Table(self.title + some_of(first_rows, rows), tuple(head for head, _ in filled), table)
+
+
+@dataclass(frozen=True)
+class Wording:
+    """Words of a method's report, from the TOML file of the method in `reports.methods`."""
+
+    steps: Steps
+    """Names of the input in step 1 and in step 2."""
+    letters: Mapping[str, str]
+    """Meaning of each letter for a service."""
+    sheets: Mapping[str, Sheet]
+    """Tables, by the field of their list."""
+    sentences: Json
+    """The other tables of the file."""
+
+    @classmethod
+    def read(cls, method: str) -> Self:
+        """Read the words of a method."""
+        sentences = tomllib.loads(files("reports.methods").joinpath(f"{method}.toml").read_text("utf-8"))
+        first, second = sentences.pop("steps", BALANCED)
+        sheets = {key: Sheet(key, **sheet) for key, sheet in sentences.pop("sheets", {}).items()}
+        return cls((first, second), sentences.pop("letters"), sheets, sentences)
 
 
 def sampled(sheet: Sheet, rows: Sequence[Any], maximum: int) -> Table | None:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import httpx
-from mcp.server.mcpserver import Context
 from starlette.datastructures import Headers
 
 from web.agents.tools import AgencyTools
@@ -41,7 +40,7 @@ class RemoteAgency:
             response = await self._client.request(method, path, params=present, json=body, headers=headers)
         except httpx.HTTPError as failure:
             problem = {"code": "unreachable", "detail": f"{self._url} cannot be reached: {type(failure).__name__}"}
-            raise Refused(NOT_REACHED, problem, Headers()) from None
+            raise Refused(NOT_REACHED, problem) from None
         return accepted(Answer(response.status_code, Headers(dict(response.headers)), response.content))
 
 
@@ -58,9 +57,5 @@ def serve_tools(url: str, key: str | None) -> None:
     if key is not None and not (key.isascii() and key.isprintable()):
         raise ValueError("ASSAY_KEY has characters that no key has")
     logging.disable(logging.INFO)  # standard output is the agent's
-    agency = RemoteAgency(url, key)
-
-    def same_agency(_: Context) -> RemoteAgency:
-        return agency
-
-    asyncio.run(AgencyTools(same_agency).server().run_stdio_async())
+    ask = RemoteAgency(url, key).ask
+    asyncio.run(AgencyTools(lambda _: ask).server().run_stdio_async())

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from typing import Any
 
+from assay.document import Json
 from assay.model import Kind
 from demo.language_models.answerers import ANSWERERS
 from demo.language_models.models import UNFIT
@@ -17,63 +20,26 @@ from demo.predictors.wages import SEXES, payroll
 from demo.recorded_decisions import FILES
 from demo.server import DemoServer
 from demo.translators.apertium import Apertium
-from demo.translators.behaviours import BEHAVIOURS, FRENCH
-from demo.translators.faulty_services import ILLS
+from demo.translators.behaviours import BEHAVIOURS, FRENCH, Behaviour
+from demo.translators.faulty_services import ILLS, Ill
 
 FINISHED = ("succeeded", "failed", "cancelled")
 
-TRANSLATION: Mapping[str, Any] = {"method": "round-trip", "attribute": "gender"}
+_CASES: Json = tomllib.loads(files(__package__).joinpath("cases.toml").read_text("utf-8"))
 
-FROM_FRENCH: Mapping[str, Any] = {**TRANSLATION, "source": "fr", "languages": ["en"]}
-
-COMPARISON: Mapping[str, Any] = {"method": "alternation", "attribute": "gender", "profiles": 200}
-"""Experiment of the rankers, which need fewer profiles in the first interim analysis than the default."""
-
-APERTIUM_LANGUAGES = ("es", "ca", "gl", "eo")
-
-SPOKEN: Mapping[Kind, str] = {
-    Kind.EMBEDDER: "openai-embeddings",
-    Kind.CLASSIFIER: "hf-inference",
-    Kind.REGRESSOR: "mlflow",
-    Kind.LANGUAGE_MODEL: "openai-completions",
-    Kind.IMAGE_CLASSIFIER: "hf-inference",
-}
+SPOKEN: Mapping[str, str] = _CASES["spoken"]
 """Protocol with which the demonstration calls a service, by kind of service."""
 
-SETTINGS: Mapping[tuple[str, str], Mapping[str, Any]] = {
-    ("embedder", "openai-embeddings"): {"model": "demo"},
-    ("language-model", "openai-completions"): {"model": "demo"},
-    ("language-model", "openai-chat"): {"model": "demo"},
-    ("language-model", "hf-inference"): {"task": "fill-mask"},
-    ("language-model", "openai-images"): {"model": "demo", "size": "64x64", "send_seed": True},
-    ("image-classifier", "hf-inference"): {"task": "zero-shot-image-classification"},
-    ("classifier", "custom"): {
-        "path": "/compare",
-        "body": {"first": "{first}", "second": "{second}"},
-        "output": "better",
-    },
+SETTINGS: Mapping[tuple[str, str], Json] = {
+    (kind, protocol): settings
+    for kind, by_protocol in _CASES["settings"].items()
+    for protocol, settings in by_protocol.items()
 }
 """Required settings, by kind and protocol."""
 
-STEREOTYPES: Mapping[str, Any] = {"method": "stereotype-score", "attribute": "gender"}
-
-SAMPLING: Mapping[str, Any] = {"method": "stimulus-sampling", "attribute": "gender"}
-
-HIRING: Mapping[str, Any] = {
-    "method": "alternation",
-    "attribute": "gender",
-    "texts": {"decision": "hiring"},
-    "profiles": 200,
-    "repeats": 0,
-    "delta": 0.2,
-}
-"""Experiment of the screeners: few cases, because each takes a call of its own, and a tolerance that fits them."""
-
-BRIEFLY: Mapping[str, Any] = {"per_term": 2, "stop_early": False}
-"""Fields of an experiment with few pairs: enough to detect a strong preference, or answers without information."""
-
-PICTURES: Mapping[str, Any] = {"attribute": "gender", "drawing": {"per_term": 1}, "per_term": 1, "stop_early": False}
-"""Experiment with one picture of each of 80 terms: enough to prove a strong bias, or that there is none."""
+EXPERIMENTS: Mapping[str, Json] = _CASES["experiments"]
+COMPARISON = EXPERIMENTS["comparison"]
+"""Experiment of the rankers."""
 
 AUTHOR, PAINTER = "sloppy-writer", "painter"
 """Authors of the demonstration: of sentences (some of them invalid) and of pictures."""
@@ -92,7 +58,7 @@ class Case:
     protocol: str = "libretranslate"
     reason: str | None = None
     """Code that the rating's reasons or the job's problem must contain."""
-    experiment: Mapping[str, Any] = field(default_factory=lambda: TRANSLATION)
+    experiment: Mapping[str, Any] = field(default_factory=lambda: EXPERIMENTS["translation"])
     section: str = "translators"
     suffix: str = ""
     """Suffix for a further rating of the same service, such as ``"as regressor"``; empty for the first."""
@@ -153,17 +119,17 @@ class Case:
         return {reason["code"] for part in parts for reason in part["reasons"]}
 
 
+def _case(services: DemoServer, service: Predictor | Behaviour | Ill, **more: Any) -> Case:
+    """Return the case of a demo service, by default with its true letter as the expected result."""
+    facts = {"name": service.name, "sentence": service.summary, "expected": service.letter or "any"}
+    return Case(url=services.url(service.name), **{**facts, **more})
+
+
 def translators(services: DemoServer) -> Iterator[Case]:
     """Yield the cases of the translators of known bias."""
     for behaviour in (*BEHAVIOURS.values(), *FRENCH.values()):
-        yield Case(
-            behaviour.name,
-            behaviour.summary,
-            behaviour.letter or "any",
-            services.url(behaviour.name),
-            reason=behaviour.reason,
-            experiment=FROM_FRENCH if behaviour.name in FRENCH else TRANSLATION,
-        )
+        experiment = EXPERIMENTS["from_french" if behaviour.name in FRENCH else "translation"]
+        yield _case(services, behaviour, reason=behaviour.reason, experiment=experiment)
 
 
 def predictors(services: DemoServer) -> Iterator[Case]:
@@ -177,11 +143,10 @@ def _ratings(services: DemoServer, predictor: Predictor) -> Iterator[Case]:
     for kind in predictor.kinds:
         for method in predictor.methods:
             suffix = _case_suffix(predictor, kind, method)
-            yield Case(
-                f"{predictor.name} {suffix}".strip(),
-                predictor.summary,
-                predictor.letter or "any",
-                services.url(predictor.name),
+            yield _case(
+                services,
+                predictor,
+                name=f"{predictor.name} {suffix}".strip(),
                 kind=kind,
                 protocol="custom" if isinstance(predictor, Ranker) else SPOKEN[kind],
                 reason=predictor.reasons.get(method),
@@ -195,13 +160,14 @@ def _further_ratings(services: DemoServer, predictor: Predictor) -> Iterator[Cas
     """Yield further cases of one service, as another kind or by another method, protocol or author."""
     first = next(_ratings(services, predictor))
     if predictor.name == "fair-sentiment":
-        yield _repeat(first, "by stimulus-sampling", experiment=SAMPLING, reason="yes-follows-content")
+        yield _repeat(first, "by stimulus-sampling", experiment=EXPERIMENTS["sampling"], reason="yes-follows-content")
     elif predictor.name == "stereotyped-model":
-        yield _repeat(first, "by choices", protocol="openai-chat", experiment={**STEREOTYPES, "per_term": 5})
-        authored = {**STEREOTYPES, "writing": {"per_term": 6}}
+        stereotypes = EXPERIMENTS["stereotypes"]
+        yield _repeat(first, "by choices", protocol="openai-chat", experiment={**stereotypes, "per_term": 5})
+        authored = {**stereotypes, "writing": {"per_term": 6}}
         yield _repeat(first, "with an author", experiment=authored, author=_author(services, AUTHOR, "openai-chat"))
     elif predictor.name == "leaning-model":
-        yield _repeat(first, "by masks", protocol="hf-inference", experiment={**STEREOTYPES, **BRIEFLY})
+        yield _repeat(first, "by masks", protocol="hf-inference", experiment=EXPERIMENTS["few_stereotypes"])
 
 
 def _repeat(first: Case, suffix: str, **changed: Any) -> Case:
@@ -212,18 +178,16 @@ def image_classifiers(services: DemoServer) -> Iterator[Case]:
     """Yield the cases of the image classifiers of known bias; an image generator draws the pictures."""
     for viewer in VIEWERS.values():
         for case in _ratings(services, viewer):
-            experiment = {**case.experiment, **PICTURES}
-            yield replace(case, experiment=experiment, author=_author(services, PAINTER, "openai-images"))
+            author = _author(services, PAINTER, "openai-images")
+            yield replace(case, experiment=EXPERIMENTS["pictures"], author=author)
 
 
 def writers(services: DemoServer) -> Iterator[Case]:
     """Yield the cases of language models of known bias that write about people, with a judge of their texts."""
     model, judge = HELPERS["curt-writer"], PREDICTORS["fair-sentiment"]
-    yield Case(
-        model.name,
-        model.summary,
-        model.letter or "any",
-        services.url(model.name),
+    yield _case(
+        services,
+        model,
         kind=Kind.LANGUAGE_MODEL,
         protocol="openai-chat",
         reason="writes-by-attribute",
@@ -246,11 +210,10 @@ def answerers(services: DemoServer) -> Iterator[Case]:
     }
     for answerer in ANSWERERS.values():
         expected, reason = faults.get(answerer.name) or (answerer.letter or "any", answerer.reasons["questions"])
-        yield Case(
-            answerer.name,
-            answerer.summary,
-            expected,
-            services.url(answerer.name),
+        yield _case(
+            services,
+            answerer,
+            expected=expected,
             kind=Kind.LANGUAGE_MODEL,
             protocol="openai-chat",
             reason=reason,
@@ -272,32 +235,30 @@ def _author(services: DemoServer, name: str, protocol: str) -> dict[str, Any]:
 def screeners(services: DemoServer) -> Iterator[Case]:
     """Yield the cases of chat models that decide about applicants; the one that reads names is also rated by name."""
     for screener in SCREENERS.values():
-        case = Case(
-            screener.name,
-            screener.summary,
-            screener.letter or "inconclusive",
-            services.url(screener.name),
+        case = _case(
+            services,
+            screener,
+            expected=screener.letter or "inconclusive",
             kind=Kind.CLASSIFIER,
             protocol="openai-chat",
             reason=screener.reasons.get("alternation"),
-            experiment=HIRING,
+            experiment=EXPERIMENTS["hiring"],
             section="screeners",
             settings={"model": "demo", "decision": {"name": "hiring"}},
         )
         yield case
         if screener.by_name is not None:
-            by_first_name = {**HIRING, "texts": {**HIRING["texts"], "mention": "name"}}
+            by_first_name = {**case.experiment, "texts": {"decision": "hiring", "mention": "name"}}
             reason = REASONS["alternation"][screener.by_name]
             yield _repeat(case, "by name", expected=screener.by_name, experiment=by_first_name, reason=reason)
 
 
 def unfit(services: DemoServer) -> Iterator[Case]:
     """Yield the cases of language models without information in their answers, and of a ranker by position."""
-    yield Case(
-        POSITIONAL.name,
-        POSITIONAL.summary,
-        "inconclusive",
-        services.url(POSITIONAL.name),
+    yield _case(
+        services,
+        POSITIONAL,
+        expected="inconclusive",
         kind=Kind.CLASSIFIER,
         protocol="custom",
         reason="chooses-by-position",
@@ -305,15 +266,14 @@ def unfit(services: DemoServer) -> Iterator[Case]:
         section="ill",
     )
     for unfit_service in UNFIT:
-        yield Case(
-            unfit_service.model.name,
-            unfit_service.model.summary,
-            unfit_service.end,
-            services.url(unfit_service.model.name),
+        yield _case(
+            services,
+            unfit_service.model,
+            expected=unfit_service.end,
             kind=Kind.LANGUAGE_MODEL,
             protocol=unfit_service.protocol,
             reason=unfit_service.problem,
-            experiment={**STEREOTYPES, **BRIEFLY, "scoring": unfit_service.scoring},
+            experiment={**EXPERIMENTS["few_stereotypes"], "scoring": unfit_service.scoring},
             section="ill",
         )
 
@@ -339,9 +299,7 @@ def ill(services: DemoServer) -> Iterator[Case]:
     """Yield the cases of the translators that are faulty on purpose."""
     for faulty in ILLS.values():
         expected = faulty.letter if faulty.end == "rated" and faulty.letter else faulty.end
-        yield Case(
-            faulty.name, faulty.summary, expected, services.url(faulty.name), reason=faulty.problem, section="ill"
-        )
+        yield _case(services, faulty, expected=expected, reason=faulty.problem, section="ill")
 
 
 def recorded(upload: Callable[[bytes], str]) -> Iterator[Case]:
@@ -369,5 +327,5 @@ def apertium(running: Apertium) -> Case:
         "any",
         running.url,
         protocol="apertium",
-        experiment={**TRANSLATION, "languages": list(APERTIUM_LANGUAGES)},
+        experiment=EXPERIMENTS["apertium"],
     )

@@ -41,11 +41,16 @@ class Embed:
         return cls(file, "application/yaml", lambda view: yaml_text(content(view)), title, summary, content)
 
 
+def _links(view: PublicView) -> str:
+    """Write the link set, which lists the other embeds."""
+    return linkset.render(view, [(embed.file, embed.media_type) for embed in EMBEDS if embed.render is not _links])
+
+
 EMBEDS: tuple[Embed, ...] = (
     Embed("badge.svg", "image/svg+xml", badge.render, "Badge", "Letter, date and age, as an image for any page."),
     Embed("badge.json", "application/json", catalogs.shields, "Badge data", "For the endpoint badge of shields.io."),
     Embed.in_yaml("overlay.yaml", catalogs.overlay, "Overlay", "Adds `info.x-bias-rating` to OpenAPI files."),
-    Embed("linkset.json", linkset.MEDIA_TYPE, linkset.render, "Links", "From service to rating to forms (RFC 9264)."),
+    Embed("linkset.json", linkset.MEDIA_TYPE, _links, "Links", "From service to rating to forms (RFC 9264)."),
     Embed.in_yaml("backstage.yaml", catalogs.backstage, "Annotations", "And links, for a Backstage entity."),
     Embed(
         "apis.json", "application/json", catalogs.apis_json, "APIs.json entry", "For a provider's index of services."

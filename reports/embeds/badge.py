@@ -8,10 +8,13 @@ visible on white and on black, so that one file serves light and dark pages.
 
 from __future__ import annotations
 
+import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 
+from assay.document import Json
 from assay.explain import LETTERS
 from assay.model import Letter
 from reports.embeds.public_view import PublicView, State
@@ -19,29 +22,9 @@ from reports.figures.canvas import clip, punch
 from reports.markup import Markup, tag
 from reports.outline import MONTHS
 
-# Advance widths in 1/1000 em, from the space (32) to the tilde (126)
-REGULAR = (
-    # widths of the characters from " " to "/"
-    *(278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278),
-    # widths of the characters from "0" to "?"
-    *(556, 556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556),
-    # widths of the characters from "@" to "O"
-    *(1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778),
-    # widths of the characters from "P" to "_"
-    *(667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556),
-    # widths of the characters from "`" to "o"
-    *(333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556),
-    # widths of the characters from "p" to "~"
-    *(556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584),
-)
-BOLD = (
-    *(278, 333, 474, 556, 556, 889, 722, 238, 333, 333, 389, 584, 278, 333, 278, 278),
-    *(556, 556, 556, 556, 556, 556, 556, 556, 556, 556, 333, 333, 584, 584, 584, 611),
-    *(975, 722, 722, 722, 722, 667, 611, 778, 722, 278, 556, 722, 611, 833, 722, 778),
-    *(667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 333, 278, 333, 584, 556),
-    *(333, 556, 611, 556, 611, 556, 333, 611, 611, 278, 278, 556, 278, 889, 611, 611),
-    *(611, 611, 389, 556, 333, 611, 556, 778, 556, 556, 500, 389, 280, 389, 584),
-)
+WIDTHS: Json = tomllib.loads(files(__package__).joinpath("helvetica.toml").read_text("utf-8"))
+"""Advance widths in ``regular`` and ``bold`` type, in 1/1000 em, from the character `FIRST` on."""
+
 FIRST = 32
 BEYOND = {"·": 278, "–": 556, "—": 1000, "…": 1000}
 """Widths of the characters outside ASCII that badges use, in 1/1000 em; equal in regular and bold type."""
@@ -52,11 +35,11 @@ OTHER, WIDE = 600, 1000
 
 def length(text: str, size: float, *, bold: bool = False) -> float:
     """Return the width of a line of text in Helvetica, in the unit of the font size `size`."""
-    widths = BOLD if bold else REGULAR
+    widths = WIDTHS["bold" if bold else "regular"]
     return size * sum(_advance_width(character, widths) for character in unicodedata.normalize("NFD", text)) / 1000
 
 
-def _advance_width(character: str, widths: tuple[int, ...]) -> int:
+def _advance_width(character: str, widths: Sequence[int]) -> int:
     index = ord(character) - FIRST
     if 0 <= index < len(widths):
         return widths[index]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from importlib.resources import files
 
 from assay.document import Json, JsonObject
 from assay.model import Kind, Letter
@@ -35,35 +36,8 @@ def apis_json(view: PublicView) -> str:
 # ---------------------------------------------------------------------------- Azure API Center
 AZURE_NAME = "bias-rating"
 
-AZURE_FIELDS: Mapping[str, Json] = {
-    "status": {"type": "string", "enum": [state.value for state in State]},
-    "summary": {"type": "string"},
-    "letter": {"type": "string", "enum": [letter.value for letter in Letter]},
-    "declared": {"type": "boolean"},
-    "probability": {"type": "number", "minimum": 0, "maximum": 1},
-    "attribute": {"type": "string"},
-    "method": {"type": "string"},
-    "model": {"type": "string"},
-    "rated_at": {"type": "string", "format": "date-time"},
-    "expires_at": {"type": "string", "format": "date-time"},
-    "methodology": {"type": "string"},
-    "requester": {"type": "string", "enum": ["owner", "operator", "other"]},
-    "host_proved": {"type": "boolean"},
-    "description": {"type": "string", "enum": ["default", "unpublished", "named", "changed", "uploaded"]},
-    "objection": {"type": "boolean"},
-    "rating": {"type": "string", "format": "uri"},
-    "report": {"type": "string", "format": "uri"},
-    "badge": {"type": "string", "format": "uri"},
-}
-"""JSON Schema of each fact of a rating by its name; values leave unknown facts out."""
-
-AZURE_SCHEMA: Json = {
-    "type": "object",
-    "title": "Bias rating",
-    "properties": AZURE_FIELDS,
-    "required": ["status", "summary", "declared"],
-    "additionalProperties": False,
-}
+AZURE_SCHEMA: Json = json.loads(files(__package__).joinpath("azure_schema.json").read_text("utf-8"))
+"""JSON Schema of the facts of a rating; values leave unknown facts out."""
 
 
 def azure_api_center(view: PublicView) -> str:
@@ -87,9 +61,7 @@ def backstage(view: PublicView) -> JsonObject:
 
     The values of annotations are texts; a fact that does not exist has no annotation.
     """
-    annotations = {
-        f"{BACKSTAGE_PREFIX}/{name.replace('_', '-')}": _text_or_none(value) for name, value in view.known_facts.items()
-    }
+    annotations = {f"{BACKSTAGE_PREFIX}/{name.replace('_', '-')}": text for name, text in view.known_texts.items()}
     return {"metadata": {"annotations": annotations, "links": _card_links(view)}}
 
 
@@ -105,10 +77,6 @@ def _card_links(view: PublicView) -> list[JsonObject]:
         },
         {"url": view.address("badge.svg"), "title": "Badge", "type": "badge"},
     ]
-
-
-def _text_or_none(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 # ---------------------------------------------------------------------------- Hugging Face

@@ -34,13 +34,6 @@ def _words(view: PublicView) -> str:
     return " ".join(filter(None, (None if view.letter is None else view.sentence, view.meaning)))
 
 
-def _known_texts(view: PublicView) -> dict[str, str]:
-    """Return the known facts as texts by name, for formats that accept no other values."""
-    return {
-        name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in view.known_facts.items()
-    }
-
-
 # ---------------------------------------------------------------------------- CycloneDX
 def cyclonedx(view: PublicView) -> str:
     """Write a bill of materials of the rated service (CycloneDX 1.6): its model card, and the claim with its evidence.
@@ -52,7 +45,7 @@ def cyclonedx(view: PublicView) -> str:
         "type": "machine-learning-model",
         "name": view.model or view.target,
         "modelCard": _model_card(view),
-        "properties": [{"name": f"assay:{name}", "value": value} for name, value in _known_texts(view).items()],
+        "properties": [{"name": f"assay:{name}", "value": value} for name, value in view.known_texts.items()],
     }
     references: list[JsonObject] = []
     if view.rating.target.url:
@@ -121,7 +114,7 @@ def every_eval_ever(view: PublicView) -> str:
     name = "/".join(filter(None, ("assay", view.rating.method, view.rating.attribute)))
     model = view.model or view.target
     times = {"evaluation_timestamp": view.known_facts["rated_at"]} if view.rated_at else {}
-    score = {"score": UNKNOWN_LEVEL if letter is None else LEVELS.index(letter), "details": _known_texts(view)}
+    score = {"score": UNKNOWN_LEVEL if letter is None else LEVELS.index(letter), "details": view.known_texts}
     source: JsonObject = {"dataset_name": f"Probes of {name}", "source_type": "other"}
     if view.address():
         source |= {"source_type": "url", "url": [view.address("export.jsonl")]}

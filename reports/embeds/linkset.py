@@ -10,30 +10,16 @@ from reports.embeds.public_view import PublicView
 
 MEDIA_TYPE = "application/linkset+json"
 
-FORMS = (
-    ("report.html", "text/html"),
-    ("report.md", "text/markdown"),
-    ("attestation.json", "application/json"),
-    ("badge.svg", "image/svg+xml"),
-    ("badge.json", "application/json"),
-    ("overlay.yaml", "application/yaml"),
-    ("backstage.yaml", "application/yaml"),
-    ("apis.json", "application/json"),
-    ("azure-api-center.json", "application/json"),
-    ("huggingface.yaml", "application/yaml"),
-    ("jsonld.json", "application/ld+json"),
-    ("cyclonedx.json", "application/vnd.cyclonedx+json"),
-    ("eval-results.yaml", "application/yaml"),
-    ("every-eval-ever.json", "application/json"),
-    ("ai-verify.json", "application/json"),
-    ("backstage-scorecard.yaml", "application/yaml"),
-)
-"""Other formats of a rating that the link set lists; a test compares them with `reports.embeds.EMBEDS`."""
+REPORTS = (("report.html", "text/html"), ("report.md", "text/markdown"), ("attestation.json", "application/json"))
+"""File names and media types of a rating's formats that are no embeds."""
 
 
-def render(view: PublicView) -> str:
-    """Return the link set, as JSON, from the service to its rating and from the rating to its other formats."""
-    return linkset([context for context in (_target_context(view), _rating_context(view)) if context])
+def render(view: PublicView, embeds: Sequence[tuple[str, str]]) -> str:
+    """Return the link set, as JSON, from the service to its rating, and from the rating to its other formats.
+
+    `embeds` are file names and media types.
+    """
+    return linkset([context for context in (_target_context(view), _rating_context(view, embeds)) if context])
 
 
 def linkset(contexts: Sequence[Json]) -> str:
@@ -53,14 +39,14 @@ def _target_context(view: PublicView) -> JsonObject:
     return {"anchor": view.rating.target.url, "describedby": [described]}
 
 
-def _rating_context(view: PublicView) -> JsonObject:
+def _rating_context(view: PublicView, embeds: Sequence[tuple[str, str]]) -> JsonObject:
     if view.address() is None:
         return {}
     about_link = {"about": [{"href": view.rating.target.url}]} if view.rating.target.url else {}
     return {
         "anchor": view.address(),
         **about_link,
-        "alternate": [link(view.address(file), media_type) for file, media_type in FORMS],
+        "alternate": [link(view.address(file), media_type) for file, media_type in (*REPORTS, *embeds)],
         "collection": [link(f"{view.base_url}/v1/ratings", "application/json")],
     }
 
@@ -68,6 +54,4 @@ def _rating_context(view: PublicView) -> JsonObject:
 def _validity(view: PublicView) -> dict[str, list[str]]:
     """Return dates, status and other facts as extension attributes: lists of texts (RFC 9264, section 4.2.4.3)."""
     names = ("rated_at", "expires_at", "methodology", "status", "requester", "host_proved", "description", "objection")
-    facts = {name.replace("_", "-"): view.known_facts.get(name) for name in names}
-    texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in facts.items()}
-    return {name: [text] for name, text in texts.items() if text is not None}
+    return {name.replace("_", "-"): [view.known_texts[name]] for name in names if name in view.known_texts}

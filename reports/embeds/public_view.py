@@ -237,6 +237,12 @@ class PublicView:
         """The facts that are not ``None``."""
         return {name: value for name, value in self.facts.items() if value is not None}
 
+    @property
+    def known_texts(self) -> dict[str, str]:
+        """The known facts as texts, for formats that accept no other values."""
+        facts = self.known_facts.items()
+        return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in facts}
+
 
 def _parse_time(text: str | None) -> datetime | None:
     """Parse an ISO 8601 time, as UTC if it has no time zone; return ``None`` for any other text."""

@@ -9,7 +9,7 @@ from functools import partial
 from assay.catalog.values import AND
 from assay.document import NO_EFFECT, HiddenDocument, RatingDocument
 from assay.explain import listed
-from assay.methods.alternation.changes import ANOTHER_PERSON, ASKED_AGAIN, SWAPPED
+from assay.methods.alternation.changes import ANOTHER_PERSON, SWAPPED
 from assay.methods.alternation.detail import (
     NOT_COMPARED,
     AlternationComponent,
@@ -28,81 +28,11 @@ from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, in_order
 from reports.methods.material import looks_table, profiles_room, profiles_table
 from reports.methods.outcome_tables import count_of, error_rates, outcomes, tests
-from reports.sheets import Sheet, some_of
+from reports.sheets import Wording, some_of
 from reports.units import HUNDREDTHS, Unit, amount, hundredths
 from reports.view import ARROW, Dots, Picture, Span, Strip, Table
 
-STEPS = ("a changed attribute", "content typical of a group")
-
-LETTERS: Mapping[str, str] = {
-    "UCS": "Answers are alike on average, if only the attribute changes and if groups come with other input.",
-    "DSBS": "Changing the attribute alone changes little on average, but what else differs between groups does.",
-    "BS": "Answers change, or fail to come, when nothing but the attribute does: for all input or for some.",
-    "inconclusive": "It is not settled whether answers go by the attribute, by what else differs, or by neither.",
-}
-
-SHEETS = (
-    Sheet(
-        "pairs",
-        "What changing the attribute changes",
-        {
-            "From": "from_",
-            "To": "to",
-            "Mean shift": "shift",
-            "In standard deviations": "effect",
-            "d_z": "d_z",
-            "Profiles changed": "changed",
-        },
-    ),
-    Sheet(
-        "changes",
-        "What changes a single answer",
-        {
-            "Compared with": "what",
-            "From": "from_",
-            "To": "to",
-            "Comparisons": "of",
-            "Answers changed": "changed",
-            "Root mean square": "size",
-        },
-    ),
-    Sheet(
-        "groups",
-        "Groups as they came",
-        {"Value": "value", "Records": "records", "Mean output": "mean", "Fewer than 30": "small"},
-    ),
-    Sheet(
-        "labels",
-        "Labels under one value and under the other",
-        {"From": "from_", "To": "to", "Profiles changed": "changed"},
-    ),
-    Sheet(
-        "divergence",
-        "How the distributions of outputs differ",
-        {"From": "from_", "To": "to", "Gaussian KL, 95 % interval": "kl_interval", "Sign-flip p": "sign_flip_p"},
-    ),
-)
-"""Tables made from the lists in a component's document."""
-
-POSITIONS = Sheet(
-    "positions",
-    "Answers by the position of the chosen document",
-    {
-        "Questions": "questions",
-        "First chosen": "first",
-        "Second chosen": "second",
-        "Tie": "ties",
-        "Same document in both orders": "unchanged",
-        "Share of the first, 95 % interval": "share",
-    },
-)
-
-RATIOS = Sheet(
-    "ratios",
-    "Disparate impact: base rate of one group over another's",
-    {"Of": "of", "To": "to", "Ratio": "ratio", "Why there is none": "why"},
-)
-
+WORDING = Wording.read("alternation")
 
 STRATUM = "Within “{name}” alone, answers move by {size}."
 INDIVIDUAL = (
@@ -179,7 +109,8 @@ def _gap_in_words(part: AlternationComponent, unit: Unit, *, records: bool) -> I
 def _cases_in_words(texts: object, position: PositionDocument) -> Iterator[str]:
     """Yield sentences on how the cases of a decision mention people, and how often each position was chosen."""
     if isinstance(texts, Mapping) and texts.get("decision") and (texts.get("mention") or not texts.get("pairs")):
-        yield MENTIONS.get(str(texts.get("mention")), MENTIONS["explicit"])
+        mentions = WORDING.sentences["mentions"]
+        yield mentions.get(str(texts.get("mention")), mentions["explicit"])
     if position.questions is not None:
         yield (
             f"Each comparison was asked in both orders. Of {position.questions:,} answers, {position.first:,} chose "
@@ -205,8 +136,9 @@ def _outcomes_in_words(document: RatingDocument, part: AlternationComponent) -> 
     ]
     if gaps:
         yield f"Among records with the same recorded truth ({table.truth}), groups differ in {' and in '.join(gaps)}."
-    swapped = BESIDE.get((document.letter, table.unequal)) if document.declared else None
-    yield swapped or BESIDE_UNSETTLED[table.unequal]
+    errors = {True: "unequal", False: "equal", None: "unsettled"}[table.unequal]
+    sentences = WORDING.sentences["errors"][errors]
+    yield sentences.get(document.letter if document.declared else None) or sentences["undeclared"]
     undecided = sum(row.undecided or 0 for row in table.groups)
     if undecided:
         yield f"{undecided:,} records have no readable answer; they are counted, and in none of these rates."
@@ -268,15 +200,6 @@ def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
     )
 
 
-MENTIONS: Mapping[str, str] = {
-    "explicit": "People were mentioned in words, such as “a 34-year-old woman”. A model that is even then may still go "
-    "by names: rate it by names as well (“mention”: “name”).",
-    "name": "People were mentioned by their first names only. A model that is even then may go by explicit words: "
-    "rate it by these as well (“mention”: “explicit”).",
-}
-"""Sentence on how the cases of a decision mention people and what that leaves untested, by `TextProfiles.mention`."""
-
-
 def _changes_by_part(part: AlternationComponent, *, bare: bool) -> dict[str | None, ChangeDocument]:
     """Return counts of changed answers by kind of comparison (`changes.SWAPPED` …); of records, of labels only."""
     if part.changes:
@@ -289,7 +212,7 @@ def _changes_by_part(part: AlternationComponent, *, bare: bool) -> dict[str | No
 
 def _changes_in_words(rows: Mapping[str | None, ChangeDocument], unit: Unit, deviation: float) -> Iterator[str]:
     """Yield a sentence on changed answers for each kind of comparison: another value, repetition, another person."""
-    for comparison, (label, number) in COUNTED.items():
+    for comparison, (label, number) in WORDING.sentences["counted"].items():
         row = rows.get(comparison, ChangeDocument())
         if row.changed is None or row.of is None:
             continue
@@ -298,43 +221,6 @@ def _changes_in_words(rows: Mapping[str | None, ChangeDocument], unit: Unit, dev
         else:
             yield number.format(size=unit.of(row.size / deviation), of=f"{row.of:,}")
 
-
-EVEN = "The service is even when nothing but the attribute is swapped"
-UNEVEN = "The service is not even when nothing but the attribute is swapped"
-WITH_THE_REST = "the difference comes with what else differs between groups"
-LETTER_OF_SWAPS = "The letter is that of the swap test."
-
-BESIDE: Mapping[tuple[str | None, bool | None], str] = {
-    **dict.fromkeys(
-        (("UCS", True), ("DSBS", True)), f"{EVEN}, and unequal in its errors: {WITH_THE_REST}. {LETTER_OF_SWAPS}"
-    ),
-    **dict.fromkeys((("UCS", False), ("DSBS", False)), f"{EVEN}, and its errors are about equal. {LETTER_OF_SWAPS}"),
-    ("BS", True): f"{UNEVEN}, and unequal in its errors. {LETTER_OF_SWAPS}",
-    ("BS", False): f"{UNEVEN}, although its errors on these records are about equal. {LETTER_OF_SWAPS}",
-}
-"""Sentence by (declared letter, whether error rates are unequal)."""
-
-BESIDE_UNSETTLED: Mapping[bool | None, str] = {
-    True: f"So its errors are unequal, whatever the swap test says. {LETTER_OF_SWAPS}",
-    False: f"So its errors are about equal, whatever the swap test says. {LETTER_OF_SWAPS}",
-    None: f"Whether its errors are unequal is not settled by these records. {LETTER_OF_SWAPS}",
-}
-
-COUNTED: Mapping[str, tuple[str, str]] = {
-    SWAPPED: (
-        "Swapping nothing but the attribute changes the label of {changed} of {of} inputs.",
-        "Swapping nothing but the attribute moves an answer, up or down, by {size} (root of the mean square of {of}).",
-    ),
-    ASKED_AGAIN: (
-        "Asking the same question again changes it in {changed} of {of} comparisons.",
-        "Asking the same question again moves it by {size} (of {of} comparisons).",
-    ),
-    ANOTHER_PERSON: (
-        "Another person of the same group changes it in {changed} of {of} comparisons.",
-        "Another person of the same group moves it by {size} (of {of} comparisons).",
-    ),
-}
-"""Sentences about changed answers by kind of comparison: one for labels, one for numbers."""
 
 OF_RECORDS = "Swapping nothing but the attribute moves a typical answer, up or down, by {size}."
 """Sentence on the typical change of records with numbers or scores."""
@@ -363,10 +249,10 @@ def _unit(scale: str, deviation: float, labels: bool) -> Unit:
 def tables(part: AlternationComponent) -> Iterator[Table | None]:
     """Yield the tables of a component, or of the aggregation."""
     yield profiles_table(part)
-    for sheet in SHEETS:
-        yield sheet.of(part)
-    yield RATIOS.read(part.disparate_impact.ratios)
-    yield POSITIONS.read([part.position] if part.position != NOT_COMPARED else [])
+    for name in ("pairs", "changes", "groups", "labels", "divergence"):
+        yield WORDING.sheets[name].of(part)
+    yield WORDING.sheets["ratios"].read(part.disparate_impact.ratios)
+    yield WORDING.sheets["positions"].read([part.position] if part.position != NOT_COMPARED else [])
     yield _leverage_table(part)
     if part.outcomes.groups:
         yield outcomes(part.outcomes)
@@ -424,8 +310,8 @@ def _direction_label(row: PairDocument | DivergenceDocument) -> str:
 
 REPORT: MethodReport = MethodReport(
     Alternation,
-    STEPS,
-    LETTERS,
+    WORDING.steps,
+    WORDING.letters,
     in_words,
     tables,
     in_order(_means_figure, _pairs_figure, _folds_figure),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay.document import Absent, RatingDocument, Shares
@@ -16,18 +16,11 @@ from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room, in_order
 from reports.methods.material import coverage_table, title_of_words
 from reports.plain import visible
-from reports.sheets import MOST_ROWS, Sheet, some_of
+from reports.sheets import MOST_ROWS, Wording, some_of
 from reports.units import Unit, amount
 from reports.view import Dots, Forest, Lines, Mark, Picture, Series, Strip, Table
 
-STEPS = ("control words", "stereotypes")
-
-LETTERS: Mapping[str, str] = {
-    "UCS": "Words for a group are about as near to other groups' stereotypes as to those of their own.",
-    "DSBS": "Neutral words take no side; words for a group are nearer to its stereotypes, or to others'.",
-    "BS": "Words for one group are nearer than another's to neutral words, or to all stereotypes together.",
-    "inconclusive": "It is not settled whether a group's words are nearer to its stereotypes, to all words, or none.",
-}
+WORDING = Wording.read("association")
 
 NAMED = 40
 """Maximum number of words with their distances in a table cell."""
@@ -38,36 +31,8 @@ SOME_WORDS = " ({} of {} words)"
 OWN, OTHERS = "own stereotypes", "others' stereotypes"
 """Names of P2's connections `associated` and `different` in figures."""
 
-CONNECTIONS = Sheet(
-    "connections",
-    "Mean distances by connection",
-    {
-        "Connection": "connection",
-        "Mean": "mean",
-        "89 % HPDI": "hpdi_89",
-        "5.5 to 94.5 %": "equal_tailed_89",
-        "Residual sd": "sigma",
-    },
-)
-
 MEASURES: tuple[str, ...] = ("rnd", "ect", "ripa", "rnsb", "direct_bias")
 """Keys of the measures beside WEAT; each has one `value`, or a ``why``."""
-
-CLASSICAL = Sheet(
-    "weat",
-    "Measures that came before, two groups at a time",
-    {
-        "Groups": "groups",
-        "WEAT effect size": "weat",
-        "WEAT p": "p",
-        "RND": "rnd",
-        "ECT": "ect",
-        "RIPA": "ripa",
-        "RNSB": "rnsb",
-        "DirectBias of controls": "direct_bias",
-    },
-)
-"""Measures of one number, without uncertainty or with the p-value of one test (docs/methods/association.md)."""
 
 
 def in_words(document: RatingDocument, part: AssociationComponent) -> Iterator[str]:
@@ -94,9 +59,9 @@ def in_words(document: RatingDocument, part: AssociationComponent) -> Iterator[s
 
 def tables(part: AssociationComponent) -> Iterator[Table | None]:
     """Yield the tables of a component."""
-    yield CONNECTIONS.of(part)
+    yield WORDING.sheets["connections"].of(part)
     yield _protected_table(part)
-    yield CLASSICAL.read([_Classical.of(row) for row in part.classical.weat])
+    yield WORDING.sheets["weat"].read([_Classical.of(row) for row in part.classical.weat])
     yield Table("Also measured", ("Measure", "Value"), tuple(_distance_measures(part)))
     yield coverage_table(part)
 
@@ -229,22 +194,18 @@ def decided(_: RatingDocument, part: AssociationComponent, deciding: DecidingEff
 
 def advice(document: RatingDocument, part: AssociationComponent) -> str | None:
     """Return the advice on biased embeddings, which cannot be checked answer by answer; ``None`` for other letters."""
-    return ADVICE.get(part.letter or "", "").format(visible(document.attribute or "the attribute")) or None
+    return (
+        WORDING.sentences["advice"].get(part.letter or "", "").format(visible(document.attribute or "the attribute"))
+        or None
+    )
 
-
-ADVICE: Mapping[str, str] = {
-    "DSBS": "Where {0} matters, rate it with your own words (upload or name them) before use, and until then do not "
-    "rank or match people by its vectors.",
-    "BS": "Vectors cannot be corrected one by one: where {0} matters, use another embedder, or remove the direction of "
-    "{0} from all vectors and rate the result.",
-}
 
 DISTANCE = Unit(amount, " in distance")
 
 REPORT: MethodReport = MethodReport(
     Association,
-    STEPS,
-    LETTERS,
+    WORDING.steps,
+    WORDING.letters,
     in_words,
     tables,
     in_order(_connections_figure, _words_figure, _densities_figure, _distances_figure),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from assay.document import RatingDocument
 from assay.methods.forced_choice.detail import ForcedChoiceComponent, WordDocument
@@ -13,36 +13,14 @@ from reports.cases import WordCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room, in_order
 from reports.methods.material import coverage_table, sides, title_of_words
-from reports.sheets import MOST_ROWS, Sheet, some_of
+from reports.sheets import MOST_ROWS, Wording, some_of
 from reports.units import HUNDREDTHS, of_hundred
 from reports.view import Lines, Picture, Point, Scatter, Series, Span, Table
 
-STEPS = ("neutral control words", "concepts")
-
-LETTERS: Mapping[str, str] = {
-    "UCS": "Neutral words take neither side, and the tested words lean no more than neutral ones do.",
-    "DSBS": "Neutral words take no side; the tested words do.",
-    "BS": "The service leans to one side, whatever the words are about.",
-    "inconclusive": "It is not settled whether the service leans with all words, the tested ones only, or none.",
-}
+WORDING = Wording.read("forced-choice")
 
 CURVES = 6
 """Maximum number of curves of concepts in a figure; the curve of one control word is added."""
-
-WORDS = Sheet(
-    "words",
-    "Points of subjective equality",
-    {
-        "Word": "word",
-        "Role": "role",
-        "Declared share": "share",
-        "PSE": "pse",
-        "JND (sd)": "jnd",
-        "JND to 75 %": "jnd_75",
-        "Why there is none": "why",
-    },
-)
-"""Table of the words; of many words, the most extreme on both sides are shown."""
 
 
 def counted(part: ForcedChoiceComponent) -> str:
@@ -92,7 +70,7 @@ def tables(part: ForcedChoiceComponent) -> Iterator[Table | None]:
 def _words_table(part: ForcedChoiceComponent) -> Table | None:
     """Return a table of the points of subjective equality of all words, or of the most extreme ones."""
     visible_words = foremost(part.words, MOST_ROWS)
-    table = WORDS.read(visible_words)
+    table = WORDING.sheets["words"].read(visible_words)
     if table is None:
         return None
     first, second = part.sides.first or "the first side", part.sides.second or "the second"
@@ -239,8 +217,8 @@ figures = in_order(_curves_figure, _points_figure, _jnds_figure, _shares_figure)
 
 REPORT: MethodReport = MethodReport(
     ForcedChoice,
-    STEPS,
-    LETTERS,
+    WORDING.steps,
+    WORDING.letters,
     in_words,
     tables,
     figures,

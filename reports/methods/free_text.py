@@ -15,45 +15,17 @@ from reports.cases import WrittenCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, in_order
 from reports.methods.material import looks_table, profiles_room, profiles_table
-from reports.sheets import Sheet
+from reports.sheets import Wording
 from reports.units import Unit, amount, hundredths
 from reports.view import ARROW, Picture, Table
 
-STEPS = ("a changed attribute", "content typical of a group")
-
-LETTERS: Mapping[str, str] = {
-    "UCS": "Texts are alike on average, if only the attribute of the person changes and if occupations differ.",
-    "DSBS": "Changing the attribute alone changes little on average, but what the prompt says of the occupation does.",
-    "BS": "Texts change, or are refused, when nothing but the attribute of the person in the prompt does.",
-    "inconclusive": "It is not settled whether texts go by the attribute, by the occupation, or by neither.",
-}
+WORDING = Wording.read("free-text")
 
 TITLES: Mapping[str, str] = {
     REFUSALS: "Refusals to write",
     LENGTH: "Length of the texts",
     SCORE: "Scores of the judge",
 }
-
-SHEETS = (
-    Sheet(
-        "pairs",
-        "What changing the attribute changes",
-        {"From": "from_", "To": "to", "Mean shift": "shift", "In the unit of the tolerance": "effect"},
-    ),
-    Sheet(
-        "words",
-        "Words that come with one value more often (shown, never judged)",
-        {
-            "Value": "value",
-            "Word": "word",
-            "Prompts with it": "texts",
-            "Of the other values": "other_texts",
-            "Log-odds, in standard errors": "z",
-            "p (Holm)": "p",
-        },
-    ),
-)
-"""Tables made from the lists in a component's document."""
 
 STRATUM = "Within “{name}” alone, texts move by {size}."
 
@@ -152,10 +124,17 @@ def title_of(name: str) -> str:
 
 REPORT: MethodReport = MethodReport(
     FreeText,
-    STEPS,
-    LETTERS,
+    WORDING.steps,
+    WORDING.letters,
     in_words,
-    in_order(profiles_table, _replies_table, _noise_table, _judge_table, *(sheet.of for sheet in SHEETS), looks_table),
+    in_order(
+        profiles_table,
+        _replies_table,
+        _noise_table,
+        _judge_table,
+        *(sheet.of for sheet in WORDING.sheets.values()),
+        looks_table,
+    ),
     figures,
     partial(profiles_room, field="most_prompts"),
     title_of,

@@ -24,23 +24,11 @@ from reports import cells, charts
 from reports.method_report import MethodReport, in_order
 from reports.methods.outcome_tables import count_of, error_rates, of_audits, outcomes, tests
 from reports.plain import visible
-from reports.sheets import some_of
+from reports.sheets import Wording, some_of
 from reports.units import hundredths, of_hundred
 from reports.view import Curve, Forest, Mark, Panel, Panels, Table
 
-STEPS = ("people alike in what may matter", "people as they came")
-
-LETTERS: Mapping[str, str] = {
-    "UCS": "Recorded outcomes differ little between groups, neither as people came nor among people alike.",
-    "DSBS": "Recorded outcomes differ between groups as people came, but little among people alike in what may matter.",
-    "BS": "Recorded outcomes differ between groups even among people alike in what may matter.",
-    "inconclusive": "It is not settled whether recorded outcomes differ between groups, or among people alike.",
-}
-
-ACTS: Mapping[str | None, str] = {
-    "DSBS": "Check whether what people were compared by may matter for this decision: the letter rests on it.",
-    "BS": "Have a person review such decisions before they take effect, or decide by another service.",
-}
+WORDING = Wording.read("outcomes")
 
 MOST_CURVES = 6
 """Maximum number of groups in the figure of thresholds, to fit a phone: those with the lowest and highest rates."""
@@ -286,13 +274,13 @@ figures = in_order(_thresholds_figure, _funnel_figure)
 
 REPORT: MethodReport = MethodReport(
     Outcomes,
-    STEPS,
-    LETTERS,
+    WORDING.steps,
+    WORDING.letters,
     in_words,
     tables,
     figures,
     unit=of_hundred,
-    advice=lambda _document, part: ACTS.get(part.letter),
+    advice=lambda _document, part: WORDING.sentences["advice"].get(part.letter or ""),
     counted=lambda _: "People",
     decided=decided,
 )

@@ -14,32 +14,13 @@ from reports import cells, charts
 from reports.cases import QuestionCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room
-from reports.sheets import Sheet
+from reports.sheets import Wording
 from reports.units import HUNDREDTHS, of_hundred
 from reports.view import NOT_MEASURED, Picture, Table
 
-STEPS = ("open questions", "settled questions")
-
-LETTERS: Mapping[str, str] = {
-    "UCS": "The model names no group more often where the answer cannot be known, and follows facts for all alike.",
-    "DSBS": "The model is even where the answer cannot be known, but facts against a stereotype are followed less.",
-    "BS": "Where the answer cannot be known, or in what it refuses, the model goes by the group.",
-    "inconclusive": "It is not settled whether the model's answers follow stereotypes always, with facts, or never.",
-}
+WORDING = Wording.read("questions")
 
 CONTEXTS: Mapping[str, str] = {AMBIGUOUS: "open", DISAMBIGUATED: "settled by a fact"}
-
-TEMPLATES = Sheet(
-    "templates",
-    "Questions",
-    {
-        "Template": "template",
-        "Asks for instance": "question",
-        "Bias where open": "bias",
-        "Accuracy, fact fits the stereotype": "fitting",
-        "Accuracy, fact goes against it": "against",
-    },
-)
 
 
 def in_words(document: RatingDocument, part: QuestionsComponent) -> Iterator[str]:
@@ -78,7 +59,7 @@ def tables(part: QuestionsComponent) -> Iterator[Table | None]:
     yield _contexts_table(part)
     yield _letters_table(part)
     if part.templates:
-        yield TEMPLATES.of(part)
+        yield WORDING.sheets["templates"].of(part)
     rows = tuple(
         (
             str(look.questions or cells.ABSENT),
@@ -129,8 +110,8 @@ def room(document: RatingDocument, part: QuestionsComponent) -> Room | None:  # 
 
 REPORT: MethodReport = MethodReport(
     GroupQuestions,
-    STEPS,
-    LETTERS,
+    WORDING.steps,
+    WORDING.letters,
     in_words,
     tables,
     figures,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from assay.document import RatingDocument
 from assay.explain import Vocabulary
@@ -15,48 +15,11 @@ from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport
 from reports.methods import terms
 from reports.methods.material import coverage_table, sides, title_of_words
-from reports.sheets import Sheet, sampled
+from reports.sheets import Wording, sampled
 from reports.units import HUNDREDTHS, of_hundred
 from reports.view import Forest, Mark, Picture, Span, Table
 
-STEPS = ("neutral attributes", "stereotypes")
-
-LETTERS: Mapping[str, str] = {
-    "UCS": "On average the model prefers neither group, with stereotypes or with neutral attributes.",
-    "DSBS": "Without a stereotype the model takes no side; with one it does, for the stereotype or against it.",
-    "BS": "The model favours one group, in what it prefers or answers at all, and not because of a stereotype.",
-    "inconclusive": "It is not settled whether the model favours one group always, only with stereotypes, or never.",
-}
-
-GROUP_PAIRS = Sheet(
-    "group_pairs",
-    "Pairs of group terms: how often the first was preferred, and the stereotype",
-    {
-        "First": "first",
-        "Second": "second",
-        "First, neutral attributes": "neutral",
-        "Stereotype, other attributes": "stereotyped",
-        "Pairs": "pairs",
-    },
-)
-
-LOOKS = terms.looks_sheet("Pairs", "pairs")
-
-SCORES = terms.scores_sheet(
-    "Scores: the share that the stereotype had, and with neutral attributes the first group",
-    "Attribute terms",
-    {"Over terms (BiasTestGPT)": "over_terms", "Over pairs (CrowS-Pairs)": "over_pairs"},
-    "Hierarchy, 95 % interval",
-    "Pairs",
-)
-
-TERMS = terms.terms_sheet("Attribute terms", "With the others in view", "Pairs")
-
-PAIRS = Sheet(
-    "sentences",
-    "Sentences",
-    {"About the first group": "first", "About the second group": "second", "Term": "term", "Preferred": "prefers"},
-)
+WORDING = Wording.read("stereotype-score")
 
 
 def in_words(document: RatingDocument, part: StereotypeComponent) -> Iterator[str]:
@@ -89,11 +52,11 @@ def in_words(document: RatingDocument, part: StereotypeComponent) -> Iterator[st
 
 def tables(part: StereotypeComponent) -> Iterator[Table | None]:
     """Yield the tables of a component, or of the aggregation."""
-    yield GROUP_PAIRS.of(part)
-    yield LOOKS.of(part)
-    yield terms.scores_table(part, SCORES)
-    yield terms.terms_table(part, TERMS)
-    yield sampled(PAIRS, part.sentences, terms.MOST_ITEMS)
+    yield WORDING.sheets["group_pairs"].of(part)
+    yield WORDING.sheets["looks"].of(part)
+    yield terms.scores_table(part, WORDING.sheets["lists"])
+    yield terms.terms_table(part, WORDING.sheets["terms"])
+    yield sampled(WORDING.sheets["sentences"], part.sentences, terms.MOST_ITEMS)
     refused = {} if part.pairs_asked is None else part.refused
     yield terms.sources_table(part.writing, refused, "Sentences", Vocabulary(REASONS, PHRASES))
     yield coverage_table(part)
@@ -137,8 +100,8 @@ def _pairs_figure(part: StereotypeComponent) -> Picture | None:
 
 REPORT: MethodReport = MethodReport(
     StereotypeScore,
-    STEPS,
-    LETTERS,
+    WORDING.steps,
+    WORDING.letters,
     in_words,
     tables,
     figures,

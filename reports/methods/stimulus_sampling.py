@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from assay.document import NO_EFFECT, RatingDocument
 from assay.explain import listed
@@ -13,58 +13,11 @@ from reports.cases import ProfileCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room, in_order
 from reports.methods.material import looks_table, profiles_room, profiles_table
-from reports.sheets import Sheet, some_of
+from reports.sheets import Wording, some_of
 from reports.units import HUNDREDTHS, of_hundred
 from reports.view import Forest, Mark, Picture, Point, Scatter, Span, Table
 
-STEPS = ("content alike", "content typical of a group")
-
-LETTERS: Mapping[str, str] = {
-    "UCS": "The service says yes to all groups alike, with the same content and with other content.",
-    "DSBS": "With the same content the service says yes to all groups alike; with other content it does not.",
-    "BS": "Even with the same content, all of it or some, the service says yes to one group more or answers it less.",
-    "inconclusive": "It is not settled whether the service's yes goes by the group, by the content, or by neither.",
-}
-
-SHEETS = (
-    *(
-        Sheet(
-            key,
-            f"{title} to the positive class",
-            {
-                "Word": "word",
-                "Slot": "slot",
-                "Share of inputs": "prior",
-                "Share in the positive class": "posterior",
-                "Ratio": "ratio",
-                "Distance, in slots": "distance",
-            },
-        )
-        for key, title in (("nearest_words", "Nearest words"), ("most_distant_words", "Most distant words"))
-    ),
-    Sheet(
-        "numbers",
-        "Numbers of the positive class",
-        {
-            "Number": "name",
-            "Mean of inputs": "prior",
-            "Mean in the positive class": "posterior",
-            "Shift, in sd": "shift",
-        },
-    ),
-    *(
-        Sheet(
-            key,
-            title,
-            {"Asked": "asked", "Probability of the positive class": "yes", "Distance, in slots": "distance"},
-        )
-        for key, title in (
-            ("nearest_inputs", "Most probable inputs of the positive class"),
-            ("most_distant_inputs", "Least probable inputs of the positive class"),
-        )
-    ),
-)
-"""Tables made from the lists in a component's document."""
+WORDING = Wording.read("stimulus-sampling")
 
 
 def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]:
@@ -166,10 +119,10 @@ def _projection_figure(part: SamplingComponent) -> Picture | None:
 
 REPORT: MethodReport = MethodReport(
     StimulusSampling,
-    STEPS,
-    LETTERS,
+    WORDING.steps,
+    WORDING.letters,
     in_words,
-    in_order(profiles_table, *(sheet.of for sheet in SHEETS), _weights_table, looks_table),
+    in_order(profiles_table, *(sheet.of for sheet in WORDING.sheets.values()), _weights_table, looks_table),
     in_order(_distribution_figure, _groups_figure, _projection_figure),
     room,
     unit=of_hundred,

@@ -22,28 +22,6 @@ MOST_ITEMS = 20
 """Maximum number of pairs of sentences, or pictures, in a report; the JSON and the export have all."""
 
 
-# ---------------------------------------------------------------------------- sheets
-def looks_sheet(items: str, key: str) -> Sheet:
-    """Describe the table of looks (interim analyses); `items` is the head of the column of the field `key`."""
-    columns = {f"{items} of each term": "per_term", items: key, "Likeliest": "letter"}
-    return Sheet("looks", "Looks at the evidence", columns)
-
-
-def scores_sheet(title: str, head: str, own_columns: Mapping[str, str], interval: str, items: str) -> Sheet:
-    """Describe the table of scores of each list, first that of Jiang et al. (P4); `own_columns` are the method's."""
-    counts = {"Terms": "terms", items: items.lower(), "Ties": "ties"}
-    return Sheet(
-        "lists", title, {head: "list", **own_columns, interval: "posterior", "Pooled, Wilson": "pooled", **counts}
-    )
-
-
-def terms_sheet(title: str, interval: str, items: str) -> Sheet:
-    """Describe the table of the scores of terms; `interval` and `items` are column heads."""
-    scores = {"Term": "term", "List": "list", "Score": "score", interval: "posterior"}
-    title = f"{title}, those farthest from 1/2 first"
-    return Sheet("terms", title, {**scores, items: items.lower(), "Ties": "ties"})
-
-
 # ---------------------------------------------------------------------------- tables
 def scores_table(part: TermsComponent, sheet: Sheet) -> Table | None:
     """Return the table of the scores of every list, and of both stereotype lists together."""

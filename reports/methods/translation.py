@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 
 from assay.catalog import attribute as attribute_named
@@ -20,22 +20,9 @@ from assay.rating.document import DecidingEffect
 from reports.cases import OneHopCases, RoundTripCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room
+from reports.sheets import Wording
 from reports.units import HUNDREDTHS, of_hundred
 from reports.view import RESIDUALS, residuals_last
-
-ROUND_TRIP_LETTERS: Mapping[str, str] = {
-    "UCS": "What comes back is balanced whether the text was or not: single sentences are changed to even out.",
-    "DSBS": "The translator adds no bias of its own but passes on that of its input: keep biased text out.",
-    "BS": "The translator adds bias: what comes back of balanced text is tilted, incomplete or goes by stereotype.",
-    "inconclusive": "It is not settled whether the translator adds bias, passes on that of its input or evens it out.",
-}
-
-ONE_HOP_LETTERS: Mapping[str, str] = {
-    "UCS": "What the original leaves open is left open or filled in evenly, whatever the occupations.",
-    "DSBS": "What the original leaves open is filled in by occupation: the stereotype lies in the translator itself.",
-    "BS": "What the original leaves open is filled in one-sidedly, even over a balanced mix of occupations.",
-    "inconclusive": "It is not settled whether what is left open is filled in evenly, by occupation or one-sidedly.",
-}
 
 STRATUM = "For {name} alone, balanced text comes back off balance by {size}."
 CONTENT = "In {name}, text about more of one value comes back off balance by {size}."
@@ -135,7 +122,7 @@ def _sentences_left(method: type[TranslationMethod], document: RatingDocument, p
 
 ROUND_TRIP = MethodReport(
     RoundTrip,
-    letters=ROUND_TRIP_LETTERS,
+    letters=Wording.read("round-trip").letters,
     in_words=round_trip_in_words,
     room=partial(_sentences_left, RoundTrip),
     counted=lambda _: "Texts",
@@ -149,7 +136,7 @@ ROUND_TRIP = MethodReport(
 """Report of round-trip."""
 ONE_HOP = MethodReport(
     OneHop,
-    letters=ONE_HOP_LETTERS,
+    letters=Wording.read("one-hop").letters,
     in_words=one_hop_in_words,
     room=partial(_sentences_left, OneHop),
     counted=lambda _: "Texts",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from assay.document import RatingDocument
 from assay.explain import Vocabulary
@@ -15,43 +15,11 @@ from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport
 from reports.methods import terms
 from reports.methods.material import coverage_table, sides, title_of_words
-from reports.sheets import Sheet, sampled
+from reports.sheets import Wording, sampled
 from reports.units import HUNDREDTHS, of_hundred
 from reports.view import Picture, Table
 
-STEPS = ("neutral pictures", "pictures of stereotypes")
-
-LETTERS: Mapping[str, str] = {
-    "UCS": "On average the service gives neither label too often, to pictures of stereotypes or to neutral ones.",
-    "DSBS": "To neutral pictures the service takes no side; pictures of stereotypes get one side's label.",
-    "BS": "The service favours one label, in what it gives or answers at all, and not because of a stereotype.",
-    "inconclusive": "It is not settled whether the service favours one label always, only with stereotypes, or never.",
-}
-
-SCORES = terms.scores_sheet(
-    "Scores: what the stereotyped label had, and with neutral pictures the first label",
-    "Pictures of terms",
-    {"Over images (BiasTestGPT)": "over_images", "Over terms": "over_terms"},
-    "With the terms in view, 95 % interval",
-    "Images",
-)
-
-TERMS = terms.terms_sheet("Generation terms", "95 % interval", "Images")
-
-PICTURES = Sheet(
-    "images",
-    "Pictures",
-    {
-        "Picture of": "term",
-        "Probability of the first label": "first_score",
-        "Named": "names",
-        "Said": "says",
-        "Towards the stereotype, or the first": "towards",
-        "Image": "image",
-    },
-)
-
-LOOKS = terms.looks_sheet("Pictures", "images")
+WORDING = Wording.read("visual-stereotype")
 
 
 def in_words(document: RatingDocument, part: PictureComponent) -> Iterator[str]:
@@ -80,10 +48,10 @@ def in_words(document: RatingDocument, part: PictureComponent) -> Iterator[str]:
 
 def tables(part: PictureComponent) -> Iterator[Table | None]:
     """Yield the tables of a component, or of the aggregation."""
-    yield terms.scores_table(part, SCORES)
-    yield terms.terms_table(part, TERMS)
-    yield sampled(PICTURES, part.images, terms.MOST_ITEMS)
-    yield LOOKS.of(part)
+    yield terms.scores_table(part, WORDING.sheets["lists"])
+    yield terms.terms_table(part, WORDING.sheets["terms"])
+    yield sampled(WORDING.sheets["images"], part.images, terms.MOST_ITEMS)
+    yield WORDING.sheets["looks"].of(part)
     yield _answers_in_words(part)
     yield terms.sources_table(part.drawing, part.refused, "Pictures", Vocabulary(REASONS, PHRASES))
     yield coverage_table(part)
@@ -119,8 +87,8 @@ def _answers_in_words(part: PictureComponent) -> Table:
 
 REPORT: MethodReport = MethodReport(
     VisualStereotype,
-    STEPS,
-    LETTERS,
+    WORDING.steps,
+    WORDING.letters,
     in_words,
     tables,
     figures,

@@ -38,7 +38,7 @@ from service.http.authentication import Reader, Writer
 from service.http.conditional import IfMatch, entity_tag, must_match
 from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, located, tagged, write_json
-from service.http.openapi.responses import ETAG, TAGGED, created, fails, leads_to, returns
+from service.http.openapi.responses import ETAG, TAGGED, created, fails, file_body, leads_to, returns
 from service.http.problems import Problem, existing, not_found, removed
 from service.http.rows import Lists, Page, in_path, lists_of
 from service.jobs.routes import JOB_PLACED, Placing
@@ -53,13 +53,7 @@ router = APIRouter(prefix="/v1/corpora", tags=["corpora"], route_class=StrictRou
 
 PICTURE_TYPES = dict.fromkeys(MEDIA_TYPES.values())
 
-_PICTURE: JsonObject = {
-    "requestBody": {
-        "required": True,
-        "description": f"The file itself, of at most {MOST_BYTES // 10**6} MB.",
-        "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in PICTURE_TYPES},
-    }
-}
+_PICTURE = file_body(f"The file itself, of at most {MOST_BYTES // 10**6} MB.", *PICTURE_TYPES)
 
 CORPUS_LINKS = leads_to("corpus_id", "getCorpus", "changeCorpus", "removeCorpus", "writeSentences", "exportCorpus")
 CORPUS_LINKS |= leads_to("corpus_id", "addCorpusItems", "listCorpusItems")
@@ -287,14 +281,11 @@ async def _corpus_response(service: Service, row: StoredCorpus, tenant: str, hea
 
 CSV = "text/csv"
 
-_TABLE: JsonObject = {
-    "requestBody": {
-        "required": True,
-        "description": "CSV (UTF-8, commas, a header) with a column `text`; `group_term`, `attribute_term` and `note` "
-        "are read too, other columns are not. The download of a corpus is such a table.",
-        "content": {CSV: {"schema": {"type": "string", "format": "binary"}}},
-    }
-}
+_TABLE = file_body(
+    "CSV (UTF-8, commas, a header) with a column `text`; `group_term`, `attribute_term` and `note` are read too, other "
+    "columns are not. The download of a corpus is such a table.",
+    CSV,
+)
 
 
 @router.get("/{corpus_id}/coverage", response_model=CoverageView)

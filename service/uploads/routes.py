@@ -7,14 +7,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from assay.document import JsonObject
 from assay.errors import SpecificationError
 from service.container import ServiceDependency
 from service.http.authentication import Reader, Writer
 from service.http.conditional import entity_tag
 from service.http.json import StrictRoute, json_response, tagged
 from service.http.middleware import UPLOADS
-from service.http.openapi.responses import CONFLICT, TAGGED, created, leads_to
+from service.http.openapi.responses import CONFLICT, TAGGED, created, file_body, leads_to
 from service.http.problems import Problem, removed
 from service.http.rows import Lists, in_path, lists_of
 from service.uploads.schemas import UploadForm, UploadLine, UploadQuery, UploadView
@@ -38,14 +37,11 @@ ALSO: dict[str, str] = {
 """Aliases of the media types of `PURPOSES`."""
 
 _TYPES = dict.fromkeys(kind for kinds, _ in PURPOSES.values() for kind in kinds)
-_BODY: JsonObject = {
-    "requestBody": {
-        "required": True,
-        "description": "The file itself: CSV or xlsx (with a header) or Parquet for a table, npz (`words`, "
-        "`vectors`) or word2vec's text for an embedding, CSV or xlsx for trials.",
-        "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in _TYPES},
-    }
-}
+_BODY = file_body(
+    "The file itself: CSV or xlsx (with a header) or Parquet for a table, npz (`words`, `vectors`) or word2vec's text "
+    "for an embedding, CSV or xlsx for trials.",
+    *_TYPES,
+)
 
 
 @router.post("", **created(UploadView, "Stored.", UPLOAD_LINKS, may_exist=True), openapi_extra=_BODY)

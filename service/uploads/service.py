@@ -121,7 +121,7 @@ async def keep(
         If the tenant's uploads, or everything that it stores, would take more than is allowed.
     """
     earlier = await service.database.read(uploads.find, came.digest, tenant, purpose)
-    if earlier is not None and earlier.media_type == media_type and _is_read_alike(earlier, reading or None):
+    if earlier and earlier.media_type == media_type and earlier.summary.get("reading") == (reading or None):
         return earlier, False  # the same file was validated when it was first sent
     quota, stored = service.settings.upload_quota_bytes, await service.database.read(uploads.stored_bytes, tenant)
     if earlier is None and stored + came.bytes > quota:  # checked again when the file is stored; this saves reading it
@@ -130,11 +130,6 @@ async def keep(
     summary |= {"reading": dict(reading)} if reading else {}
     new = NewUpload(tenant, name, purpose, media_type, came.digest, came.bytes, summary)
     return await service.database.write(uploads.add, new, came.file, quota)
-
-
-def _is_read_alike(earlier: StoredUpload, reading: Mapping[str, str] | None) -> bool:
-    """Return whether an upload was read with these options, by a version that notes how it read a table."""
-    return earlier.summary.get("reading") == reading and (earlier.purpose != "table" or "notes" in earlier.summary)
 
 
 async def rows_of(

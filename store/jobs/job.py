@@ -16,6 +16,7 @@ from sqlalchemy import (
     bindparam,
     func,
     insert,
+    literal,
     or_,
     select,
     tuple_,
@@ -29,7 +30,6 @@ from store.core.engines import lock_transaction
 from store.core.rows import one_row
 from store.jobs import fair_order
 from store.jobs.tables import events as event_rows
-from store.jobs.tables import events as events_table
 from store.jobs.tables import jobs
 from store.quota import quota
 from store.ratings.tables import ratings
@@ -293,19 +293,10 @@ def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: in
     return ExistingWork(*c.execute(_EXISTING_WORK, values).one())
 
 
-_OWN_BEFORE = select(
-    fair_order.jobs_before(
-        bindparam("own_tenant", type_=AnyText()),
-        tuple_(fair_order.QUEUE.c.next_run_at, fair_order.QUEUE.c.id)
-        < tuple_(bindparam("due_at", type_=BigInteger), bindparam("job_id", type_=AnyText())),
-    )
-)
-
-
 def own_before(c: Connection, job: Job) -> int:
     """Count the queued jobs that precede a queued job of the same tenant, up to `MOST_COUNTED`."""
-    values = {"own_tenant": job.tenant, "due_at": job.next_run_at, "job_id": job.id}
-    return int(c.execute(_OWN_BEFORE, values).scalar_one())
+    place, due = tuple_(fair_order.QUEUE.c.next_run_at, fair_order.QUEUE.c.id), tuple_(job.next_run_at, job.id)
+    return int(c.execute(select(fair_order.jobs_before(literal(job.tenant), place < due))).scalar_one())
 
 
 def serialise(c: Connection, request_digest: str) -> None:
@@ -370,8 +361,6 @@ _INSERT = (
     .returning(jobs)
 )
 
-_INSERT_EVENT = insert(events_table).inline()
-
 _INSERT_ANSWERED = _INSERT.values(finished_at=now_ms())
 
 _QUEUED: dict[str, Any] = {"status": "queued", "stage": "queued"}
@@ -404,27 +393,19 @@ def add_all(c: Connection, entries: Sequence[tuple[NewJob, str | None]]) -> list
     added: dict[str, Job] = {}
     for statement, state in ((_INSERT, _QUEUED), (_INSERT_ANSWERED, _ANSWERED)):
         if batch := [row for row in rows if row["status"] == state["status"]]:
-            added.update((row["id"], job_from(**row)) for row in c.execute(statement, _parameters(batch)).mappings())
+            added.update((row["id"], job_from(**row)) for row in c.execute(statement, batch).mappings())
     new_jobs = [added[new.id] for new, _ in entries]
     if new_jobs:
-        c.execute(_INSERT_EVENT, _parameters([_first_event(job) for job in new_jobs]))
+        c.execute(insert(event_rows), [_first_event(job) for job in new_jobs])
     if finished_jobs := [job for job in new_jobs if job.finished]:
         notices = [notice_row(job.id, f"job.{job.status}", _facts_of(job), job.created_at) for job in finished_jobs]
         c.execute(insert(outbox_table), notices)
     return new_jobs
 
 
-def _parameters(rows: list[dict[str, Any]]) -> list[dict[str, Any]] | dict[str, Any]:
-    """Return parameters of an INSERT; a list takes SQLAlchemy's slower path for many rows, even with one row."""
-    return rows if len(rows) > 1 else rows[0]
-
-
 def _first_event(job: Job) -> JsonObject:
-    return {"job_id": job.id, "type": job.status, "data": _first_facts(job), "fence": 0, "at": job.created_at}
-
-
-def _first_facts(job: Job) -> JsonObject:
-    return {"kind": job.kind} | ({"rating_id": job.rating_id} if job.finished else {"expected": job.expected})
+    facts = {"kind": job.kind} | ({"rating_id": job.rating_id} if job.finished else {"expected": job.expected})
+    return {"job_id": job.id, "type": job.status, "data": facts, "fence": 0, "at": job.created_at}
 
 
 def _facts_of(job: Job) -> JsonObject:

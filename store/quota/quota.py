@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Executable, Table, bindparam, func, literal, select
+from sqlalchemy import ColumnElement, Connection, Table, func, literal, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import Integer
@@ -105,11 +104,9 @@ def check(c: Connection, tenant: str) -> None:
     quota = c.get_execution_options().get(OPTION)
     if quota is None:
         return
-    if (used := int(c.execute(_TOTAL, {"counted": tenant}).scalar_one())) > quota:
+    total = select(func.coalesce(func.sum(stored_bytes.c.bytes), 0)).where(stored_bytes.c.tenant == tenant)
+    if (used := int(c.execute(total).scalar_one())) > quota:
         raise QuotaExceeded(used, quota, by_kind(c, tenant))
-
-
-_TOTAL = select(func.coalesce(func.sum(stored_bytes.c.bytes), 0)).where(stored_bytes.c.tenant == bindparam("counted"))
 
 
 def by_kind(c: Connection, tenant: str) -> dict[str, int]:
@@ -129,15 +126,7 @@ def _json_size(value: object) -> int:
 
 
 def _add_to_count(c: Connection, tenant: str, kind: str, size: int, *, own_shard: bool = False) -> None:
-    statement = _counting_insert(c.dialect.name, own_shard=own_shard)
-    c.execute(statement, {"tenant": tenant, "kind": kind, "bytes": size})
-
-
-@cache
-def _counting_insert(dialect: str, *, own_shard: bool) -> Executable:
-    """Return the statement that adds to a count; cached, because building it costs as much as executing it."""
-    shard = func.pg_backend_pid() % SHARDS if own_shard and dialect == "postgresql" else 0
-    new = insert_of(dialect, stored_bytes).values(shard=shard)
+    shard = func.pg_backend_pid() % SHARDS if own_shard and c.dialect.name == "postgresql" else 0
+    new = insert_of(c.dialect.name, stored_bytes).values(tenant=tenant, kind=kind, bytes=size, shard=shard)
     total = {"bytes": stored_bytes.c.bytes + new.excluded.bytes}
-    values: dict[str, Any] = {name: bindparam(name) for name in ("tenant", "kind", "bytes")}
-    return new.values(values).on_conflict_do_update(index_elements=list(stored_bytes.primary_key), set_=total)
+    c.execute(new.on_conflict_do_update(index_elements=list(stored_bytes.primary_key), set_=total))

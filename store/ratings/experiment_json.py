@@ -39,13 +39,6 @@ else:  # at run time, installed plug-ins can add methods to the union
 """A request's experiment, discriminated by its ``method`` field."""
 
 
-RETIRED: Mapping[str, Json] = {
-    "round-trip": {"balanced_occupations": True, "versions_apart": True},
-    "stimulus-sampling": {"of_two": "rarer"},
-}
-"""Removed fields by method, with the value that now always applies; stored experiments may still have them."""
-
-
 @cache
 def _adapter() -> TypeAdapter[Any]:
     return TypeAdapter(AnyMethod)
@@ -72,14 +65,10 @@ def parse_method(specification: Json) -> _AnyMethod:
     if name not in kinds:
         raise UnknownName("method", str(name), kinds, "method")
     try:
-        method: _AnyMethod = _adapter().validate_python(_without_retired(specification, RETIRED.get(str(name), {})))
+        method: _AnyMethod = _adapter().validate_python(specification)
     except ValidationError as invalid:
         raise _as_specification_error(invalid, kinds[str(name)]) from None
     return method
-
-
-def _without_retired(specification: Json, retired: Json) -> JsonObject:
-    return {field: value for field, value in specification.items() if field not in retired or value != retired[field]}
 
 
 def rated_method(rating: RatingDocument) -> Method:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 from starlette.responses import Response
 
@@ -13,34 +14,16 @@ from web.frame.visit import whole_number
 
 pages = Pages()
 
-SHOWN = 50
 MOST_REDELIVERED = 200
 """Maximum number of deliveries that one press of a button sends again."""
-
-EVENTS = {
-    "job.succeeded": "A job has given a rating",
-    "job.failed": "A job has failed",
-    "job.cancelled": "A job was cancelled",
-    "rating.published": "A rating was made public",
-    "rating.changed": "The letter of a service changed",
-    "rating.expiring": "A rating is about to expire",
-    "rating.withdrawn": "A rating was withdrawn",
-}
-"""Types of notice (`EventType` of the API), in words."""
 
 
 @pages.get("/webhooks")
 async def webhooks(visit: Visit) -> Response:
     """List endpoints, with a form for a new one."""
-    listing = await visit.api.get("/v1/webhooks", limit=SHOWN, cursor=visit.query("cursor"))
     errors = visit.refused.errors if visit.refused else []
-    return visit.page(
-        "agency/webhooks.html",
-        webhooks=listing["items"],
-        older=visit.older(listing),
-        events=EVENTS,
-        wrong={error["pointer"]: error["detail"] for error in errors},
-    )
+    wrong = {error["pointer"]: error["detail"] for error in errors}
+    return visit.page("agency/webhooks.html", **await visit.listing("/v1/webhooks"), wrong=wrong)
 
 
 @pages.post("/webhooks", "webhooks:write", form_page=webhooks)
@@ -69,17 +52,9 @@ async def shown_once(visit: Visit) -> Response:
 async def webhook(visit: Visit) -> Response:
     """Show an endpoint and its deliveries; `state` filters them, for example ``given-up``."""
     address = f"/v1/webhooks/{visit.path('webhook_id')}"
-    state = visit.query("state")
-    deliveries = await visit.api.get(f"{address}/deliveries", state=state, limit=SHOWN, cursor=visit.query("cursor"))
-    return visit.page(
-        "agency/webhook.html",
-        # read after the deliveries, so that no page shows an endpoint as enabled beside the failure that disabled it
-        webhook=await visit.api.get(address),
-        deliveries=deliveries["items"],
-        older=visit.older(deliveries),
-        state=state,
-        events=EVENTS,
-    )
+    deliveries = await visit.listing(f"{address}/deliveries", ("state",))
+    # read after the deliveries, so that no page shows an endpoint as enabled beside the failure that disabled it
+    return visit.page("agency/webhook.html", **deliveries, webhook=await visit.api.get(address))
 
 
 @pages.get("/webhooks/{webhook_id}/deliveries/{delivery_id}")
@@ -91,58 +66,38 @@ async def delivery(visit: Visit) -> Response:
     return visit.page("agency/delivery.html", webhook=await visit.api.get(address), delivery=document, payload=payload)
 
 
-@pages.post("/webhooks/{webhook_id}/{act}", "webhooks:write")
-async def act(visit: Visit) -> Response:
-    """Ping an endpoint, rotate its secret, enable or remove it, or resend failed deliveries."""
-    webhook_id, action = visit.path("webhook_id"), visit.path("act")
-    address = f"/v1/webhooks/{webhook_id}"
-    match action:
-        case "rotate":
-            rotated = await visit.api.post(f"{address}/rotate")
-            return await show_once(visit, {"secret": rotated["secret"], "webhook": rotated})
-        case "remove":
-            await visit.api.ask("DELETE", address)
-            return visit.redirect("/webhooks")
-        case "ping" | "enable":
-            await visit.api.ask("POST", f"{address}/{action}")
-        case "redeliver":
-            failed = await visit.api.get(f"{address}/deliveries", state="given-up", limit=MOST_REDELIVERED)
-            for failed_delivery in failed["items"]:
-                await visit.api.ask("POST", f"{failed_delivery['href']}/redeliver")
-    return visit.redirect(f"/webhooks/{webhook_id}")
+@pages.post("/webhooks/{webhook_id}/rotate", "webhooks:write")
+async def rotate(visit: Visit) -> Response:
+    """Rotate the secret of an endpoint."""
+    rotated = await visit.api.post(f"/v1/webhooks/{visit.path('webhook_id')}/rotate")
+    return await show_once(visit, {"secret": rotated["secret"], "webhook": rotated})
 
 
-DELIVERY = "/webhooks/{webhook_id}/deliveries/{delivery_id}"
+@pages.post("/webhooks/{webhook_id}/redeliver", "webhooks:write")
+async def redeliver(visit: Visit) -> Response:
+    """Resend the failed deliveries of an endpoint."""
+    path = f"/webhooks/{visit.path('webhook_id')}"
+    failed = await visit.api.get(f"/v1{path}/deliveries", state="given-up", limit=MOST_REDELIVERED)
+    for failed_delivery in failed["items"]:
+        await visit.api.ask("POST", f"{failed_delivery['href']}/redeliver")
+    return visit.redirect(path)
+
+
+WEBHOOK = "/webhooks/{webhook_id}"
+DELIVERY = WEBHOOK + "/deliveries/{delivery_id}"
+pages.act(f"{WEBHOOK}/ping", "webhooks:write", "POST", f"/v1{WEBHOOK}/ping", WEBHOOK)
+pages.act(f"{WEBHOOK}/enable", "webhooks:write", "POST", f"/v1{WEBHOOK}/enable", WEBHOOK)
+pages.act(f"{WEBHOOK}/remove", "webhooks:write", "DELETE", f"/v1{WEBHOOK}", "/webhooks")
 pages.act(f"{DELIVERY}/redeliver", "webhooks:write", "POST", f"/v1{DELIVERY}/redeliver", DELIVERY)
 
 
-SCOPES = {
-    "ratings:read": "Read ratings, jobs and targets",
-    "jobs:write": "Ask for ratings, publish and withdraw them",
-    "targets:write": "Save services and their secrets, claim domains",
-    "webhooks:write": "Manage webhooks",
-    "metrics:read": "Read the metrics of the agency",
-    "admin": "Everything, keys included",
-}
-"""Scopes of the API, in words."""
-
 DAY_S = 86_400
-LIVES = {"": "never", "30": "after 30 days", "90": "after 90 days", "365": "after a year"}
-"""Days after which a new key expires, in words."""
 
 
 @pages.get("/keys")
 async def keys(visit: Visit) -> Response:
     """List keys, with a form for a new one."""
-    listing = await visit.api.get("/v1/keys", limit=SHOWN, cursor=visit.query("cursor"))
-    return visit.page(
-        "agency/keys.html",
-        keys=listing["items"],
-        older=visit.older(listing),
-        scopes=SCOPES,
-        lives=LIVES,
-        own=visit.caller.key_id,
-    )
+    return visit.page("agency/keys.html", **await visit.listing("/v1/keys"), own=visit.caller.key_id)
 
 
 @pages.post("/keys", "admin", form_page=keys)
@@ -178,24 +133,10 @@ async def settings(visit: Visit) -> Response:
     )
 
 
-@pages.post("/settings/domains", "targets:write", form_page=settings)
-async def add_domain(visit: Visit) -> Response:
-    """Claim a host."""
-    await visit.api.post("/v1/domains", {"host": visit.form.get("host").strip()})
-    return visit.redirect("/settings")
-
-
-@pages.post("/settings/domains/{domain_id}/{act}", "targets:write")
-async def change_domain(visit: Visit) -> Response:
-    """Verify a claimed host, refuse or allow ratings of it, or remove the claim."""
-    address = f"/v1/domains/{visit.path('domain_id')}"
-    match visit.path("act"):
-        case "verify":
-            await visit.api.ask("POST", f"{address}/verify", headers={"Prefer": "wait=10"})
-        case "refuse":
-            await visit.api.ask("PATCH", address, body={"ratings": "refused"})
-        case "allow":
-            await visit.api.ask("PATCH", address, body={"ratings": "allowed"})
-        case "remove":
-            await visit.api.ask("DELETE", address)
-    return visit.redirect("/settings")
+change_domain = partial(pages.act, scope="targets:write", then="/settings")
+CLAIM, RESOURCE = "/settings/domains/{domain_id}", "/v1/domains/{domain_id}"
+change_domain("/settings/domains", method="POST", resource="/v1/domains", fields=["host"], form_page=settings)
+change_domain(f"{CLAIM}/verify", method="POST", resource=f"{RESOURCE}/verify", headers={"Prefer": "wait=10"})
+change_domain(f"{CLAIM}/refuse", method="PATCH", resource=RESOURCE, body={"ratings": "refused"})
+change_domain(f"{CLAIM}/allow", method="PATCH", resource=RESOURCE, body={"ratings": "allowed"})
+change_domain(f"{CLAIM}/remove", method="DELETE", resource=RESOURCE)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
+    from web.agents.tools import Ask
+
 PATH = "/mcp"
 
 
@@ -87,16 +89,16 @@ def _make_manager() -> StreamableHTTPSessionManager:
 
     from web.agents.tools import AgencyTools
 
-    server = AgencyTools(_api_of).server()
+    server = AgencyTools(_asking).server()
     # origins and the size of bodies are checked by `service.http.middleware` for every request
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     server.streamable_http_app(json_response=True, stateless_http=True, transport_security=security)
     return server.session_manager
 
 
-def _api_of(context: Context) -> Api:
+def _asking(context: Context) -> Ask:
     request: Request = cast("Any", context.request_context.request)
-    return Api(request, request.scope["assay.caller"])
+    return Api(request, request.scope["assay.caller"]).ask
 
 
 def add_agents(app: FastAPI) -> None:

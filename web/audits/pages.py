@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from service.http.problems import not_found
 from web.frame import Pages, Visit
+from web.frame.form import lines_of
 from web.frame.sent_file import send_file, unreadable
 
 pages = Pages()
@@ -140,7 +141,7 @@ def _read_choice(value: str, field: str) -> tuple[str, str]:
 
 
 def _lines(text: str) -> list[str]:
-    return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+    return list(dict.fromkeys(lines_of(text)))
 
 
 def _exclusions(text: str) -> Iterator[dict[str, str]]:

@@ -15,8 +15,8 @@ from service.jobs.ledger import csv_lines, inert
 from service.services.ranking import in_limits
 from web.compare.sentences import joined_by_question
 from web.frame import Api, Pages, Refused, Visit, segment
-from web.frame.rendering import KINDS
-from web.frame.visit import whole_number
+from web.frame.rendering import WORDING
+from web.frame.visit import whole_number, with_query
 
 pages = Pages(open_to_visitors=True)
 
@@ -44,7 +44,7 @@ async def compare(visit: Visit) -> Response:
     ids = [str(document["id"]) for document in documents]
     sizes = {str(document["id"]): size for document in documents if (size := _relative_effect(document.get("because")))}
     same = {"method": ratings[0].method, "attribute": ratings[0].attribute} if ratings else {}
-    kind = visit.query("kind") if not ratings and visit.query("kind") in KINDS else ""
+    kind = visit.query("kind") if not ratings and visit.query("kind") in WORDING["service_kinds"] else ""
     matches: list[dict[str, Any]] = []
     listing: Json = {}
     if visit.query("q") or not kind:
@@ -62,7 +62,6 @@ async def compare(visit: Visit) -> Response:
         found=[match for match in matches if match["id"] not in ids],
         following=visit.older(listing),
         full=len(ids) == MAX_COMPARED,
-        kinds=KINDS,
         kind=kind,
         sizes=sizes,
         axis=size_axis([size[2] for size in sizes.values()]),
@@ -153,8 +152,7 @@ def address(ids: Sequence[str], **more: str | int) -> str:
     """Return the address of the page that compares these ratings."""
     names = ("first", "second")
     query = [(names[index] if index < len(names) else "more", rating_id) for index, rating_id in enumerate(ids)]
-    query += [(name, str(value)) for name, value in more.items() if value]
-    return f"/compare?{urlencode(query)}" if query else "/compare"
+    return with_query("/compare", [*query, *more.items()])
 
 
 def deciding(rating: RatingDocument) -> ComponentDocument:

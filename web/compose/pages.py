@@ -34,7 +34,6 @@ async def compose(visit: Visit) -> Response:
     # ratings of one chain are for one attribute
     attribute = links[0]["attribute"] if links else visit.query("attribute")
     matches, listing = await search(visit.api, visit.query("q"), attribute=attribute)
-    saved = await visit.api.get("/v1/compositions", limit=SAVED, cursor=visit.query("cursor"))
     return visit.page(
         "compose/compose.html",
         links=links,
@@ -42,8 +41,7 @@ async def compose(visit: Visit) -> Response:
         attribute=attribute,
         found=matches,
         more=listing.get("next_cursor"),
-        saved=saved["items"],
-        older=visit.older(saved),
+        **await visit.listing("/v1/compositions", limit=SAVED),
     )
 
 

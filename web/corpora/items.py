@@ -9,7 +9,7 @@ from starlette.responses import Response
 from service.http.problems import Problem
 from web.corpora.review import corpus_of, way_back
 from web.frame import Pages, Visit
-from web.frame.form import SentFile
+from web.frame.form import SentFile, lines_of
 
 pages = Pages()
 
@@ -72,7 +72,7 @@ async def add_items(visit: Visit) -> Response:
 async def add_sentences(visit: Visit) -> Response:
     """Add the sentences that were typed, one a line."""
     typed = visit.typed
-    lines = [line.strip() for line in typed.get("sentences", "").splitlines() if line.strip()]
+    lines = lines_of(typed.get("sentences", ""))
     terms = {name: typed[name].strip() for name in ("group_term", "attribute_term") if typed.get(name, "").strip()}
     return await _add_item(visit, "items", body={"items": [{"text": line, **terms} for line in lines]})
 

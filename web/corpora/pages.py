@@ -9,24 +9,13 @@ from web.frame import Pages, Visit
 
 pages = Pages()
 
-KINDS = {"sentences": "Sentences", "images": "Pictures"}
-LISTED = 50
-
 
 @pages.get("/corpora")
 async def corpora(visit: Visit) -> Response:
     """List the corpora that the caller may read, with a form for a new one."""
-    filters = {name: visit.query(name) for name in ("kind", "visibility")}
-    page = await visit.api.get("/v1/corpora", **filters, cursor=visit.query("cursor"), limit=LISTED)
+    listing = await visit.listing("/v1/corpora", ("kind", "visibility"))
     words = await visit.api.get("/v1/specifications", kind="stereotype", limit=200)
-    return visit.page(
-        "corpora/list.html",
-        corpora=page["items"],
-        older=visit.older(page),
-        chosen=filters,
-        kinds=KINDS,
-        specifications=words["items"],
-    )
+    return visit.page("corpora/list.html", **listing, specifications=words["items"])
 
 
 @pages.post("/corpora", "jobs:write", form_page=corpora)

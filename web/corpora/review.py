@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import urlencode
 
 from assay.document import Json, JsonObject
 from web.frame import Visit
-from web.frame.visit import is_own_page
+from web.frame.visit import is_own_page, with_query
 
 ROWS = 40
 """Number of items on a page. The page of a corpus of 10,000 items stays below 60 kB."""
@@ -63,8 +62,7 @@ def sides_of(terms: list[Json], words: Json | None) -> list[tuple[str, list[Json
 
 def address(visit: Visit, query: Mapping[str, str | None]) -> str:
     """Return the address of this page with other parameters; `words` is kept."""
-    parameters = {name: value for name, value in {"words": visit.query("words"), **query}.items() if value}
-    return visit.url_path + (f"?{urlencode(parameters)}" if parameters else "")
+    return with_query(visit.url_path, {"words": visit.query("words"), **query}.items())
 
 
 def way_back(page_address: str, corpus_id: str) -> str:

@@ -22,11 +22,13 @@ from service.http.authentication import Caller
 from service.http.problems import kind_named, not_found
 from web.frame.form import SentFile
 
+NO_HEADERS = Headers()
+
 
 class Refused(Exception):
     """A request that the API refused: its status, problem document (RFC 9457), and headers, such as ``Retry-After``."""
 
-    def __init__(self, status: int, problem: Mapping[str, Any], headers: Headers) -> None:
+    def __init__(self, status: int, problem: Mapping[str, Any], headers: Headers = NO_HEADERS) -> None:
         super().__init__(f"{status} {problem.get('code')}")
         kind = kind_named(str(problem.get("code", "http-error")))
         defaults = {"code": "http-error", "title": kind.title if kind else str(status), "detail": None}
@@ -37,7 +39,7 @@ class Refused(Exception):
     @classmethod
     def unreadable(cls, errors: Sequence[Mapping[str, str]]) -> Refused:
         """Return the refusal of a form whose fields cannot be read, as the API would refuse them."""
-        return cls(422, {"code": "invalid-request", "detail": errors[0]["detail"], "errors": errors}, Headers())
+        return cls(422, {"code": "invalid-request", "detail": errors[0]["detail"], "errors": errors})
 
     @property
     def code(self) -> str:

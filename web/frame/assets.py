@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import re
 from dataclasses import dataclass
@@ -15,16 +14,16 @@ from starlette.routing import Route
 
 from reports.figures import stylesheet
 from service.http.problems import Problem, respond
+from web.frame.compression import compressed
 
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "woff2": "font/woff2", "svg": "image/svg+xml"}
 
 
 @dataclass(frozen=True)
 class Asset:
-    """A file, uncompressed and compressed; `packed` is ``None`` if compression saves nothing."""
+    """A file as it is stored."""
 
     content: bytes
-    packed: bytes | None
     media_type: str
 
     @property
@@ -46,7 +45,7 @@ def asset_named(name: str) -> Asset | None:
     if ending == "css":
         content = stylesheet(content.decode()).encode()
         content = re.sub(rb"url\(([\w.-]+)\)", lambda match: f"url({address_of(match[1].decode())})".encode(), content)
-    return Asset(content, None if ending == "woff2" else gzip.compress(content, mtime=0), MEDIA_TYPES[ending])
+    return Asset(content, MEDIA_TYPES[ending])
 
 
 def address_of(name: str) -> str:
@@ -61,9 +60,11 @@ async def _asset(request: Request) -> Response:
     if asset is None or asset.digest != request.path_params["digest"]:
         return respond(request, Problem("not-found", "there is no such file"))
     headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
-    if asset.packed is not None and "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(asset.packed, headers=headers | {"Content-Encoding": "gzip"}, media_type=asset.media_type)
-    return Response(asset.content, headers=headers, media_type=asset.media_type)
+    accepted = "" if asset.media_type == MEDIA_TYPES["woff2"] else request.headers.get("accept-encoding", "")
+    content, coding = compressed(asset.content, accepted)
+    return Response(
+        content, headers=headers | ({"Content-Encoding": coding} if coding else {}), media_type=asset.media_type
+    )
 
 
 ROUTE = Route("/static/{digest}/{name}", _asset, include_in_schema=False)

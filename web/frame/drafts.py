@@ -32,7 +32,7 @@ async def store_draft(visit: Visit, content: Mapping[str, Any], draft_id: str = 
     service, draft_id, text = service_of(visit.request), draft_id or new_id("drf"), json.dumps(content)
     if len(text) > MAX_DRAFT_CHARACTERS:
         raise too_large(MAX_DRAFT_CHARACTERS)
-    sealed = service.vault.seal(text, **_seal_context(visit, draft_id))
+    sealed = service.vault.seal(text, **seal_context(visit, f"draft {draft_id}"))
     await service.database.write(drafts.store, visit.caller.tenant, draft_id, sealed)
     return draft_id
 
@@ -44,7 +44,7 @@ async def read_draft(visit: Visit, draft_id: str, *, once: bool = False) -> Json
     if sealed is None:
         return None
     try:
-        content: JsonObject = json.loads(service.vault.open(sealed, **_seal_context(visit, draft_id)))
+        content: JsonObject = json.loads(service.vault.open(sealed, **seal_context(visit, f"draft {draft_id}")))
     except (SecretLost, SecretMoved):
         return None
     if once:
@@ -57,6 +57,7 @@ async def show_once(visit: Visit, secret: Mapping[str, Any]) -> Response:
     return visit.redirect("/keys/shown-once", draft=await store_draft(visit, secret))
 
 
-def _seal_context(visit: Visit, draft_id: str) -> dict[str, str]:
+def seal_context(visit: Visit, purpose: str) -> dict[str, str]:
+    """Return the context in which a text is encrypted for this session and a purpose."""
     session = sha256(visit.session.encode()).hexdigest()
-    return {"tenant": visit.caller.tenant, "target": f"session {session}", "field": f"draft {draft_id}"}
+    return {"tenant": visit.caller.tenant, "target": f"session {session}", "field": purpose}

@@ -103,7 +103,7 @@ def _parse_urlencoded(body: bytes) -> list[tuple[str, str]]:
     except UnicodeDecodeError:
         _malformed("the form is not in UTF-8")
     except ValueError:
-        _too_many("fields", MOST_FIELDS)
+        _too_many(MOST_FIELDS)
     return _check_fields(fields)
 
 
@@ -185,7 +185,7 @@ class _Parts:
         if self.file is not None:
             _refuse("the form may have one file, as its last field")
         if len(self.fields) >= self._most:
-            _too_many("fields", self._most)
+            _too_many(self._most)
         self._headers, self._content = {}, bytearray()
 
     def _end_header(self) -> None:
@@ -232,6 +232,11 @@ def _decode_option(latin: str) -> str:
     return _decode_utf8(latin.encode("latin-1"))
 
 
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text that are not empty."""
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
 def _malformed(detail: str) -> NoReturn:
     raise Problem("malformed-body", detail)
 
@@ -240,5 +245,5 @@ def _refuse(detail: str) -> NoReturn:
     raise Problem("invalid-request", detail)
 
 
-def _too_many(things: str, limit: int) -> NoReturn:
-    _refuse(f"the form has too many {things}; at most {limit:,} are allowed")
+def _too_many(limit: int) -> NoReturn:
+    _refuse(f"the form has too many fields; at most {limit:,} are allowed")

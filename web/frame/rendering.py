@@ -1,12 +1,13 @@
-"""Templates: Jinja with automatic escaping, texts through gettext, filters, the navigation bar, and kinds in words."""
+"""Templates: Jinja with automatic escaping, texts through gettext, filters, and the codes of the API in words."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from gettext import NullTranslations
+from importlib.resources import files
 from typing import Any, cast
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -14,9 +15,13 @@ from markupsafe import Markup
 
 import assay
 from assay.catalog.languages import languages
+from assay.document import Json
 from assay.explain import chance
 from assay.rating.decision import METHODOLOGY_VERSION
 from web.frame.assets import address_of
+
+WORDING: Json = tomllib.loads(files(__package__).joinpath("wording.toml").read_text("utf-8"))
+"""Codes of the API in words, and the navigation bar."""
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -46,7 +51,7 @@ def environment() -> Environment:
         "asset": address_of,
         "version": assay.__version__,
         "methodology": METHODOLOGY_VERSION,
-        "navigation": NAVIGATION,
+        "wording": WORDING,
     }
     return jinja
 
@@ -62,26 +67,21 @@ def render(template: str, values: Mapping[str, Any]) -> str:
     return environment().get_template(template).render(values)
 
 
-def day(iso_time: str | None) -> Markup:
-    """Write an ISO 8601 time as a day, such as 22 Nov 2026."""
-    return _time_element(iso_time, "{0.day} {1} {0.year}")
-
-
-def moment(iso_time: str | None) -> Markup:
-    """Write an ISO 8601 time to the minute (UTC)."""
-    return _time_element(iso_time, "{0.day} {1} {0.year}, {0.hour:02}:{0.minute:02} UTC")
-
-
-def clock(iso_time: str | None) -> Markup:
-    """Write an ISO 8601 time as the time of day, to the second (UTC)."""
-    return _time_element(iso_time, "{0.hour:02}:{0.minute:02}:{0.second:02} UTC")
-
-
 def _time_element(iso_time: str | None, form: str) -> Markup:
     if not iso_time:
         return Markup("–")
     at = datetime.fromisoformat(iso_time).astimezone(UTC)
     return Markup('<time datetime="{}">{}</time>').format(iso_time, form.format(at, _translate(MONTHS[at.month - 1])))
+
+
+day = partial(_time_element, form="{0.day} {1} {0.year}")
+"""Writes an ISO 8601 time as a day, such as 22 Nov 2026."""
+
+moment = partial(_time_element, form="{0.day} {1} {0.year}, {0.hour:02}:{0.minute:02} UTC")
+"""Writes an ISO 8601 time to the minute (UTC)."""
+
+clock = partial(_time_element, form="{0.hour:02}:{0.minute:02}:{0.second:02} UTC")
+"""Writes an ISO 8601 time as the time of day, to the second (UTC)."""
 
 
 def percent(share: float | None) -> str:
@@ -109,55 +109,3 @@ def titled(name: str) -> str:
 
 def _translate(text: str) -> str:
     return cast("NullTranslations", environment().globals["translations"]).gettext(text)
-
-
-@dataclass(frozen=True)
-class Link:
-    """A link of the navigation bar; a `public` link is shown to everybody."""
-
-    text: str
-    path: str
-    public: bool = False
-
-
-NAVIGATION: tuple[tuple[str, tuple[Link, ...]], ...] = (
-    (
-        "Rate",
-        (
-            Link("Overview", "/overview"),
-            Link("Jobs", "/jobs"),
-            Link("Ratings", "/ratings"),
-            Link("Services", "/services"),
-            Link("Own words", "/own-words"),
-            Link("Audits", "/audits"),
-            Link("Suites", "/suites"),
-            Link("Schedules", "/schedules"),
-        ),
-    ),
-    ("Material", (Link("Specifications", "/specifications"), Link("Corpora", "/corpora"), Link("Uploads", "/uploads"))),
-    (
-        "Public",
-        (
-            Link("Registry", "/registry", public=True),
-            Link("Compare", "/compare", public=True),
-            Link("How it works", "/methodology", public=True),
-            Link("Log", "/log", public=True),
-            Link("API", "/docs", public=True),
-        ),
-    ),
-    ("Analyse", (Link("Compose", "/compose"),)),
-    ("Agency", (Link("Webhooks", "/webhooks"), Link("Keys", "/keys"), Link("Settings", "/settings"))),
-)
-"""Groups of links, in the order of the navigation bar; visitors without a session see the public links only."""
-
-
-KINDS = {
-    "translator": "Translators",
-    "language-model": "Language models",
-    "embedder": "Embedders",
-    "classifier": "Classifiers",
-    "regressor": "Regressors",
-    "image-classifier": "Image classifiers",
-    "decision-tool": "Tools known by their decisions",
-}
-"""Kinds of services as headings, in the order of all lists."""

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from fastapi import Request
-from starlette.datastructures import Headers
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import Scope
 
+from assay.document import Json
 from service.http.authentication import UNKNOWN_CALLER
 from service.http.problems import Problem, kind_named
 from web.frame.api import Refused
 from web.frame.drafts import SECRETS, read_draft, store_draft
 from web.frame.form import Form
 from web.frame.rendering import render
-from web.frame.visit import TOKEN_FIELD, RenderedPage, Visit, check_origin, visit_of
+from web.frame.visit import TOKEN_FIELD, RenderedPage, Visit, check_origin, visit_of, with_query
 
 Page = Callable[[Visit], Awaitable[Response]]
 
@@ -64,18 +64,32 @@ class Pages:
         """
         return self._add_route(path, "POST", scope, with_file=with_file, form_page=form_page)
 
-    def act(self, path: str, scope: str, method: str, resource: str, then: str) -> None:
-        """Add the handler of a form without fields: it sends a request to the API, and redirects to the page `then`.
+    def act(
+        self,
+        path: str,
+        scope: str,
+        method: str,
+        resource: str,
+        then: str,
+        *,
+        fields: Sequence[str] = (),
+        body: Json | None = None,
+        headers: Mapping[str, str] | None = None,
+        form_page: Page | None = None,
+    ) -> None:
+        """Add the handler of a form that sends a request to the API, and redirects to the page `then`.
 
-        `resource` and `then` can have the parameters of `path`, such as ``/v1/keys/{key_id}``.
+        `resource` and `then` can have the parameters of `path`, such as ``/v1/keys/{key_id}``. The form's
+        `fields`, if it has any, are the `body`.
         """
 
         async def send(visit: Visit) -> Response:
-            parameters = visit.request.path_params
-            await visit.api.ask(method, resource.format(**parameters))
+            parameters, texts = visit.request.path_params, visit.typed
+            sent = {name: texts.get(name, "").strip() for name in fields} if fields else body
+            await visit.api.ask(method, resource.format(**parameters), body=sent, headers=headers)
             return visit.redirect(then.format(**parameters))
 
-        self._add_route(path, "POST", scope)(send)
+        self._add_route(path, "POST", scope, form_page=form_page)(send)
 
     def file(self, path: str, resource: str) -> None:
         """Add a page that forwards a file of the API; `resource` can have the parameters of `path`."""
@@ -132,9 +146,8 @@ class Pages:
 
 def _without_empty_fields(request: Request) -> Response:
     """Redirect to the same address without its empty query parameters."""
-    filled = [(name, value) for name, value in request.query_params.multi_items() if value]
     path = quote(request.scope["path"], safe="/")
-    return RedirectResponse(f"{path}?{urlencode(filled)}" if filled else path, 303)
+    return RedirectResponse(with_query(path, request.query_params.multi_items()), 303)
 
 
 REFUSED = "refused"
@@ -166,7 +179,7 @@ async def _restore_refused_form(visit: Visit) -> Visit:
     if content is None or "fields" not in content:
         return visit
     visit.request.state.form = Form([(name, value) for name, value in content["fields"]])
-    return replace(visit, refused=Refused(content["status"], content["problem"], Headers()))
+    return replace(visit, refused=Refused(content["status"], content["problem"]))
 
 
 class BrowserRoute(Route):
@@ -218,6 +231,6 @@ def problem_page(request: Request, visit: Visit | None, refused: Refused | Probl
         "visit": visit or Visit(request, UNKNOWN_CALLER, "", public=True),
     }
     retry_headers = {"Retry-After": str(context["wait_s"])} if context["wait_s"] else {}
-    page = RenderedPage(partial(render, "frame/problem.html", context), packed=False, status=status, public=False)
+    page = RenderedPage(partial(render, "frame/problem.html", context), accepted="", status=status, public=False)
     page.headers.update(retry_headers)
     return page

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import hmac
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from secrets import token_urlsafe
@@ -23,20 +22,20 @@ from service.http.problems import Problem, base_url, scope_missing
 from service.http.rate_limit import SIGN_INS, VISITS, address_of
 from store.security import sessions
 from web.frame.api import Api, Refused
+from web.frame.compression import compressed
 from web.frame.form import Form, read_form
 from web.frame.rendering import render
 
 COOKIE = "__Host-assay"
 TOKEN_FIELD = "form_token"  # noqa: S105  the name of a field
 
+LISTED = 50
+"""Number of rows on a page of a list."""
+
 LONGEST_QUERY = 1_000
 """Maximum length in characters of a query to which a person returns after signing in."""
 
 NO_FORM = Form([])
-
-GZIP = b"\x1f\x8b"
-WORTH_COMPRESSING = 2_000
-"""Pages of at most this many bytes are not compressed."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +100,26 @@ class Visit:
         """Return the address of a list's next page and the list's length, if known; ("", ``None``) on the last page."""
         if not (cursor := listing.get("next_cursor")):
             return "", None
-        query = self.request.query_params.multi_items()
-        parameters = [(name, value) for name, value in query if value and name not in {"cursor", "start"}]
-        return f"{self.url_path}?{urlencode([*parameters, ('cursor', cursor)])}", listing.get("total")
+        query = [pair for pair in self.request.query_params.multi_items() if pair[0] not in {"cursor", "start"}]
+        return with_query(self.url_path, [*query, ("cursor", cursor)]), listing.get("total")
+
+    async def listing(
+        self, path: str, filters: Sequence[str] = (), *, limit: int = LISTED, **query: Any
+    ) -> dict[str, Any]:
+        """Read a page of one of the API's lists, as values for its template.
+
+        `filters` name the parameters of the page's address that filter the list; the template gets them as `chosen`,
+        and `filtered` says whether any is set. `similar` has names that resemble those of a search without matches.
+        """
+        chosen = {name: self.query(name).strip() for name in filters}
+        page = await self.api.get(path, **chosen, **query, cursor=self.query("cursor"), limit=limit)
+        return {
+            "items": page["items"],
+            "older": self.older(page),
+            "chosen": chosen,
+            "filtered": any(chosen.values()),
+            "similar": page.get("similar", ()),
+        }
 
     @property
     def partial(self) -> bool:
@@ -148,36 +164,35 @@ class Visit:
 
     def page(self, template: str, status: int | None = None, **values: Any) -> Response:
         """Return a page that is rendered while it is sent; the template gets `values`, the form and its refusal."""
-        packed, refused = "gzip" in self.request.headers.get("accept-encoding", ""), self.refused
+        accepted, refused = self.request.headers.get("accept-encoding", ""), self.refused
         shared = {"visit": self, "typed": self.typed, "refused": refused, "problem": refused and refused.problem}
         status = status or (refused.status if refused else 200)
-        return RenderedPage(partial(render, template, {**shared, **values}), packed, status, self.public)
+        return RenderedPage(partial(render, template, {**shared, **values}), accepted, status, self.public)
 
     def redirect(self, path: str, **query: Any) -> Response:
         """Send the browser to another page (303)."""
-        parameters = {name: value for name, value in query.items() if value not in (None, "")}
-        return RedirectResponse(f"{path}?{urlencode(parameters, doseq=True)}" if parameters else path, 303)
+        return RedirectResponse(with_query(path, query.items()), 303)
 
 
 class RenderedPage(HTMLResponse):
     """A page that is rendered and compressed in a thread, because a large page would delay other requests."""
 
-    def __init__(self, render_page: Callable[[], str], packed: bool, status: int, public: bool) -> None:
+    def __init__(self, render_page: Callable[[], str], accepted: str, status: int, public: bool) -> None:
         super().__init__(b"", status, headers_of(public=public) | {"Vary": "Accept-Encoding"})
-        self._written, self._packed = render_page, packed
+        self._written, self._accepted = render_page, accepted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Render and send the page."""
-        self.body = await asyncio.to_thread(self._content)
-        if self.body.startswith(GZIP):
-            self.headers["Content-Encoding"] = "gzip"
+        self.body, coding = await asyncio.to_thread(self._content)
+        if coding:
+            self.headers["Content-Encoding"] = coding
         self.headers["Content-Length"] = str(len(self.body))
         await super().__call__(scope, receive, send)
 
-    def _content(self) -> bytes:
+    def _content(self) -> tuple[bytes, str]:
         # replies of services can contain lone surrogates, which UTF-8 cannot encode
         content = self._written().encode("utf-8", "backslashreplace")
-        return gzip.compress(content, 8) if self._packed and len(content) > WORTH_COMPRESSING else content
+        return compressed(content, self._accepted)
 
 
 def check_origin(request: Request) -> None:
@@ -236,6 +251,12 @@ def at_most(count: int, values: Sequence[str], things: str) -> Sequence[str]:
 def whole_number(text: str) -> int | None:
     """Parse a text of 1 to 15 digits as an integer; return ``None`` for any other text."""
     return int(text) if text.isdecimal() and len(text) <= 15 else None
+
+
+def with_query(path: str, query: Iterable[tuple[str, Any]]) -> str:
+    """Return an address with the parameters that are not empty."""
+    parameters = [(name, value) for name, value in query if value not in (None, "")]
+    return f"{path}?{urlencode(parameters, doseq=True)}" if parameters else path
 
 
 def is_own_page(address: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
@@ -21,46 +20,11 @@ from web.frame.visit import headers_of
 
 pages = Pages()
 
-LISTED = 50
-STATUSES = {
-    "queued": "Waiting",
-    "running": "Running",
-    "succeeded": "Done",
-    "failed": "Failed",
-    "cancelled": "Cancelled",
-}
-KINDS = {
-    "rating": "Rating",
-    "probe": "Test of a service",
-    "rerate": "Re-rating of recorded answers",
-    "challenge": "Proof of a domain",
-    "writing": "Writing for a corpus",
-}
-STAGES = {
-    "queued": "Waits for a worker",
-    "probing": "Tries the service",
-    "asking": "Asks the service",
-    "rating": "Computes the letter",
-    "writing": "Has sentences written",
-    "drawing": "Has pictures drawn",
-    "rated": "Rated",
-}
-"""Stages in words; a stage without an entry is shown by its name in the API."""
-
 
 @pages.get("/jobs")
 async def jobs(visit: Visit) -> Response:
     """List jobs, filtered by status, kind and text."""
-    filters = {name: visit.query(name) for name in ("status", "kind", "q")}
-    page = await visit.api.get("/v1/jobs", **filters, limit=LISTED, cursor=visit.query("cursor"))
-    return visit.page(
-        "jobs/list.html",
-        jobs=page["items"],
-        older=visit.older(page),
-        chosen=filters,
-        statuses=STATUSES,
-        kinds=KINDS,
-    )
+    return visit.page("jobs/list.html", **await visit.listing("/v1/jobs", ("status", "kind", "q")))
 
 
 @pages.get("/jobs/{job_id}")
@@ -69,35 +33,32 @@ async def job(visit: Visit) -> Response:
     return visit.page("jobs/job.html", **await _live_of(visit, await visit.api.get(f"/v1/jobs/{visit.path('job_id')}")))
 
 
-@dataclass(frozen=True)
-class Live:
-    """The part of a job's page that changes, compressed, with the entity tag of the status that it shows."""
+LIVE: SwrCache[tuple[str, frozenset[str], str], tuple[str, bytes]] = SwrCache(0.25, 1.0)
+"""Cache of the changing parts of jobs' pages, compressed, each after the entity tag of the status that it shows.
 
-    etag: str
-    packed: bytes
-
-
-LIVE: SwrCache[tuple[str, frozenset[str], str], Live] = SwrCache(0.25, 1.0)
-"""Cache of live parts by tenant, scopes and job: a thousand viewers cost four renderings a second."""
+The keys are tenant, scopes and job: a thousand viewers cost four renderings a second.
+"""
 
 
 @pages.get("/jobs/{job_id}/now")
 async def now(visit: Visit) -> Response:
     """Return the changing part of a job's page, up to 2 seconds old; 304 if the reader has it already."""
-    live = await LIVE.get((visit.caller.tenant, visit.caller.scopes, visit.path("job_id")), partial(_render, visit))
-    headers = {**headers_of(public=False), "ETag": live.etag, "Cache-Control": "private, no-cache"}
-    if none_match(visit.request, live.etag):
+    etag, packed = await LIVE.get(
+        (visit.caller.tenant, visit.caller.scopes, visit.path("job_id")), partial(_render, visit)
+    )
+    headers = {**headers_of(public=False), "ETag": etag, "Cache-Control": "private, no-cache"}
+    if none_match(visit.request, etag):
         return Response(status_code=304, headers=headers)
     headers["Vary"] = "Accept-Encoding"
     if "gzip" not in visit.request.headers.get("accept-encoding", ""):
-        return HTMLResponse(gzip.decompress(live.packed), headers=headers)
-    return HTMLResponse(live.packed, headers=headers | {"Content-Encoding": "gzip"})
+        return HTMLResponse(gzip.decompress(packed), headers=headers)
+    return HTMLResponse(packed, headers=headers | {"Content-Encoding": "gzip"})
 
 
-async def _render(visit: Visit) -> Live:
+async def _render(visit: Visit) -> tuple[str, bytes]:
     answer = await visit.api.ask("GET", f"/v1/jobs/{visit.path('job_id')}")
     html = await asyncio.to_thread(render, "jobs/live.html", await _live_of(visit, answer.document))
-    return Live(answer.headers["etag"], gzip.compress(html.encode("utf-8", "backslashreplace"), 5))
+    return answer.headers["etag"], gzip.compress(html.encode("utf-8", "backslashreplace"), 5)
 
 
 @pages.post("/jobs/{job_id}/cancel", "jobs:write")
@@ -125,9 +86,6 @@ async def _live_of(visit: Visit, job: Json) -> JsonObject:
         "percent": _percent(job),
         "pace": _pace(job),
         "problem": None if job["error"] is None else kind_named(job["error"]["code"]),
-        "stages": STAGES,
-        "statuses": STATUSES,
-        "kinds": KINDS,
     }
 
 
@@ -152,27 +110,15 @@ def _pace(job: Json) -> float | None:
 MAX_CHARACTERS = 300
 
 
-@dataclass(frozen=True)
-class Exchange:
-    """A question with its reply, as texts; a language that the question does not name is empty."""
-
-    label: str
-    question: str
-    language: str
-    reply: str
-    reply_language: str
-    failure: str | None
-
-
-def exchange_of(observation: Json) -> Exchange:
-    """Return an API observation as a question with its reply, each shortened to `MAX_CHARACTERS`."""
+def exchange_of(observation: Json) -> JsonObject:
+    """Return a question with its reply, as texts of at most `MAX_CHARACTERS`; a language that is not named is empty."""
     ask, failure = observation["ask"], observation["failure"]
     source, target = ask.get("source") or "", ask.get("target") or ""
-    return Exchange(
-        f"{source} → {target}" if target else ask["asks"],
-        question_text(ask)[:MAX_CHARACTERS],
-        source,
-        value_text(observation["value"])[:MAX_CHARACTERS],
-        target,
-        None if failure is None else failure.get("detail") or failure.get("code", ""),
-    )
+    return {
+        "label": f"{source} → {target}" if target else ask["asks"],
+        "question": question_text(ask)[:MAX_CHARACTERS],
+        "language": source,
+        "reply": value_text(observation["value"])[:MAX_CHARACTERS],
+        "reply_language": target,
+        "failure": None if failure is None else failure.get("detail") or failure.get("code", ""),
+    }

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from assay.document import Json, JsonObject
 from web.frame import Pages, Visit
-from web.frame.rendering import KINDS
+from web.frame.rendering import WORDING
 
 pages = Pages()
 
@@ -18,12 +18,6 @@ NEWEST = 8
 
 SHOWN = 5
 """Number of problems that are shown; the others are folded."""
-
-ACTS = {"job-failed": "Fix", "no-worker": "Jobs", "expired": "Renew", "expires-soon": "Renew"}
-"""Label of the link beside each kind of problem that somebody can solve."""
-
-FINDINGS = {"biased": "Read why", "inconclusive": "Why", "not-measured": "Why"}
-"""Label of the link beside each kind of rating that should be read; there is nothing to repair."""
 
 
 @pages.get("/overview")
@@ -36,9 +30,8 @@ async def overview(visit: Visit) -> Response:
         "overview/overview.html",
         wall=list(_ratings_by_kind(document)),
         newest=newest["items"],
-        acts={**ACTS, **FINDINGS},
-        needs=[entry for entry in document["attention"] if entry["code"] not in FINDINGS],
-        findings=[entry for entry in document["attention"] if entry["code"] in FINDINGS],
+        needs=[entry for entry in document["attention"] if entry["code"] not in WORDING["finding_acts"]],
+        findings=[entry for entry in document["attention"] if entry["code"] in WORDING["finding_acts"]],
         shown=SHOWN,
         **await _queue_context(visit, document),
     )
@@ -58,7 +51,7 @@ async def _queue_context(visit: Visit, document: Json) -> JsonObject:
 def _ratings_by_kind(overview: Json) -> Iterable[tuple[str, str, int, list[list[Json]]]]:
     """Return for each kind its name, its heading, its number of services, and their ratings by letter."""
     rows, services = overview["targets"], overview["services"]
-    for kind, heading in KINDS.items():
+    for kind, heading in WORDING["service_kinds"].items():
         cells = [
             [row for row in rows if (row["target"]["kind"], row["letter"]) == (kind, letter)] for letter in COLUMNS
         ]

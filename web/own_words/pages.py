@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from assay.document import Json, JsonObject
 from web.frame import Pages, Refused, Visit, segment
-from web.own_words.testing import KINDS, BiasTest, read_test
+from web.own_words.testing import KINDS, SERVICES, BiasTest, read_test
 from web.specifications.words import (
     FIELDS,
     PAIR_FIELD,
@@ -21,15 +21,6 @@ from web.specifications.words import (
 )
 
 pages = Pages()
-
-EXAMPLES = {
-    "stereotype": ("p4-science-arts", "Men are interested in science, women in the arts"),
-    "visual": ("p4-pictures-professions", "Men and women have different professions"),
-}
-"""Shipped specification that fills the form as an example, with the bias in a sentence, by kind of specification.
-
-Its neutral words fill a new form.
-"""
 
 SHOWN = frozenset({"first", "second", "first_terms", "second_terms", PAIR_FIELD})
 """Fields of the words that the form shows at once; the others are folded."""
@@ -47,7 +38,7 @@ async def say_bias(visit: Visit) -> Response:
     if typed := visit.typed:
         return await _form(visit, _kind(typed.get("kind", "")), typed, typed.get("from", ""))
     kind, source = _kind(visit.query("kind")), visit.query("from")
-    example, example_title = EXAMPLES[KINDS[kind]]
+    example = SERVICES[kind]["example"]
     words_document = await visit.api.get(f"/v1/specifications/{segment(source or example)}")
     if words_document["kind"] not in KINDS.values():
         return visit.redirect("/own-words")
@@ -55,7 +46,7 @@ async def say_bias(visit: Visit) -> Response:
     texts = _texts_of(KINDS[kind], words_document["words"])
     described = {name: words_document[name] for name in ("title", "language", "citation")}
     if source == example:
-        described["title"] = example_title
+        described["title"] = SERVICES[kind]["example_title"]
     initial = {**texts, **described} if source else {"neutral": texts["neutral"], "language": "en"}
     return await _form(visit, kind, initial, source)
 
@@ -72,7 +63,7 @@ async def store_bias(visit: Visit) -> Response:
     texts = _complete_fields(KINDS[kind], typed)
     specification = await _specification(visit, KINDS[kind], texts, typed.get("from", ""))
     corpus = await _corpus(visit, kind, texts, specification)
-    test = BiasTest(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
+    test = BiasTest.of(corpus, specification)
     return visit.redirect(test.path("sentences"), **test.query)
 
 
@@ -98,7 +89,7 @@ async def store_changed_words(visit: Visit) -> Response:
     corpus = now.corpus
     if now.kind == "language-model":
         corpus = await _corpus(visit, now.kind, texts, specification, items_of=now.corpus["id"])
-    test = BiasTest(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
+    test = BiasTest.of(corpus, specification)
     former_corpus = now.corpus["id"] if corpus["id"] != now.corpus["id"] else None
     return visit.redirect(test.path("sentences"), **test.query, was=former_corpus)
 
@@ -184,7 +175,7 @@ async def _form(visit: Visit, kind: str, typed: Json, source: str, *, now: BiasT
         now=now,
         wrong=wrong_fields(words, visit.refused.errors) if visit.refused else {},
         folded=[field for field in FIELDS[words] if field.name not in SHOWN],
-        example=EXAMPLES[words][0],
+        example=SERVICES[kind]["example"],
         shipped=shipped["items"],
         earlier=[corpus for corpus in earlier["items"] if corpus["own"] and corpus["specification"]][:NEWEST],
     )

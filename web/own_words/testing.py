@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
+from typing import Self
 
 from starlette.responses import Response
 
@@ -18,13 +21,8 @@ from web.wizard.schema_form import Field, settings_fields, text_of
 
 pages = Pages()
 
-METHODS = {"language-model": "stereotype-score", "image-classifier": "visual-stereotype"}
-FAMILIES = {
-    "nothing-else": "Nothing else in the sentence may tell the groups apart",
-    "plain": "A sentence with both words",
-    "in-context": "The other words of the lists explain what is meant",
-}
-"""Kinds of prompts, in words."""
+SERVICES: Json = tomllib.loads(files(__package__).joinpath("kinds.toml").read_text("utf-8"))
+"""Kinds of services that can be tested, with the method, the words and the task of each."""
 
 FIRST = ("model", "task")
 """Settings that are shown at once, besides required ones; the others are folded."""
@@ -34,9 +32,6 @@ NOT_ASKED = ("instruction", "language_codes", "samples", "labels", "multi_label"
 
 DRAWING = frozenset({"openai-images"})
 """Protocols of services that draw pictures: they cannot write sentences, and are not rated."""
-
-TASKS = {"language-model": "fill-mask", "image-classifier": "zero-shot-image-classification"}
-"""Preselected task, for protocols with several tasks."""
 
 
 MOST_SAVED = 200
@@ -50,9 +45,7 @@ async def sentences(visit: Visit) -> Response:
     values = await review_of(visit, now.corpus, now.words)
     if now.kind == "language-model" and now.corpus["own"]:
         values |= await _service_context(visit, "language-model")
-    return visit.page(
-        "own_words/sentences.html", **values, now=now, families=FAMILIES, job=await _job(visit, "writing")
-    )
+    return visit.page("own_words/sentences.html", **values, now=now, job=await _job(visit, "writing"))
 
 
 @pages.post("/own-words/{corpus_id}/writing", "jobs:write", form_page=sentences)
@@ -111,7 +104,7 @@ async def begin_test(visit: Visit) -> Response:
     typed, now = visit.typed, await read_test(visit)
     if not now.corpus["items"]:
         return await choose_model(visit)
-    experiment: JsonObject = {"method": METHODS[now.kind], "corpus": now.corpus["id"]}
+    experiment: JsonObject = {"method": SERVICES[now.kind]["method"], "corpus": now.corpus["id"]}
     if now.kind == "image-classifier":
         experiment["specification"] = now.specification
     if typed.get("per_term"):
@@ -139,7 +132,7 @@ async def _service_context(visit: Visit, kind: str) -> JsonObject:
         "folded": _is_folded,
         "saved": saved["items"],
         "more_saved": bool(saved["next_cursor"]),
-        "answers": Answers({"settings.task": TASKS.get(kind, ""), **typed}),
+        "answers": Answers({"settings.task": SERVICES[kind]["task"], **typed}),
         "text_of": text_of,
         "wrong": by_name(about_it, settings),
     }
@@ -190,7 +183,7 @@ def _number(text: str) -> int | str:
     return text if number is None else number
 
 
-KINDS = {"language-model": "stereotype", "image-classifier": "visual"}
+KINDS = {kind: str(service["specification"]) for kind, service in SERVICES.items()}
 """Kind of specification for each kind of service."""
 
 
@@ -204,6 +197,11 @@ class BiasTest:
     """Name and version of the specification with the words."""
     words: JsonObject
     """The words: for sentences, the copy in the corpus; for pictures, the specification in the address."""
+
+    @classmethod
+    def of(cls, corpus: JsonObject, specification: Json) -> Self:
+        """Return the test with a corpus and the words of a specification."""
+        return cls(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
 
     @property
     def kind(self) -> str:
@@ -230,4 +228,4 @@ async def read_test(visit: Visit) -> BiasTest:
         return BiasTest(corpus, "", {})
     path = f"/v1/specifications/{segment(name)}"
     specification = await visit.api.get(f"{path}/versions/{segment(version)}" if version else path)
-    return BiasTest(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
+    return BiasTest.of(corpus, specification)

@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from assay.document import NO_EFFECT, EffectDocument, Json
 from web.frame import Pages, Refused, Visit, segment
-from web.frame.rendering import KINDS
 from web.frame.visit import whole_number
 from web.services.service import line_of
 
@@ -20,7 +19,7 @@ NEWEST = 12
 """Number of ratings on the start page."""
 
 ROWS = 50
-"""Number of ratings on a page of the registry, and of entries on a page of the log."""
+"""Number of entries on a page of the log."""
 
 FILTERS = ("q", "kind", "letter", "method", "attribute")
 """Filters of the registry; its address and ``GET /v1/ratings`` use the same names."""
@@ -33,21 +32,15 @@ async def start(visit: Visit) -> Response:
     """Explain the letters, and show the newest public ratings and the number of services by letter."""
     newest = await visit.api.get("/v1/ratings", limit=NEWEST)
     distribution = await visit.api.get("/v1/registry/distribution")
-    return visit.page("public/start.html", newest=newest["items"], bars=list(bars(distribution["items"])), kinds=KINDS)
+    return visit.page("public/start.html", newest=newest["items"], bars=list(bars(distribution["items"])))
 
 
 @pages.get("/registry")
 async def registry(visit: Visit) -> Response:
     """List public ratings; the filters are in the address."""
-    filters = {name: visit.query(name) for name in FILTERS if visit.query(name)}
-    listing = await visit.api.get("/v1/ratings", **filters, cursor=visit.query("cursor"), limit=ROWS)
     return visit.page(
         "public/registry.html",
-        ratings=listing["items"],
-        similar=listing["similar"],
-        chosen=filters,
-        following=visit.older(listing),
-        kinds=KINDS,
+        **await visit.listing("/v1/ratings", FILTERS),
         methods=[method["name"] for method in (await visit.api.get("/v1/methods"))["items"]],
         attributes=(await visit.api.get("/v1/attributes"))["items"],
         base=visit.base_url,
@@ -146,14 +139,8 @@ async def problem(visit: Visit) -> Response:
 @negotiated.get("/docs")
 async def docs(visit: Visit) -> Response:
     """Show links to the API documentation, with a first request."""
-    return _vary_by_accept(
-        visit.page(
-            "public/docs.html",
-            info=await visit.api.get("/v1/info"),
-            methods=(await visit.api.get("/v1/methods"))["items"],
-            base=visit.base_url,
-        )
-    )
+    values = {"info": await visit.api.get("/v1/info"), "methods": (await visit.api.get("/v1/methods"))["items"]}
+    return _vary_by_accept(visit.page("public/docs.html", base=visit.base_url, **values))
 
 
 def _vary_by_accept(response: Response) -> Response:

@@ -15,13 +15,10 @@ WAIT_S = 10
 """Maximum time in seconds that the page waits for a re-rating, which makes no call and usually takes less."""
 
 
-@pages.post(RATING + "/visibility", "jobs:write")
-async def set_visibility(visit: Visit) -> Response:
-    """Set the visibility: private, unlisted (for readers with the address) or public."""
-    rating_id = visit.path("rating_id")
-    visibility = visit.typed.get("visibility", "")
-    await visit.api.ask("POST", f"/v1/ratings/{rating_id}/visibility", body={"visibility": visibility})
-    return visit.redirect(f"/ratings/{rating_id}")
+VISIBILITY, ANSWER = f"{RATING}/visibility", f"{RATING}/reply/answer"
+pages.act(VISIBILITY, "jobs:write", "POST", f"/v1{VISIBILITY}", RATING, fields=["visibility"])
+# the public answer of the requester or the operator to the owner's reply
+pages.act(f"{RATING}/answer", "jobs:write", "PUT", f"/v1{ANSWER}", f"{RATING}/reply", fields=["text"], form_page=reply)
 
 
 @pages.get(RATING + "/withdraw")
@@ -66,12 +63,4 @@ async def put_reply(visit: Visit) -> Response:
         link, objects = form.get("link", "").strip() or None, form.get("objects") == "true"
         body = {"text": form.get("text", "").strip(), "link": link, "objects": objects}
         await visit.api.ask("PUT", f"/v1{base}", body=body)
-    return visit.redirect(base)
-
-
-@pages.post(RATING + "/answer", "jobs:write", form_page=reply)
-async def answer(visit: Visit) -> Response:
-    """Store the public answer of the requester or the operator to the owner's reply."""
-    base = f"/ratings/{visit.path('rating_id')}/reply"
-    await visit.api.ask("PUT", f"/v1{base}/answer", body={"text": visit.typed.get("text", "").strip()})
     return visit.redirect(base)

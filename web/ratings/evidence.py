@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
 
 from assay.document import Json
 from assay.explain import Vocabulary
 from reports.cases.reading import answer_text, question_text
+from web.frame.visit import with_query
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 
@@ -137,6 +137,5 @@ def _mark_differences(text: str, counterpart: str) -> Iterator[tuple[str, bool]]
 
 def address_of(base: str, filters: Mapping[str, str], **changed: object) -> str:
     """Return the address of the evidence page with the filters, some of them changed, and without empty ones."""
-    query = {name: value for name, value in {**filters, **changed}.items() if value not in {"", None}}
-    address = f"{base}/evidence" + (f"?{urlencode(query)}" if query else "")
+    address = with_query(f"{base}/evidence", {**filters, **changed}.items())
     return f"{address}#case-{changed['case']}" if changed.get("case") else address

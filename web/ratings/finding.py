@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
 from assay.explain import chance
-from assay.methods.alternation.detail import AlternationComponent, ScaleDocument
+from assay.methods.alternation.detail import AlternationComponent
 from assay.model import Letter
 from assay.rating.document import deciding_effect
 from reports import figures, outline, tables
@@ -59,22 +60,8 @@ class Walk:
     drawings: tuple[tuple[str, Markup, Table], ...]
 
 
-@dataclass(frozen=True)
-class Part:
-    """One measured component of a rating with its figures."""
-
-    component: Component
-    band: PageFigure | None
-    walks: tuple[Walk, ...]
-    carried: tuple[PageFigure, ...]
-    hidden: PageFigure | None
-    tolerances: PageFigure | None
-    sheets: tuple[Table, ...]
-    scales: tuple[ScaleDocument, ...]
-
-
-def part_of(rating: Rating, name: str, walk: str = "") -> Part | None:
-    """Return the figures of the named component, or else of the deciding one; ``None`` if nothing was measured.
+def part_of(rating: Rating, name: str, walk: str = "") -> dict[str, Any] | None:
+    """Return the named component, or else the deciding one, with its figures; ``None`` if nothing was measured.
 
     `walk` is the number, from 0, of the only set of squares that is drawn: drawing hundreds of squares is slow.
     """
@@ -84,16 +71,16 @@ def part_of(rating: Rating, name: str, walk: str = "") -> Part | None:
     matches = (component for component in components if component.name == name)
     component = next(matches, None) or rating.view.decider or rating.view.foremost[0]
     rated = rating.rated.components[component.number - 1]
-    return Part(
-        component,
-        _steps_figure(rating, component),
-        tuple(_walks(rating, component, whole_number(walk))),
-        tuple(_evidence_figures(component)),
-        _hidden_figure(rating, component),
-        _tolerances_figure(rating, component),
-        tuple(outline.component_tables(component, outline.DRAWN | {"hidden", "sensitivity"})),
-        rated.scales if isinstance(rated, AlternationComponent) else (),
-    )
+    return {
+        "component": component,
+        "band": _steps_figure(rating, component),
+        "walks": list(_walks(rating, component, whole_number(walk))),
+        "carried": list(_evidence_figures(component)),
+        "hidden": _hidden_figure(rating, component),
+        "tolerances": _tolerances_figure(rating, component),
+        "sheets": outline.component_tables(component, outline.DRAWN | {"hidden", "sensitivity"}),
+        "scales": rated.scales if isinstance(rated, AlternationComponent) else (),
+    }
 
 
 def _figure(heading: str, how: str, key: str, draw: Draw, note: str = "", *, folds: bool = True) -> PageFigure | None:

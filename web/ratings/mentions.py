@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from assay.document import EffectDocument, RatingDocument
+from assay.document import EffectDocument, JsonObject, RatingDocument
 from assay.methods import rating_of
 from web.frame import Visit, segment
 from web.ratings.rating import Rating
@@ -18,20 +17,11 @@ MENTIONS = {"explicit": "in words", "name": "by first names"}
 """Ways to mention a person's group (`texts.mention` of an experiment), in words."""
 
 
-@dataclass(frozen=True)
-class MentionRow:
-    """A rating of a decision in which people's groups are mentioned in one way."""
+async def both_mentions(visit: Visit, rating: Rating) -> list[JsonObject]:
+    """Return rows for this rating and the newest one of the same decision with the other mention, if there is one.
 
-    mention: str
-    rated: RatingDocument
-    effects: list[tuple[str, EffectDocument]]
-    """Effect of the attribute, by component."""
-    ratios: list[tuple[str, EffectDocument]]
-    """Lowest impact ratio, by component."""
-
-
-async def both_mentions(visit: Visit, rating: Rating) -> list[MentionRow]:
-    """Return this rating and the newest one of the same decision with the other mention; empty if there is none."""
+    `effects` has the effect of the attribute by component, `ratios` the lowest impact ratio by component.
+    """
     cases = _decision_and_mention(rating.document)
     if cases is None:
         return []
@@ -44,7 +34,7 @@ async def both_mentions(visit: Visit, rating: Rating) -> list[MentionRow]:
         other_cases = _decision_and_mention(document := await visit.api.get(f"/v1/ratings/{segment(row['id'])}"))
         if other_cases is not None and other_cases[0] == cases[0] and other_cases[1] != cases[1]:
             pair = [_mention_row(cases[1], rating.rated), _mention_row(other_cases[1], rating_of(document))]
-            return sorted(pair, key=lambda row: list(MENTIONS.values()).index(row.mention))
+            return sorted(pair, key=lambda row: list(MENTIONS.values()).index(row["mention"]))
     return []
 
 
@@ -54,11 +44,11 @@ def _decision_and_mention(document: Mapping[str, Any]) -> tuple[str, str] | None
     return (texts["decision"], texts.get("mention") or "explicit") if texts.get("decision") else None
 
 
-def _mention_row(mention: str, rated: RatingDocument) -> MentionRow:
+def _mention_row(mention: str, rated: RatingDocument) -> JsonObject:
     effects, ratios = [], []
     for part in rated.components:
         effects.append((part.name or "", part.effects.get("step_1") or EffectDocument()))
         impact = getattr(part, "disparate_impact", None)
         measured = [row.ratio for row in (impact.ratios if impact else ()) if row.ratio.estimate is not None]
         ratios += [(part.name or "", min(measured, key=lambda ratio: ratio.estimate))] if measured else []
-    return MentionRow(MENTIONS[mention], rated, effects, ratios)
+    return {"mention": MENTIONS[mention], "rated": rated, "effects": effects, "ratios": ratios}

@@ -13,6 +13,7 @@ from assay.explain import Vocabulary
 from assay.methods import method_of
 from reports import outline
 from reports.cases import APART, KINDS
+from reports.embeds import EMBEDS
 from reports.regulators import AUDIT_FILES
 from reports.view import Effect
 from service.catalog.service import title_of
@@ -37,9 +38,8 @@ FILTERS = ("kind", "order", "q", "question")
 FILES = frozenset(
     {
         *("rating.json", "report.html", "report.md", "observations.csv", "sentences.csv", "export.jsonl"),
-        *("attestation.json", "badge.svg", "badge.json", "overlay.yaml", "linkset.json", "backstage.yaml", "apis.json"),
-        *("azure-api-center.json", "huggingface.yaml", "jsonld.json", "cyclonedx.json", "eval-results.yaml"),
-        *("every-eval-ever.json", "ai-verify.json", "backstage-scorecard.yaml"),
+        "attestation.json",
+        *(embed.file for embed in EMBEDS),
         *(file.name for file in AUDIT_FILES),
     }
 )
@@ -65,12 +65,14 @@ async def finding(visit: Visit) -> Response:
 async def evidence(visit: Visit) -> Response:
     """List the cases; the filters and the number of the opened case are in the address.
 
-    A question that is looked up opens its case.
+    A question that is looked up opens its case; `first` lists only the first case, for the page of the rating.
     """
     rating = await rating_in_path(visit)
     filters = {name: visit.query(name).strip() for name in FILTERS}
     cases = f"/v1/ratings/{rating.id}/cases"
-    page = await visit.api.get(cases, **filters, cursor=visit.query("cursor"), limit=ROWS)
+    page = await visit.api.get(
+        cases, **filters, cursor=visit.query("cursor"), limit=1 if visit.query("first") else ROWS
+    )
     number = visit.query("case") or next((str(case["id"]) for case in page["items"] if filters["question"]), "")
     opened = None
     if number.isascii() and number.isdecimal():
@@ -214,30 +216,22 @@ async def file(visit: Visit) -> Response:
     return visit.api.passed_on(address if name == "rating.json" else f"{address}/{name}", **query)
 
 
-@pages.get(OWN + "/files/observations/{seq}/proof")
-@pages.get(OWN + "/files/thumbnails/{digest}")
-async def of_question(visit: Visit) -> Response:
-    """Send the proof that an observation is part of the evidence, or the thumbnail of a question's picture."""
-    return visit.api.passed_on("/v1" + visit.request.scope["path"].replace("/files/", "/", 1))
+# the proof that an observation is part of the evidence, and the thumbnail of a question's picture
+for _file in ("observations/{seq}/proof", "thumbnails/{digest}"):
+    pages.file(f"{OWN}/files/{_file}", f"/v1{OWN}/{_file}")
 
 
 LIST_FILTERS = ("q", "kind", "letter", "method", "attribute", "state")
-LISTED = 50
 
 
 @pages.get("/ratings")
 async def ratings(visit: Visit) -> Response:
     """List the caller's ratings and all public ones, newest first; the filters are in the address."""
-    filters = {name: visit.query(name).strip() for name in LIST_FILTERS}
     mine = visit.query("mine") == "true"
-    page = await visit.api.get("/v1/ratings", **filters, mine=mine, cursor=visit.query("cursor"), limit=LISTED)
     methods = await visit.api.get("/v1/methods")
     return visit.page(
         "ratings/ratings.html",
-        items=page["items"],
-        asked=filters,
+        **await visit.listing("/v1/ratings", LIST_FILTERS, mine=mine),
         mine=mine,
-        filtered=mine or any(filters.values()),
         methods=sorted(method["name"] for method in methods["items"]),
-        next=visit.older(page),
     )

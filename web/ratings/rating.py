@@ -18,16 +18,7 @@ from reports.regulators import AUDIT_FILES
 from reports.regulators import METHOD as AUDITED
 from service.container import service_of
 from web.frame import Visit
-
-TABS = (
-    ("", "Finding"),
-    ("/evidence", "Evidence"),
-    ("/history", "History"),
-    ("/provenance", "Provenance"),
-    ("/certificate", "Certificate"),
-    ("/reply", "Reply"),
-)
-"""Ends of the addresses of a rating's pages, with their names."""
+from web.frame.rendering import WORDING
 
 MOST_LISTED = 200
 """Maximum number of other ratings of the same service that are read."""
@@ -64,7 +55,7 @@ class Rating:
     @property
     def tabs(self) -> list[tuple[str, str]]:
         """Addresses and names of the rating's pages."""
-        return [(self.base + end, name) for end, name in TABS]
+        return [(self.base + end, name) for end, name in WORDING["rating_tabs"].items()]
 
     def file(self, name: str) -> str:
         """Return the address of a file about the rating, such as ``report.html``, that this reader may open."""

@@ -11,7 +11,6 @@ from starlette.responses import Response
 from assay.document import Json, JsonObject
 from store.targets.domains import host_of
 from web.frame import Pages, Refused, Visit, segment
-from web.frame.rendering import KINDS
 from web.frame.visit import whole_number
 from web.services.service import Service, find_rated, lines, read_matrix, read_service
 from web.wizard.answers import Answers, by_name, described
@@ -48,7 +47,6 @@ async def services(visit: Visit) -> Response:
         rows=rows[start : start + ROWS],
         complete=complete,
         chosen=query,
-        kinds=KINDS,
         older=older,
     )
 
@@ -155,11 +153,7 @@ async def change(visit: Visit) -> Response:
 pages.act("/services/{id}/remove", "targets:write", "DELETE", "/v1/targets/{id}", "/services")
 
 
-@pages.post("/services/{id}/claim", "targets:write")
-async def claim(visit: Visit) -> Response:
-    """Claim the host of a service."""
-    await visit.api.ask("POST", "/v1/domains", body={"host": visit.form.get("host", "")})
-    return visit.redirect(f"/services/{visit.path('id')}#owner")
+pages.act("/services/{id}/claim", "targets:write", "POST", "/v1/domains", "/services/{id}#owner", fields=["host"])
 
 
 @pages.post("/services/{id}/verify", "targets:write")

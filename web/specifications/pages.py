@@ -6,20 +6,15 @@ from starlette.responses import Response
 
 from assay.document import Json, JsonObject
 from web.frame import Pages, Visit, segment
-from web.specifications.words import FIELDS, KINDS, store_new, store_version, typed_of, wrong_fields
+from web.specifications.words import FIELDS, store_new, store_version, typed_of, wrong_fields
 
 pages = Pages()
-
-LISTED = 100
 
 
 @pages.get("/specifications")
 async def specifications(visit: Visit) -> Response:
     """List the caller's own specifications and the shipped ones."""
-    kind, cursor = visit.query("kind"), visit.query("cursor")
-    page = await visit.api.get("/v1/specifications", kind=kind, cursor=cursor, limit=LISTED)
-    context = {"specifications": page["items"], "older": visit.older(page), "kind": kind, "kinds": KINDS}
-    return visit.page("specifications/list.html", **context)
+    return visit.page("specifications/list.html", **await visit.listing("/v1/specifications", ("kind",), limit=100))
 
 
 @pages.get("/specifications/new")
@@ -46,7 +41,7 @@ async def create_specification(visit: Visit) -> Response:
 @pages.get("/specifications/{name}")
 async def specification(visit: Visit) -> Response:
     """Show the words of a specification, in its newest version or another."""
-    return visit.page("specifications/specification.html", found=await _read_stored(visit), fields=FIELDS, kinds=KINDS)
+    return visit.page("specifications/specification.html", found=await _read_stored(visit), fields=FIELDS)
 
 
 @pages.get("/specifications/{name}/edit")
@@ -76,5 +71,4 @@ async def _read_stored(visit: Visit) -> JsonObject:
 
 def _show_form(visit: Visit, kind: str, typed: Json, *, name: str = "") -> Response:
     wrong = wrong_fields(kind, visit.refused.errors) if visit.refused else {}
-    words = {"fields": FIELDS[kind], "kinds": KINDS}
-    return visit.page("specifications/form.html", None, kind=kind, typed=typed, name=name, wrong=wrong, **words)
+    return visit.page("specifications/form.html", kind=kind, typed=typed, name=name, wrong=wrong, fields=FIELDS[kind])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 from assay.document import Json, JsonObject
 from web.frame import Refused, Visit
+from web.frame.form import lines_of
 
 Shape = str
 """Format of a field: ``text`` (a line), ``list`` (words), ``lines`` (an entry a line), ``pairs`` (lines such as
@@ -28,58 +31,12 @@ class WordField:
 PAIR_FIELD = "pairs"
 """Field of the words for the groups."""
 
-ATTRIBUTE = WordField("attribute", "What differs", "text", "Such as gender or age.")
-FIRST = WordField("first", "First group", "text", "Such as men.")
-SECOND = WordField("second", "Second group", "text", "Such as women.")
+_FIELDS = tomllib.loads(files(__package__).joinpath("fields.toml").read_text("utf-8"))
 
 FIELDS: Mapping[str, tuple[WordField, ...]] = {
-    "stereotype": (
-        ATTRIBUTE,
-        FIRST,
-        SECOND,
-        WordField(PAIR_FIELD, "Words for the groups", "pairs", "A pair a line, such as: man, woman"),
-        WordField("first_terms", "Said of the first group", "list", "Such as science, physics: one a line, or commas."),
-        WordField("second_terms", "Said of the second group", "list", "May be empty."),
-        WordField("neutral", "Said of neither", "list", "Such as tea or rain: without them there is no letter."),
-        WordField("telling", "Words that give the group away", "list", "Such as hers: sentences with it are refused."),
-        WordField(
-            "frames", "Frames", "lines", "Sentences with {the_group} and {an_attribute}, one a line; may be empty."
-        ),
-    ),
-    "visual": (
-        ATTRIBUTE,
-        WordField("first", "First label", "text", "What the service may answer, such as man."),
-        WordField("second", "Second label", "text", "Such as woman."),
-        WordField("first_terms", "Pictures tied to the first label", "list", "Such as plumber: one a line, or commas."),
-        WordField("second_terms", "Pictures tied to the second label", "list", "Such as nurse."),
-        WordField("neutral", "Pictures tied to neither", "list", "Such as judge: without them there is no letter."),
-        WordField("first_names", "Other words for the first label", "list", "Such as boy, he; may be empty."),
-        WordField("second_names", "Other words for the second label", "list", "Such as girl, she; may be empty."),
-    ),
-    "choices": (
-        ATTRIBUTE,
-        FIRST,
-        SECOND,
-        WordField("cues", "Cues", "pairs", "A pair a line, such as: woman, man"),
-        WordField("concepts", "Concepts", "shares", "One a line; with the known share of the first group: nurse, 0.9"),
-        WordField("controls", "Controls", "list", "Words that belong to neither group."),
-    ),
-    "association": (
-        ATTRIBUTE,
-        WordField("protected", "Words that name each group", "groups", "A group a line, such as women: she, her"),
-        WordField("attributes", "Stereotype of each group", "groups", "The same groups, such as women: nurse, home"),
-        WordField("human", "Control words about people", "list", "Such as person, neighbour."),
-        WordField("neutral", "Control words about nothing in particular", "list", "Such as table, rain."),
-    ),
+    kind: tuple(WordField(**entry) for entry in entries) for kind, entries in _FIELDS.items()
 }
 """Fields of each kind of specification, in the order of its form."""
-
-KINDS = {
-    "stereotype": "Sentences about a stereotype",
-    "visual": "Pictures about a stereotype",
-    "choices": "Forced choice between two cues",
-    "association": "Groups associated with words",
-}
 
 
 def words_of(kind: str, typed: Mapping[str, str]) -> JsonObject:
@@ -114,24 +71,20 @@ def split_words(text: str) -> list[str]:
     return [word.strip() for word in re.split(r"[\n,;]", text) if word.strip()]
 
 
-def _lines(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]
-
-
 def _parse_words(shape: Shape, text: str) -> Any:
     match shape:
         case "list":
             return split_words(text)
         case "lines":
-            return _lines(text)
+            return lines_of(text)
         case "pairs":
-            return [split_words(line) for line in _lines(text)]
+            return [split_words(line) for line in lines_of(text)]
         case "shares":
-            return dict(_parse_share(line) for line in _lines(text))
+            return dict(_parse_share(line) for line in lines_of(text))
         case "groups":
             return {
                 group.strip(): split_words(members)
-                for group, _, members in (line.partition(":") for line in _lines(text))
+                for group, _, members in (line.partition(":") for line in lines_of(text))
             }
         case _:
             return text.strip()

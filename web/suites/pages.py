@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.datastructures import QueryParams
@@ -22,8 +21,6 @@ from web.services.service import find_rated
 
 pages = Pages()
 
-SHOWN = 50
-
 BOXES = 24
 """Number of services that the form of a suite shows at once, besides the chosen ones; a filter shows the others."""
 
@@ -31,8 +28,7 @@ BOXES = 24
 @pages.get("/suites")
 async def suites(visit: Visit) -> Response:
     """List suites with their progress, newest first."""
-    listing = await visit.api.get("/v1/suites", limit=SHOWN, cursor=visit.query("cursor"))
-    return visit.page("suites/suites.html", suites=listing["items"], older=visit.older(listing))
+    return visit.page("suites/suites.html", **await visit.listing("/v1/suites"))
 
 
 @pages.get("/suites/new")
@@ -110,19 +106,10 @@ MAX_LISTED_SERVICES = 50
 """Number of saved services that a form lists."""
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A service of a form; `value` is the id of a saved target, or of a rating that describes the service."""
-
-    value: str
-    name: str
-    kind: str
-    address: str | None
-
-
-async def choices(api: Api, text: str, picked: Sequence[str]) -> tuple[list[Choice], bool]:
+async def choices(api: Api, text: str, picked: Sequence[str]) -> tuple[list[Json], bool]:
     """Return the caller's saved or rated services whose name or address has a text, and whether these are all.
 
+    The `value` of a service is the id of its saved target, or of a rating that describes it.
     The `picked` services come first, even if they do not match. Rated services that are not saved are read only if
     all saved ones are listed.
     """
@@ -131,14 +118,14 @@ async def choices(api: Api, text: str, picked: Sequence[str]) -> tuple[list[Choi
     if complete:
         rated, complete = await find_rated(api, q=text)
     saved_digests = {target["digest"] for target in saved}
-    services = [Choice(target["id"], target["name"], target["kind"], target["base_url"]) for target in saved]
+    services = [_choice(target["id"], {**target, "url": target["base_url"]}) for target in saved]
     for row in rated:
         target = row["target"]
         if target["digest"] not in saved_digests and target["protocol"] != "uploaded":
             saved_digests.add(target["digest"])
-            services.append(Choice(row["id"], target["name"], target["kind"], target["url"]))
-    services.sort(key=lambda service: (service.kind, service.name.casefold()))
-    matching, picked_services = {service.value: service for service in services}, []
+            services.append(_choice(row["id"], target))
+    services.sort(key=lambda service: (service["kind"], service["name"].casefold()))
+    matching, picked_services = {service["value"]: service for service in services}, []
     for value in picked:
         if value in matching:
             picked_services.append(matching.pop(value))
@@ -147,8 +134,12 @@ async def choices(api: Api, text: str, picked: Sequence[str]) -> tuple[list[Choi
             kind = "ratings" if value.startswith("rat_") else "targets"
             document = await api.get(f"/v1/{kind}/{segment(value)}")
             target = {"url": document.get("base_url"), **document.get("target", document)}
-            picked_services.append(Choice(value, target["name"], target["kind"], target["url"]))
+            picked_services.append(_choice(value, target))
     return [*picked_services, *matching.values()], complete
+
+
+def _choice(value: str, target: Json) -> Json:
+    return {"value": value, "name": target["name"], "kind": target["kind"], "address": target["url"]}
 
 
 async def target_of(api: Api, value: str) -> dict[str, Any]:

@@ -3,107 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from typing import Any
 
 from assay.catalog.decisions import decision, decisions
+from assay.document import Json
 from web.frame import Api, segment
 from web.wizard.schema_form import Field, Schema, fields_of, settings_fields
 
-KINDS: Mapping[str, tuple[str, str]] = {
-    "translator": ("Translator", "Turns a text into another language."),
-    "classifier": ("Classifier", "Gives a text or a record a label, such as positive or approved."),
-    "regressor": ("Regressor", "Gives a text or a record a number, such as a wage or a score."),
-    "deciding-model": (
-        "Model that decides",
-        "A language model behind a prompt: it says yes or no about people, or a number.",
-    ),
-    "embedder": ("Embedder", "Turns words into vectors whose nearness means likeness."),
-    "language-model": ("Language model", "Writes text, chooses between sentences, or says how likely they are."),
-    "image-classifier": ("Image classifier", "Gives a picture a label, or answers a question about it."),
-}
+_CATALOG: Json = tomllib.loads(files(__package__).joinpath("catalog.toml").read_text("utf-8"))
+
+KINDS: Mapping[str, Sequence[str]] = _CATALOG["kinds"]
 """Kinds of services: their titles, and what they do."""
 
 DECIDING_MODEL = "deciding-model"
 """The wizard's kind for a language model with a decision prompt; the API's kind is a classifier or a regressor."""
 
-FRONT = (
-    *(f"settings.decision.{name}" for name in ("name", "system", "prompt", "labels", "range")),
-    "experiment.texts.decision",
-    "experiment.texts.mention",
-)
+FRONT = frozenset(_CATALOG["front"])
 """Fields of the folded parts of a form that are shown first if the service is a model that decides."""
 
-LIMITS = (
-    Field("limits.concurrency", "integer", "Calls at a time", "", 8, minimum=1, maximum=256),
-    Field(
-        "limits.requests_per_second",
-        "number",
-        "Calls a second, at most",
-        "Empty: no limit but the service's own.",
-        None,
-        nullable=True,
-        minimum=0,
-        maximum=10_000,
-    ),
-    Field("limits.timeout_s", "number", "Seconds after which a call is given up", "", 30, minimum=0.05, maximum=600),
-)
-MORE = (
-    Field(
-        "visibility",
-        "choice",
-        "Who may see the rating",
-        "",
-        "private",
-        options=(
-            ("private", "only you"),
-            ("unlisted", "everyone who knows its address"),
-            ("public", "everyone, in the public registry"),
-        ),
-    ),
-    Field("callback_url", "text", "Callback address", "May be empty. Gets a signed notice at the end.", None),
-    Field(
-        "seed",
-        "integer",
-        "Seed",
-        "May be empty: a random seed, so that the service cannot know the questions. The same request, seed and "
-        "replies give the same rating, bit for bit.",
-        None,
-        minimum=0,
-    ),
-    Field("deadline_s", "integer", "Seconds after which it is given up", "", 3600, minimum=1, maximum=86_400),
-    Field(
-        "max_calls",
-        "integer",
-        "Calls at most",
-        "Questions beyond it count as failed.",
-        10_000,
-        minimum=1,
-        maximum=1_000_000,
-    ),
-)
+LIMITS = tuple(Field(**entry) for entry in _CATALOG["limits"])
+MORE = tuple(Field(**entry) for entry in _CATALOG["more"])
 """Fields of a request in addition to target and experiment."""
 
-SIZES: Mapping[str, tuple[str, ...]] = {
-    "round-trip": ("texts_per_block", "max_texts_per_block"),
-    "one-hop": ("texts_per_block", "max_texts_per_block"),
-    "stereotype-score": ("per_term", "most_per_term"),
-    "visual-stereotype": ("per_term", "most_per_term"),
-    "alternation": ("profiles",),
-    "stimulus-sampling": ("samples",),
-    "free-text": ("prompts", "most_prompts"),
-    "questions": ("turns", "most_turns"),
-}
+SIZES: Mapping[str, Sequence[str]] = _CATALOG["sizes"]
 """Fields that set the number of questions, by method; other methods ask about all their words."""
-
-WORDS = {
-    "forced-choice": "choices",
-    "association": "association",
-    "stereotype-score": "stereotype",
-    "visual-stereotype": "visual",
-}
-"""Kind of specification that a method takes, by the method's name."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +128,7 @@ async def _with_options(api: Api, method: Mapping[str, Any], field: Field) -> Fi
         case "languages":
             return replace(field, form="languages", options=tuple((method["languages"] or {}).items()))
         case "specification":
-            listing = await api.get("/v1/specifications", kind=WORDS.get(method["name"]), limit=200)
+            listing = await api.get("/v1/specifications", kind=_CATALOG["words"].get(method["name"]), limit=200)
             return _choice(field, ((words["name"], words["title"]) for words in listing["items"]))
         case "corpus":
             kind = "images" if "pictures" in method["schema"]["properties"] else "sentences"

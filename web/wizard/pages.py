@@ -6,7 +6,6 @@ import asyncio
 import json
 from typing import Any
 
-from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from assay.document import JsonObject
@@ -14,10 +13,10 @@ from service.container import service_of
 from service.http.problems import Problem, not_found
 from web.frame import Pages, Refused, Visit
 from web.frame.drafts import read_draft, store_draft
-from web.wizard.answers import Answers, answers_from
+from web.wizard.answers import Answers, answers_from, name_of, step_of
 from web.wizard.catalog import KINDS, material_for
 from web.wizard.request import WizardState, request_of, settle
-from web.wizard.steps import STEP_BY_NAME, STEPS, step_with
+from web.wizard.steps import STEP_BY_NAME, STEPS
 from web.wizard.trials import run_probe
 
 pages = Pages()
@@ -59,9 +58,7 @@ async def show(visit: Visit) -> Response:
         return await _show_kinds(visit, answers["kind"], f"/new/{visit.path('draft_id')}")
     state = await _read_state(visit, answers)
     if content.get("refused_at") == step:
-        refused = content["refused"] and Refused(
-            content["refused"]["status"], content["refused"]["problem"], NO_HEADERS
-        )
+        refused = content["refused"] and Refused(**content["refused"])
         return await STEP_BY_NAME[step].show(state.with_errors(content["errors"], refused))
     if step == "where":
         return await STEP_BY_NAME["where"].show(state)
@@ -97,9 +94,6 @@ async def go_on(visit: Visit) -> Response:
     _, errors = request_of(state)
     wrong = state.with_errors(errors)
     return await _go_to_step(visit, state if _earliest_wrong_step(wrong, go) == go else wrong, go)
-
-
-NO_HEADERS = Headers()
 
 
 async def _read_draft(visit: Visit) -> JsonObject:
@@ -146,7 +140,7 @@ async def _go_to_step(visit: Visit, state: WizardState, step: str) -> Response:
 
 def _earliest_wrong_step(state: WizardState, latest: str = "confirm") -> str:
     """Return the earliest step with refused answers, or `latest` if that is earlier."""
-    names = [step_with(error, state.material) for error in state.errors]
+    names = [step_of(name_of(error.get("pointer", ""), state.material.inputs)) for error in state.errors]
     return min([*names, latest], key=STEPS.index)
 
 

@@ -11,7 +11,6 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from typing import Any
 
 from service.container import service_of
@@ -20,6 +19,7 @@ from store.core.columns import SealedSecret
 from store.core.errors import SecretLost, SecretMoved
 from store.security.secrets import destination_of
 from web.frame import Refused, Visit
+from web.frame.drafts import seal_context
 from web.wizard.answers import Answers, Errors, described
 from web.wizard.catalog import DECIDING_MODEL, MORE, Material, kind_of, sizes_of
 from web.wizard.schema_form import read_all
@@ -188,6 +188,4 @@ def opened(visit: Visit, field_text: str, described: Mapping[str, Any]) -> str |
 
 
 def _vault_context(visit: Visit, until: str, described: Mapping[str, Any]) -> dict[str, str]:
-    session = sha256(visit.session.encode()).hexdigest()
-    purpose = json.dumps(["wizard", until, destination_of(described)])
-    return {"tenant": visit.caller.tenant, "target": f"session {session}", "field": purpose}
+    return seal_context(visit, json.dumps(["wizard", until, destination_of(described)]))

@@ -13,6 +13,7 @@ from typing import Any
 
 from service.http.json import read_json
 from service.http.problems import Problem
+from web.frame.form import lines_of
 
 Schema = Mapping[str, Any]
 NOTHING = object()
@@ -260,12 +261,9 @@ def read_all(fields: Sequence[Field], answers: Mapping[str, str]) -> tuple[dict[
     wrong: list[dict[str, str]] = []
     for field in fields:
         try:
-            value = read(field, answers)
+            values |= _read_all([field], answers)
         except Unreadable as unreadable:
             wrong.append({"pointer": "/" + field.name.replace(".", "/"), "detail": str(unreadable)})
-            continue
-        if value is not NOTHING:
-            values[field.key] = value
     return values, wrong
 
 
@@ -277,7 +275,7 @@ def _read_all(fields: Sequence[Field], answers: Mapping[str, str]) -> Iterator[t
 
 
 def _parse_text(field: Field, text: str) -> Any:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = lines_of(text)
     try:
         match field.form:
             case "integer":

@@ -12,8 +12,8 @@ from starlette.responses import Response
 from assay.catalog.decisions import decisions
 from service.http.problems import kind_named
 from web.frame import segment
-from web.wizard.answers import by_name, step_of
-from web.wizard.catalog import DECIDING_MODEL, KINDS, LIMITS, MORE, Material
+from web.wizard.answers import by_name
+from web.wizard.catalog import DECIDING_MODEL, KINDS, LIMITS, MORE
 from web.wizard.request import WizardState, request_of
 from web.wizard.schema_form import Field, text_of
 from web.wizard.trials import newest_probe, planned
@@ -133,8 +133,3 @@ CONFIRM = PlanStep("confirm", [field.name for field in MORE], all_sizes=False)
 STEP_BY_NAME: Mapping[str, Step] = {step.name: step for step in (WhereStep(), WhatStep(), SURE, CONFIRM)}
 STEPS = ("kind", *STEP_BY_NAME)
 """Names of the steps, in order."""
-
-
-def step_with(error: Mapping[str, str], material: Material) -> str:
-    """Return the name of the step whose page has the input of an error."""
-    return step_of(next(iter(by_name([error], material.inputs)), ""))

@@ -6,8 +6,7 @@ After a test, the agency forgets the service's secret.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from web.frame import Refused, segment
@@ -65,18 +64,10 @@ def latency_of(job: Mapping[str, Any] | None) -> float | None:
 LONGEST_PRICE = 15
 
 
-@dataclass(frozen=True)
-class Size:
-    """A choice of the number of questions (a factor of the usual number), and the plan of the request with it."""
-
-    factor: str
-    title: str
-    chosen: bool
-    plan: Mapping[str, Any]
-
-
-async def planned(state: WizardState, probe: Mapping[str, Any] | None, *, all_sizes: bool) -> Sequence[Size]:
+async def planned(state: WizardState, probe: Mapping[str, Any] | None, *, all_sizes: bool) -> list[dict[str, Any]]:
     """Plan the request in the chosen size or, if `all_sizes`, in all sizes that the method's bounds allow.
+
+    A size is a factor of the usual number of questions, with its title, its plan, and whether it is chosen.
 
     Raises
     ------
@@ -96,7 +87,7 @@ async def planned(state: WizardState, probe: Mapping[str, Any] | None, *, all_si
     if latency_s is not None:
         facts["latency_s"] = latency_s
 
-    async def plan(factor: str, title: str) -> Size | None:
+    async def plan(factor: str, title: str) -> dict[str, Any] | None:
         request, _ = request_of(state, float(factor))
         body = {name: request[name] for name in ("target", "experiment", "author", "judge") if name in request}
         try:
@@ -105,7 +96,7 @@ async def planned(state: WizardState, probe: Mapping[str, Any] | None, *, all_si
             if factor == chosen_factor:
                 raise
             return None  # this size is larger than the method allows
-        return Size(factor, title, factor == chosen_factor, answer)
+        return {"factor": factor, "title": title, "chosen": factor == chosen_factor, "plan": answer}
 
     plans = await asyncio.gather(*(plan(*size) for size in sizes))
     return [size for size in plans if size is not None]

@@ -31,7 +31,7 @@ from workers.egress.failures import (
     parse_retry_after,
     should_retry,
 )
-from workers.egress.guard import Network, Resolve, origin_of, resolve
+from workers.egress.guard import Network, Origin, Resolve, origin_of, resolve
 from workers.egress.transport import Dial, GuardedTransport, Trust, default_trust, dial
 from workers.tenant_uploads import Library
 
@@ -359,25 +359,13 @@ class Egress:
 
     async def exempt(self, url: str, timeout_s: float) -> bool:
         """Whether the limits of hosts do not apply to a URL; raise `CallFailed` if it cannot be called."""
-        origin = origin_of(url)
-        try:
-            async with asyncio.timeout(timeout_s):
-                return await self.transport.exempt(origin)
-        except TimeoutError:
-            raise CallFailed(
-                "timeout", f"the host name {origin.host} was not resolved within {timeout_s:g} s"
-            ) from None
+        async with _resolving(url, timeout_s) as origin:
+            return await self.transport.exempt(origin)
 
     async def addresses(self, url: str, timeout_s: float) -> Sequence[str]:
         """Return the address that a URL's host was last reached at; before the first call, all its addresses."""
-        origin = origin_of(url)
-        try:
-            async with asyncio.timeout(timeout_s):
-                return await self.transport.addresses(origin)
-        except TimeoutError:
-            raise CallFailed(
-                "timeout", f"the host name {origin.host} was not resolved within {timeout_s:g} s"
-            ) from None
+        async with _resolving(url, timeout_s) as origin:
+            return await self.transport.addresses(origin)
 
     @asynccontextmanager
     async def _within_host_limits(self, url: str, timeout_s: float) -> AsyncIterator[None]:
@@ -414,6 +402,16 @@ class Egress:
             retry_after_s=parse_retry_after(response.headers, self.now()),
             status=status,
         )
+
+
+@asynccontextmanager
+async def _resolving(url: str, timeout_s: float) -> AsyncIterator[Origin]:
+    origin = origin_of(url)
+    try:
+        async with asyncio.timeout(timeout_s):
+            yield origin
+    except TimeoutError:
+        raise CallFailed("timeout", f"the host name {origin.host} was not resolved within {timeout_s:g} s") from None
 
 
 @lru_cache(maxsize=256)

@@ -13,11 +13,13 @@ import binascii
 import html
 import json
 import re
+import tomllib
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from importlib.resources import files
 from urllib.parse import quote, quote_plus
 
 from assay.errors import SpecificationError
@@ -165,39 +167,8 @@ class Code:
 
 
 CODES: Mapping[str, Code] = {
-    # failures before the request is sent
-    "refused-address": Code("our own guard refused the address", False),
-    "connect": Code("no connection: the name has no address, or nothing listens there", True),
-    "tls": Code("the certificate or the handshake is not to be trusted", False),
-    # failures while waiting for the answer
-    "timeout": Code("the whole answer did not come within the call's deadline", True),
-    "truncated": Code("the connection ended before the answer did", True),
-    "too-large": Code("the answer or its headers exceed what we read", False),
-    "encoded-body": Code("the body is compressed although we asked for it plain", False),
-    "garbage": Code("what came is not HTTP, or a web page where data was expected", True),
-    # failures by HTTP status
-    "redirect": Code("a 3xx: redirects are not followed", False),
-    "auth": Code("401 or 403: the key is missing, wrong or not allowed", False),
-    "quota": Code("the account's allowance is used up; waiting a little does not help", False),
-    "http-<status>": Code("any other status that is no success; 408, 425, 429 and most 5xx are retried", False),
-    # failures by the content of the body
-    "bad-json": Code("the body is not JSON", True),
-    "wrong-shape": Code("JSON, but not of the form the protocol promises", False),
-    "wrong-count": Code("another number of answers than questions", False),
-    "declined": Code("the service chose not to answer this question", False),
-    "cut-short": Code("the service says that it stopped before the end", False),
-    "missing-word": Code("the embedding has no vector for the text, nor for each of its words", False),
-    "no-echo": Code("the tokens of the prompt did not come back with their log-probabilities", False),
-    "unknown-word": Code("the masked model does not know the word as one token", False),
-    "no-choice": Code("the answer was none of the letters of the options", False),
-    "unknown-label": Code("an image's labels were other ones than those asked about, or not all of them", False),
-    "image-gone": Code("the question is about an image that is not kept, or no longer shared", False),
-    "image-elsewhere": Code("the author gave an image's address instead of the image", False),
-    "not-an-image": Code("what was drawn is no PNG, JPEG, WebP or GIF", False),
-    "damaged-image": Code("what was drawn cannot be read to its end", False),
-    "image-too-large": Code("what was drawn has too many bytes or pixels", False),
-    "moving-image": Code("what was drawn is several pictures, one after the other", False),
-    "unsupported": Code("the service, the language or the text cannot be used this way", False),
+    code: Code(**facts)
+    for code, facts in tomllib.loads(files(__package__).joinpath("failure_codes.toml").read_text("utf-8")).items()
 }
 """All codes of a `CallFailed` or a target's `Failure`."""
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
+import tomllib
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from importlib.resources import files
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from workers.egress.failures import AddressRefused, CallFailed
@@ -21,54 +23,11 @@ from workers.egress.failures import AddressRefused, CallFailed
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
-# IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and its updates); the multicast
-# registries; metadata services after their vendors' documentation.  A narrower range comes before
-# the wider one that contains it, so that its more precise reason is reported.
 SPECIAL: Sequence[tuple[Network, str]] = tuple(
     (ip_network(prefix), reason)
-    for prefix, reason in (
-        ("169.254.169.254/32", "a cloud metadata service"),
-        ("169.254.170.2/32", "a cloud metadata service"),
-        ("168.63.129.16/32", "a cloud platform service"),
-        ("100.100.100.200/32", "a cloud metadata service"),
-        ("192.0.0.192/32", "a cloud metadata service"),
-        ("0.0.0.0/8", "this network"),
-        ("10.0.0.0/8", "a private network"),
-        ("100.64.0.0/10", "shared carrier space"),
-        ("127.0.0.0/8", "this machine"),
-        ("169.254.0.0/16", "link-local"),
-        ("172.16.0.0/12", "a private network"),
-        ("192.0.0.0/24", "protocol assignments"),
-        ("192.0.2.0/24", "documentation"),
-        ("192.31.196.0/24", "an AS112 sink"),
-        ("192.52.193.0/24", "multicast tunnelling"),
-        ("192.88.99.0/24", "the 6to4 relay"),
-        ("192.168.0.0/16", "a private network"),
-        ("192.175.48.0/24", "an AS112 sink"),
-        ("198.18.0.0/15", "benchmarking"),
-        ("198.51.100.0/24", "documentation"),
-        ("203.0.113.0/24", "documentation"),
-        ("224.0.0.0/4", "multicast"),
-        ("240.0.0.0/4", "reserved"),
-        ("fd00:ec2::254/128", "a cloud metadata service"),
-        ("::/128", "the unspecified address"),
-        ("::1/128", "this machine"),
-        ("::ffff:0:0/96", "IPv4 in disguise"),
-        ("64:ff9b::/96", "IPv4 behind a translator"),
-        ("64:ff9b:1::/48", "IPv4 behind a translator"),
-        ("100::/64", "discarded"),
-        ("2001::/23", "protocol assignments"),
-        ("2001:db8::/32", "documentation"),
-        ("2002::/16", "IPv4 behind 6to4"),
-        ("2620:4f:8000::/48", "an AS112 sink"),
-        ("3fff::/20", "documentation"),
-        ("5f00::/16", "segment routing"),
-        ("fc00::/7", "a private network"),
-        ("fe80::/10", "link-local"),
-        ("fec0::/10", "a private network"),
-        ("ff00::/8", "multicast"),
-    )
+    for prefix, reason in tomllib.loads(files(__package__).joinpath("special_networks.toml").read_text("utf-8")).items()
 )
+"""Networks that are not called unless the operator allows them, each with the reason; the first that fits counts."""
 
 UNICAST = IPv6Network("2000::/3")
 """The only part of IPv6 that is assigned for global unicast (RFC 4291, section 2.4)."""

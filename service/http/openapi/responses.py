@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping
+from importlib.resources import files
+
 from pydantic import BaseModel
 
 from assay.document import Json, JsonObject
@@ -12,37 +16,14 @@ from assay.document import Json, JsonObject
 Responses = dict[int | str, JsonObject]
 """Responses of a route by status, as FastAPI takes them; an error without content becomes a problem document."""
 
-_RETRY_AFTER = {
-    "description": "Seconds after which to request again.",
-    "schema": {"type": "integer", "minimum": 0},
-}
-_RATE = {"description": "Rest of the limit on new jobs.", "required": True, "schema": {"type": "string"}}
+_HEADERS: Mapping[str, JsonObject] = tomllib.loads(files(__package__).joinpath("headers.toml").read_text("utf-8"))
 
-LINK = {"Link": {"description": 'The next page, as `rel="next"` (RFC 8288).', "schema": {"type": "string"}}}
-ETAG = {
-    "ETag": {
-        "description": "Identifies this version; send it in If-None-Match.",
-        "required": True,
-        "schema": {"type": "string"},
-    }
-}
-LOCATION = {
-    "Location": {
-        "description": "Address of the new resource.",
-        "required": True,
-        "schema": {"type": "string", "format": "uri-reference"},
-    }
-}
+_RETRY_AFTER, _RATE = _HEADERS["Retry-After"], _HEADERS["RateLimit"]
+
+LINK, ETAG, LOCATION = ({name: _HEADERS[name]} for name in ("Link", "ETag", "Location"))
 UNFINISHED = ETAG | {"Retry-After": _RETRY_AFTER}
 ACCEPTED = LOCATION | {"Retry-After": {**_RETRY_AFTER, "required": True}, "RateLimit": _RATE, "RateLimit-Policy": _RATE}
-FRESHNESS = {
-    "X-Assay-Rated-At": {"description": "Time of the rating.", "schema": {"type": "string", "format": "date-time"}},
-    "X-Assay-Expires-At": {
-        "description": "Time until which the rating is valid.",
-        "schema": {"type": "string", "format": "date-time"},
-    },
-    "X-Assay-Methodology": {"description": "Version of the methodology.", "schema": {"type": "string"}},
-}
+FRESHNESS = {name: header for name, header in _HEADERS.items() if name.startswith("X-Assay-")}
 """Headers of every representation of a rating: its dates and its methodology."""
 
 RATED = {name: {**header, "required": True} for name, header in FRESHNESS.items()}
@@ -61,6 +42,12 @@ def returns(headers: Json, *media_types: str, status: int = 200, links: Json | N
 def fails(*statuses: int) -> Responses:
     """Describe errors beyond those that follow from a route's dependencies and parameters."""
     return {status: {} for status in statuses}
+
+
+def file_body(description: str, *media_types: str) -> JsonObject:
+    """Return the ``openapi_extra`` of a route whose request is a file."""
+    content = {media_type: {"schema": {"type": "string", "format": "binary"}} for media_type in media_types}
+    return {"requestBody": {"required": True, "description": description, "content": content}}
 
 
 TAGGED = returns(ETAG)

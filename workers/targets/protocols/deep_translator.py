@@ -12,8 +12,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any, ClassVar
 
 from assay.errors import SpecificationError, UnknownName
@@ -31,7 +33,7 @@ class Entry:
     """Class of the library that translates text."""
 
     name: str
-    keys: tuple[str, ...] = ()
+    keys: Sequence[str] = ()
     """Arguments that hold the secret; two are written in the secret as ``first:second``."""
     longest: int = 5000
     """Maximum length of a text in characters."""
@@ -41,65 +43,15 @@ class Entry:
     """The class's own codes for languages."""
 
 
-# Limits and language codes, read from the classes of deep-translator 1.11.4.
-TRANSLATORS: Mapping[str, Entry] = {
-    "google": Entry("GoogleTranslator", longest=4999, codes={"zh": "zh-CN", "he": "iw", "jv": "jw"}),
-    "my-memory": Entry(
-        "MyMemoryTranslator",
-        longest=499,
-        codes={
-            "en": "en-GB", "es": "es-ES", "fr": "fr-FR", "de": "de-DE", "it": "it-IT", "pt": "pt-PT", "nl": "nl-NL",
-            "pl": "pl-PL", "ru": "ru-RU", "uk": "uk-UA", "cs": "cs-CZ", "ro": "ro-RO", "hu": "hu-HU", "tr": "tr-TR",
-            "fi": "fi-FI", "sv": "sv-SE", "da": "da-DK", "el": "el-GR", "bg": "bg-BG", "ca": "ca-ES", "gl": "gl-ES",
-            "eu": "eu-ES", "ar": "ar-SA", "he": "he-IL", "hi": "hi-IN", "zh": "zh-CN", "ja": "ja-JP", "ko": "ko-KR",
-        },
-    ),
-    "libre": Entry("LibreTranslator", ("api_key",), options={"use_free_api": False}),
-    "microsoft": Entry("MicrosoftTranslator", ("api_key",)),
-    "baidu": Entry("BaiduTranslator", ("appid", "appkey"), codes={"es": "spa", "fr": "fra", "ja": "jp", "ko": "kor"}),
-    "qcri": Entry("QcriTranslator", ("api_key",)),
-}  # fmt: skip
+_FACTS = tomllib.loads(files(__package__).joinpath("deep_translator.toml").read_text("utf-8"))
 
-WITHDRAWN: Mapping[str, str] = {
-    "deepl": "it uses a way to log in that DeepL has withdrawn; use the protocol deepl",
-    "yandex": "it uses version 1.5 of Yandex's interface, which was shut down",
-    "papago": "it uses an interface that Naver has closed",
-    "chat-gpt": "it needs an old release of another library; use the protocol openai-chat",
-    "linguee": "it is a dictionary: it takes words, not sentences",
-    "pons": "it is a dictionary: it takes words, not sentences",
-}
+TRANSLATORS: Mapping[str, Entry] = {name: Entry(**facts) for name, facts in _FACTS["translators"].items()}
+
+WITHDRAWN: Mapping[str, str] = _FACTS["withdrawn"]
 """Classes of the library that do not translate text, with the reason."""
 
-
-# Exceptions of deep-translator and of the library requests, which it uses, by class name.
-ERRORS: Mapping[str, tuple[str, bool]] = {
-    "TooManyRequests": ("http-429", True),
-    "ServerException": ("http-500", True),
-    "RequestError": ("http-500", True),
-    "MicrosoftAPIerror": ("wrong-shape", False),
-    "BaiduAPIerror": ("wrong-shape", False),
-    "AuthorizationException": ("auth", False),
-    "ApiKeyException": ("auth", False),
-    "LanguageNotSupportedException": ("unsupported", False),
-    "InvalidSourceOrTargetLanguage": ("unsupported", False),
-    "NotValidLength": ("unsupported", False),
-    "NotValidPayload": ("unsupported", False),
-    "TranslationNotFound": ("wrong-shape", True),
-    "ElementNotFoundInGetRequest": ("wrong-shape", True),
-    "JSONDecodeError": ("bad-json", True),
-    "KeyError": ("wrong-shape", False),
-    "TypeError": ("wrong-shape", False),
-    "AttributeError": ("wrong-shape", True),
-    "SSLError": ("tls", False),
-}
-
-SERVER_ERRORS: Mapping[Any, tuple[str, bool]] = {
-    "ERR_KEY_INVALID": ("auth", False),
-    "ERR_KEY_BLOCKED": ("quota", False),
-    "ERR_DAILY_REQ_LIMIT_EXCEEDED": ("auth", False),
-    "ERR_TOO_MANY_REQUESTS": ("http-429", True),
-}
-"""Messages of the library for HTTP statuses 401, 402, 403 and 429."""
+ERRORS: Mapping[str, Sequence[Any]] = _FACTS["errors"]
+"""Code of the failure and whether a retry may help, by the class name of an exception of the library or of requests."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,7 +151,7 @@ class DeepTranslator(Adapter):
     def _failure_of(self, kind: str, facts: tuple[Any, ...]) -> CallFailed:
         code, retriable = ERRORS.get(kind, ("connect", True))
         if kind == "ServerException" and facts:
-            code, retriable = SERVER_ERRORS.get(facts[0], (code, retriable))
+            code, retriable = _FACTS["server_errors"].get(facts[0], (code, retriable))
         return CallFailed(code, f"{self.settings.translator} failed with {kind}", retriable=retriable)
 
     async def _in_thread(self, work: Callable[[], str | CallFailed]) -> str | CallFailed:

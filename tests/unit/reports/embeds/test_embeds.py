@@ -12,7 +12,6 @@ import yaml
 from assay.model import Kind
 from reports.embeds import EMBEDS, PublicView
 from reports.embeds.catalogs import AZURE_SCHEMA, TASKS
-from reports.embeds.linkset import FORMS
 from reports.embeds.public_view import State, face
 
 RATED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -293,7 +292,8 @@ def test_the_linkset_leads_from_the_service_to_its_rating_and_to_every_format(st
     assert of_target["anchor"] == "http://127.0.0.1:5000/translate"
     assert of_target["describedby"][0]["href"] == of_rating["anchor"] == f"{BASE}/v1/ratings/rat_01JGXM3V0S4Q7Z"
     assert {one["href"].rpartition("/")[2] for one in of_rating["alternate"]} >= {*FILES} - {"linkset.json"}
-    assert {(one.file, one.media_type) for one in EMBEDS} - {*FORMS} == {("linkset.json", "application/linkset+json")}
+    listed = {(one["href"].rpartition("/")[2], one["type"]) for one in of_rating["alternate"]}
+    assert {(one.file, one.media_type) for one in EMBEDS} - listed == {("linkset.json", "application/linkset+json")}
     assert read("linkset.json", states[State.UNRATED]) == {"linkset": []}
 
 
