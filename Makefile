@@ -53,7 +53,7 @@ demo: $(READY) ## Start the agency, rate services of known behaviour, show the r
 
 BROKER ?= redis
 
-scaled-demo: $(READY_DEV) ## The same with Postgres, Redis, two APIs and two workers, killing one of each (BROKER=rabbitmq: that too)
+scaled-demo: $(READY_DEV) ## The same with Postgres, Redis, two APIs and two workers, killing one of each (BROKER=rabbitmq: over RabbitMQ)
 	@$(BIN)/python -m tools.scaled_demo --broker $(BROKER)
 
 test: $(READY_DEV) ## Run the tests but for slow ones, which CI runs too (about 10 minutes; ARGS="FILE or options": any others)
