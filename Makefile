@@ -51,8 +51,10 @@ ngram: $(READY_DEV) ## Add kenlm, which is built from source here (needs cmake a
 demo: $(READY) ## Start the agency, rate services of known behaviour, show the ratings (ARGS=--keep leaves it up)
 	@$(BIN)/assay demo $(ARGS)
 
-scaled-demo: $(READY_DEV) ## The same with Postgres, Redis, two APIs and two workers, killing one of each on the way
-	@$(BIN)/python -m tools.scaled_demo
+BROKER ?= redis
+
+scaled-demo: $(READY_DEV) ## The same with Postgres, Redis, two APIs and two workers, killing one of each (BROKER=rabbitmq: over RabbitMQ)
+	@$(BIN)/python -m tools.scaled_demo --broker $(BROKER)
 
 test: $(READY_DEV) ## Run the tests but for slow ones, which CI runs too (about 10 minutes; ARGS="FILE or options": any others)
 	@echo "Tests of more than about a second, and all of tests/chaos, tests/e2e and tests/fuzz, are left to make test-all."

@@ -69,7 +69,7 @@ Month = Annotated[datetime | None, typer.Option(formats=["%Y-%m"], help="Month, 
 Search = Annotated[str | None, typer.Option(help="Only those that contain this text.")]
 BrokerUrl = Annotated[
     str | None,
-    typer.Option(help="redis://… : ring for separate workers instead of the embedded one. [env: ASSAY_BROKER_URL]"),
+    typer.Option(help="Ring for separate workers, not an embedded one (redis:// or amqp://…). [env: ASSAY_BROKER_URL]"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Fixtures for all tests: databases, Redis, and a guard that blocks all traffic beyond this machine.
+"""Fixtures for all tests: databases, Redis, RabbitMQ, and a guard that blocks all traffic beyond this machine.
 
 Postgres and Redis come from wheels and run as processes of this session, in their own directories.
 Each test gets an empty, migrated database: a copied file, or a copy of a template database.
@@ -25,6 +25,7 @@ from hypothesis import settings
 from store.core import migrate
 from store.core.child_processes import end_with_parent
 from tests.support.postgres import PostgresServer
+from tests.support.rabbitmq import NOT_INSTALLED, RabbitServer
 from tests.support.redis import RedisServer
 
 
@@ -275,3 +276,13 @@ def redis_url(redis_server: RedisServer) -> str:
         redis_server.start()
     redis_server.flush()
     return redis_server.url
+
+
+# ---------------------------------------------------------------------------- RabbitMQ
+@pytest.fixture(scope="module")
+def rabbit() -> Iterator[RabbitServer]:
+    """A running RabbitMQ."""
+    if NOT_INSTALLED is not None:
+        pytest.skip(NOT_INSTALLED)
+    with RabbitServer.running() as server:
+        yield server

@@ -1,14 +1,16 @@
 """``make scaled-demo``: run the agency as several processes and kill one of each kind.
 
-Postgres, Redis, two API processes and two workers rate services whose behaviour is known. Exits with
-0 if every service got the expected letter and no promise (`check_promises`) was broken.
+Postgres, Redis (with ``BROKER=rabbitmq`` also RabbitMQ), two API processes and two workers rate services whose
+behaviour is known. Exits with 0 if every service got the expected letter and no promise (`check_promises`) was broken.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +23,7 @@ from rich.table import Table
 from demo.server import DemoServer
 from tests.support.counting_target import rating_request
 from tests.support.promise_checker import check_promises
+from tests.support.rabbitmq import RabbitServer
 from tests.support.scaled_agency import ScaledAgency, running_agency
 
 EXPECTED = (
@@ -58,9 +61,15 @@ class Blow:
 
 def main() -> int:
     """Run the demonstration; 0 is success."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--broker", choices=("redis", "rabbitmq"), default="redis", help="what announces the jobs")
+    is_rabbit = parser.parse_args().broker == "rabbitmq"
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
-    console.print("Starting Postgres, Redis, two API processes and two workers …")
-    with DemoServer() as services, running_agency(apis=2, workers=2) as agency:
+    console.print(f"Starting Postgres, Redis, {'RabbitMQ, ' * is_rabbit}two API processes and two workers …")
+    with ExitStack() as stack:
+        services = stack.enter_context(DemoServer())
+        rabbit = stack.enter_context(RabbitServer.running()) if is_rabbit else None
+        agency = stack.enter_context(running_agency(apis=2, workers=2, rabbit=rabbit))
         start = time.monotonic()
         posted = [
             _post_job(agency, services, index, service, letter, seed)
@@ -85,7 +94,7 @@ def _kill_processes(agency: ScaledAgency, posted: list[Posted], start: float) ->
     """Show the progress of the jobs, and kill one process of each kind."""
     parts: list[tuple[str, Callable[[], None]]] = [
         ("worker-0, its children too", agency.workers[0].kill),
-        ("redis, with all it held", agency.redis.restart),
+        ("redis, with all it held" if agency.broker is agency.redis else "rabbitmq", agency.broker.restart),
         ("api-0", agency.apis[0].kill),
         ("postgres", agency.postgres.restart),
     ]

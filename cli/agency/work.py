@@ -24,7 +24,7 @@ def run_worker(settings: Settings) -> None:
     configure_logs(settings)
     os.umask(0o077)
     if not settings.broker_url:
-        raise ValueError("a separate worker needs --broker-url (redis://…); `assay serve` alone has one built in")
+        raise ValueError("a worker needs --broker-url (redis:// or amqp://…); `assay serve` alone has one built in")
     require_shared_key(settings)
     _require_temporary_folder()
     with tempfile.TemporaryDirectory(prefix="assay-numbers-") as folder:
@@ -100,7 +100,8 @@ def _run_worker(settings: Settings, folder: str) -> None:
     )
     slots = settings.worker_concurrency
     with closing(database), reconciling(settings, slots), WebhookWorker(context), SigningWorker(context), watchdog:
-        app.worker_main(["worker", "--pool=prefork", f"--concurrency={slots}", "--loglevel=WARNING"])
+        alone = ("--without-gossip", "--without-mingle")  # workers share the database and need no word of each other
+        app.worker_main(["worker", "--pool=prefork", f"--concurrency={slots}", "--loglevel=WARNING", *alone])
 
 
 def _end_unresponsive() -> None:

@@ -36,7 +36,10 @@ class Settings(BaseSettings):
     # Storage
     data_dir: Path = Field(Path.home() / ".assay", description="Directory of the embedded database and secret key")
     database_url: str | None = Field(None, description="postgresql://… or sqlite:////path; unset: assay.db in data_dir")
-    broker_url: str | None = Field(None, description="Celery broker, redis://…; unset: a worker in this process")
+    broker_url: str | None = Field(None, description="Celery broker, redis:// or amqp://…; unset: an embedded worker")
+    limits_url: Annotated[str, StringConstraints(pattern="^rediss?://")] | None = Field(
+        None, description="Redis in which all processes count rates and calls; unset: broker_url if that is Redis"
+    )
 
     # Secrets
     secret_key: SecretStr | None = Field(
@@ -177,7 +180,7 @@ class Settings(BaseSettings):
         return value
 
     @field_validator(
-        *("secret_key", "database_url", "broker_url", "public_url", "metrics_port", "otel_endpoint"),
+        *("secret_key", "database_url", "broker_url", "limits_url", "public_url", "metrics_port", "otel_endpoint"),
         *("signing_key_file", "signing_command", "signing_public_key_file"),
         *("contact", "oidc_issuer", "oidc_client_id", "oidc_client_secret", "held_back"),
         mode="before",
@@ -246,7 +249,9 @@ class Settings(BaseSettings):
 
     @cached_property
     def redis_url(self) -> str | None:
-        """The broker's URL if it is Redis, which also stores counts shared by several processes."""
+        """The Redis of the counts that several processes share: `limits_url`, or the broker if that is Redis."""
+        if self.limits_url is not None:
+            return self.limits_url
         redis = self.broker_url is not None and self.broker_url.startswith(("redis://", "rediss://"))
         return self.broker_url if redis else None
 

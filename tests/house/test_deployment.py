@@ -36,7 +36,8 @@ VARIABLES = {f"ASSAY_{name.upper()}" for name in Settings.model_fields}
 NEEDED_BY_SEVERAL = {"ASSAY_DATABASE_URL", "ASSAY_BROKER_URL", "ASSAY_SECRET_KEY"}
 COMMANDS = set(get_command(app).commands)
 LOCKS = ("requirements-runtime.lock", "requirements-build.lock")
-IMAGES = tuple(f"ASSAY_{name}_IMAGE" for name in ("POSTGRES", "REDIS", "NGINX", "PROMETHEUS", "GRAFANA"))
+IMAGES = tuple(f"ASSAY_{name}_IMAGE" for name in ("POSTGRES", "REDIS", "RABBITMQ", "NGINX", "PROMETHEUS", "GRAFANA"))
+COMPOSE = ("docker-compose.yml", "docker-compose.rabbitmq.yml")
 
 
 def read(name: str) -> str:
@@ -59,20 +60,25 @@ def workloads() -> dict[str, dict[str, Any]]:
 @pytest.fixture(scope="module")
 def compose() -> dict[str, Any]:
     written = yaml.safe_load(read("docker-compose.yml"))
-    return written["services"]
+    rabbitmq = yaml.safe_load(read("docker-compose.rabbitmq.yml"))["services"]["rabbitmq"]
+    return {**written["services"], "rabbitmq": rabbitmq}
 
 
 # ---------------------------------------------------------------------------- docker compose
 @pytest.mark.slow
-def test_docker_compose_accepts_the_file(tmp_path):
+@pytest.mark.parametrize("files", [COMPOSE[:1], COMPOSE], ids=["redis", "rabbitmq"])
+def test_docker_compose_accepts_the_files(files):
     program = shutil.which("docker-compose")
     if program is None:
         pytest.skip("docker-compose is not installed (Debian: docker-compose)")
-    done = subprocess.run(
-        [program, "--file", str(ROOT / "docker-compose.yml"), "config"], capture_output=True, text=True, check=False
-    )
+    named = [word for file in files for word in ("--file", str(ROOT / file))]
+    done = subprocess.run([program, *named, "config"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "read_only: true" in done.stdout
+    services = yaml.safe_load(done.stdout)["services"]
+    assert services["api"]["read_only"] is True
+    brokers = {services[name]["environment"]["ASSAY_BROKER_URL"].partition(":")[0] for name in ("api", "worker")}
+    assert brokers == {"amqp" if "docker-compose.rabbitmq.yml" in files else "redis"}
+    assert set(services["api"]["environment"]) <= VARIABLES
 
 
 def test_every_container_is_limited_and_hardened(compose):
@@ -136,10 +142,11 @@ def test_health_checks_and_ports_match_the_processes(compose):
 
 
 def test_the_example_environment_explains_every_variable_and_holds_no_secret():
-    used = set(re.findall(r"(?<!\$)\$\{(\w+)", read("docker-compose.yml")))
+    used = {name for file in COMPOSE for name in re.findall(r"(?<!\$)\$\{(\w+)", read(file))}
     given = dict(re.findall(r"^(\w+)=(.*)$", read(".env.example"), re.MULTILINE))
     assert set(given) == used
-    assert given["ASSAY_SECRET_KEY"] == given["POSTGRES_PASSWORD"] == given["ASSAY_SECRET_KEY_OLDER"] == ""
+    secrets = {"ASSAY_SECRET_KEY", "ASSAY_SECRET_KEY_OLDER", "POSTGRES_PASSWORD", "RABBITMQ_PASSWORD"}
+    assert {given[name] for name in secrets} == {""}
     assert {name for name in given if name.startswith("ASSAY_")} - VARIABLES == {
         "ASSAY_PUBLISH", "ASSAY_PUBLISH_HTTP", "ASSAY_CERTIFICATES", "ASSAY_FRONT_NETWORK", *IMAGES
     }  # fmt: skip

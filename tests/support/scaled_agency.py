@@ -1,4 +1,7 @@
-"""An agency scaled out on this machine: Postgres, Redis, API processes and workers, with short leases."""
+"""An agency scaled out on this machine: Postgres, Redis, API processes and workers, with short leases.
+
+RabbitMQ may be its broker; Redis then keeps only the counts of limits.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from urllib.error import HTTPError
 from cli.demo.client import Agency
 from store.core import migrate
 from tests.support.postgres import PostgresServer
+from tests.support.rabbitmq import RabbitServer
 from tests.support.redis import RedisServer, free_port
 from tests.support.supervised import Supervised
 
@@ -41,8 +45,8 @@ class ScaledAgency:
 
     Attributes
     ----------
-    postgres, redis
-        The servers of the agency.
+    postgres, redis, broker
+        The servers of the agency; the broker is its Redis or a RabbitMQ.
     apis, workers : list of Supervised
         The processes of the agency.
     database, database_url : str
@@ -60,8 +64,9 @@ class ScaledAgency:
         concurrency: int,
         settings: Mapping[str, str],
         database: str | None = None,
+        rabbit: RabbitServer | None = None,
     ) -> None:
-        self.postgres, self.redis = postgres, redis
+        self.postgres, self.redis, self.broker = postgres, redis, rabbit or redis
         self.database = database or f"agency_{next(_names)}"
         self.database_url = postgres.url(self.database)
         if database is None:
@@ -70,7 +75,8 @@ class ScaledAgency:
         self.environment = {
             **SHORT,
             "ASSAY_DATABASE_URL": self.database_url,
-            "ASSAY_BROKER_URL": redis.url,
+            "ASSAY_BROKER_URL": self.broker.url,
+            **({} if rabbit is None else {"ASSAY_LIMITS_URL": redis.url}),
             **settings,
         }
         self._ports = [free_port() for _ in range(apis)]
@@ -171,8 +177,9 @@ def running_agency(
     postgres: PostgresServer | None = None,
     redis: RedisServer | None = None,
     database: str | None = None,
+    rabbit: RabbitServer | None = None,
 ) -> Iterator[ScaledAgency]:
-    """Run an agency, with its own servers and a new database unless these are given."""
+    """Run an agency, with its own servers and a new database unless these are given; without `rabbit`, over Redis."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-agency-")))
         agency = ScaledAgency(
@@ -184,6 +191,7 @@ def running_agency(
             concurrency=concurrency,
             settings=settings or {},
             database=database,
+            rabbit=rabbit,
         )
         stack.callback(agency.close)
         agency.wait_until_ready()

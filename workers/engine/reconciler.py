@@ -137,6 +137,8 @@ def reconciling(settings: Settings, slots: int = 0) -> Iterator[JobNotifier]:
     Raises `SchemaMismatch` if the database has another version.
     """
     migrate.check(settings.resolved_database_url)
+    if settings.redis_url is None:
+        log.warning("each process counts rates and calls by itself", set="ASSAY_LIMITS_URL=redis://…")
     ring = JobNotifier(make_celery(settings))
     with closing(Database(settings.resolved_database_url)) as database, Reconciler(database, ring, settings, slots):
         yield ring

@@ -16,6 +16,7 @@ from store.core.settings import Settings
 from store.jobs import jobs
 from store.jobs.fair_order import NO_LIMIT, Share
 from store.security.secrets import Vault
+from workers.engine.celery_app import waiting_messages
 from workers.engine.worker_context import LeavingFlag, WorkerContext, import_first
 from workers.maintenance.signing_worker import sign_due
 from workers.run_job import run_job
@@ -114,5 +115,4 @@ class JobNotifier:
     def unheard(self) -> int:
         """Count the messages that wait for a worker. May block and raise."""
         with self._app.connection_for_write() as connection:
-            queue = connection.default_channel.queue_declare(self._queue, durable=True)
-            return int(queue.message_count)
+            return waiting_messages(self._app, connection)

@@ -17,6 +17,7 @@ from store.core.database import Database
 from store.core.errors import StoreUnavailable
 from store.jobs import jobs
 from store.jobs.fair_order import UNLIMITED, Share
+from workers.engine.celery_app import waiting_messages
 from workers.engine.worker_context import BackgroundThread
 
 EXIT_DEAF = 75
@@ -113,8 +114,8 @@ def broker_answers(app: Celery) -> bool:
         errors: tuple[type[Exception], ...] = (OperationalError, *connection.connection_errors)
         try:
             connection.ensure_connection(max_retries=1, timeout=BROKER_PATIENCE_S)
-            # ping, because the client connects to Redis only when it is first used
-            connection.default_channel.client.ping()
+            # asked something, because the client connects to Redis only when it is first used
+            waiting_messages(app, connection)
         except errors:
             return False
     return True

@@ -62,6 +62,21 @@ def test_api_keys_are_required_unless_the_service_listens_on_loopback_without_a_
 
 
 @pytest.mark.parametrize(
+    ("arguments", "redis"),
+    [
+        ({}, None),
+        ({"broker_url": "redis://queue"}, "redis://queue"),
+        ({"broker_url": "amqp://queue"}, None),
+        ({"broker_url": "amqp://queue", "limits_url": "rediss://counts"}, "rediss://counts"),
+        ({"broker_url": "redis://queue", "limits_url": "redis://counts"}, "redis://counts"),
+        ({"broker_url": "redis://queue", "limits_url": ""}, "redis://queue"),
+    ],
+)
+def test_rates_and_calls_are_counted_in_the_redis_that_is_named_or_in_the_broker(arguments, redis):
+    assert Settings(**arguments).redis_url == redis
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         {"egress_allow": "127.0.0.0/8,local"},
@@ -70,6 +85,7 @@ def test_api_keys_are_required_unless_the_service_listens_on_loopback_without_a_
         {"secret_key": "guessable"},
         {"lease_s": 10, "heartbeat_s": 6},
         {"ledger_replies": 0},
+        {"limits_url": "amqp://queue"},
     ],
 )
 def test_invalid_setting_is_refused(arguments):
