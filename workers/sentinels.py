@@ -38,7 +38,7 @@ class WatchTask:
     """Observations of the rating, by unit."""
     keys: frozenset[str]
     reference: Mapping[str, float]
-    """Outcomes in the rating of the cases that were drawn at random."""
+    """The outcomes in the rating of the cases that were drawn at random."""
 
     @property
     def pairs(self) -> Sequence[tuple[str, str]]:

@@ -40,7 +40,7 @@ class Sentinels(NamedTuple):
 
 @dataclass(frozen=True)
 class SentinelRun:
-    """Outcomes of one run by case, ``None`` if the answer was lost; `seed` breaks the ties of ranks.
+    """One run: the outcomes by case, ``None`` if the answer was lost; `seed` breaks the ties of ranks.
 
     `reference` has the outcomes in the rating of the cases that were drawn at random; only the first run's are used.
     """

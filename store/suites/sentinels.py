@@ -65,7 +65,7 @@ def watch_job(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> N
     rating = watched_rating(c, watch.rating, tenant)
     again, experiment = repeated(c, rating, key_id), watch._replace(rating=rating.id)._asdict()
     digest = request_digest(tenant, again.target_id, again.target, {"watch": experiment}, again.seed)
-    values = {"experiment": experiment, "request_digest": digest, "nonce": "", "expected": watch.cases}
+    values: JsonObject = {"experiment": experiment, "request_digest": digest, "nonce": "", "expected": watch.cases}
     return replace(again, kind="watch", visibility="private", **values)
 
 

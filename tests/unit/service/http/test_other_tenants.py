@@ -289,6 +289,10 @@ CASES: dict[tuple[str, str], Any] = {
         [("requestSuite", "targets.id"), ("planProfile", "targets.id")],
         lambda ids: {"targets": [{"id": ids["target_id"]}], "methods": ["round-trip"]},
     ),
+    **dict.fromkeys(
+        [("createSchedule", "request.rating"), ("changeSchedule", "request.rating")],
+        scheduled(lambda ids: {"rating": ids["rating_id"]}),
+    ),
     ("createComposition", "chain.rating"): lambda ids: {"chain": [{"rating": ids["rating_id"]}] * 2},
     ("createComposition", "chain.target"): lambda ids: {
         "chain": [{"target": ids["target_id"]}] * 2, "attribute": "gender", "method": "round-trip",
