@@ -56,7 +56,7 @@ def counts_by_status(c: Connection, tenant: str | None = None) -> dict[str, int]
 
     Without a `tenant`, the jobs of all tenants are counted.
     """
-    recent = and_(jobs.c.status.not_in(UNFINISHED), jobs.c.created_at >= now_ms() - DAY_MS)
+    recent = and_(jobs.c.status.in_(("succeeded", "failed", "cancelled")), jobs.c.created_at >= now_ms() - DAY_MS)
     counted = select(jobs.c.status, func.count().label("jobs")).where(or_(jobs.c.status.in_(UNFINISHED), recent))
     counted = counted.where(*equal(jobs, tenant=tenant))
     return {row.status: row.jobs for row in c.execute(counted.group_by(jobs.c.status))}

@@ -20,6 +20,9 @@ for path in Path(store.__file__).parent.glob("*/tables.py"):
     import_module(f"store.{path.parent.name}.tables")  # adds its tables to the metadata
 
 
+# indexes of expressions are left out of this comparison
+@pytest.mark.filterwarnings("ignore:Skipped unsupported reflection of expression-based index")
+@pytest.mark.filterwarnings("ignore:autogenerate skipping metadata-specified expression-based index")
 def test_migrations_create_the_tables_of_the_schema(database):
     with database.read() as c:
         assert compare_metadata(MigrationContext.configure(c), metadata) == []
@@ -74,7 +77,7 @@ def test_a_database_of_an_unreleased_version_is_refused_and_the_message_says_wha
 NEXT_MIGRATION = """
 import sqlalchemy as sa
 from alembic import op
-revision, down_revision = "0019", "0018"
+revision, down_revision = "0020", "0019"
 def upgrade():
     op.add_column("targets", sa.Column("note", sa.Text(), nullable=False, server_default="none"))
 """
@@ -84,9 +87,9 @@ def test_a_later_migration_upgrades_a_database_and_keeps_its_rows(database, data
     with database.write() as c:
         target = targets.add(c, NewTarget("default", "T", "translator", "libretranslate", "https://a.example", {}, {}))
     scripts = Path(shutil.copytree(migrate.SCRIPTS, tmp_path / "scripts"))
-    (scripts / "versions" / "0019_notes.py").write_text(NEXT_MIGRATION)
+    (scripts / "versions" / "0020_notes.py").write_text(NEXT_MIGRATION)
     monkeypatch.setattr(migrate, "SCRIPTS", scripts)
-    with pytest.raises(SchemaMismatch, match="this version of Assay needs 0019; run `assay migrate`"):
+    with pytest.raises(SchemaMismatch, match="this version of Assay needs 0020; run `assay migrate`"):
         migrate.check(database_url)
     migrate.upgrade(database_url)
     migrate.check(database_url)
