@@ -12,7 +12,7 @@ from store.core.rows import equal, holds
 from store.ratings.tables import service_ratings, site
 
 MOST_NAMES = 2_000
-"""Number of ratings whose names are compared, and of those with parts of the text; a name takes some microseconds."""
+"""Number of ratings whose names are compared; if there are more, of those that hold most of the text."""
 
 MAX_COMPARED_CHARACTERS = 60
 """Length of the longest text that is compared: the time grows with its square."""
@@ -39,7 +39,7 @@ def similar_names(
         wrong = min(3, len(text) // 2)  # letters around one mistake, or two swapped; every second place is tried
         rest = [(text[:start], text[start + wrong :]) for start in range(0, len(text) - wrong + 2, 2)]
         near = or_(*(holds(c, row.searched, *filter(None, parts)) for parts in rest))
-        names = [*names, *c.execute(named.where(near)).scalars()]
+        names = c.execute(named.where(near)).scalars().all()
     return close_words(text, sorted(set(names)))
 
 
