@@ -337,9 +337,7 @@ def _newest_only(c: Connection, before: tuple[int, str] | None) -> ColumnElement
     at, rating_id = ratings.c.created_at, ratings.c.id
     last: Select[tuple[int, str]] = newest_first(select(at, rating_id), at, rating_id, before, 1)
     row = c.execute(last.offset(MOST_LOOKED_AT - 1)).one_or_none()
-    if row is None:
-        return None
-    return and_(at >= row.created_at, or_(at > row.created_at, rating_id >= row.id))
+    return row and and_(at >= row.created_at, or_(at > row.created_at, rating_id >= row.id))
 
 
 def newest_of_targets(c: Connection, tenant: str, limit: int) -> list[Summary]:

@@ -155,7 +155,6 @@ _ALIKE = and_(
 
 Conditions = Sequence[ColumnElement[bool]]
 WHOLE: Conditions = [service_ratings.c.current]
-"""Conditions of all current ratings."""
 
 
 def part_after(c: Connection, /, after: str, **same: str | None) -> tuple[list[ColumnElement[bool]], str | None]:
