@@ -93,6 +93,9 @@ MOST_REPORTS = 32
 MOST_CASE_INDEXES = 8
 """Maximum number of ratings whose cases are cached; those of one rating take up to about 10 MB."""
 
+MERGED_S, OLDEST_MERGED_S, MOST_MERGED = 300.0, 86_400.0, 24
+"""Seconds after which rankings and counts of a large registry are read again and no longer used, and their number."""
+
 
 def operation_id(route: APIRoute) -> str:
     """Return the ``operationId`` of a route: its function's name in camel case."""
@@ -238,6 +241,7 @@ def _build_service(
         embeds=SwrCache(settings.badge_cache_s, OLDEST_S, meter.count_embed),
         recent_keys=SwrCache(settings.status_cache_s, settings.status_cache_s),
         write_proof=SwrCache(1.0, 0.0),
+        merged=SwrCache(MERGED_S, OLDEST_MERGED_S, capacity=MOST_MERGED),
         clock=clock,
         methodologies=methodologies or shipped(),
         held_back=read_held_back(settings.held_back),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from assay.document import NO_EFFECT, HiddenDocument, JsonObject
@@ -53,36 +54,47 @@ def in_limits(estimate: float, low: float, high: float, limit: float) -> tuple[f
 
 
 class RankedService(NamedTuple):
-    """The newest rating of a service with its rank `place`: ``None`` without a declared, valid letter or an effect."""
+    """The newest rating of a service with its rank `place`: ``None`` without a declared, valid letter or an effect.
 
-    rating: NewestRating
+    It has only what sorts it, because a ranking of a large registry is kept.
+    """
+
+    id: str
+    name: str
     place: int | None
-    effect: KeyEffect | None
+    letter: str | None
+    size: float
+    questions: int
+    rated_at: int
     expired: bool
 
 
-def ranked(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
+def ranked(parts: Iterable[Sequence[NewestRating]], now: int) -> list[RankedService]:
     """Rank services by declared letter, and within a letter by the deciding effect's size in units of its limit.
 
     The place (rank) of a service is one more than the number of services that are certainly better: those with a better
     letter, and those with the same letter whose interval ends below the start of its own. So services whose intervals
     all overlap share a place. Services without a declared letter, or with an expired one, have no place and come last.
     """
+    rows = list(chain.from_iterable(parts))
     ranking: list[RankedService] = []
     better = 0
     for letter in BEST_FIRST:
         group = [(row, key_effect(row)) for row in rows if _counts(row, now) and row.letter == letter]
         ends = sorted(effect.sizes[2] for _, effect in group if effect is not None)
         places = [
-            RankedService(
-                row, None if effect is None else 1 + better + bisect_left(ends, effect.sizes[1]), effect, False
-            )
+            _ranked(row, effect, None if effect is None else 1 + better + bisect_left(ends, effect.sizes[1]))
             for row, effect in group
         ]
         ranking += sorted(places, key=_place_key)
         better += len(ends)
-    others = [RankedService(row, None, key_effect(row), row.expires_at <= now) for row in rows if not _counts(row, now)]
+    others = [_ranked(row, key_effect(row), None, row.expires_at <= now) for row in rows if not _counts(row, now)]
     return ranking + sorted(others, key=lambda service: (service.expired, *_place_key(service)))
+
+
+def _ranked(row: NewestRating, effect: KeyEffect | None, place: int | None, expired: bool = False) -> RankedService:
+    size, questions = float("inf") if effect is None else effect.sizes[0], (row.key_figures or {}).get("questions")
+    return RankedService(row.id, row.name or "", place, row.letter, size, questions or 0, row.created_at, expired)
 
 
 def resorted(ranking: Sequence[RankedService], sort: Sort) -> list[RankedService]:
@@ -91,13 +103,13 @@ def resorted(ranking: Sequence[RankedService], sort: Sort) -> list[RankedService
         case "place":
             return list(ranking)
         case "name":
-            return sorted(ranking, key=lambda service: (service.rating.name or "").casefold())
+            return sorted(ranking, key=lambda service: service.name.casefold())
         case "effect":
-            return sorted(ranking, key=lambda service: service.effect.sizes[0] if service.effect else float("inf"))
+            return sorted(ranking, key=lambda service: service.size)
         case "questions":
-            return sorted(ranking, key=lambda service: -((service.rating.key_figures or {}).get("questions") or 0))
+            return sorted(ranking, key=lambda service: -service.questions)
         case "rated_at":
-            return sorted(ranking, key=lambda service: -service.rating.created_at)
+            return sorted(ranking, key=lambda service: -service.rated_at)
 
 
 BEFORE = 4
@@ -106,8 +118,8 @@ BEFORE = 4
 
 def start_near(rows: Sequence[RankedService], text: str) -> int:
     """Return the index of the first row of the page with a matching rating id or name; ``len(rows)`` if none does."""
-    names = [(row.rating.name or "").casefold() for row in rows]
-    for hits in ([row.rating.id == text for row in rows], [text.casefold() in name for name in names]):
+    names = [row.name.casefold() for row in rows]
+    for hits in ([row.id == text for row in rows], [text.casefold() in name for name in names]):
         if any(hits):
             return max(0, hits.index(True) - BEFORE)
     return len(rows)
@@ -118,13 +130,10 @@ def _counts(row: NewestRating, now: int) -> bool:
 
 
 def _place_key(service: RankedService) -> tuple[float, int, float, int]:
-    letter = service.rating.letter
-    return (
-        float("inf") if service.place is None else service.place,
-        BEST_FIRST.index(letter) if letter in BEST_FIRST else len(BEST_FIRST),
-        service.effect.sizes[0] if service.effect else float("inf"),
-        -service.rating.created_at,
-    )
+    letter = service.letter
+    place = float("inf") if service.place is None else service.place
+    order = BEST_FIRST.index(letter) if letter in BEST_FIRST else len(BEST_FIRST)
+    return place, order, service.size, -service.rated_at
 
 
 def key_effect(row: NewestRating | ServiceRating) -> KeyEffect | None:

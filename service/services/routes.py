@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
 
 from fastapi import APIRouter, Query, Request, Response
 
-from service.container import Service, ServiceDependency
+from service.container import Service, ServiceDependency, added
 from service.http.authentication import DOWNLOAD, PublicReader
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import fails, returns
@@ -19,6 +20,7 @@ from service.jobs.ledger import csv_lines, inert
 from service.ratings.service import FRESH_S
 from service.services.ranking import ranked, resorted, series_of, start_near
 from service.services.schemas import (
+    RankedQuestionView,
     RankedServiceView,
     RankingQuery,
     RankingView,
@@ -28,7 +30,8 @@ from service.services.schemas import (
 from store.core.columns import read_clock
 from store.core.database import Connection
 from store.ratings import services
-from store.ratings.standing import standings
+from store.ratings.services import ServiceRating
+from store.ratings.standing import Standing, standings
 
 router = APIRouter(prefix="/v1/services", tags=["registry"], route_class=StrictRoute)
 
@@ -61,7 +64,7 @@ async def rank_services(
     place. Without a method or attribute, the question with the most services is taken. With a language, only ratings in
     this language alone count, which the methods `round-trip` and `one-hop` have.
     """
-    ranking = await service.database.read(_read_ranking, caller.tenant, query, query.limit)
+    ranking = await _read_ranking(service, caller.tenant, query, query.limit)
     headers = {"Cache-Control": "private, no-cache" if caller.tenant else CACHED, "Vary": "Authorization"}
     return json_response(ranking, headers=headers)
 
@@ -72,7 +75,7 @@ async def download_ranking(
 ) -> Response:
     """Download a whole ranking as CSV; `q`, `start` and `limit` are ignored."""
     query = query.model_copy(update={"q": None, "start": 0})
-    ranking = await service.database.read(_read_ranking, caller.tenant, query, None)
+    ranking = await _read_ranking(service, caller.tenant, query, None)
     table = await asyncio.to_thread(_csv_table, ranking.items)
     headers = {"Content-Disposition": 'attachment; filename="ranking.csv"', "Vary": "Authorization"}
     headers["Cache-Control"] = "private, no-cache" if caller.tenant else CACHED
@@ -85,7 +88,7 @@ async def get_ranking_feed(
 ) -> Response:
     """Subscribe to a ranking of public ratings (Atom): its services with their places, the newest rating first."""
     query = query.model_copy(update={"q": None, "start": 0, "sort": "rated_at"})
-    ranking = await service.database.read(_read_ranking, None, query, MOST_ENTRIES)
+    ranking = await _read_ranking(service, None, query, MOST_ENTRIES)
     chosen = {name: value for name in ASKED if (value := getattr(ranking, name))}
     asked = urlencode(chosen)
     entries = [
@@ -97,9 +100,15 @@ async def get_ranking_feed(
     return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
 
 
-def _read_ranking(c: Connection, tenant: str | None, query: RankingQuery, limit: int | None) -> RankingView:
+async def _read_ranking(service: Service, tenant: str | None, query: RankingQuery, limit: int | None) -> RankingView:
     """Return at most `limit` rows of a ranking; only they are read whole."""
-    now, questions = read_clock(c), services.questions(c, tenant, query.kind)
+    now, kind = await service.database.read(read_clock), query.kind
+    asked = partial(services.questions, tenant=tenant, kind=kind)
+    counts = await service.merge(("questions", tenant, kind), asked, added, kind=kind)
+    questions = [
+        RankedQuestionView(method=series[0], attribute=series[1], services=count)
+        for series, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    ]
     same = {name: value for name in ("method", "attribute") if (value := getattr(query, name)) is not None}
     for question in questions:
         if all(getattr(question, name) == value for name, value in same.items()):
@@ -107,13 +116,23 @@ def _read_ranking(c: Connection, tenant: str | None, query: RankingQuery, limit:
             break
     else:
         return RankingView.of(query, questions, 0, [])
-    ranking = ranked(services.newest(c, tenant, kind=query.kind, language=query.language, **same), now)
+    same["kind"] = kind
+    newest = partial(services.newest, tenant=tenant, **same)
+    if query.language is None:
+        ranking = await service.merge(("ranking", tenant, *same.values()), newest, partial(ranked, now=now), **same)
+    else:
+        ranking = ranked([await service.database.read(newest, language=query.language, part=())], now=now)
     page = resorted(ranking, query.sort)
     start = query.start if query.q is None else start_near(page, query.q)
     page = page[start:][:limit]
-    read = services.read(c, [row.rating.id for row in page])
-    standing = standings(c, read.values())
-    views = [RankedServiceView.of(row.place, read[row.rating.id], standing[row.rating.id], now) for row in page]
+
+    def read_page(c: Connection) -> tuple[dict[str, ServiceRating], dict[str, Standing]]:
+        read = services.read(c, [row.id for row in page])
+        return read, standings(c, read.values())
+
+    read, standing = await service.database.read(read_page)
+    valid = [row for row in page if row.id in read and read[row.id].withdrawn_at is None]
+    views = [RankedServiceView.of(row.place, read[row.id], standing[row.id], now) for row in valid]
     return RankingView.of(query.model_copy(update={**same, "start": start}), questions, len(ranking), views)
 
 
