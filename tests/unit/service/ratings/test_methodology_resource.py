@@ -202,7 +202,7 @@ async def test_the_application_uses_the_shipped_methodologies(settings, rings):
     assert app.state.service.methodologies is shipped()
 
 
-async def test_replies_previews_requesters_and_changes_of_a_page_of_ratings_are_read_in_four_sql_statements(rated, worker):
+async def test_what_a_page_of_ratings_shows_beside_them_is_read_in_four_sql_statements(rated, worker):
     ids = [await rated(seed=seed) for seed in range(4)]
     with worker.database.read() as c:
         page, counts = ratings.page(c, "default", limit=10), []
