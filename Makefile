@@ -10,7 +10,7 @@ READY_DEV := $(VENV)/.ready-dev
 PYTEST_WORKERS ?= 3
 REFERENCES := association weat trial_fit sampler
 
-.PHONY: help setup setup-dev pictures docs test-lowest ngram demo scaled-demo test test-all coverage fix chaos soak costs sbom fuzz check lint types contracts openapi client bench calibrate papers mutate lock clean
+.PHONY: help setup setup-dev pictures docs test-lowest ngram recipes demo scaled-demo test test-all coverage fix chaos soak costs sbom fuzz check lint types contracts openapi client bench calibrate papers mutate lock clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,10 @@ setup-dev: $(READY_DEV) ## Add what tests and checks need: pytest, linters, Post
 ngram: $(READY_DEV) ## Add kenlm, which is built from source here (needs cmake and a C++ compiler)
 	@$(BIN)/python -c "import kenlm" 2>/dev/null || \
 	  $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-ngram.lock
+
+recipes: $(READY_DEV) ## Add the tracking packages of docs/experiment-tracking.md, in .venv-recipes
+	@test -x .venv-recipes/bin/mlflow || { $(PYTHON) -m venv .venv-recipes && \
+	  $(BIN)/uv pip install --quiet --python .venv-recipes/bin/python --require-hashes -r requirements-recipes.lock; }
 
 demo: $(READY) ## Start the agency, rate services of known behaviour, show the ratings (ARGS=--keep leaves it up)
 	@$(BIN)/assay demo $(ARGS)
@@ -168,6 +172,7 @@ lock: $(READY_DEV) ## Resolve the dependencies anew: what is tested, what runs, 
 	@$(LOCK) --constraint requirements.lock pyproject.toml --output-file requirements-runtime.lock
 	@$(LOCK) --constraint requirements.lock --group build --output-file requirements-build.lock
 	@echo 'kenlm>=0.2' | $(LOCK) - --output-file requirements-ngram.lock
+	@printf 'mlflow-skinny>=3.17\nsqlalchemy>=2\nalembic>=1.16\nwandb>=0.31\nhttpx>=0.28\n' | $(LOCK) - --output-file requirements-recipes.lock
 
 clean: ## Remove the environment and caches
-	@rm -rf $(VENV) .venv-bench .venv-lowest site .ci/*/node_modules clients/typescript/node_modules clients/typescript/dist clients/typescript/src/schema.d.ts .ci/openapi/openapi.json .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) .venv-bench .venv-lowest .venv-recipes site .ci/*/node_modules clients/typescript/node_modules clients/typescript/dist clients/typescript/src/schema.d.ts .ci/openapi/openapi.json .pytest_cache .mypy_cache .ruff_cache .hypothesis

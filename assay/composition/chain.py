@@ -97,7 +97,7 @@ class ChainAnswer:
     possible: Letters
     """Letters that every bracketing allows; if there is none, letters that at least one bracketing allows."""
     contradiction: bool
-    """Whether the bracketings have no letter in common, so that the table contradicts itself about this chain."""
+    """Whether no letter is possible in all bracketings of the chain: the table of pairs then contradicts itself."""
     bracketings: tuple[Bracketing, ...]
     """One example for each different answer; the first is evaluated from the left."""
 

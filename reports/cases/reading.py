@@ -115,9 +115,9 @@ class CaseReader:
     target_writes: ClassVar[bool] = False
     """Whether the rated service wrote the texts. If an author wrote them, they are not listed as cases."""
     paired = False
-    """Whether `read` can get the difference of a case from its observations alone, so that it can be asked again."""
+    """Whether `read` can compute the difference of a case from observations alone; only such cases can be watched."""
     live = False
-    """Whether `read` must do so, although the rating's document has the result of the case."""
+    """Whether `read` computes the difference from observations, and not from the result in the document."""
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         self.rating, self.deciding = rating, deciding

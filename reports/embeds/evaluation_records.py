@@ -104,8 +104,11 @@ def _declarations(view: PublicView) -> JsonObject:
 
 
 # ---------------------------------------------------------------------------- Every Eval Ever
-EVERY_EVAL_EVER = "0.2.1"
+EVERY_EVAL_EVER = "0.3.0"
 """Version of the schema of github.com/evaleval/every_eval_ever."""
+
+DEPLOYMENT = ("deployment_type", "model_availability")
+"""Details of a model that the schema demands and an agency cannot know."""
 
 
 def every_eval_ever(view: PublicView) -> str:
@@ -135,7 +138,7 @@ def every_eval_ever(view: PublicView) -> str:
                 "evaluator_relationship": "first_party" if view.requested_by == "owner" else "third_party",
             },
             "eval_library": {"name": "assay", "version": view.rating.methodology.version or "unknown"},
-            "model_info": {"name": model, "id": model},
+            "model_info": {"name": model, "id": model, "additional_details": dict.fromkeys(DEPLOYMENT, "unknown")},
             "evaluation_results": [result] if view.rating.id else [],
         }
     )

@@ -75,7 +75,7 @@ def read(location: str, name: str, start: int, size: int) -> bytes:
 
 @dataclass(frozen=True)
 class Archived:
-    """Where the observations of a job are; see `store.jobs.tables.archived`."""
+    """Row of `store.jobs.tables.archived`: the archive file of a job's observations, and their position in it."""
 
     job_id: str
     month: str

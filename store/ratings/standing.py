@@ -81,7 +81,8 @@ def standing(rating: _RatingRow, owner: str | None) -> Standing:
 
 def standings(c: Connection, rows: Iterable[_RatingRow]) -> dict[str, Standing]:
     """Return the standings of several ratings by their ids, in two queries."""
-    rows = list(rows)
+    if not (rows := list(rows)):
+        return {}
     owners = domains.owners(c, {row.host for row in rows if row.host is not None})
     change = service_changes.c
     query = select(change.rating_id, change.since).where(change.rating_id.in_([row.id for row in rows]))

@@ -138,7 +138,7 @@ class Orders:
 
     @property
     def kind(self) -> ScheduleKind:
-        """What each run adds: the job of a rating, a suite, or the job of a watch."""
+        """What a run adds: a job that rates, a suite, or a job that watches a rating."""
         return "suite" if self.cells is not None else "watch" if "cases" in self.request else "rating"
 
     def as_json(self) -> JsonObject:

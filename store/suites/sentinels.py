@@ -33,7 +33,7 @@ CHANGED = "service.changed"
 
 
 class Watch(NamedTuple):
-    """What a job of kind ``watch`` asks about: the number of a rating's cases, for a schedule; its `experiment`."""
+    """Content of the `experiment` of a job of kind ``watch``: its schedule, the rating, and the number of cases."""
 
     schedule: str
     rating: str

@@ -33,6 +33,7 @@ OWN_TESTS = {
     "docs/benchmark-of-the-month.md": "tests/e2e/test_benchmark_of_the_month.py",
     "docs/corpora.md": "tests/e2e/test_corpora_page.py",
     "docs/examples.md": "tests/e2e/test_examples.py",
+    "docs/experiment-tracking.md": "tests/e2e/test_experiment_tracking.py",
     "docs/extending.md": "tests/e2e/test_extending.py",
     "docs/install.md": "tests/e2e/test_installation.py",
     "docs/describe-your-service.md": "tests/e2e/test_first_letter.py",

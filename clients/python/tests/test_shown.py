@@ -1,4 +1,4 @@
-"""What notebooks show of ratings and badges."""
+"""HTML that notebooks show for ratings and badges."""
 
 from __future__ import annotations
 

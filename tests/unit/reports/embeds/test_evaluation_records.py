@@ -38,7 +38,7 @@ EVERY_EVAL_EVER = {
         "evaluation_results",
     ],
     "properties": {
-        "schema_version": {"const": "0.2.1"},
+        "schema_version": {"const": "0.3.0"},
         "evaluation_id": {"type": "string"},
         "evaluation_timestamp": {"type": "string"},
         "retrieved_timestamp": {"type": "string", "pattern": r"^\d+$"},
@@ -57,8 +57,19 @@ EVERY_EVAL_EVER = {
             "properties": {"name": {"type": "string"}, "version": {"type": "string"}},
         },
         "model_info": {
-            "required": ["name", "id"],
-            "properties": {"name": {"type": "string"}, "id": {"type": "string"}},
+            "required": ["name", "id", "additional_details"],
+            "properties": {
+                "name": {"type": "string"},
+                "id": {"type": "string"},
+                "additional_details": {
+                    **TEXTS,
+                    "required": ["deployment_type", "model_availability"],
+                    "properties": {
+                        "deployment_type": {"enum": ["self_deployed", "externally_managed", "unknown"]},
+                        "model_availability": {"enum": ["open_weights", "closed_weights", "unknown"]},
+                    },
+                },
+            },
         },
         "evaluation_results": {
             "type": "array",
@@ -94,7 +105,7 @@ EVERY_EVAL_EVER = {
         },
     },
 }
-"""Fields of eval.schema.json, version 0.2.1, of github.com/evaleval/every_eval_ever, for scores in levels."""
+"""Fields of eval.schema.json, version 0.3.0, of github.com/evaleval/every_eval_ever, for scores in levels."""
 
 NAME = {"type": "string", "pattern": r"^[a-zA-Z0-9][a-zA-Z0-9-._]*$", "minLength": 1, "maxLength": 128}
 AI_VERIFY = {

@@ -202,12 +202,12 @@ async def test_the_application_uses_the_shipped_methodologies(settings, rings):
     assert app.state.service.methodologies is shipped()
 
 
-async def test_replies_previews_and_requesters_of_a_page_of_ratings_are_read_in_three_sql_statements(rated, worker):
+async def test_what_a_page_of_ratings_shows_beside_them_is_read_in_four_sql_statements(rated, worker):
     ids = [await rated(seed=seed) for seed in range(4)]
     with worker.database.read() as c:
         page, counts = ratings.page(c, "default", limit=10), []
         event.listen(c, "before_cursor_execute", lambda *_: counts.append(1))
         assert set(read_annotations(c, page, NEXT)) == set(ids)
-        assert len(counts) == 3
+        assert len(counts) == 4
         read_annotations(c, [], NEXT)
-        assert len(counts) == 3
+        assert len(counts) == 4
