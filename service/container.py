@@ -55,17 +55,15 @@ class Service(HttpParts):
     ) -> V:
         """Merge what `read` reads of each part of the current ratings with `same`; keep what several parts give."""
         part, last = await self.database.read(part_after, "", **same)
-        if last is None:
-            return merge([await self.database.read(read, part=part)])
 
         async def merge_all() -> V:
-            parts, after = [await self.database.read(read, part=part)], cast("str | None", last)
+            parts, after = [await self.database.read(read, part=part)], last
             while after is not None:
                 following, after = await self.database.read(part_after, after, **same)
                 parts.append(await self.database.read(read, part=following))
             return await asyncio.to_thread(merge, parts)
 
-        return cast("V", await self.merged.get(key, merge_all))
+        return cast("V", await (merge_all() if last is None else self.merged.get(key, merge_all)))
 
     async def close(self) -> None:
         """Stop the parts that have threads, tasks or connections."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from typing import Annotated, Any
@@ -99,10 +100,15 @@ async def letter_distribution(service: ServiceDependency, query: Annotated[Distr
 
     Only the newest public rating of each target counts, if it is neither expired nor withdrawn.
     """
+    letters = await count_letters(service, query)
+    return json_response(DistributionView.of(letters), headers={"Cache-Control": f"public, max-age={FRESH_S}"})
+
+
+async def count_letters(service: Service, query: DistributionQuery) -> Counter[tuple[str, str, str, str]]:
+    """Count services by kind, attribute, method and letter."""
     filters = query.model_dump()
     counted = partial(rating_statistics.distribution, **filters)
-    letters = await service.merge(("letters", *filters.values()), counted, added)
-    return json_response(DistributionView.of(letters), headers={"Cache-Control": f"public, max-age={FRESH_S}"})
+    return await service.merge(("letters", *filters.values()), counted, added)
 
 
 @router.get(
