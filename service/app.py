@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
+import structlog
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi.telemetry import TelemetryConfig
@@ -41,6 +43,7 @@ from service.methodology import routes as methodology
 from service.overview import routes as overview
 from service.ratings import routes as ratings
 from service.registry import routes as registry
+from service.registry.schemas import DistributionQuery
 from service.replies import routes as replies
 from service.schedules import routes as schedules
 from service.services import routes as services
@@ -52,9 +55,14 @@ from service.uploads import routes as uploads
 from service.webhooks import routes as webhooks
 from service.webhooks.notices import describe_notices
 from store.core.database import AsyncDatabase
+from store.core.errors import StoreError
 from store.core.settings import Settings
 from store.jobs.job import events
+from store.ratings.standing import part_after
+from store.security.rights import OPERATOR_TENANT
 from store.security.secrets import Vault
+
+logger = structlog.get_logger(__name__)
 
 ROUTERS = (
     jobs.router,
@@ -92,6 +100,9 @@ MOST_REPORTS = 32
 
 MOST_CASE_INDEXES = 8
 """Maximum number of ratings whose cases are cached; those of one rating take up to about 10 MB."""
+
+MERGED_S, OLDEST_MERGED_S, MOST_MERGED = 300.0, 86_400.0, 24
+"""Seconds after which rankings and counts of a large registry are read again and no longer used, and their number."""
 
 
 def operation_id(route: APIRoute) -> str:
@@ -176,12 +187,26 @@ def _lifespan(
     @asynccontextmanager
     async def run_lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with outer():
+            reading = asyncio.create_task(_read_ahead(service))
             try:
                 yield
             finally:
+                reading.cancel()
+                await asyncio.wait([reading])
                 await service.close()
 
     return run_lifespan
+
+
+async def _read_ahead(service: Service) -> None:
+    """Read what strangers see first of a large registry, so that the first of them does not wait for seconds."""
+    try:
+        _, last_of_part = await service.database.read(part_after, "")
+        if last_of_part is not None:
+            await registry.count_letters(service, DistributionQuery())
+            await services.read_rankings(service, None if service.settings.keys_required else OPERATOR_TENANT)
+    except StoreError as error:  # a request reads it again
+        logger.warning("the registry was not read ahead", error=str(error))
 
 
 def _telemetry_config(tracer_provider: TracerProvider | None) -> TelemetryConfig:
@@ -238,6 +263,7 @@ def _build_service(
         embeds=SwrCache(settings.badge_cache_s, OLDEST_S, meter.count_embed),
         recent_keys=SwrCache(settings.status_cache_s, settings.status_cache_s),
         write_proof=SwrCache(1.0, 0.0),
+        merged=SwrCache(MERGED_S, OLDEST_MERGED_S, capacity=MOST_MERGED),
         clock=clock,
         methodologies=methodologies or shipped(),
         held_back=read_held_back(settings.held_back),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, cast
+from functools import partial, reduce
+from operator import add
+from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Depends, Request, Response
 
@@ -19,7 +22,12 @@ from service.jobs.events import EventStream
 from service.jobs.status import StatusCache
 from service.targets.validator import TargetValidator
 from store.jobs.fair_order import QueueState
+from store.ratings.standing import part_after
 from store.security.secrets import Vault
+
+T = TypeVar("T")
+V = TypeVar("V")
+added = cast("Callable[[Sequence[T]], T]", partial(reduce, add))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +45,25 @@ class Service(HttpParts):
     case_indexes: SwrCache[str, CaseIndex]
     embeds: SwrCache[tuple[str | None, ...], Answer]
     write_proof: SwrCache[str, bool]
+    merged: SwrCache[tuple[object, ...], Any]
     clock: Callable[[], float]
     methodologies: Methodologies = field(default_factory=shipped)
     held_back: HeldBack = field(default_factory=HeldBack)
+
+    async def merge(
+        self, key: tuple[object, ...], read: Callable[..., T], merge: Callable[[Sequence[T]], V], **same: str
+    ) -> V:
+        """Merge what `read` reads of each part of the current ratings with `same`; keep what several parts give."""
+        part, last = await self.database.read(part_after, "", **same)
+
+        async def merge_all() -> V:
+            parts, after = [await self.database.read(read, part=part)], last
+            while after is not None:
+                following, after = await self.database.read(part_after, after, **same)
+                parts.append(await self.database.read(read, part=following))
+            return await asyncio.to_thread(merge, parts)
+
+        return cast("V", await (merge_all() if last is None else self.merged.get(key, merge_all)))
 
     async def close(self) -> None:
         """Stop the parts that have threads, tasks or connections."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import time
 import traceback
@@ -17,6 +18,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
+from service.http.conditional import none_match
 from service.http.metrics import Meter
 from service.http.problem_mapping import allowed_methods
 from service.http.problems import Problem, respond
@@ -51,8 +53,8 @@ class RequestMiddleware:
     """ASGI middleware of every request.
 
     It accepts or creates a request id, answers HEAD as GET without a body and OPTIONS with ``Allow``,
-    limits the size of the body, adds the headers of every response, and counts requests. An unexpected
-    error becomes a problem document; its details are in the log only.
+    limits the size of the body, adds the headers of every response (public ones get an entity tag), and counts
+    requests. An unexpected error becomes a problem document; its details are in the log only.
 
     The framework's own ``max_body_size`` is not used, because it answers in plain text.
     """
@@ -129,25 +131,43 @@ class _ResponseState:
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self.status, self.method, self.is_head = 0, scope["method"], scope["method"] == "HEAD"
-        self._request_id, self._send = scope["assay.request_id"], send
-        self._ended = False
+        self._scope, self._send, self._ended = scope, send, False
+        self._untagged: Message | None = None
 
     async def send(self, message: Message) -> None:
+        """Send a part of the response. The start of a public one without an entity tag waits for its body."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
-            headers["X-Request-Id"] = self._request_id
+            headers["X-Request-Id"] = self._scope["assay.request_id"]
             for name, value in STANDARD_HEADERS:
                 headers.setdefault(name, value)
             headers.setdefault("Cache-Control", "no-cache")
             if "public" not in headers["Cache-Control"]:
                 _vary_by_caller(headers)
-        elif self.is_head:
+            elif self.status == 200 and "ETag" not in headers:
+                self._untagged = message
+                return
+        elif self._untagged is not None:
+            start, self._untagged = self._untagged, None
+            await self._send(start if message.get("more_body") else self._tag(start, message))
+        if message["type"] == "http.response.body" and self.is_head:
             if self._ended:
                 return
             message = {"type": "http.response.body", "body": b"", "more_body": False}
             self._ended = True
         await self._send(message)
+
+    def _tag(self, start: Message, message: Message) -> Message:
+        """Return the start of a response with the digest of its body as entity tag; 304 if the caller has it."""
+        headers = MutableHeaders(scope=start)
+        headers["ETag"] = f'"{hashlib.sha256(message["body"]).hexdigest()[:32]}"'
+        if not none_match(Request(self._scope), headers["ETag"]):
+            return start
+        for name in ("Content-Length", "Content-Type", "Content-Encoding"):
+            del headers[name]
+        self.status, message["body"] = 304, b""
+        return {**start, "status": 304}
 
 
 def _vary_by_caller(headers: MutableHeaders) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Literal
 
 from fastapi import APIRouter, Response
 
-from service.container import ServiceDependency
+from service.container import ServiceDependency, added
 from service.http.authentication import Reader
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.common_schemas import ResponseModel
@@ -73,7 +74,9 @@ class OverviewView(ResponseModel):
 @router.get("", response_model=OverviewView)
 async def get_overview(service: ServiceDependency, caller: Reader) -> Response:
     """Read the newest letter of each of your targets, what needs attention, the queue and the workers."""
-    newest, standing, sentences, failed, queue, services = await service.database.read(_read_overview, caller.tenant)
+    newest, standing, sentences, failed, queue = await service.database.read(_read_overview, caller.tenant)
+    counted = partial(count_by_kind, tenant=caller.tenant)
+    services = await service.merge(("kinds", caller.tenant), counted, added, tenant=caller.tenant)
     view = OverviewView(
         targets=[RatingSummary.of(row, standing[row.id]) for row in newest],
         services=services,
@@ -86,11 +89,11 @@ async def get_overview(service: ServiceDependency, caller: Reader) -> Response:
 
 def _read_overview(
     c: Connection, tenant: str
-) -> tuple[Sequence[Summary], Mapping[str, Standing], Mapping[str, str], Sequence[Job], Queue, dict[str, int]]:
+) -> tuple[Sequence[Summary], Mapping[str, Standing], Mapping[str, str], Sequence[Job], Queue]:
     failed = jobs.page(c, tenant, status="failed", kind="rating", limit=MOST_FAILED)
     newest = ratings.newest_of_targets(c, tenant, MOST_TARGETS)
     sentences = ratings.sentences(c, [row.id for row in newest])
-    return newest, standings(c, newest), sentences, failed, jobs.queue_of(c, tenant), count_by_kind(c, tenant)
+    return newest, standings(c, newest), sentences, failed, jobs.queue_of(c, tenant)
 
 
 def _attention_views(

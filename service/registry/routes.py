@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -12,7 +14,7 @@ from starlette.responses import StreamingResponse
 
 from assay.canonical import described_digest
 from assay.rating.difference import difference
-from service.container import Service, ServiceDependency
+from service.container import Service, ServiceDependency, added
 from service.http.authentication import DOWNLOAD, PublicReader, Reader
 from service.http.conditional import not_modified
 from service.http.json import StrictRoute, json_response
@@ -98,8 +100,15 @@ async def letter_distribution(service: ServiceDependency, query: Annotated[Distr
 
     Only the newest public rating of each target counts, if it is neither expired nor withdrawn.
     """
-    tallies = await service.database.read(rating_statistics.distribution, **query.model_dump())
-    return json_response(DistributionView.of(tallies), headers={"Cache-Control": f"public, max-age={FRESH_S}"})
+    letters = await count_letters(service, query)
+    return json_response(DistributionView.of(letters), headers={"Cache-Control": f"public, max-age={FRESH_S}"})
+
+
+async def count_letters(service: Service, query: DistributionQuery) -> Counter[tuple[str, str, str, str]]:
+    """Count services by kind, attribute, method and letter."""
+    filters = query.model_dump()
+    counted = partial(rating_statistics.distribution, **filters)
+    return await service.merge(("letters", *filters.values()), counted, added)
 
 
 @router.get(

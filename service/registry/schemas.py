@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
 from itertools import groupby
 from typing import Annotated, Self
 
@@ -13,7 +13,6 @@ from service.http.openapi.common_schemas import Instant, KindName, LetterName, Q
 from service.http.rows import PageQuery
 from service.ratings.schemas import Methodology, RequesterView, WithdrawnView
 from store.ratings.history import Step
-from store.ratings.rating_statistics import LetterCount
 from store.ratings.standing import Whose
 
 HISTORY_ROWS = 50
@@ -140,12 +139,11 @@ class DistributionView(ResponseModel):
     items: list[DistributionRow]
 
     @classmethod
-    def of(cls, tallies: Sequence[LetterCount]) -> Self:
-        """Build the view from sorted counts."""
+    def of(cls, letters: Counter[tuple[str, str, str, str]]) -> Self:
+        """Build the view from counts."""
         rows = []
-        for series, group in groupby(tallies, lambda tally: (tally.kind, tally.attribute, tally.method)):
-            counts = {tally.letter: tally.count for tally in group}
-            kind, attribute, method = series
+        for (kind, attribute, method), group in groupby(sorted(letters.items()), lambda tally: tally[0][:3]):
+            counts = {letter: count for (*_, letter), count in group}
             row = {"kind": kind, "attribute": attribute, "method": method, "targets": sum(counts.values())}
             rows.append(DistributionRow(**row, counts=Counts(**counts)))
         return cls(items=rows)

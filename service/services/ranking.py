@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from assay.document import NO_EFFECT, HiddenDocument, JsonObject
@@ -53,64 +55,95 @@ def in_limits(estimate: float, low: float, high: float, limit: float) -> tuple[f
 
 
 class RankedService(NamedTuple):
-    """The newest rating of a service with its rank `place`: ``None`` without a declared, valid letter or an effect."""
+    """The newest rating of a service with its rank `place`: ``None`` without a declared, valid letter or an effect.
 
-    rating: NewestRating
-    place: int | None
-    effect: KeyEffect | None
-    expired: bool
-
-
-def ranked(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
-    """Rank services by declared letter, and within a letter by the deciding effect's size in units of its limit.
-
-    The place (rank) of a service is one more than the number of services that are certainly better: those with a better
-    letter, and those with the same letter whose interval ends below the start of its own. So services whose intervals
-    all overlap share a place. Services without a declared letter, or with an expired one, have no place and come last.
+    It has only what sorts it, because a ranking of a large registry is kept.
     """
-    ranking: list[RankedService] = []
-    better = 0
-    for letter in BEST_FIRST:
-        group = [(row, key_effect(row)) for row in rows if _counts(row, now) and row.letter == letter]
-        ends = sorted(effect.sizes[2] for _, effect in group if effect is not None)
-        places = [
-            RankedService(
-                row, None if effect is None else 1 + better + bisect_left(ends, effect.sizes[1]), effect, False
-            )
-            for row, effect in group
-        ]
-        ranking += sorted(places, key=_place_key)
-        better += len(ends)
-    others = [RankedService(row, None, key_effect(row), row.expires_at <= now) for row in rows if not _counts(row, now)]
-    return ranking + sorted(others, key=lambda service: (service.expired, *_place_key(service)))
 
-
-def resorted(ranking: Sequence[RankedService], sort: Sort) -> list[RankedService]:
-    """Sort a ranking by another column; services without a value come last."""
-    match sort:
-        case "place":
-            return list(ranking)
-        case "name":
-            return sorted(ranking, key=lambda service: (service.rating.name or "").casefold())
-        case "effect":
-            return sorted(ranking, key=lambda service: service.effect.sizes[0] if service.effect else float("inf"))
-        case "questions":
-            return sorted(ranking, key=lambda service: -((service.rating.key_figures or {}).get("questions") or 0))
-        case "rated_at":
-            return sorted(ranking, key=lambda service: -service.rating.created_at)
+    id: str
+    folded_name: str
+    place: int | None
+    letter: str | None
+    size: float
+    questions: int
+    rated_at: int
+    expired: bool
 
 
 BEFORE = 4
 """Number of rows that a page shows above the service that was searched for."""
 
 
-def start_near(rows: Sequence[RankedService], text: str) -> int:
-    """Return the index of the first row of the page with a matching rating id or name; ``len(rows)`` if none does."""
-    names = [(row.rating.name or "").casefold() for row in rows]
-    for hits in ([row.rating.id == text for row in rows], [text.casefold() in name for name in names]):
-        if any(hits):
-            return max(0, hits.index(True) - BEFORE)
-    return len(rows)
+class Ranking:
+    """Services by declared letter, and within a letter by the deciding effect's size in units of its limit.
+
+    The place (rank) of a service is one more than the number of services that are certainly better: those with a better
+    letter, and those with the same letter whose interval ends below the start of its own. So services whose intervals
+    all overlap share a place. Services without a declared letter, or with an expired one, have no place and come last.
+
+    Parameters
+    ----------
+    parts : iterable of sequence of NewestRating
+        The newest rating of each service, in parts.
+    now : int
+        Time at which a rating must be valid, in milliseconds since 1970.
+    """
+
+    def __init__(self, parts: Iterable[Sequence[NewestRating]], now: int) -> None:
+        self._by_sort: dict[Sort, list[RankedService]] = {"place": _by_place(list(chain.from_iterable(parts)), now)}
+
+    def __len__(self) -> int:
+        return len(self._by_sort["place"])
+
+    def sorted_by(self, sort: Sort) -> list[RankedService]:
+        """Return all services, sorted by place or another column; those without a value come last."""
+        if sort not in self._by_sort:
+            self._by_sort[sort] = sorted(self._by_sort["place"], key=SORT_KEYS[sort])
+        return self._by_sort[sort]
+
+    def page(self, sort: Sort, text: str | None, start: int, limit: int) -> tuple[int, list[RankedService]]:
+        """Return the index of a page's first row, and at most `limit` rows.
+
+        With a `text`, the page begins shortly before the first service with this rating id or name; it is empty if
+        there is none.
+        """
+        rows = self.sorted_by(sort)
+        if text is not None:
+            folded, none = text.casefold(), len(rows)
+            same_id = (index for index, row in enumerate(rows) if row.id == text)
+            named = (index for index, row in enumerate(rows) if folded in row.folded_name)
+            start = max(0, next(same_id, next(named, none + BEFORE)) - BEFORE)
+        return start, rows[start : start + limit]
+
+
+SORT_KEYS: dict[Sort, Callable[[RankedService], str | float]] = {
+    "name": attrgetter("folded_name"),
+    "effect": attrgetter("size"),
+    "questions": lambda service: -service.questions,
+    "rated_at": lambda service: -service.rated_at,
+}
+
+
+def _by_place(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
+    ranking: list[RankedService] = []
+    better = 0
+    for letter in BEST_FIRST:
+        group = [(row, key_effect(row)) for row in rows if _counts(row, now) and row.letter == letter]
+        ends = sorted(effect.sizes[2] for _, effect in group if effect is not None)
+        places = [
+            _ranked(row, effect, None if effect is None else 1 + better + bisect_left(ends, effect.sizes[1]))
+            for row, effect in group
+        ]
+        ranking += sorted(places, key=_place_key)
+        better += len(ends)
+    others = [_ranked(row, key_effect(row), None, row.expires_at <= now) for row in rows if not _counts(row, now)]
+    return ranking + sorted(others, key=lambda service: (service.expired, *_place_key(service)))
+
+
+def _ranked(row: NewestRating, effect: KeyEffect | None, place: int | None, expired: bool = False) -> RankedService:
+    size, questions = float("inf") if effect is None else effect.sizes[0], (row.key_figures or {}).get("questions")
+    name = (row.name or "").casefold()
+    return RankedService(row.id, name, place, row.letter, size, questions or 0, row.created_at, expired)
 
 
 def _counts(row: NewestRating, now: int) -> bool:
@@ -118,13 +151,10 @@ def _counts(row: NewestRating, now: int) -> bool:
 
 
 def _place_key(service: RankedService) -> tuple[float, int, float, int]:
-    letter = service.rating.letter
-    return (
-        float("inf") if service.place is None else service.place,
-        BEST_FIRST.index(letter) if letter in BEST_FIRST else len(BEST_FIRST),
-        service.effect.sizes[0] if service.effect else float("inf"),
-        -service.rating.created_at,
-    )
+    letter = service.letter
+    place = float("inf") if service.place is None else service.place
+    order = BEST_FIRST.index(letter) if letter in BEST_FIRST else len(BEST_FIRST)
+    return place, order, service.size, -service.rated_at
 
 
 def key_effect(row: NewestRating | ServiceRating) -> KeyEffect | None:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from typing import Annotated
 from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
 
 from fastapi import APIRouter, Query, Request, Response
+from starlette.responses import StreamingResponse
 
-from service.container import Service, ServiceDependency
+from assay.model import Kind
+from service.container import Service, ServiceDependency, added
 from service.http.authentication import DOWNLOAD, PublicReader
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import fails, returns
 from service.http.problems import base_url, not_found
 from service.jobs.ledger import csv_lines, inert
 from service.ratings.service import FRESH_S
-from service.services.ranking import ranked, resorted, series_of, start_near
+from service.services.ranking import RankedService, Ranking, series_of
 from service.services.schemas import (
+    RankedQuestionView,
     RankedServiceView,
     RankingQuery,
     RankingView,
@@ -36,6 +40,9 @@ ATOM = "http://www.w3.org/2005/Atom"
 
 MOST_ENTRIES = 50
 """Maximum number of ratings in a feed."""
+
+ROWS_A_READ = 200
+"""Maximum number of ratings in memory during a download."""
 
 EPOCH = "1970-01-01T00:00:00Z"
 """Time at which a feed without entries was updated."""
@@ -61,7 +68,7 @@ async def rank_services(
     place. Without a method or attribute, the question with the most services is taken. With a language, only ratings in
     this language alone count, which the methods `round-trip` and `one-hop` have.
     """
-    ranking = await service.database.read(_read_ranking, caller.tenant, query, query.limit)
+    ranking = await _read_ranking(service, caller.tenant, query, query.limit)
     headers = {"Cache-Control": "private, no-cache" if caller.tenant else CACHED, "Vary": "Authorization"}
     return json_response(ranking, headers=headers)
 
@@ -72,11 +79,18 @@ async def download_ranking(
 ) -> Response:
     """Download a whole ranking as CSV; `q`, `start` and `limit` are ignored."""
     query = query.model_copy(update={"q": None, "start": 0})
-    ranking = await service.database.read(_read_ranking, caller.tenant, query, None)
-    table = await asyncio.to_thread(_csv_table, ranking.items)
+    _, _, ranking = await _rank(service, caller.tenant, query)
     headers = {"Content-Disposition": 'attachment; filename="ranking.csv"', "Vary": "Authorization"}
     headers["Cache-Control"] = "private, no-cache" if caller.tenant else CACHED
-    return Response(table, media_type="text/csv; charset=utf-8", headers=headers)
+    lines = _csv_lines(service, await asyncio.to_thread(ranking.sorted_by, query.sort))
+    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+async def _csv_lines(service: Service, rows: Sequence[RankedService]) -> AsyncIterator[str]:
+    yield csv_lines([CSV_COLUMNS])
+    for start in range(0, len(rows), ROWS_A_READ):
+        views = await service.database.read(_read_views, rows[start : start + ROWS_A_READ])
+        yield await asyncio.to_thread(_csv_table, views)
 
 
 @router.get("/ranking.atom", response_class=Response, responses=returns({}, "application/atom+xml"))
@@ -85,7 +99,7 @@ async def get_ranking_feed(
 ) -> Response:
     """Subscribe to a ranking of public ratings (Atom): its services with their places, the newest rating first."""
     query = query.model_copy(update={"q": None, "start": 0, "sort": "rated_at"})
-    ranking = await service.database.read(_read_ranking, None, query, MOST_ENTRIES)
+    ranking = await _read_ranking(service, None, query, MOST_ENTRIES)
     chosen = {name: value for name in ASKED if (value := getattr(ranking, name))}
     asked = urlencode(chosen)
     entries = [
@@ -97,24 +111,53 @@ async def get_ranking_feed(
     return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
 
 
-def _read_ranking(c: Connection, tenant: str | None, query: RankingQuery, limit: int | None) -> RankingView:
+async def read_rankings(service: Service, tenant: str | None) -> None:
+    """Read the first ranking of each kind in a large registry, so that nobody waits for it after a start."""
+    for kind in Kind:
+        await _rank(service, tenant, RankingQuery(kind=kind))
+
+
+async def _read_ranking(service: Service, tenant: str | None, query: RankingQuery, limit: int) -> RankingView:
     """Return at most `limit` rows of a ranking; only they are read whole."""
-    now, questions = read_clock(c), services.questions(c, tenant, query.kind)
+    query, questions, ranking = await _rank(service, tenant, query)
+    start, page = await asyncio.to_thread(ranking.page, query.sort, query.q, query.start, limit)
+    views = await service.database.read(_read_views, page)
+    return RankingView.of(query.model_copy(update={"start": start}), questions, len(ranking), views)
+
+
+async def _rank(
+    service: Service, tenant: str | None, query: RankingQuery
+) -> tuple[RankingQuery, list[RankedQuestionView], Ranking]:
+    """Return a query that names its question, if there is one; all questions of its kind; the ranking."""
+    now, kind = await service.database.read(read_clock), query.kind
+    asked = partial(services.questions, tenant=tenant, kind=kind)
+    counts = await service.merge(("questions", tenant, kind), asked, added, kind=kind)
+    questions = [
+        RankedQuestionView(method=method, attribute=attribute, services=count)
+        for (method, attribute), count in sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))
+    ]
     same = {name: value for name in ("method", "attribute") if (value := getattr(query, name)) is not None}
     for question in questions:
         if all(getattr(question, name) == value for name, value in same.items()):
             same = {"method": question.method, "attribute": question.attribute}
             break
     else:
-        return RankingView.of(query, questions, 0, [])
-    ranking = ranked(services.newest(c, tenant, kind=query.kind, language=query.language, **same), now)
-    page = resorted(ranking, query.sort)
-    start = query.start if query.q is None else start_near(page, query.q)
-    page = page[start:][:limit]
-    read = services.read(c, [row.rating.id for row in page])
+        return query, questions, Ranking([], now)
+    query, same = query.model_copy(update=same), same | {"kind": kind}
+    newest = partial(services.newest, tenant=tenant, **same)
+    if query.language is None:
+        merge = partial(Ranking, now=now)
+        return query, questions, await service.merge(("ranking", tenant, *same.values()), newest, merge, **same)
+    rows = await service.database.read(newest, language=query.language, part=())
+    return query, questions, await asyncio.to_thread(Ranking, [rows], now)
+
+
+def _read_views(c: Connection, rows: Sequence[RankedService]) -> list[RankedServiceView]:
+    """Return rows of a ranking, but for those that were withdrawn since."""
+    now, read = read_clock(c), services.read(c, [row.id for row in rows])
     standing = standings(c, read.values())
-    views = [RankedServiceView.of(row.place, read[row.rating.id], standing[row.rating.id], now) for row in page]
-    return RankingView.of(query.model_copy(update={**same, "start": start}), questions, len(ranking), views)
+    valid = [row for row in rows if row.id in read and read[row.id].withdrawn_at is None]
+    return [RankedServiceView.of(row.place, read[row.id], standing[row.id], now) for row in valid]
 
 
 def _csv_table(views: list[RankedServiceView]) -> str:
@@ -127,7 +170,7 @@ def _csv_table(views: list[RankedServiceView]) -> str:
         texts = [inert(text) for text in (view.service, view.name, view.model, view.url)]
         dates = [rating.questions, rating.rated_at, rating.expires_at, rating.id]
         rows.append([view.place, rating.letter, rating.declared, *texts, *measured, *dates])
-    return csv_lines([CSV_COLUMNS, *rows])
+    return csv_lines(rows)
 
 
 @router.get("/{service_name}", response_model=RatedServiceView, responses=fails(404))

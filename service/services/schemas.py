@@ -11,7 +11,7 @@ from service.http.openapi.common_schemas import Instant, KindName, LetterName, Q
 from service.http.rows import MAX_ROWS
 from service.ratings.schemas import StandingView
 from service.services.ranking import KeyEffect, Series, Sort, key_effect, model_of, name_of
-from store.ratings.services import Question, ServiceRating
+from store.ratings.services import ServiceRating
 from store.ratings.standing import Standing
 
 
@@ -141,12 +141,11 @@ class RankingView(ResponseModel):
 
     @classmethod
     def of(
-        cls, query: RankingQuery, questions: Sequence[Question], total: int, items: Sequence[RankedServiceView]
+        cls, query: RankingQuery, questions: list[RankedQuestionView], total: int, items: list[RankedServiceView]
     ) -> Self:
         """Build the view of a page; the query names its question."""
-        views = [RankedQuestionView.from_row(question) for question in questions]
         names = {name: getattr(query, name) for name in ("kind", "method", "attribute", "language", "start")}
-        return cls(**names, questions=views, total=total, items=list(items))
+        return cls(**names, questions=questions, total=total, items=items)
 
 
 class SeriesView(ResponseModel):

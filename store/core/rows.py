@@ -50,7 +50,7 @@ ROWS_A_QUERY = 16
 """Rows of a page that are read at a time, because some drivers hold all rows of a query in memory."""
 
 
-MOST_COUNTED = 100_000
+MOST_COUNTED = 1_000
 """Maximum number of rows of a list that are counted."""
 
 
@@ -98,7 +98,7 @@ def page_of(
 
     The rows of the list are counted if they do not fit on the page.
     """
-    rows = bounded(_page_rows(c, query, table, before, limit), lambda row: build(**row))
+    rows = bounded(page_rows(c, query, table, before, limit), lambda row: build(**row))
     rows.total = len(rows)
     if before is not None or rows.cut or len(rows) >= limit:
         counted = query.with_only_columns(table.c.id, maintain_column_froms=True).limit(MOST_COUNTED + 1).subquery()
@@ -107,9 +107,10 @@ def page_of(
     return rows
 
 
-def _page_rows(
+def page_rows(
     c: Connection, query: Select[Any], table: Table, before: tuple[int, str] | None, limit: int
 ) -> Iterator[RowMapping]:
+    """Yield the rows of a page, newest first, a few at a time."""
     while limit > 0:
         page_size = min(limit, ROWS_A_QUERY)
         count = 0
@@ -167,6 +168,15 @@ def _compile_for_sqlite(element: json_part, compiler: Any, **options: Any) -> st
 def _compile_for_postgresql(element: json_part, compiler: Any, **options: Any) -> str:
     column, part = (compiler.process(clause, **options) for clause in element.clauses)
     return f"(CAST({column} AS json) ->> {part})"
+
+
+def holds(c: Connection, column: ColumnElement[str], *texts: str) -> ColumnElement[bool]:
+    """Return the condition that a column holds all texts, in any case; Postgres finds them by the index of parts."""
+    conditions = [column.icontains(text, autoescape=True) for text in texts]
+    if c.dialect.name == "postgresql":  # last, because to compute the parts of a row takes long
+        parts = func.name_grams(func.lower(column))
+        conditions += [parts.op("@>", is_comparison=True)(func.sought_grams(func.lower(text))) for text in texts]
+    return and_(*conditions)
 
 
 def about_target(table: Table, q: str | None, kind: str | None) -> list[ColumnElement[bool]]:

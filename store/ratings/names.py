@@ -8,11 +8,11 @@ from difflib import get_close_matches
 
 from sqlalchemy import Connection, or_, select
 
-from store.core.rows import equal
-from store.ratings.tables import service_ratings
+from store.core.rows import equal, holds
+from store.ratings.tables import service_ratings, site
 
 MOST_NAMES = 2_000
-"""Number of services whose names are compared; comparing a name takes some microseconds."""
+"""Number of ratings whose names are compared; if there are more, of those that hold most of the text."""
 
 MAX_COMPARED_CHARACTERS = 60
 """Length of the longest text that is compared: the time grows with its square."""
@@ -32,9 +32,15 @@ def similar_names(
     if not text or len(text) > MAX_COMPARED_CHARACTERS:
         return []
     may_be_named = row.tenant == tenant if mine else or_(row.tenant == tenant, row.visibility == "public")
-    query = select(row.name).where(may_be_named, row.withdrawn_at.is_(None), row.name.is_not(None))
-    names = c.execute(query.where(*equal(service_ratings, kind=kind)).distinct().limit(MOST_NAMES)).scalars()
-    return close_words(text, names)
+    named = select(row.name).where(row.current, may_be_named, row.withdrawn_at.is_(None), row.name.is_not(None))
+    named = named.where(*equal(service_ratings, kind=kind)).limit(MOST_NAMES)
+    names = c.execute(named.order_by(site)).scalars().all()
+    if len(names) == MOST_NAMES:  # there may be more
+        wrong = min(3, len(text) // 2)  # letters around one mistake, or two swapped; every second place is tried
+        rest = [(text[:start], text[start + wrong :]) for start in range(0, len(text) - wrong + 2, 2)]
+        near = or_(*(holds(c, row.searched, *filter(None, parts)) for parts in rest))
+        names = c.execute(named.where(near)).scalars().all()
+    return close_words(text, sorted(set(names)))
 
 
 def close_words(text: str, names: Iterable[str]) -> list[str]:

@@ -79,7 +79,9 @@ def of_service(c: Connection, name: str, *, attribute: str | None = None, method
     if service is None:
         return DatedRating()
     counting = select(ratings.c.id).join(service_ratings, service_ratings.c.rating_id == ratings.c.id)
-    counting = counting.where(*service.conditions, *equal(service_ratings, attribute=attribute, method=method))
+    counting = counting.where(
+        *service.conditions, service_ratings.c.current, *equal(service_ratings, attribute=attribute, method=method)
+    )
     return _read_newest(c, counting, services.requester_class)
 
 

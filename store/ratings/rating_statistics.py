@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
 
 from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 
@@ -10,22 +10,12 @@ from store.core.columns import now_ms
 from store.core.rows import all_rows, equal
 from store.ratings import standing
 from store.ratings.ratings import StoredRating
+from store.ratings.standing import WHOLE, Conditions
 from store.ratings.tables import ratings, service_ratings
 from store.targets.domains import current_owners
 
 INCONCLUSIVE = "inconclusive"
 """Category of ratings without a declared letter."""
-
-
-@dataclass(frozen=True)
-class LetterCount:
-    """Number of targets of one kind that have one letter, by one method and for one attribute."""
-
-    kind: str
-    attribute: str
-    method: str
-    letter: str
-    count: int
 
 
 def distribution(
@@ -35,12 +25,12 @@ def distribution(
     attribute: str | None = None,
     method: str | None = None,
     model: str | None = None,
-) -> list[LetterCount]:
+    part: Conditions = WHOLE,
+) -> Counter[tuple[str, str, str, str]]:
     """Count letters over the newest valid public rating of each service, method and attribute.
 
     Ratings of a service with an address count only if they stand for it, and only those of the most trusted requesters
-    at this address (`store.ratings.standing`). The list is sorted by kind, attribute, method and letter, and has no
-    zeros.
+    at this address (`store.ratings.standing`).
     """
     rated, owners = service_ratings.c, current_owners()
     requester = standing.rank(owners.c.tenant, service_ratings)
@@ -58,7 +48,7 @@ def distribution(
         .outerjoin_from(service_ratings, owners, owners.c.host == rated.host)
         .where(rated.visibility == "public", rated.withdrawn_at.is_(None), rated.expires_at > now_ms())
         .where(or_(rated.address.is_(None), standing.stands(owners.c.tenant, service_ratings)))
-        .where(*equal(service_ratings, attribute=attribute, method=method, kind=kind))
+        .where(*equal(service_ratings, attribute=attribute, method=method, kind=kind), *part)
     )
     if model is not None:
         numbered = numbered.join(ratings, ratings.c.id == rated.rating_id).where(*standing.of_model(model))
@@ -67,8 +57,8 @@ def distribution(
     group = (row.kind, row.attribute, row.method, row.letter)
     newest = select(*group, row.requester, first_requester.label("first")).where(row.position == 1).subquery().c
     counted = (newest.kind, newest.attribute, newest.method, newest.letter)
-    query = select(*counted, func.count()).where(newest.requester == newest.first).group_by(*counted).order_by(*counted)
-    return [LetterCount(*row) for row in c.execute(query)]
+    query = select(*counted, func.count()).where(newest.requester == newest.first).group_by(*counted)
+    return Counter({tuple(group): number for *group, number in c.execute(query)})
 
 
 def methodologies(c: Connection) -> list[str]:

@@ -11,15 +11,24 @@ from functools import cached_property
 from secrets import token_hex
 from typing import Any, Literal, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, exists, func, insert, or_, select
 
 from assay.canonical import rating_digest
 from assay.document import JsonObject, RatingDocument, RequesterDocument, as_json
 from assay.methods import rating_of
 from assay.rating.document import key_figures
 from store.core.columns import iso, new_id, read_clock
-from store.core.rows import about_target, all_rows, equal, one_row, page_of
-from store.ratings.standing import Description, Requester, Whose, of_address, of_model, rated_model, requester_of
+from store.core.rows import about_target, all_rows, bounded, equal, holds, newest_first, one_row, page_of, page_rows
+from store.ratings import standing
+from store.ratings.standing import (
+    Description,
+    Requester,
+    Whose,
+    of_address,
+    of_model,
+    rated_model,
+    requester_of,
+)
 from store.ratings.tables import ratings, service_ratings, unsigned_ratings
 from store.targets.domains import canonical_address, owners
 
@@ -199,8 +208,9 @@ def _add_to_service(c: Connection, stored: StoredRating, figures: JsonObject) ->
     same = ("method", "attribute", "tenant", "visibility", "description", "host", "address", "created_at")
     values = {name: getattr(stored, name) for name in (*same, "letter", "declared", "expires_at")}
     values |= {name: stored.target.get(name) or "" for name in ("kind", "name")}
-    values["masked"] = stored.unmasked is not None
+    values |= {"masked": stored.unmasked is not None, "searched": f"{values['name']}\n{stored.target_url}"}
     c.execute(insert(service_ratings).values(rating_id=stored.id, service=service, key_figures=figures, **values))
+    standing.replace_older(c, stored.id)
 
 
 def sentences(c: Connection, ids: Collection[str]) -> dict[str, str]:
@@ -294,7 +304,40 @@ def _read_page(
     if digest is not None:
         of_service = select(service_ratings.c.rating_id).where(service_ratings.c.service == _service_key(digest))
         query = query.where(ratings.c.id.in_(of_service))
-    return page_of(c, query, ratings, build, before, limit)
+    if q is None or (are_newest := _newest_only(c, before)) is None:
+        return page_of(c, query, ratings, build, before, limit)
+    newest = bounded(page_rows(c, query.where(are_newest), ratings, before, limit), lambda row: build(**row))
+    if newest.cut or len(newest) >= limit:
+        return newest
+    row = service_ratings.c
+    whose = row.tenant == tenant if mine else _is_visible(tenant, service_ratings)
+    named = select(row.service).where(row.current, whose, holds(c, row.searched, q)).limit(MOST_NAMED)
+    keys, total = c.execute(named).scalars().all(), None
+    if len(keys) < MOST_NAMED:  # more are soon found among all ratings
+        conditions = [*_in_state(state, service_ratings), *equal(service_ratings, kind=kind)]
+        conditions += equal(service_ratings, **{name: value for name, value in same.items() if name in row})
+        of_named = select(row.rating_id).where(row.service.in_(set(keys)), whose, *conditions)
+        ids = c.execute(newest_first(of_named, row.created_at, row.rating_id, before, MOST_NAMED)).scalars().all()
+        query = query.where(ratings.c.id.in_(ids))
+        total = len(ids) if before is None and len(ids) < MOST_NAMED else None
+    found = bounded(page_rows(c, query, ratings, before, limit), lambda row: build(**row))
+    found.total = total
+    return found
+
+
+MOST_LOOKED_AT = 2_000
+"""Number of the newest ratings in which a search looks before it asks the index of names."""
+
+MOST_NAMED = 500
+"""Maximum number of ratings of services with the text in their name, among which a search looks then."""
+
+
+def _newest_only(c: Connection, before: tuple[int, str] | None) -> ColumnElement[bool] | None:
+    """Return the condition that a rating is one of the newest; ``None`` if there are no others."""
+    at, rating_id = ratings.c.created_at, ratings.c.id
+    last: Select[tuple[int, str]] = newest_first(select(at, rating_id), at, rating_id, before, 1)
+    row = c.execute(last.offset(MOST_LOOKED_AT - 1)).one_or_none()
+    return row and and_(at >= row.created_at, or_(at > row.created_at, rating_id >= row.id))
 
 
 def newest_of_targets(c: Connection, tenant: str, limit: int) -> list[Summary]:
@@ -352,15 +395,15 @@ def latest(
     return all_rows(c, query, StoredRating)
 
 
-def _is_visible(tenant: str | None) -> ColumnElement[bool]:
-    return or_(ratings.c.tenant == tenant, ratings.c.visibility == "public")
+def _is_visible(tenant: str | None, table: Table = ratings) -> ColumnElement[bool]:
+    return or_(table.c.tenant == tenant, table.c.visibility == "public")
 
 
-def _in_state(state: State) -> list[ColumnElement[bool]]:
+def _in_state(state: State, table: Table = ratings) -> list[ColumnElement[bool]]:
     match state:
         case "standing":
-            return [ratings.c.withdrawn_at.is_(None)]
+            return [table.c.withdrawn_at.is_(None)]
         case "withdrawn":
-            return [ratings.c.withdrawn_at.is_not(None)]
+            return [table.c.withdrawn_at.is_not(None)]
         case "all":
             return []

@@ -19,7 +19,7 @@ from store.core.columns import iso, read_clock
 from store.core.engines import lock_transaction
 from store.core.errors import AlreadyWithdrawn, HoldsPeople, PublishedForGood
 from store.core.rows import one_row
-from store.ratings import log
+from store.ratings import log, standing
 from store.ratings.ratings import StoredRating
 from store.ratings.tables import ratings, service_ratings
 from store.webhooks.outbox import announce_once
@@ -158,6 +158,7 @@ def _lock_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating | N
 
 
 def _change_rating(c: Connection, rating_id: str, **values: object) -> StoredRating:
+    standing.before_change(c, rating_id)
     changed = update(ratings).where(ratings.c.id == rating_id).values(**values).returning(ratings)
     facts = {name: value for name, value in values.items() if name in service_ratings.c}
     c.execute(update(service_ratings).where(service_ratings.c.rating_id == rating_id).values(**facts))

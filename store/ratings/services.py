@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from store.core.rows import all_rows
 from store.jobs.tables import jobs
 from store.ratings import standing
 from store.ratings.ratings import KEY_DIGITS, RatingFacts
+from store.ratings.standing import WHOLE, Conditions
 from store.ratings.tables import ratings, service_ratings
 from store.targets.domains import current_owners, owner_of
 
@@ -123,25 +125,23 @@ def history(c: Connection, service: Service) -> list[ServiceRating]:
     return sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)
 
 
-@dataclass(frozen=True)
-class Question:
-    """Number of services of one kind that were rated by one method for one attribute."""
-
-    method: str
-    attribute: str
-    services: int
-
-
-def questions(c: Connection, tenant: str | None, kind: str) -> list[Question]:
-    """Count the services of a kind by method and attribute, the largest number first."""
+def questions(c: Connection, tenant: str | None, kind: str, part: Conditions = WHOLE) -> Counter[tuple[str, str]]:
+    """Count the services of a kind by method and attribute."""
     series = (rated.method, rated.attribute)
-    count = func.count(rated.service.distinct()).label("services")
-    query = select(*series, count).where(rated.kind == kind, rated.withdrawn_at.is_(None), *_visible_to(tenant))
-    return [Question(*row) for row in c.execute(query.group_by(*series).order_by(count.desc(), *series))]
+    query = select(*series, func.count(rated.service.distinct())).where(rated.kind == kind, *_visible_to(tenant))
+    rows = c.execute(query.where(rated.withdrawn_at.is_(None), *part).group_by(*series))
+    return Counter({(method, attribute): number for method, attribute, number in rows})
 
 
 def newest(
-    c: Connection, tenant: str | None, *, kind: str, method: str, attribute: str, language: str | None = None
+    c: Connection,
+    tenant: str | None,
+    *,
+    kind: str,
+    method: str,
+    attribute: str,
+    language: str | None = None,
+    part: Conditions = WHOLE,
 ) -> list[NewestRating]:
     """Return the newest rating of each service of a kind, among the ratings that `tenant` may list.
 
@@ -158,7 +158,7 @@ def newest(
         select(rated.rating_id, position.label("position"))
         .outerjoin_from(service_ratings, owners, owners.c.host == rated.host)
         .where(rated.kind == kind, rated.method == method, rated.attribute == attribute, counts, *_visible_to(tenant))
-        .where(true() if language is None else _is_in_language_alone(language))
+        .where(*part, true() if language is None else _is_in_language_alone(language))
         .subquery()
     )
     columns = (rated.rating_id, *(rated[name] for name in NewestRating._fields[1:]))
@@ -179,11 +179,11 @@ def newest_letters(c: Connection, tenant: str, digests: Collection[str]) -> dict
     return {keys[service]: NewestLetter(*letter) for service, *letter, _ in rows}
 
 
-def count_by_kind(c: Connection, tenant: str) -> dict[str, int]:
+def count_by_kind(c: Connection, tenant: str, part: Conditions = WHOLE) -> Counter[str]:
     """Count the services that a tenant has rated, by kind."""
-    count = func.count(rated.service.distinct())
-    own = (rated.tenant == tenant, rated.withdrawn_at.is_(None))
-    return {row[0]: row[1] for row in c.execute(select(rated.kind, count).where(*own).group_by(rated.kind))}
+    query = select(rated.kind, func.count(rated.service.distinct()))
+    rows = c.execute(query.where(rated.tenant == tenant, rated.withdrawn_at.is_(None), *part).group_by(rated.kind))
+    return Counter({row[0]: row[1] for row in rows})
 
 
 def read(c: Connection, ids: Sequence[str]) -> dict[str, ServiceRating]:

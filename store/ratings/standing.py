@@ -12,16 +12,16 @@ the time of the rating.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, case, false, func, literal, or_, select
+from sqlalchemy import ColumnElement, Connection, Table, and_, case, false, func, literal, or_, select, update
 
 from assay.model import MODEL_SETTINGS
 from store.core.columns import iso
-from store.core.rows import json_part
-from store.ratings.tables import ratings, service_changes
+from store.core.rows import equal, json_part
+from store.ratings.tables import ratings, service_changes, service_ratings, site
 from store.security.rights import OPERATOR_TENANT
 from store.targets import domains
 
@@ -141,3 +141,49 @@ def of_address(target_url: str, tenant: str | None, whose: Whose = "address") ->
         return AddressQuery(conditions, literal(0))
     owner = domains.owner_of(address.partition("/")[0])
     return AddressQuery([*conditions, stands(owner)], rank(owner))
+
+
+# ---------------------------------------------------------------------------- current ratings
+# Of the ratings of a service that are alike in everything by which they are chosen, only the newest is needed, as long
+# as it is valid for as long. Counts, rankings and searches read these current ratings. One that is current without need
+# changes nothing, because each query chooses among them. A large registry is read in parts, so that no query is long.
+PART = 2_000
+"""Number of current ratings in a part, unless one address has more."""
+
+ALIKE = ("kind", "method", "attribute", "tenant", "visibility", "description", "masked", "name")
+"""Columns in which ratings of a service agree, of which the newest is current; withdrawn ratings are apart."""
+
+_NEW, _OLD = service_ratings.alias("new"), service_ratings.alias("old")
+_ALIKE = and_(
+    _OLD.c.service == _NEW.c.service,
+    *(_OLD.c[name].is_not_distinct_from(_NEW.c[name]) for name in ALIKE),
+    _OLD.c.withdrawn_at.is_(None) == _NEW.c.withdrawn_at.is_(None),
+)
+
+
+Conditions = Sequence[ColumnElement[bool]]
+WHOLE: Conditions = [service_ratings.c.current]
+
+
+def part_after(c: Connection, /, after: str, **same: str | None) -> tuple[list[ColumnElement[bool]], str | None]:
+    """Return the conditions of the part after an address, of ratings with `same`; its last address if others follow."""
+    part: list[ColumnElement[bool]] = [*WHOLE, site > after] if after else [*WHOLE]
+    query = select(site).where(*part, *equal(service_ratings, **same)).order_by(site)
+    until = c.execute(query.offset(PART - 1).limit(1)).scalar_one_or_none()
+    return (part, None) if until is None else ([*part, site <= until], until)
+
+
+def replace_older(c: Connection, rating_id: str) -> None:
+    """Mark the ratings that a new rating replaces."""
+    new, old = _NEW.c, _OLD.c
+    older = and_(old.created_at < new.created_at, or_(old.expires_at.is_(None), old.expires_at <= new.expires_at))
+    ids = select(old.rating_id).where(_ALIKE, old.current, older, new.rating_id == rating_id)
+    c.execute(update(service_ratings).where(service_ratings.c.rating_id.in_(ids)).values(current=False))
+
+
+def before_change(c: Connection, rating_id: str) -> None:
+    """Make the newest rating current that resembles one whose visibility or withdrawal will change."""
+    alike = select(_OLD.c.rating_id).where(_ALIKE, _NEW.c.rating_id == rating_id, _OLD.c.rating_id != rating_id)
+    newest = alike.order_by(_OLD.c.created_at.desc(), _OLD.c.rating_id.desc()).limit(1).scalar_subquery()
+    ids = (newest, literal(rating_id))
+    c.execute(update(service_ratings).where(service_ratings.c.rating_id.in_(ids)).values(current=True))

@@ -14,6 +14,8 @@ from sqlalchemy import (
     Table,
     UniqueConstraint,
     false,
+    func,
+    true,
 )
 
 from migrations.columns import optional, required
@@ -70,13 +72,28 @@ service_ratings = Table(
     *optional(AnyText, "letter", "name"),
     Column("declared", Boolean),
     Column("expires_at", BigInteger),
+    # false if a newer rating takes its place in every count, ranking and search (`store.ratings.standing`)
+    Column("current", Boolean, nullable=False, server_default=true()),
+    # name and address, in which a search looks
+    Column("searched", AnyText),
     Index(None, "service", "created_at"),
-    # holds everything that the count of services reads
-    Index(
-        "ix_service_ratings_ranked",
-        *("kind", "method", "attribute", "service", "tenant", "visibility", "masked", "withdrawn_at"),
-    ),
 )
+site = func.coalesce(service_ratings.c.address, service_ratings.c.service)
+"""SQL expression: address of a service, or its key if it has none; no service has two."""
+
+for first in ((), ("kind",), ("kind", "method", "attribute"), ("tenant",)):
+    Index(
+        "_".join(("ix_service_ratings_current", *first)),
+        *(*(service_ratings.c[name] for name in first), site, service_ratings.c.rating_id),
+        sqlite_where=service_ratings.c.current,
+        postgresql_where=service_ratings.c.current,
+    )
+Index(
+    "ix_service_ratings_searched",
+    func.name_grams(func.lower(service_ratings.c.searched)),
+    postgresql_using="gin",
+    postgresql_where=service_ratings.c.current,
+).ddl_if(dialect="postgresql")
 
 unsigned_ratings = Table(
     "unsigned_ratings",  # ratings that a worker has to sign; ratings from before this table are signed on request

@@ -7,13 +7,14 @@ by 4.9 s.
 from contextlib import closing
 
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import text
 
 from store.core.database import Database
 from store.jobs import fair_order, jobs
 from store.jobs.backlog import backlog
 from store.security import sessions
 from tests.support.jobs import new_job
+from tests.support.query_plans import blocks_read, plans, rows_read
 
 ENDED = 20_000
 DUE = 30
@@ -46,50 +47,6 @@ def job_of(digest):
     return new_job(tenant="acme", target={"name": "x", "base_url": "http://t/1"}, request_digest=f"sha256:{digest}")
 
 
-def plans(database, work):
-    """Return the executed plans of all statements of some work (EXPLAIN ANALYZE)."""
-    statements = []
-
-    def note(connection, cursor, statement, parameters, context, many):
-        statements.append((statement, parameters))
-
-    with database.write() as c:
-        event.listen(c, "before_cursor_execute", note)
-        with c.begin_nested() as undone:
-            work(c)
-            undone.rollback()
-        event.remove(c, "before_cursor_execute", note)
-        explained = [
-            c.exec_driver_sql(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}", parameters).scalar_one()
-            for statement, parameters in statements
-            if "SAVEPOINT" not in statement
-        ]
-        c.rollback()
-    assert explained
-    return [one[0]["Plan"] for one in explained]
-
-
-def nodes(plan):
-    yield plan
-    for inner in plan.get("Plans", ()):
-        yield from nodes(inner)
-
-
-def rows_read(plan, table="jobs"):
-    """Count the rows of a table that were read, including those filtered out."""
-    return sum(
-        (node["Actual Rows"] + node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0))
-        * node["Actual Loops"]
-        for node in nodes(plan)
-        if node.get("Relation Name") == table and "Scan" in node["Node Type"]
-    )
-
-
-def blocks_read(plan):
-    """Count the blocks of 8 kB that a statement read."""
-    return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
-
-
 def first_due(c):
     return jobs.find(c, jobs.due(c, 1)[0], None)
 
@@ -118,14 +75,14 @@ READS = {
 @pytest.mark.parametrize("what", READS)
 def test_frequent_queries_do_not_read_finished_jobs(database, what):
     executed = plans(database, READS[what])
-    read = sum(rows_read(plan) for plan in executed)
+    read = sum(rows_read(plan, "jobs") for plan in executed)
     assert read <= 3 * DUE, f"{what} reads {read} rows while {DUE} jobs are due"
     assert sum(blocks_read(plan) for plan in executed) <= 60, "an index over all jobs has more than 100 blocks"
 
 
 def test_row_and_block_counts_detect_a_full_scan(database):
     (plan,) = plans(database, lambda c: c.execute(text("SELECT id FROM jobs WHERE asked = 7")))
-    assert rows_read(plan) >= ENDED
+    assert rows_read(plan, "jobs") >= ENDED
     (plan,) = plans(database, lambda c: c.execute(text("SELECT count(*) FROM jobs WHERE target_url LIKE '%7'")))
     assert blocks_read(plan) > 100
 
