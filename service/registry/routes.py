@@ -15,7 +15,7 @@ from assay.canonical import described_digest
 from assay.rating.difference import difference
 from service.container import Service, ServiceDependency, added
 from service.http.authentication import DOWNLOAD, PublicReader, Reader
-from service.http.conditional import not_modified
+from service.http.conditional import entity_tag, not_modified
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import ETAG, returns
 from service.http.rows import Lists, Page, PageQuery, lists_of
@@ -25,13 +25,16 @@ from service.registry.schemas import (
     AddressHistoryQuery,
     DistributionQuery,
     DistributionView,
+    DumpQuery,
     HistoryEntry,
     HistoryQuery,
 )
 from service.targets.routes import FoundTarget
+from store.core.errors import BeyondTheLog
 from store.ratings import history, log, rating_statistics
 from store.ratings.history import Step
 from store.ratings.log import TreeHead
+from store.ratings.rating_statistics import LogPart
 
 router = APIRouter(route_class=StrictRoute)
 
@@ -112,28 +115,37 @@ async def letter_distribution(service: ServiceDependency, query: Annotated[Distr
     dependencies=DOWNLOAD,
     responses=returns(ETAG, "application/jsonl"),
 )
-async def download_registry(request: Request, service: ServiceDependency) -> Response:
-    """Download every public rating that is not withdrawn, oldest first, one per line.
+async def download_registry(
+    request: Request, service: ServiceDependency, query: Annotated[DumpQuery, Query()]
+) -> Response:
+    """Download every public rating that is not withdrawn, in the order of publication, one per line.
 
-    The first line has the licence, the methodology versions, and the size of the log at the time of the download.
+    The first line has the licence, the methodology versions, the size of the log at the time of the download, and the
+    part that was requested. With `after`, the lines are the ratings published since, and the `id` and `withdrawn` of
+    the ratings withdrawn since. The shards have no rating in common, and together they have all.
     """
     head = await service.database.read(log.head)
-    headers = {"ETag": f'"{head.size}-{head.root.hex()[:16]}"', "Cache-Control": f"public, max-age={FRESH_S}"}
+    if query.after > head.size:
+        raise BeyondTheLog("after", query.after, head.size)
+    part = LogPart(size=head.size, **query.model_dump())
+    tag = entity_tag(head.size, head.root.hex()[:16], query.after, query.shard, query.shards)
+    headers = {"ETag": tag, "Cache-Control": f"public, max-age={FRESH_S}"}
     if unchanged := not_modified(request, headers):
         return unchanged
     headers["Content-Disposition"] = 'attachment; filename="assay-registry.jsonl"'
-    return StreamingResponse(_dump_lines(service, head), media_type="application/jsonl", headers=headers)
+    return StreamingResponse(_dump_lines(service, head, part), media_type="application/jsonl", headers=headers)
 
 
-async def _dump_lines(service: Service, head: TreeHead) -> AsyncIterator[str]:
-    versions = await service.database.read(rating_statistics.methodologies)
+async def _dump_lines(service: Service, head: TreeHead, part: LogPart) -> AsyncIterator[str]:
+    versions = await service.database.read(rating_statistics.methodologies, part)
     header = {"dump": "assay-registry", "format": 1, **LICENCE, "methodologies": versions}
-    yield _json_line(header | {"log": {"size": head.size, "root": written(head.root)}})
-    after = None
-    while rows := await service.database.read(rating_statistics.page, after, ROWS_A_READ):
-        for rating in rows:
-            yield _json_line(rating.shown)
-        after = (rows[-1].created_at, rows[-1].id)
+    header |= {"log": {"size": head.size, "root": written(head.root)}}
+    yield _json_line(header | {"after": part.after, "shard": part.shard, "shards": part.shards})
+    start = part.after
+    while rows := await service.database.read(rating_statistics.changes, part, start, ROWS_A_READ):
+        for position, rating in rows:
+            start, shown = position + 1, rating.shown
+            yield _json_line({"id": rating.id, "withdrawn": shown["withdrawn"]} if shown["withdrawn"] else shown)
 
 
 def _json_line(value: dict[str, Any]) -> str:
