@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
@@ -28,6 +29,7 @@ from service.http.metrics import Meter
 from service.http.middleware import RequestMiddleware, own_hosts
 from service.http.openapi import document
 from service.http.rate_limit import CALLS, DOWNLOADS, JOBS, SIGN_INS, UPLOADS, VISITS, WRITES, OpenStreams, RateLimiter
+from service.http.replica import ReplicaReader
 from service.http.swr_cache import SwrCache
 from service.jobs import routes as jobs
 from service.jobs.dispatcher import Dispatcher
@@ -214,16 +216,17 @@ def _build_service(
         DOWNLOADS: settings.download_rate,
     }
     statuses = StatusCache(settings.status_cache_s, meter)
-    database = AsyncDatabase(
-        settings.resolved_database_url,
-        pool_size=settings.pool_size,
-        max_overflow=settings.pool_overflow,
-        pool_timeout_s=settings.pool_timeout_s,
-        quota=settings.storage_quota_bytes,
-    )
+    pooling = {"pool_size": settings.pool_size, "max_overflow": settings.pool_overflow}
+    options: Any = pooling | {"pool_timeout_s": settings.pool_timeout_s}
+    database = AsyncDatabase(settings.resolved_database_url, quota=settings.storage_quota_bytes, **options)
+    replica = None
+    if (url := settings.replica_url) is not None:
+        copied = AsyncDatabase(url, read_only=True, **options)
+        replica = ReplicaReader(database, copied, url, settings.replica_max_lag_s, meter.replica_fallbacks.inc)
     return Service(
         settings=settings,
         database=database,
+        replica=replica,
         vault=Vault.from_settings(settings),
         target_validator=validator,
         dispatcher=Dispatcher(doorbell, meter),

@@ -51,18 +51,24 @@ class Service(HttpParts):
     held_back: HeldBack = field(default_factory=HeldBack)
 
     async def merge(
-        self, key: tuple[object, ...], read: Callable[..., T], merge: Callable[[Sequence[T]], V], **same: str
+        self,
+        request: Request,
+        key: tuple[object, ...],
+        read: Callable[..., T],
+        merge: Callable[[Sequence[T]], V],
+        **same: str,
     ) -> V:
         """Merge what `read` reads of each part of the current ratings with `same`; keep what several parts give."""
-        part, last = await self.database.read(part_after, "", **same)
+        database = self.database_for(request)
+        part, last = await database.read(part_after, "", **same)
         if last is None:
-            return merge([await self.database.read(read, part=part)])
+            return merge([await database.read(read, part=part)])
 
         async def merge_all() -> V:
-            parts, after = [await self.database.read(read, part=part)], cast("str | None", last)
+            parts, after = [await database.read(read, part=part)], cast("str | None", last)
             while after is not None:
-                following, after = await self.database.read(part_after, after, **same)
-                parts.append(await self.database.read(read, part=following))
+                following, after = await database.read(part_after, after, **same)
+                parts.append(await database.read(read, part=following))
             return await asyncio.to_thread(merge, parts)
 
         return cast("V", await self.merged.get(key, merge_all))
@@ -71,7 +77,9 @@ class Service(HttpParts):
         """Stop the parts that have threads, tasks or connections."""
         self.dispatcher.close()
         await self.rate_limiter.close()
-        await self.database.close()
+        for database in (self.database, self.replica):
+            if database is not None:
+                await database.close()
 
 
 service_of = cast("Callable[[Request], Service]", parts_of)

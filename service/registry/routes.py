@@ -13,11 +13,12 @@ from starlette.responses import StreamingResponse
 
 from assay.canonical import described_digest
 from assay.rating.difference import difference
-from service.container import Service, ServiceDependency, added
+from service.container import ServiceDependency, added
 from service.http.authentication import DOWNLOAD, PublicReader, Reader
 from service.http.conditional import entity_tag, not_modified
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import ETAG, returns
+from service.http.replica import ReplicaReader
 from service.http.rows import Lists, Page, PageQuery, lists_of
 from service.log.schemas import written
 from service.ratings.service import FRESH_S
@@ -30,6 +31,7 @@ from service.registry.schemas import (
     HistoryQuery,
 )
 from service.targets.routes import FoundTarget
+from store.core.database import AsyncDatabase
 from store.core.errors import BeyondTheLog
 from store.ratings import history, log, rating_statistics
 from store.ratings.history import Step
@@ -79,7 +81,10 @@ async def address_history(
     """List the ratings that stand for an address, newest first, with the changes between those of one requester."""
     parameters = {**query.filters(), "before": query.begins_after("history"), "limit": query.limit + 1}
     return await _history_response(
-        lists, query, "history", await service.database.read(history.of_url, caller.tenant, **parameters)
+        lists,
+        query,
+        "history",
+        await service.database_for(lists.request).read(history.of_url, caller.tenant, **parameters),
     )
 
 
@@ -97,14 +102,16 @@ def _history_entries(steps: Sequence[Step]) -> list[HistoryEntry]:
 
 
 @router.get("/v1/registry/distribution", tags=["registry"], response_model=DistributionView)
-async def letter_distribution(service: ServiceDependency, query: Annotated[DistributionQuery, Query()]) -> Response:
+async def letter_distribution(
+    request: Request, service: ServiceDependency, query: Annotated[DistributionQuery, Query()]
+) -> Response:
     """Count targets by letter, for each kind of service, attribute and method.
 
     Only the newest public rating of each target counts, if it is neither expired nor withdrawn.
     """
     filters = query.model_dump()
     counted = partial(rating_statistics.distribution, **filters)
-    letters = await service.merge(("letters", *filters.values()), counted, added)
+    letters = await service.merge(request, ("letters", *filters.values()), counted, added)
     return json_response(DistributionView.of(letters), headers={"Cache-Control": f"public, max-age={FRESH_S}"})
 
 
@@ -124,7 +131,8 @@ async def download_registry(
     part that was requested. With `after`, the lines are the ratings published since, and the `id` and `withdrawn` of
     the ratings withdrawn since. The shards have no rating in common, and together they have all.
     """
-    head = await service.database.read(log.head)
+    database = service.database_for(request)
+    head = await database.read(log.head)
     if query.after > head.size:
         raise BeyondTheLog("after", query.after, head.size)
     part = LogPart(size=head.size, **query.model_dump())
@@ -133,16 +141,16 @@ async def download_registry(
     if unchanged := not_modified(request, headers):
         return unchanged
     headers["Content-Disposition"] = 'attachment; filename="assay-registry.jsonl"'
-    return StreamingResponse(_dump_lines(service, head, part), media_type="application/jsonl", headers=headers)
+    return StreamingResponse(_dump_lines(database, head, part), media_type="application/jsonl", headers=headers)
 
 
-async def _dump_lines(service: Service, head: TreeHead, part: LogPart) -> AsyncIterator[str]:
-    versions = await service.database.read(rating_statistics.methodologies, part)
+async def _dump_lines(database: AsyncDatabase | ReplicaReader, head: TreeHead, part: LogPart) -> AsyncIterator[str]:
+    versions = await database.read(rating_statistics.methodologies, part)
     header = {"dump": "assay-registry", "format": 1, **LICENCE, "methodologies": versions}
     header |= {"log": {"size": head.size, "root": written(head.root)}}
     yield _json_line(header | {"after": part.after, "shard": part.shard, "shards": part.shards})
     start = part.after
-    while rows := await service.database.read(rating_statistics.changes, part, start, ROWS_A_READ):
+    while rows := await database.read(rating_statistics.changes, part, start, ROWS_A_READ):
         for position, rating in rows:
             start, shown = position + 1, rating.shown
             yield _json_line({"id": rating.id, "withdrawn": shown["withdrawn"]} if shown["withdrawn"] else shown)

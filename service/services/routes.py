@@ -56,7 +56,7 @@ CACHED = f"public, max-age={FRESH_S}"
 
 @router.get("/ranking", response_model=RankingView)
 async def rank_services(
-    service: ServiceDependency, caller: PublicReader, query: Annotated[RankingQuery, Query()]
+    request: Request, service: ServiceDependency, caller: PublicReader, query: Annotated[RankingQuery, Query()]
 ) -> Response:
     """Rank the services of a kind by the newest public rating of each (and your own), by one method and attribute.
 
@@ -64,18 +64,18 @@ async def rank_services(
     place. Without a method or attribute, the question with the most services is taken. With a language, only ratings in
     this language alone count, which the methods `round-trip` and `one-hop` have.
     """
-    ranking = await _read_ranking(service, caller.tenant, query, query.limit)
+    ranking = await _read_ranking(request, service, caller.tenant, query, query.limit)
     headers = {"Cache-Control": "private, no-cache" if caller.tenant else CACHED, "Vary": "Authorization"}
     return json_response(ranking, headers=headers)
 
 
 @router.get("/ranking.csv", response_class=Response, dependencies=DOWNLOAD, responses=returns({}, "text/csv"))
 async def download_ranking(
-    service: ServiceDependency, caller: PublicReader, query: Annotated[RankingQuery, Query()]
+    request: Request, service: ServiceDependency, caller: PublicReader, query: Annotated[RankingQuery, Query()]
 ) -> Response:
     """Download a whole ranking as CSV; `q`, `start` and `limit` are ignored."""
     query = query.model_copy(update={"q": None, "start": 0})
-    ranking = await _read_ranking(service, caller.tenant, query, None)
+    ranking = await _read_ranking(request, service, caller.tenant, query, None)
     table = await asyncio.to_thread(_csv_table, ranking.items)
     headers = {"Content-Disposition": 'attachment; filename="ranking.csv"', "Vary": "Authorization"}
     headers["Cache-Control"] = "private, no-cache" if caller.tenant else CACHED
@@ -88,7 +88,7 @@ async def get_ranking_feed(
 ) -> Response:
     """Subscribe to a ranking of public ratings (Atom): its services with their places, the newest rating first."""
     query = query.model_copy(update={"q": None, "start": 0, "sort": "rated_at"})
-    ranking = await _read_ranking(service, None, query, MOST_ENTRIES)
+    ranking = await _read_ranking(request, service, None, query, MOST_ENTRIES)
     chosen = {name: value for name in ASKED if (value := getattr(ranking, name))}
     asked = urlencode(chosen)
     entries = [
@@ -100,11 +100,14 @@ async def get_ranking_feed(
     return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
 
 
-async def _read_ranking(service: Service, tenant: str | None, query: RankingQuery, limit: int | None) -> RankingView:
+async def _read_ranking(
+    request: Request, service: Service, tenant: str | None, query: RankingQuery, limit: int | None
+) -> RankingView:
     """Return at most `limit` rows of a ranking; only they are read whole."""
-    now, kind = await service.database.read(read_clock), query.kind
+    database, kind = service.database_for(request), query.kind
+    now = await database.read(read_clock)
     asked = partial(services.questions, tenant=tenant, kind=kind)
-    counts = await service.merge(("questions", tenant, kind), asked, added, kind=kind)
+    counts = await service.merge(request, ("questions", tenant, kind), asked, added, kind=kind)
     questions = [
         RankedQuestionView(method=series[0], attribute=series[1], services=count)
         for series, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
@@ -119,9 +122,11 @@ async def _read_ranking(service: Service, tenant: str | None, query: RankingQuer
     same["kind"] = kind
     newest = partial(services.newest, tenant=tenant, **same)
     if query.language is None:
-        ranking = await service.merge(("ranking", tenant, *same.values()), newest, partial(ranked, now=now), **same)
+        ranking = await service.merge(
+            request, ("ranking", tenant, *same.values()), newest, partial(ranked, now=now), **same
+        )
     else:
-        ranking = ranked([await service.database.read(newest, language=query.language, part=())], now=now)
+        ranking = ranked([await database.read(newest, language=query.language, part=())], now=now)
     page = resorted(ranking, query.sort)
     start = query.start if query.q is None else start_near(page, query.q)
     page = page[start:][:limit]
@@ -130,7 +135,7 @@ async def _read_ranking(service: Service, tenant: str | None, query: RankingQuer
         read = services.read(c, [row.id for row in page])
         return read, standings(c, read.values())
 
-    read, standing = await service.database.read(read_page)
+    read, standing = await database.read(read_page)
     valid = [row for row in page if row.id in read and read[row.id].withdrawn_at is None]
     views = [RankedServiceView.of(row.place, read[row.id], standing[row.id], now) for row in valid]
     return RankingView.of(query.model_copy(update={**same, "start": start}), questions, len(ranking), views)
@@ -150,13 +155,13 @@ def _csv_table(views: list[RankedServiceView]) -> str:
 
 
 @router.get("/{service_name}", response_model=RatedServiceView, responses=fails(404))
-async def get_service(service: ServiceDependency, service_name: str) -> Response:
+async def get_service(request: Request, service: ServiceDependency, service_name: str) -> Response:
     """Read the public ratings of exactly one service (kind, protocol, address, settings), by method and attribute.
 
     `service_name` is the name in a ranking, or the id of a public rating. At most the newest 100 ratings of each method
     and attribute are listed. Ratings that were withdrawn, or in which counts of people are masked, are left out.
     """
-    view = await _read_service(service, service_name)
+    view = await _read_service(request, service, service_name)
     return json_response(view, headers={"Cache-Control": CACHED})
 
 
@@ -167,7 +172,7 @@ async def get_service(service: ServiceDependency, service_name: str) -> Response
 )
 async def get_service_feed(request: Request, service: ServiceDependency, service_name: str) -> Response:
     """Subscribe to the public ratings of a service, newest first (Atom)."""
-    view = await _read_service(service, service_name)
+    view = await _read_service(request, service, service_name)
     entries = [
         (f"{_letter_of(rating)}: {series.method}, {series.attribute}", rating)
         for series in view.series
@@ -179,7 +184,7 @@ async def get_service_feed(request: Request, service: ServiceDependency, service
     return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
 
 
-async def _read_service(service: Service, name: str) -> RatedServiceView:
+async def _read_service(request: Request, service: Service, name: str) -> RatedServiceView:
     def read(c: Connection) -> RatedServiceView:
         rated_service = services.find(c, name)
         series = [] if rated_service is None else list(series_of(services.history(c, rated_service)))
@@ -188,7 +193,7 @@ async def _read_service(service: Service, name: str) -> RatedServiceView:
         standing = standings(c, [row for method_series in series for row in method_series.ratings])
         return RatedServiceView.of(series, standing, read_clock(c))
 
-    return await service.database.read(read)
+    return await service.database_for(request).read(read)
 
 
 def _letter_of(rating: ServiceRatingView) -> str:

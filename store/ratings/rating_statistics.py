@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_, select
 
 from store.core.columns import PAIRS, now_ms
+from store.core.engines import RETRY_AFTER_S
+from store.core.errors import StoreUnavailable
 from store.core.rows import equal
-from store.ratings import standing
+from store.ratings import log, standing
 from store.ratings.ratings import StoredRating
 from store.ratings.standing import WHOLE, Conditions
 from store.ratings.tables import log_entries, ratings, service_ratings
@@ -88,6 +90,7 @@ class LogPart:
 
 def methodologies(c: Connection, part: LogPart) -> list[str]:
     """List the methodology versions of the ratings that were published in a part of the log."""
+    _check_size(c, part)
     query = select(ratings.c.methodology_version).join(log_entries, log_entries.c.rating_id == ratings.c.id)
     published = query.where(*part.conditions, log_entries.c.event == "published", ratings.c.withdrawn_at.is_(None))
     return sorted(c.execute(published.distinct()).scalars())
@@ -98,6 +101,7 @@ def changes(c: Connection, part: LogPart, start: int, limit: int) -> list[tuple[
 
     A withdrawn rating is listed only at its withdrawal, and only if it was published before the part.
     """
+    _check_size(c, part)
     entry, earlier = log_entries.c, log_entries.alias().c
     was_known = exists().where(earlier.rating_id == entry.rating_id, earlier.position < part.after)
     query = (
@@ -108,3 +112,9 @@ def changes(c: Connection, part: LogPart, start: int, limit: int) -> list[tuple[
     )
     rows = map(dict, c.execute(query.order_by(entry.position).limit(limit)).mappings())
     return [(columns.pop("position"), StoredRating(**columns)) for columns in rows]
+
+
+def _check_size(c: Connection, part: LogPart) -> None:
+    """Raise `StoreUnavailable` if this copy of the database has not received the whole part yet."""
+    if log.size(c) < part.size:
+        raise StoreUnavailable("conflict", RETRY_AFTER_S["conflict"])
