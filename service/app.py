@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any
 
+import structlog
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi.telemetry import TelemetryConfig
@@ -43,6 +45,7 @@ from service.methodology import routes as methodology
 from service.overview import routes as overview
 from service.ratings import routes as ratings
 from service.registry import routes as registry
+from service.registry.schemas import DistributionQuery
 from service.replies import routes as replies
 from service.schedules import routes as schedules
 from service.services import routes as services
@@ -54,9 +57,14 @@ from service.uploads import routes as uploads
 from service.webhooks import routes as webhooks
 from service.webhooks.notices import describe_notices
 from store.core.database import AsyncDatabase
+from store.core.errors import StoreError
 from store.core.settings import Settings
 from store.jobs.job import events
+from store.ratings.standing import part_after
+from store.security.rights import OPERATOR_TENANT
 from store.security.secrets import Vault
+
+logger = structlog.get_logger(__name__)
 
 ROUTERS = (
     jobs.router,
@@ -181,12 +189,27 @@ def _lifespan(
     @asynccontextmanager
     async def run_lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with outer():
+            reading = asyncio.create_task(_read_ahead(service))
             try:
                 yield
             finally:
+                reading.cancel()
+                await asyncio.wait([reading])
                 await service.close()
 
     return run_lifespan
+
+
+async def _read_ahead(service: Service) -> None:
+    """Read what strangers see first of a large registry, so that the first of them does not wait for seconds."""
+    database = service.replica or service.database
+    try:
+        _, last_of_part = await database.read(part_after, "")
+        if last_of_part is not None:
+            await registry.count_letters(service, database, DistributionQuery())
+            await services.read_rankings(service, database, None if service.settings.keys_required else OPERATOR_TENANT)
+    except StoreError as error:  # a request reads it again
+        logger.warning("the registry was not read ahead", error=str(error))
 
 
 def _telemetry_config(tracer_provider: TracerProvider | None) -> TelemetryConfig:

@@ -16,6 +16,7 @@ from assay.references import HeldBack
 from reports.cases import CaseIndex
 from service.http.authentication import HttpParts, get_parts, parts_of
 from service.http.json import Answer
+from service.http.replica import PublicDatabase
 from service.http.swr_cache import SwrCache
 from service.jobs.dispatcher import Dispatcher
 from service.jobs.events import EventStream
@@ -52,26 +53,23 @@ class Service(HttpParts):
 
     async def merge(
         self,
-        request: Request,
+        database: PublicDatabase,
         key: tuple[object, ...],
         read: Callable[..., T],
         merge: Callable[[Sequence[T]], V],
         **same: str,
     ) -> V:
         """Merge what `read` reads of each part of the current ratings with `same`; keep what several parts give."""
-        database = self.database_for(request)
         part, last = await database.read(part_after, "", **same)
-        if last is None:
-            return merge([await database.read(read, part=part)])
 
         async def merge_all() -> V:
-            parts, after = [await database.read(read, part=part)], cast("str | None", last)
+            parts, after = [await database.read(read, part=part)], last
             while after is not None:
                 following, after = await database.read(part_after, after, **same)
                 parts.append(await database.read(read, part=following))
             return await asyncio.to_thread(merge, parts)
 
-        return cast("V", await self.merged.get(key, merge_all))
+        return cast("V", await (merge_all() if last is None else self.merged.get(key, merge_all)))
 
     async def close(self) -> None:
         """Stop the parts that have threads, tasks or connections."""

@@ -101,3 +101,7 @@ class ReplicaReader:
     async def close(self) -> None:
         """Close the connections to the replica."""
         await self._replica.close()
+
+
+PublicDatabase = AsyncDatabase | ReplicaReader
+"""Database from which public data can be read."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
 from service.container import ServiceDependency, added
 from service.http.authentication import Reader
@@ -72,11 +72,11 @@ class OverviewView(ResponseModel):
 
 
 @router.get("", response_model=OverviewView)
-async def get_overview(request: Request, service: ServiceDependency, caller: Reader) -> Response:
+async def get_overview(service: ServiceDependency, caller: Reader) -> Response:
     """Read the newest letter of each of your targets, what needs attention, the queue and the workers."""
     newest, standing, sentences, failed, queue = await service.database.read(_read_overview, caller.tenant)
     counted = partial(count_by_kind, tenant=caller.tenant)
-    services = await service.merge(request, ("kinds", caller.tenant), counted, added, tenant=caller.tenant)
+    services = await service.merge(service.database, ("kinds", caller.tenant), counted, added, tenant=caller.tenant)
     view = OverviewView(
         targets=[RatingSummary.of(row, standing[row.id]) for row in newest],
         services=services,

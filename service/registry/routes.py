@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from typing import Annotated, Any
@@ -13,12 +14,12 @@ from starlette.responses import StreamingResponse
 
 from assay.canonical import described_digest
 from assay.rating.difference import difference
-from service.container import ServiceDependency, added
+from service.container import Service, ServiceDependency, added
 from service.http.authentication import DOWNLOAD, PublicReader, Reader
 from service.http.conditional import entity_tag, not_modified
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import ETAG, returns
-from service.http.replica import ReplicaReader
+from service.http.replica import PublicDatabase
 from service.http.rows import Lists, Page, PageQuery, lists_of
 from service.log.schemas import written
 from service.ratings.service import FRESH_S
@@ -31,7 +32,6 @@ from service.registry.schemas import (
     HistoryQuery,
 )
 from service.targets.routes import FoundTarget
-from store.core.database import AsyncDatabase
 from store.core.errors import BeyondTheLog
 from store.ratings import history, log, rating_statistics
 from store.ratings.history import Step
@@ -109,10 +109,17 @@ async def letter_distribution(
 
     Only the newest public rating of each target counts, if it is neither expired nor withdrawn.
     """
+    letters = await count_letters(service, service.database_for(request), query)
+    return json_response(DistributionView.of(letters), headers={"Cache-Control": f"public, max-age={FRESH_S}"})
+
+
+async def count_letters(
+    service: Service, database: PublicDatabase, query: DistributionQuery
+) -> Counter[tuple[str, str, str, str]]:
+    """Count services by kind, attribute, method and letter."""
     filters = query.model_dump()
     counted = partial(rating_statistics.distribution, **filters)
-    letters = await service.merge(request, ("letters", *filters.values()), counted, added)
-    return json_response(DistributionView.of(letters), headers={"Cache-Control": f"public, max-age={FRESH_S}"})
+    return await service.merge(database, ("letters", *filters.values()), counted, added)
 
 
 @router.get(
@@ -144,7 +151,7 @@ async def download_registry(
     return StreamingResponse(_dump_lines(database, head, part), media_type="application/jsonl", headers=headers)
 
 
-async def _dump_lines(database: AsyncDatabase | ReplicaReader, head: TreeHead, part: LogPart) -> AsyncIterator[str]:
+async def _dump_lines(database: PublicDatabase, head: TreeHead, part: LogPart) -> AsyncIterator[str]:
     versions = await database.read(rating_statistics.methodologies, part)
     header = {"dump": "assay-registry", "format": 1, **LICENCE, "methodologies": versions}
     header |= {"log": {"size": head.size, "root": written(head.root)}}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from assay.document import NO_EFFECT, HiddenDocument, JsonObject
@@ -60,7 +61,7 @@ class RankedService(NamedTuple):
     """
 
     id: str
-    name: str
+    folded_name: str
     place: int | None
     letter: str | None
     size: float
@@ -69,14 +70,61 @@ class RankedService(NamedTuple):
     expired: bool
 
 
-def ranked(parts: Iterable[Sequence[NewestRating]], now: int) -> list[RankedService]:
-    """Rank services by declared letter, and within a letter by the deciding effect's size in units of its limit.
+BEFORE = 4
+"""Number of rows that a page shows above the service that was searched for."""
+
+
+class Ranking:
+    """Services by declared letter, and within a letter by the deciding effect's size in units of its limit.
 
     The place (rank) of a service is one more than the number of services that are certainly better: those with a better
     letter, and those with the same letter whose interval ends below the start of its own. So services whose intervals
     all overlap share a place. Services without a declared letter, or with an expired one, have no place and come last.
+
+    Parameters
+    ----------
+    parts : iterable of sequence of NewestRating
+        The newest rating of each service, in parts.
+    now : int
+        Time at which a rating must be valid, in milliseconds since 1970.
     """
-    rows = list(chain.from_iterable(parts))
+
+    def __init__(self, parts: Iterable[Sequence[NewestRating]], now: int) -> None:
+        self._by_sort: dict[Sort, list[RankedService]] = {"place": _by_place(list(chain.from_iterable(parts)), now)}
+
+    def __len__(self) -> int:
+        return len(self._by_sort["place"])
+
+    def sorted_by(self, sort: Sort) -> list[RankedService]:
+        """Return all services, sorted by place or another column; those without a value come last."""
+        if sort not in self._by_sort:
+            self._by_sort[sort] = sorted(self._by_sort["place"], key=SORT_KEYS[sort])
+        return self._by_sort[sort]
+
+    def page(self, sort: Sort, text: str | None, start: int, limit: int) -> tuple[int, list[RankedService]]:
+        """Return the index of a page's first row, and at most `limit` rows.
+
+        With a `text`, the page begins shortly before the first service with this rating id or name; it is empty if
+        there is none.
+        """
+        rows = self.sorted_by(sort)
+        if text is not None:
+            folded, none = text.casefold(), len(rows)
+            same_id = (index for index, row in enumerate(rows) if row.id == text)
+            named = (index for index, row in enumerate(rows) if folded in row.folded_name)
+            start = max(0, next(same_id, next(named, none + BEFORE)) - BEFORE)
+        return start, rows[start : start + limit]
+
+
+SORT_KEYS: dict[Sort, Callable[[RankedService], str | float]] = {
+    "name": attrgetter("folded_name"),
+    "effect": attrgetter("size"),
+    "questions": lambda service: -service.questions,
+    "rated_at": lambda service: -service.rated_at,
+}
+
+
+def _by_place(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
     ranking: list[RankedService] = []
     better = 0
     for letter in BEST_FIRST:
@@ -94,35 +142,8 @@ def ranked(parts: Iterable[Sequence[NewestRating]], now: int) -> list[RankedServ
 
 def _ranked(row: NewestRating, effect: KeyEffect | None, place: int | None, expired: bool = False) -> RankedService:
     size, questions = float("inf") if effect is None else effect.sizes[0], (row.key_figures or {}).get("questions")
-    return RankedService(row.id, row.name or "", place, row.letter, size, questions or 0, row.created_at, expired)
-
-
-def resorted(ranking: Sequence[RankedService], sort: Sort) -> list[RankedService]:
-    """Sort a ranking by another column; services without a value come last."""
-    match sort:
-        case "place":
-            return list(ranking)
-        case "name":
-            return sorted(ranking, key=lambda service: service.name.casefold())
-        case "effect":
-            return sorted(ranking, key=lambda service: service.size)
-        case "questions":
-            return sorted(ranking, key=lambda service: -service.questions)
-        case "rated_at":
-            return sorted(ranking, key=lambda service: -service.rated_at)
-
-
-BEFORE = 4
-"""Number of rows that a page shows above the service that was searched for."""
-
-
-def start_near(rows: Sequence[RankedService], text: str) -> int:
-    """Return the index of the first row of the page with a matching rating id or name; ``len(rows)`` if none does."""
-    names = [row.name.casefold() for row in rows]
-    for hits in ([row.id == text for row in rows], [text.casefold() in name for name in names]):
-        if any(hits):
-            return max(0, hits.index(True) - BEFORE)
-    return len(rows)
+    name = (row.name or "").casefold()
+    return RankedService(row.id, name, place, row.letter, size, questions or 0, row.created_at, expired)
 
 
 def _counts(row: NewestRating, now: int) -> bool:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from typing import Annotated
 from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
 
 from fastapi import APIRouter, Query, Request, Response
+from starlette.responses import StreamingResponse
 
+from assay.model import Kind
 from service.container import Service, ServiceDependency, added
 from service.http.authentication import DOWNLOAD, PublicReader
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import fails, returns
 from service.http.problems import base_url, not_found
+from service.http.replica import PublicDatabase
 from service.jobs.ledger import csv_lines, inert
 from service.ratings.service import FRESH_S
-from service.services.ranking import ranked, resorted, series_of, start_near
+from service.services.ranking import RankedService, Ranking, series_of
 from service.services.schemas import (
     RankedQuestionView,
     RankedServiceView,
@@ -30,8 +33,7 @@ from service.services.schemas import (
 from store.core.columns import read_clock
 from store.core.database import Connection
 from store.ratings import services
-from store.ratings.services import ServiceRating
-from store.ratings.standing import Standing, standings
+from store.ratings.standing import standings
 
 router = APIRouter(prefix="/v1/services", tags=["registry"], route_class=StrictRoute)
 
@@ -39,6 +41,9 @@ ATOM = "http://www.w3.org/2005/Atom"
 
 MOST_ENTRIES = 50
 """Maximum number of ratings in a feed."""
+
+ROWS_A_READ = 200
+"""Maximum number of ratings in memory during a download."""
 
 EPOCH = "1970-01-01T00:00:00Z"
 """Time at which a feed without entries was updated."""
@@ -75,11 +80,19 @@ async def download_ranking(
 ) -> Response:
     """Download a whole ranking as CSV; `q`, `start` and `limit` are ignored."""
     query = query.model_copy(update={"q": None, "start": 0})
-    ranking = await _read_ranking(request, service, caller.tenant, query, None)
-    table = await asyncio.to_thread(_csv_table, ranking.items)
+    database = service.database_for(request)
+    _, _, ranking = await _rank(service, database, caller.tenant, query)
     headers = {"Content-Disposition": 'attachment; filename="ranking.csv"', "Vary": "Authorization"}
     headers["Cache-Control"] = "private, no-cache" if caller.tenant else CACHED
-    return Response(table, media_type="text/csv; charset=utf-8", headers=headers)
+    lines = _csv_lines(database, await asyncio.to_thread(ranking.sorted_by, query.sort))
+    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+async def _csv_lines(database: PublicDatabase, rows: Sequence[RankedService]) -> AsyncIterator[str]:
+    yield csv_lines([CSV_COLUMNS])
+    for start in range(0, len(rows), ROWS_A_READ):
+        views = await database.read(_read_views, rows[start : start + ROWS_A_READ])
+        yield await asyncio.to_thread(_csv_table, views)
 
 
 @router.get("/ranking.atom", response_class=Response, responses=returns({}, "application/atom+xml"))
@@ -100,17 +113,33 @@ async def get_ranking_feed(
     return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
 
 
+async def read_rankings(service: Service, database: PublicDatabase, tenant: str | None) -> None:
+    """Read the first ranking of each kind in a large registry, so that nobody waits for it after a start."""
+    for kind in Kind:
+        await _rank(service, database, tenant, RankingQuery(kind=kind))
+
+
 async def _read_ranking(
-    request: Request, service: Service, tenant: str | None, query: RankingQuery, limit: int | None
+    request: Request, service: Service, tenant: str | None, query: RankingQuery, limit: int
 ) -> RankingView:
     """Return at most `limit` rows of a ranking; only they are read whole."""
-    database, kind = service.database_for(request), query.kind
-    now = await database.read(read_clock)
+    database = service.database_for(request)
+    query, questions, ranking = await _rank(service, database, tenant, query)
+    start, page = await asyncio.to_thread(ranking.page, query.sort, query.q, query.start, limit)
+    views = await database.read(_read_views, page)
+    return RankingView.of(query.model_copy(update={"start": start}), questions, len(ranking), views)
+
+
+async def _rank(
+    service: Service, database: PublicDatabase, tenant: str | None, query: RankingQuery
+) -> tuple[RankingQuery, list[RankedQuestionView], Ranking]:
+    """Return a query that names its question, if there is one; all questions of its kind; the ranking."""
+    now, kind = await database.read(read_clock), query.kind
     asked = partial(services.questions, tenant=tenant, kind=kind)
-    counts = await service.merge(request, ("questions", tenant, kind), asked, added, kind=kind)
+    counts = await service.merge(database, ("questions", tenant, kind), asked, added, kind=kind)
     questions = [
-        RankedQuestionView(method=series[0], attribute=series[1], services=count)
-        for series, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+        RankedQuestionView(method=method, attribute=attribute, services=count)
+        for (method, attribute), count in sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))
     ]
     same = {name: value for name in ("method", "attribute") if (value := getattr(query, name)) is not None}
     for question in questions:
@@ -118,27 +147,22 @@ async def _read_ranking(
             same = {"method": question.method, "attribute": question.attribute}
             break
     else:
-        return RankingView.of(query, questions, 0, [])
-    same["kind"] = kind
+        return query, questions, Ranking([], now)
+    query, same = query.model_copy(update=same), same | {"kind": kind}
     newest = partial(services.newest, tenant=tenant, **same)
     if query.language is None:
-        ranking = await service.merge(
-            request, ("ranking", tenant, *same.values()), newest, partial(ranked, now=now), **same
-        )
-    else:
-        ranking = ranked([await database.read(newest, language=query.language, part=())], now=now)
-    page = resorted(ranking, query.sort)
-    start = query.start if query.q is None else start_near(page, query.q)
-    page = page[start:][:limit]
+        merge, key = partial(Ranking, now=now), ("ranking", tenant, *same.values())
+        return query, questions, await service.merge(database, key, newest, merge, **same)
+    rows = await database.read(newest, language=query.language, part=())
+    return query, questions, await asyncio.to_thread(Ranking, [rows], now)
 
-    def read_page(c: Connection) -> tuple[dict[str, ServiceRating], dict[str, Standing]]:
-        read = services.read(c, [row.id for row in page])
-        return read, standings(c, read.values())
 
-    read, standing = await database.read(read_page)
-    valid = [row for row in page if row.id in read and read[row.id].withdrawn_at is None]
-    views = [RankedServiceView.of(row.place, read[row.id], standing[row.id], now) for row in valid]
-    return RankingView.of(query.model_copy(update={**same, "start": start}), questions, len(ranking), views)
+def _read_views(c: Connection, rows: Sequence[RankedService]) -> list[RankedServiceView]:
+    """Return rows of a ranking, but for those that were withdrawn since."""
+    now, read = read_clock(c), services.read(c, [row.id for row in rows])
+    standing = standings(c, read.values())
+    valid = [row for row in rows if row.id in read and read[row.id].withdrawn_at is None]
+    return [RankedServiceView.of(row.place, read[row.id], standing[row.id], now) for row in valid]
 
 
 def _csv_table(views: list[RankedServiceView]) -> str:
@@ -151,7 +175,7 @@ def _csv_table(views: list[RankedServiceView]) -> str:
         texts = [inert(text) for text in (view.service, view.name, view.model, view.url)]
         dates = [rating.questions, rating.rated_at, rating.expires_at, rating.id]
         rows.append([view.place, rating.letter, rating.declared, *texts, *measured, *dates])
-    return csv_lines([CSV_COLUMNS, *rows])
+    return csv_lines(rows)
 
 
 @router.get("/{service_name}", response_model=RatedServiceView, responses=fails(404))

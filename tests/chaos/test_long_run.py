@@ -131,7 +131,7 @@ def notices_by_job(
 # Row 85 of docs/reliability.md: at c37b512 the longest run under faults had 100 jobs.
 def test_no_job_is_lost_run_twice_or_rated_differently_in_a_long_run_under_faults(agency, prepare, scales, received):
     rng, scale, (receiver, notices) = np.random.default_rng(SEED), scales["all parts"], received
-    batch = prepare(scale.jobs)
+    batch = prepare(scale.jobs, seeds=scale.seeds, texts=scale.texts)
     batch.target.delay_s = DELAY_S
     agency.client().post("/v1/webhooks", {"url": f"{receiver}/hook", "events": []})
     posted: dict[int, str] = {}
@@ -145,7 +145,7 @@ def test_no_job_is_lost_run_twice_or_rated_differently_in_a_long_run_under_fault
     began = time.monotonic()
     posting.start()
     done = inject(agency, rng, scale.kills, scale.jobs * scale.pause_s / scale.kills)
-    posting.join(3600)
+    posting.join(7200)
     batch.ids = [posted[number] for number in range(scale.jobs)]
 
     # up to five commits of 20 replies wait in memory while the ledger cannot be written

@@ -116,8 +116,8 @@ def test_no_statement_of_a_public_page_reads_many_rows(database, what):
 
 @pytest.mark.parametrize("shards", [1, 32])
 def test_a_shard_reads_no_rating_of_another_shard(database, shards):
-    (plan,) = plans(database, of_download(shards))
-    assert rows_read(plan, "ratings") == ROWS_A_READ
+    executed = plans(database, of_download(shards))
+    assert sum(rows_read(plan, "ratings") for plan in executed) == ROWS_A_READ
 
 
 @pytest.mark.parametrize("what", ["a search for a name that one has", "a search with a typing error"])

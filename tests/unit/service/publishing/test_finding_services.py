@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
+
 import pytest
 from lxml import html
 
 from service.overview import routes as overview
+from service.services import routes as services
+from store.ratings import rating_statistics, standing
+from store.ratings import services as stored
 from web.own_words import testing
 from web.services import service as web_services
 from web.suites import pages as suites
@@ -112,7 +118,7 @@ async def test_the_suite_form_offers_services_found_by_a_search_and_says_that_mo
     assert document.xpath("//input[@name='service'][@checked]/@value") == [old]
 
 
-async def test_a_ranking_searched_for_a_service_starts_a_few_rows_above_that_service(agency, rate):
+async def test_a_ranking_searched_for_a_service_starts_a_few_rows_above_that_service(agency, rate, monkeypatch):
     ids = [await rate(f"Place {number:02}", number, 0.2 + number / 10) for number in range(12)]
     for text, start in ((ids[9], 5), ("place 09", 5), ("PLACE 02", 0), ("Place", 0)):
         answer = (await agency.get("/v1/services/ranking", params={**QUESTION, "q": text, "limit": 6})).json()
@@ -120,8 +126,32 @@ async def test_a_ranking_searched_for_a_service_starts_a_few_rows_above_that_ser
         assert answer["items"][0]["name"] == f"Place {start:02}"
     missing = (await agency.get("/v1/services/ranking", params={**QUESTION, "q": "no such name"})).json()
     assert (missing["total"], missing["items"]) == (12, [])
-    csv = await agency.get("/v1/services/ranking.csv", params={**QUESTION, "q": ids[9]})
-    assert csv.text.count("Place") == 12
+    whole = await agency.get("/v1/services/ranking.csv", params={**QUESTION, "q": ids[9]})
+    assert whole.text.count("Place") == 12
+    monkeypatch.setattr(services, "ROWS_A_READ", 5)
+    in_pieces = await agency.get("/v1/services/ranking.csv", params=QUESTION)
+    assert in_pieces.text == whole.text
+
+
+async def test_a_large_registry_is_read_ahead_so_that_nobody_waits_after_a_start(settings, serve, rate, monkeypatch):
+    for number in range(7):
+        await rate(f"Place {number}", number)
+    monkeypatch.setattr(standing, "PART", 3)
+    started = await serve(settings, pages=True)
+    entries = started._transport.app.state.service.merged._entries
+    until = time.monotonic() + 30
+    while [entry.last is None for entry in entries.values()] != [False] * 3:  # letters, questions, a ranking
+        assert time.monotonic() < until, "the registry was not read ahead"
+        await asyncio.sleep(0.01)
+
+    def refuse(*_, **__):
+        raise AssertionError("a page read the registry again")
+
+    for module, name in ((stored, "newest"), (stored, "questions"), (rating_statistics, "distribution")):
+        monkeypatch.setattr(module, name, refuse)
+    counts = (await page(started, "/")).xpath("//tr[th[contains(., 'ranslator')]]/td/text()")
+    assert "7" in counts
+    assert len((await page(started, "/compare", kind="translator")).xpath("//table[@class='ranking']//tbody/tr")) == 7
 
 
 async def test_the_page_of_a_service_links_to_its_own_row_in_the_ranking(agency, rate):
