@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from typing import Any
 
 import structlog
 from fastapi import FastAPI
@@ -30,6 +31,7 @@ from service.http.metrics import Meter
 from service.http.middleware import RequestMiddleware, own_hosts
 from service.http.openapi import document
 from service.http.rate_limit import CALLS, DOWNLOADS, JOBS, SIGN_INS, UPLOADS, VISITS, WRITES, OpenStreams, RateLimiter
+from service.http.replica import ReplicaReader
 from service.http.swr_cache import SwrCache
 from service.jobs import routes as jobs
 from service.jobs.dispatcher import Dispatcher
@@ -200,11 +202,12 @@ def _lifespan(
 
 async def _read_ahead(service: Service) -> None:
     """Read what strangers see first of a large registry, so that the first of them does not wait for seconds."""
+    database = service.replica or service.database
     try:
-        _, last_of_part = await service.database.read(part_after, "")
+        _, last_of_part = await database.read(part_after, "")
         if last_of_part is not None:
-            await registry.count_letters(service, DistributionQuery())
-            await services.read_rankings(service, None if service.settings.keys_required else OPERATOR_TENANT)
+            await registry.count_letters(service, database, DistributionQuery())
+            await services.read_rankings(service, database, None if service.settings.keys_required else OPERATOR_TENANT)
     except StoreError as error:  # a request reads it again
         logger.warning("the registry was not read ahead", error=str(error))
 
@@ -236,16 +239,17 @@ def _build_service(
         DOWNLOADS: settings.download_rate,
     }
     statuses = StatusCache(settings.status_cache_s, meter)
-    database = AsyncDatabase(
-        settings.resolved_database_url,
-        pool_size=settings.pool_size,
-        max_overflow=settings.pool_overflow,
-        pool_timeout_s=settings.pool_timeout_s,
-        quota=settings.storage_quota_bytes,
-    )
+    pooling = {"pool_size": settings.pool_size, "max_overflow": settings.pool_overflow}
+    options: Any = pooling | {"pool_timeout_s": settings.pool_timeout_s}
+    database = AsyncDatabase(settings.resolved_database_url, quota=settings.storage_quota_bytes, **options)
+    replica = None
+    if (url := settings.replica_url) is not None:
+        copied = AsyncDatabase(url, read_only=True, **options)
+        replica = ReplicaReader(database, copied, url, settings.replica_max_lag_s, meter.replica_fallbacks.inc)
     return Service(
         settings=settings,
         database=database,
+        replica=replica,
         vault=Vault.from_settings(settings),
         target_validator=validator,
         dispatcher=Dispatcher(doorbell, meter),

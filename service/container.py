@@ -16,6 +16,7 @@ from assay.references import HeldBack
 from reports.cases import CaseIndex
 from service.http.authentication import HttpParts, get_parts, parts_of
 from service.http.json import Answer
+from service.http.replica import PublicDatabase
 from service.http.swr_cache import SwrCache
 from service.jobs.dispatcher import Dispatcher
 from service.jobs.events import EventStream
@@ -51,16 +52,21 @@ class Service(HttpParts):
     held_back: HeldBack = field(default_factory=HeldBack)
 
     async def merge(
-        self, key: tuple[object, ...], read: Callable[..., T], merge: Callable[[Sequence[T]], V], **same: str
+        self,
+        database: PublicDatabase,
+        key: tuple[object, ...],
+        read: Callable[..., T],
+        merge: Callable[[Sequence[T]], V],
+        **same: str,
     ) -> V:
         """Merge what `read` reads of each part of the current ratings with `same`; keep what several parts give."""
-        part, last = await self.database.read(part_after, "", **same)
+        part, last = await database.read(part_after, "", **same)
 
         async def merge_all() -> V:
-            parts, after = [await self.database.read(read, part=part)], last
+            parts, after = [await database.read(read, part=part)], last
             while after is not None:
-                following, after = await self.database.read(part_after, after, **same)
-                parts.append(await self.database.read(read, part=following))
+                following, after = await database.read(part_after, after, **same)
+                parts.append(await database.read(read, part=following))
             return await asyncio.to_thread(merge, parts)
 
         return cast("V", await (merge_all() if last is None else self.merged.get(key, merge_all)))
@@ -69,7 +75,9 @@ class Service(HttpParts):
         """Stop the parts that have threads, tasks or connections."""
         self.dispatcher.close()
         await self.rate_limiter.close()
-        await self.database.close()
+        for database in (self.database, self.replica):
+            if database is not None:
+                await database.close()
 
 
 service_of = cast("Callable[[Request], Service]", parts_of)

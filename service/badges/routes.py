@@ -54,7 +54,7 @@ class AddressQuery(RatingFilter):
 def _rating_route(form: Embed) -> Route:
     async def of_rating(request: Request, rating_id: str, service: ServiceDependency, caller: PublicReader) -> Response:
         async def read() -> DatedRating:
-            dated_rating = await service.database.read(published.rating, rating_id, caller.tenant)
+            dated_rating = await service.database_for(request).read(published.rating, rating_id, caller.tenant)
             if dated_rating.rating is None:
                 raise not_found("rating", rating_id)
             return dated_rating
@@ -68,7 +68,7 @@ def _target_route(form: Embed) -> Route:
     async def of_target(
         request: Request, target_id: str, service: ServiceDependency, query: Annotated[RatingFilter, Query()]
     ) -> Response:
-        read = partial(service.database.read, published.of_target, target_id, **query.model_dump())
+        read = partial(service.database_for(request).read, published.of_target, target_id, **query.model_dump())
         return await _embed(request, service, form, read, "target", target_id, *query.model_dump().values())
 
     return of_target
@@ -78,7 +78,7 @@ def _service_route(form: Embed) -> Route:
     async def of_service(
         request: Request, service_name: str, service: ServiceDependency, query: Annotated[RatingFilter, Query()]
     ) -> Response:
-        read = partial(service.database.read, published.of_service, service_name, **query.model_dump())
+        read = partial(service.database_for(request).read, published.of_service, service_name, **query.model_dump())
         return await _embed(request, service, form, read, "service", service_name, *query.model_dump().values())
 
     return of_service
@@ -88,7 +88,7 @@ def _address_route(form: Embed) -> Route:
     async def of_address(
         request: Request, service: ServiceDependency, query: Annotated[AddressQuery, Query()]
     ) -> Response:
-        read = partial(service.database.read, published.of_address, **query.model_dump())
+        read = partial(service.database_for(request).read, published.of_address, **query.model_dump())
         return await _embed(request, service, form, read, "address", *query.model_dump().values())
 
     return of_address

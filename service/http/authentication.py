@@ -18,6 +18,7 @@ from fastapi.security.base import SecurityBase
 from service.http.metrics import Meter
 from service.http.problems import Problem, scope_missing
 from service.http.rate_limit import DOWNLOADS, OpenStreams, RateLimiter, address_of
+from service.http.replica import PublicDatabase, ReplicaReader
 from service.http.swr_cache import SwrCache
 from store.core.database import AsyncDatabase
 from store.core.settings import Settings
@@ -32,10 +33,23 @@ class HttpParts:
 
     settings: Settings
     database: AsyncDatabase
+    replica: ReplicaReader | None
     meter: Meter
     rate_limiter: RateLimiter
     open_streams: OpenStreams
     recent_keys: SwrCache[bytes, ApiKey]
+
+    def database_for(self, request: Request) -> PublicDatabase:
+        """Return the database for the public data of an answer: the replica, if there is one.
+
+        Callers who may have written read from the primary: with a key or a cookie (of a page, ``assay.has_cookie``), or
+        without keys where none is required.
+        """
+        scope = request.scope
+        is_known = scope.get("assay.has_cookie") or scope.get("assay.caller", UNKNOWN_CALLER).tenant != NO_TENANT
+        if self.replica is None or is_known or {"authorization", "cookie"} & {*request.headers}:
+            return self.database
+        return self.replica
 
 
 def parts_of(request: Request) -> HttpParts:

@@ -48,6 +48,11 @@ class Meter:
             "Rate limits that were counted in this process because their storage was unreachable.",
             registry=self.registry,
         )
+        self.replica_fallbacks = Counter(
+            "assay_replica_fallbacks_total",
+            "Public reads that the primary database served because the replica was not current.",
+            registry=self.registry,
+        )
         self.count_status = self._outcome_counter(
             "assay_status_cache_total",
             "Job statuses: look-ups, by hit or miss of the cache, and reads of the database.",

@@ -182,7 +182,8 @@ def in_path(noun: str, find: Callable[..., Any], caller_type: object, parameter:
     name = parameter or f"{noun}_id"
 
     async def row_in_path(request: Request, caller: Caller, **ids: str) -> Any:
-        return existing(await parts_of(request).database.read(find, ids[name], caller.tenant), noun, ids[name])
+        row = await parts_of(request).database_for(request).read(find, ids[name], caller.tenant)
+        return existing(row, noun, ids[name])
 
     annotations = {"request": Request, "caller": caller_type, name: str}
     parameters = [Parameter(key, Parameter.KEYWORD_ONLY, annotation=kind) for key, kind in annotations.items()]

@@ -30,6 +30,7 @@ from service.meta.schemas import (
     ProblemKindList,
     ProblemKindView,
     RateView,
+    Readiness,
     StorageView,
 )
 from service.ratings.schemas import Methodology
@@ -58,12 +59,12 @@ async def livez() -> Health:
     return Health(status="alive")
 
 
-@router.get("/readyz")
-async def readyz(service: ServiceDependency) -> Health:
+@router.get("/readyz", response_model_exclude_none=True)
+async def readyz(service: ServiceDependency) -> Readiness:
     """Check that requests can be served: the database has the schema of this version and can be written.
 
     Reads still work while it cannot be written, for instance because its disk is full. A later schema is accepted too,
-    so that running processes stay ready during an upgrade.
+    so that running processes stay ready during an upgrade. The replica is not needed: its state is only reported.
     """
     try:
         async with asyncio.timeout(READINESS_TIMEOUT_S):
@@ -72,7 +73,7 @@ async def readyz(service: ServiceDependency) -> Health:
     except (SchemaMismatch, StoreUnavailable, TimeoutError) as error:
         detail = f"the database is not usable ({type(error).__name__})"
         raise Problem("not-ready", detail, headers={"Retry-After": "5"}) from None
-    return Health(status="ready")
+    return Readiness(status="ready", replica=None if service.replica is None else await service.replica.state())
 
 
 @router.get(

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from service.http.openapi.common_schemas import ResponseModel
 from service.http.problems import ProblemKind
+from service.http.replica import ReplicaState
 from service.ratings.schemas import Methodology
 
 
@@ -69,6 +70,13 @@ class Health(ResponseModel):
     """State of the service."""
 
     status: str
+
+
+class Readiness(Health):
+    """Readiness of the service."""
+
+    replica: ReplicaState | None = None
+    """State of the database's replica; absent if there is none. If it is not `current`, the primary is read."""
 
 
 class ProblemKindView(ResponseModel):

@@ -76,7 +76,7 @@ async def get_overview(service: ServiceDependency, caller: Reader) -> Response:
     """Read the newest letter of each of your targets, what needs attention, the queue and the workers."""
     newest, standing, sentences, failed, queue = await service.database.read(_read_overview, caller.tenant)
     counted = partial(count_by_kind, tenant=caller.tenant)
-    services = await service.merge(("kinds", caller.tenant), counted, added, tenant=caller.tenant)
+    services = await service.merge(service.database, ("kinds", caller.tenant), counted, added, tenant=caller.tenant)
     view = OverviewView(
         targets=[RatingSummary.of(row, standing[row.id]) for row in newest],
         services=services,

@@ -84,19 +84,20 @@ async def list_ratings(
     lists: Lists, service: ServiceDependency, caller: PublicReader, query: Annotated[RatingQuery, Query()]
 ) -> Response:
     """List your ratings and all public ratings, newest first: their main fields, or more (`fields=full`)."""
+    database = service.database_for(lists.request)
     filters = {**query.filters(), "before": query.begins_after("ratings"), "limit": query.limit + 1}
     if query.fields == "summary":
-        short = Page.of(await service.database.read(ratings.summaries, caller.tenant, **filters), query.limit)
-        standing = await service.database.read(standings, short.rows)
-        sentences = await service.database.read(ratings.sentences, [row.id for row in short.rows])
+        short = Page.of(await database.read(ratings.summaries, caller.tenant, **filters), query.limit)
+        standing = await database.read(standings, short.rows)
+        sentences = await database.read(ratings.sentences, [row.id for row in short.rows])
         rows = [RatingSummary.of(row, standing[row.id], sentences.get(row.id)) for row in short.rows]
         similar = []
         if query.q and not rows and query.cursor is None:
             near = partial(similar_names, mine=query.mine, kind=query.kind)
-            similar = await service.database.read(near, caller.tenant, query.q)
+            similar = await database.read(near, caller.tenant, query.q)
         return lists.response(query, "ratings", short, rows, similar=similar)
-    page = Page.of(await service.database.read(ratings.page, caller.tenant, **filters), query.limit)
-    notes = await service.database.read(read_annotations, page.rows, service.methodologies.next)
+    page = Page.of(await database.read(ratings.page, caller.tenant, **filters), query.limit)
+    notes = await database.read(read_annotations, page.rows, service.methodologies.next)
     items = [listed(notes[rating.id].added_to(rating.seen_by(caller.tenant).shown)) for rating in page.rows]
     return lists.response(query, "ratings", page, items)
 
@@ -125,7 +126,7 @@ async def latest_rating(
     The newest rating counts that the proved owner of the host requested; else that of the agency's operator; else the
     newest that others made with a protocol's default description.
     """
-    matches = await service.database.read(
+    matches = await service.database_for(request).read(
         ratings.latest,
         caller.tenant,
         query.target_url,
@@ -329,7 +330,7 @@ async def compare_ratings(
 
 
 async def _rating_response(request: Request, service: Service, rating: StoredRating) -> Response:
-    notes = await _read_annotations(service, rating)
+    notes = await _read_annotations(request, service, rating)
     headers = _rating_headers(rating, notes) | {"Content-Location": f"{router.prefix}/{rating.id}"}
     return not_modified(request, headers) or json_response(notes.added_to(rating.shown), headers=headers)
 
@@ -337,7 +338,7 @@ async def _rating_response(request: Request, service: Service, rating: StoredRat
 async def _report_response(
     request: Request, service: Service, rating: StoredRating, name: str, thumbnails: Mapping[str, str] | None = None
 ) -> Response:
-    notes, expired = await _read_annotations(service, rating), service.clock() * 1000 >= rating.expires_at
+    notes, expired = await _read_annotations(request, service, rating), service.clock() * 1000 >= rating.expires_at
     address = f"{base_url(request)}/{'ratings' if rating.visibility == 'private' else 'r'}/{rating.id}"
     headers, document = _rating_headers(rating, notes, expired=expired), notes.added_to(rating.shown)
     document |= {"expired": expired, "address": address}
@@ -357,8 +358,9 @@ async def _report_response(
     return Response(rendered.body, headers=rendered.headers)  # a copy, because each answer gets its own headers
 
 
-async def _read_annotations(service: Service, rating: StoredRating) -> Annotations:
-    return (await service.database.read(read_annotations, [rating], service.methodologies.next))[rating.id]
+async def _read_annotations(request: Request, service: Service, rating: StoredRating) -> Annotations:
+    read = service.database_for(request).read
+    return (await read(read_annotations, [rating], service.methodologies.next))[rating.id]
 
 
 def _rating_headers(rating: StoredRating, notes: Annotations, *, expired: bool = False) -> dict[str, str]:

@@ -16,9 +16,10 @@ from assay.canonical import described_digest
 from assay.rating.difference import difference
 from service.container import Service, ServiceDependency, added
 from service.http.authentication import DOWNLOAD, PublicReader, Reader
-from service.http.conditional import not_modified
+from service.http.conditional import entity_tag, not_modified
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import ETAG, returns
+from service.http.replica import PublicDatabase
 from service.http.rows import Lists, Page, PageQuery, lists_of
 from service.log.schemas import written
 from service.ratings.service import FRESH_S
@@ -26,13 +27,16 @@ from service.registry.schemas import (
     AddressHistoryQuery,
     DistributionQuery,
     DistributionView,
+    DumpQuery,
     HistoryEntry,
     HistoryQuery,
 )
 from service.targets.routes import FoundTarget
+from store.core.errors import BeyondTheLog
 from store.ratings import history, log, rating_statistics
 from store.ratings.history import Step
 from store.ratings.log import TreeHead
+from store.ratings.rating_statistics import LogPart
 
 router = APIRouter(route_class=StrictRoute)
 
@@ -77,7 +81,10 @@ async def address_history(
     """List the ratings that stand for an address, newest first, with the changes between those of one requester."""
     parameters = {**query.filters(), "before": query.begins_after("history"), "limit": query.limit + 1}
     return await _history_response(
-        lists, query, "history", await service.database.read(history.of_url, caller.tenant, **parameters)
+        lists,
+        query,
+        "history",
+        await service.database_for(lists.request).read(history.of_url, caller.tenant, **parameters),
     )
 
 
@@ -95,20 +102,24 @@ def _history_entries(steps: Sequence[Step]) -> list[HistoryEntry]:
 
 
 @router.get("/v1/registry/distribution", tags=["registry"], response_model=DistributionView)
-async def letter_distribution(service: ServiceDependency, query: Annotated[DistributionQuery, Query()]) -> Response:
+async def letter_distribution(
+    request: Request, service: ServiceDependency, query: Annotated[DistributionQuery, Query()]
+) -> Response:
     """Count targets by letter, for each kind of service, attribute and method.
 
     Only the newest public rating of each target counts, if it is neither expired nor withdrawn.
     """
-    letters = await count_letters(service, query)
+    letters = await count_letters(service, service.database_for(request), query)
     return json_response(DistributionView.of(letters), headers={"Cache-Control": f"public, max-age={FRESH_S}"})
 
 
-async def count_letters(service: Service, query: DistributionQuery) -> Counter[tuple[str, str, str, str]]:
+async def count_letters(
+    service: Service, database: PublicDatabase, query: DistributionQuery
+) -> Counter[tuple[str, str, str, str]]:
     """Count services by kind, attribute, method and letter."""
     filters = query.model_dump()
     counted = partial(rating_statistics.distribution, **filters)
-    return await service.merge(("letters", *filters.values()), counted, added)
+    return await service.merge(database, ("letters", *filters.values()), counted, added)
 
 
 @router.get(
@@ -118,28 +129,38 @@ async def count_letters(service: Service, query: DistributionQuery) -> Counter[t
     dependencies=DOWNLOAD,
     responses=returns(ETAG, "application/jsonl"),
 )
-async def download_registry(request: Request, service: ServiceDependency) -> Response:
-    """Download every public rating that is not withdrawn, oldest first, one per line.
+async def download_registry(
+    request: Request, service: ServiceDependency, query: Annotated[DumpQuery, Query()]
+) -> Response:
+    """Download every public rating that is not withdrawn, in the order of publication, one per line.
 
-    The first line has the licence, the methodology versions, and the size of the log at the time of the download.
+    The first line has the licence, the methodology versions, the size of the log at the time of the download, and the
+    part that was requested. With `after`, the lines are the ratings published since, and the `id` and `withdrawn` of
+    the ratings withdrawn since. The shards have no rating in common, and together they have all.
     """
-    head = await service.database.read(log.head)
-    headers = {"ETag": f'"{head.size}-{head.root.hex()[:16]}"', "Cache-Control": f"public, max-age={FRESH_S}"}
+    database = service.database_for(request)
+    head = await database.read(log.head)
+    if query.after > head.size:
+        raise BeyondTheLog("after", query.after, head.size)
+    part = LogPart(size=head.size, **query.model_dump())
+    tag = entity_tag(head.size, head.root.hex()[:16], query.after, query.shard, query.shards)
+    headers = {"ETag": tag, "Cache-Control": f"public, max-age={FRESH_S}"}
     if unchanged := not_modified(request, headers):
         return unchanged
     headers["Content-Disposition"] = 'attachment; filename="assay-registry.jsonl"'
-    return StreamingResponse(_dump_lines(service, head), media_type="application/jsonl", headers=headers)
+    return StreamingResponse(_dump_lines(database, head, part), media_type="application/jsonl", headers=headers)
 
 
-async def _dump_lines(service: Service, head: TreeHead) -> AsyncIterator[str]:
-    versions = await service.database.read(rating_statistics.methodologies)
+async def _dump_lines(database: PublicDatabase, head: TreeHead, part: LogPart) -> AsyncIterator[str]:
+    versions = await database.read(rating_statistics.methodologies, part)
     header = {"dump": "assay-registry", "format": 1, **LICENCE, "methodologies": versions}
-    yield _json_line(header | {"log": {"size": head.size, "root": written(head.root)}})
-    after = None
-    while rows := await service.database.read(rating_statistics.page, after, ROWS_A_READ):
-        for rating in rows:
-            yield _json_line(rating.shown)
-        after = (rows[-1].created_at, rows[-1].id)
+    header |= {"log": {"size": head.size, "root": written(head.root)}}
+    yield _json_line(header | {"after": part.after, "shard": part.shard, "shards": part.shards})
+    start = part.after
+    while rows := await database.read(rating_statistics.changes, part, start, ROWS_A_READ):
+        for position, rating in rows:
+            start, shown = position + 1, rating.shown
+            yield _json_line({"id": rating.id, "withdrawn": shown["withdrawn"]} if shown["withdrawn"] else shown)
 
 
 def _json_line(value: dict[str, Any]) -> str:

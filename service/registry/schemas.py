@@ -6,11 +6,12 @@ from collections import Counter
 from itertools import groupby
 from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from assay.rating.difference import RatingDifference, Verdict
 from service.http.openapi.common_schemas import Instant, KindName, LetterName, QueryModel, ResponseModel, Visibility
 from service.http.rows import PageQuery
+from service.log.schemas import Count
 from service.ratings.schemas import Methodology, RequesterView, WithdrawnView
 from store.ratings.history import Step
 from store.ratings.standing import Whose
@@ -25,6 +26,10 @@ class HistoryQuery(PageQuery):
     limit: Annotated[int, Field(ge=1, le=HISTORY_ROWS, description=f"Ratings per page, 1 to {HISTORY_ROWS}.")] = 20
     attribute: Annotated[str | None, Field(max_length=100)] = None
     method: Annotated[str | None, Field(max_length=100)] = None
+
+
+MOST_SHARDS = 256
+"""Maximum number of shards of the public ratings."""
 
 
 ModelName = Annotated[
@@ -111,6 +116,25 @@ class DistributionQuery(QueryModel):
     attribute: Annotated[str | None, Field(max_length=100)] = None
     method: Annotated[str | None, Field(max_length=100)] = None
     model: ModelName = None
+
+
+class DumpQuery(QueryModel):
+    """Part of the public ratings that is downloaded."""
+
+    after: Annotated[
+        Count,
+        Field(description="Only changes since the log had this size, which the first line of an earlier dump names."),
+    ] = 0
+    shards: Annotated[int, Field(ge=1, le=MOST_SHARDS, description="Number of shards of the ratings.")] = 1
+    shard: Annotated[int, Field(ge=0, lt=MOST_SHARDS, description="Shard to download, 0 to `shards` - 1.")] = 0
+
+    @field_validator("shard")
+    @classmethod
+    def _is_below_the_number(cls, shard: int, info: ValidationInfo) -> int:
+        shards = info.data.get("shards", MOST_SHARDS)
+        if shard >= shards:
+            raise ValueError(f"the {shards} shards have the numbers 0 to {shards - 1}; got {shard}")
+        return shard
 
 
 class Counts(ResponseModel):

@@ -18,6 +18,7 @@ from service.http.authentication import DOWNLOAD, PublicReader
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import fails, returns
 from service.http.problems import base_url, not_found
+from service.http.replica import PublicDatabase
 from service.jobs.ledger import csv_lines, inert
 from service.ratings.service import FRESH_S
 from service.services.ranking import RankedService, Ranking, series_of
@@ -60,7 +61,7 @@ CACHED = f"public, max-age={FRESH_S}"
 
 @router.get("/ranking", response_model=RankingView)
 async def rank_services(
-    service: ServiceDependency, caller: PublicReader, query: Annotated[RankingQuery, Query()]
+    request: Request, service: ServiceDependency, caller: PublicReader, query: Annotated[RankingQuery, Query()]
 ) -> Response:
     """Rank the services of a kind by the newest public rating of each (and your own), by one method and attribute.
 
@@ -68,28 +69,29 @@ async def rank_services(
     place. Without a method or attribute, the question with the most services is taken. With a language, only ratings in
     this language alone count, which the methods `round-trip` and `one-hop` have.
     """
-    ranking = await _read_ranking(service, caller.tenant, query, query.limit)
+    ranking = await _read_ranking(request, service, caller.tenant, query, query.limit)
     headers = {"Cache-Control": "private, no-cache" if caller.tenant else CACHED, "Vary": "Authorization"}
     return json_response(ranking, headers=headers)
 
 
 @router.get("/ranking.csv", response_class=Response, dependencies=DOWNLOAD, responses=returns({}, "text/csv"))
 async def download_ranking(
-    service: ServiceDependency, caller: PublicReader, query: Annotated[RankingQuery, Query()]
+    request: Request, service: ServiceDependency, caller: PublicReader, query: Annotated[RankingQuery, Query()]
 ) -> Response:
     """Download a whole ranking as CSV; `q`, `start` and `limit` are ignored."""
     query = query.model_copy(update={"q": None, "start": 0})
-    _, _, ranking = await _rank(service, caller.tenant, query)
+    database = service.database_for(request)
+    _, _, ranking = await _rank(service, database, caller.tenant, query)
     headers = {"Content-Disposition": 'attachment; filename="ranking.csv"', "Vary": "Authorization"}
     headers["Cache-Control"] = "private, no-cache" if caller.tenant else CACHED
-    lines = _csv_lines(service, await asyncio.to_thread(ranking.sorted_by, query.sort))
+    lines = _csv_lines(database, await asyncio.to_thread(ranking.sorted_by, query.sort))
     return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
 
-async def _csv_lines(service: Service, rows: Sequence[RankedService]) -> AsyncIterator[str]:
+async def _csv_lines(database: PublicDatabase, rows: Sequence[RankedService]) -> AsyncIterator[str]:
     yield csv_lines([CSV_COLUMNS])
     for start in range(0, len(rows), ROWS_A_READ):
-        views = await service.database.read(_read_views, rows[start : start + ROWS_A_READ])
+        views = await database.read(_read_views, rows[start : start + ROWS_A_READ])
         yield await asyncio.to_thread(_csv_table, views)
 
 
@@ -99,7 +101,7 @@ async def get_ranking_feed(
 ) -> Response:
     """Subscribe to a ranking of public ratings (Atom): its services with their places, the newest rating first."""
     query = query.model_copy(update={"q": None, "start": 0, "sort": "rated_at"})
-    ranking = await _read_ranking(service, None, query, MOST_ENTRIES)
+    ranking = await _read_ranking(request, service, None, query, MOST_ENTRIES)
     chosen = {name: value for name in ASKED if (value := getattr(ranking, name))}
     asked = urlencode(chosen)
     entries = [
@@ -111,27 +113,30 @@ async def get_ranking_feed(
     return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
 
 
-async def read_rankings(service: Service, tenant: str | None) -> None:
+async def read_rankings(service: Service, database: PublicDatabase, tenant: str | None) -> None:
     """Read the first ranking of each kind in a large registry, so that nobody waits for it after a start."""
     for kind in Kind:
-        await _rank(service, tenant, RankingQuery(kind=kind))
+        await _rank(service, database, tenant, RankingQuery(kind=kind))
 
 
-async def _read_ranking(service: Service, tenant: str | None, query: RankingQuery, limit: int) -> RankingView:
+async def _read_ranking(
+    request: Request, service: Service, tenant: str | None, query: RankingQuery, limit: int
+) -> RankingView:
     """Return at most `limit` rows of a ranking; only they are read whole."""
-    query, questions, ranking = await _rank(service, tenant, query)
+    database = service.database_for(request)
+    query, questions, ranking = await _rank(service, database, tenant, query)
     start, page = await asyncio.to_thread(ranking.page, query.sort, query.q, query.start, limit)
-    views = await service.database.read(_read_views, page)
+    views = await database.read(_read_views, page)
     return RankingView.of(query.model_copy(update={"start": start}), questions, len(ranking), views)
 
 
 async def _rank(
-    service: Service, tenant: str | None, query: RankingQuery
+    service: Service, database: PublicDatabase, tenant: str | None, query: RankingQuery
 ) -> tuple[RankingQuery, list[RankedQuestionView], Ranking]:
     """Return a query that names its question, if there is one; all questions of its kind; the ranking."""
-    now, kind = await service.database.read(read_clock), query.kind
+    now, kind = await database.read(read_clock), query.kind
     asked = partial(services.questions, tenant=tenant, kind=kind)
-    counts = await service.merge(("questions", tenant, kind), asked, added, kind=kind)
+    counts = await service.merge(database, ("questions", tenant, kind), asked, added, kind=kind)
     questions = [
         RankedQuestionView(method=method, attribute=attribute, services=count)
         for (method, attribute), count in sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))
@@ -146,9 +151,9 @@ async def _rank(
     query, same = query.model_copy(update=same), same | {"kind": kind}
     newest = partial(services.newest, tenant=tenant, **same)
     if query.language is None:
-        merge = partial(Ranking, now=now)
-        return query, questions, await service.merge(("ranking", tenant, *same.values()), newest, merge, **same)
-    rows = await service.database.read(newest, language=query.language, part=())
+        merge, key = partial(Ranking, now=now), ("ranking", tenant, *same.values())
+        return query, questions, await service.merge(database, key, newest, merge, **same)
+    rows = await database.read(newest, language=query.language, part=())
     return query, questions, await asyncio.to_thread(Ranking, [rows], now)
 
 
@@ -174,13 +179,13 @@ def _csv_table(views: list[RankedServiceView]) -> str:
 
 
 @router.get("/{service_name}", response_model=RatedServiceView, responses=fails(404))
-async def get_service(service: ServiceDependency, service_name: str) -> Response:
+async def get_service(request: Request, service: ServiceDependency, service_name: str) -> Response:
     """Read the public ratings of exactly one service (kind, protocol, address, settings), by method and attribute.
 
     `service_name` is the name in a ranking, or the id of a public rating. At most the newest 100 ratings of each method
     and attribute are listed. Ratings that were withdrawn, or in which counts of people are masked, are left out.
     """
-    view = await _read_service(service, service_name)
+    view = await _read_service(request, service, service_name)
     return json_response(view, headers={"Cache-Control": CACHED})
 
 
@@ -191,7 +196,7 @@ async def get_service(service: ServiceDependency, service_name: str) -> Response
 )
 async def get_service_feed(request: Request, service: ServiceDependency, service_name: str) -> Response:
     """Subscribe to the public ratings of a service, newest first (Atom)."""
-    view = await _read_service(service, service_name)
+    view = await _read_service(request, service, service_name)
     entries = [
         (f"{_letter_of(rating)}: {series.method}, {series.attribute}", rating)
         for series in view.series
@@ -203,7 +208,7 @@ async def get_service_feed(request: Request, service: ServiceDependency, service
     return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
 
 
-async def _read_service(service: Service, name: str) -> RatedServiceView:
+async def _read_service(request: Request, service: Service, name: str) -> RatedServiceView:
     def read(c: Connection) -> RatedServiceView:
         rated_service = services.find(c, name)
         series = [] if rated_service is None else list(series_of(services.history(c, rated_service)))
@@ -212,7 +217,7 @@ async def _read_service(service: Service, name: str) -> RatedServiceView:
         standing = standings(c, [row for method_series in series for row in method_series.ratings])
         return RatedServiceView.of(series, standing, read_clock(c))
 
-    return await service.database.read(read)
+    return await service.database_for(request).read(read)
 
 
 def _letter_of(rating: ServiceRatingView) -> str:

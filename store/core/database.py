@@ -116,7 +116,10 @@ class Database:
 
 
 class AsyncDatabase:
-    """Asynchronous database access for the service; parameters as for `Database`."""
+    """Asynchronous database access for the service; parameters as for `Database`.
+
+    A Postgres server refuses each write of a `read_only` one.
+    """
 
     def __init__(
         self,
@@ -127,6 +130,7 @@ class AsyncDatabase:
         pool_timeout_s: float = 2,
         lock_wait_s: float = LOCK_WAIT_S,
         quota: int | None = None,
+        read_only: bool = False,
     ) -> None:
         target = database_url(url)
         if target.drivername == "sqlite":
@@ -134,7 +138,8 @@ class AsyncDatabase:
             database = Database(url, **reading, lock_wait_s=lock_wait_s, quota=quota)
             self._backend: _SqliteBackend | _PostgresBackend = _SqliteBackend(database, pool_timeout_s, lock_wait_s)
         else:
-            engine = postgres_async(target, lock_wait_s, **pool(pool_size, max_overflow, pool_timeout_s))
+            pooling = pool(pool_size, max_overflow, pool_timeout_s)
+            engine = postgres_async(target, lock_wait_s, read_only=read_only, **pooling)
             self._backend = _PostgresBackend(engine.execution_options(tenant_quota=quota))
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:

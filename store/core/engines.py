@@ -131,11 +131,12 @@ def postgres(url: URL, lock_wait_s: float, **pool: object) -> Engine:
     return create_engine(url.set(drivername="postgresql+psycopg"), connect_args=limits, hide_parameters=True, **pool)
 
 
-def postgres_async(url: URL, lock_wait_s: float, **pool: object) -> AsyncEngine:
-    """Create an engine for an event loop (asyncpg)."""
+def postgres_async(url: URL, lock_wait_s: float, *, read_only: bool = False, **pool: object) -> AsyncEngine:
+    """Create an engine for an event loop (asyncpg); if it is `read_only`, the server refuses its writes."""
     from sqlalchemy.ext.asyncio import create_async_engine  # imported here: it takes 0.1 s, and only Postgres needs it
 
-    limits = {"timeout": CONNECT_WAIT_S, "server_settings": _postgres_settings(lock_wait_s)}
+    settings = _postgres_settings(lock_wait_s) | ({"default_transaction_read_only": "on"} if read_only else {})
+    limits = {"timeout": CONNECT_WAIT_S, "server_settings": settings}
     target = url.set(drivername="postgresql+asyncpg")
     return create_async_engine(target, connect_args=limits, hide_parameters=True, **pool)
 

@@ -36,6 +36,12 @@ class Settings(BaseSettings):
     # Storage
     data_dir: Path = Field(Path.home() / ".assay", description="Directory of the embedded database and secret key")
     database_url: str | None = Field(None, description="postgresql://… or sqlite:////path; unset: assay.db in data_dir")
+    replica_url: Annotated[str, StringConstraints(pattern="^postgres(ql)?://")] | None = Field(
+        None, description="Read-only replica of database_url, postgresql://…, for public data; unset: database_url"
+    )
+    replica_max_lag_s: float = Field(
+        30, gt=0, description="Age of a publication above which a replica without it is not read"
+    )
     broker_url: str | None = Field(None, description="Celery broker, redis:// or amqp://…; unset: an embedded worker")
     limits_url: Annotated[str, StringConstraints(pattern="^rediss?://")] | None = Field(
         None, description="Redis in which all processes count rates and calls; unset: broker_url if that is Redis"
@@ -180,7 +186,16 @@ class Settings(BaseSettings):
         return value
 
     @field_validator(
-        *("secret_key", "database_url", "broker_url", "limits_url", "public_url", "metrics_port", "otel_endpoint"),
+        *(
+            "secret_key",
+            "database_url",
+            "replica_url",
+            "broker_url",
+            "limits_url",
+            "public_url",
+            "metrics_port",
+            "otel_endpoint",
+        ),
         *("signing_key_file", "signing_command", "signing_public_key_file"),
         *("contact", "oidc_issuer", "oidc_client_id", "oidc_client_secret", "held_back"),
         mode="before",

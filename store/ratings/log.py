@@ -92,6 +92,13 @@ def size(c: Connection) -> int:
     return 0 if last is None else int(last) + 1
 
 
+def age_s(c: Connection, position: int) -> float:
+    """Return the seconds since an entry was logged; 0 if there is none at this position."""
+    query = select(log_entries.c.logged_at).where(log_entries.c.position == position)
+    logged_at = c.execute(query).scalar_one_or_none()
+    return 0.0 if logged_at is None else (read_clock(c) - logged_at) / 1000
+
+
 def head(c: Connection, of_size: int | None = None) -> TreeHead:
     """Compute the head of the log, or of its first `of_size` entries.
 

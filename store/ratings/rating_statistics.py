@@ -1,17 +1,20 @@
-"""Statistics and listing of all public ratings."""
+"""Statistics and listing of all public ratings; a download reads a part of the log (`LogPart`)."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_, select
 
-from store.core.columns import now_ms
-from store.core.rows import all_rows, equal
-from store.ratings import standing
+from store.core.columns import PAIRS, now_ms
+from store.core.engines import RETRY_AFTER_S
+from store.core.errors import StoreUnavailable
+from store.core.rows import equal
+from store.ratings import log, standing
 from store.ratings.ratings import StoredRating
 from store.ratings.standing import WHOLE, Conditions
-from store.ratings.tables import ratings, service_ratings
+from store.ratings.tables import log_entries, ratings, service_ratings
 from store.targets.domains import current_owners
 
 INCONCLUSIVE = "inconclusive"
@@ -61,19 +64,57 @@ def distribution(
     return Counter({tuple(group): number for *group, number in c.execute(query)})
 
 
-def methodologies(c: Connection) -> list[str]:
-    """List the methodology versions of public ratings."""
-    return sorted(c.execute(select(ratings.c.methodology_version).where(_is_public()).distinct()).scalars())
+@dataclass(frozen=True)
+class LogPart:
+    """Part of the log: entries at positions from `after` to `size` - 1, of the ratings of one of `shards` shards.
+
+    The shard of a rating is the number that the last two characters of its id write in base 32 (10 random bits,
+    `store.core.columns.new_id`), modulo `shards`.
+    """
+
+    after: int
+    size: int
+    shard: int = 0
+    shards: int = 1
+
+    @property
+    def conditions(self) -> tuple[ColumnElement[bool], ...]:
+        """Conditions that an entry of the log is in this part."""
+        entry = log_entries.c
+        inside = (entry.position >= self.after, entry.position < self.size)
+        if self.shards == 1:
+            return inside
+        last_characters = func.substr(entry.rating_id, func.length(entry.rating_id) - 1)
+        return (*inside, last_characters.in_(PAIRS[self.shard :: self.shards]))
 
 
-def page(c: Connection, after: tuple[int, str] | None, limit: int) -> list[StoredRating]:
-    """List public ratings that were not withdrawn, oldest first, after the row ``after = (created_at, id)``."""
-    query = select(ratings).where(_is_public())
-    if after is not None:
-        time, last_id = after
-        query = query.where(ratings.c.created_at >= time, or_(ratings.c.created_at > time, ratings.c.id > last_id))
-    return all_rows(c, query.order_by(ratings.c.created_at, ratings.c.id).limit(limit), StoredRating)
+def methodologies(c: Connection, part: LogPart) -> list[str]:
+    """List the methodology versions of the ratings that were published in a part of the log."""
+    _check_size(c, part)
+    query = select(ratings.c.methodology_version).join(log_entries, log_entries.c.rating_id == ratings.c.id)
+    published = query.where(*part.conditions, log_entries.c.event == "published", ratings.c.withdrawn_at.is_(None))
+    return sorted(c.execute(published.distinct()).scalars())
 
 
-def _is_public() -> ColumnElement[bool]:
-    return and_(ratings.c.visibility == "public", ratings.c.withdrawn_at.is_(None))
+def changes(c: Connection, part: LogPart, start: int, limit: int) -> list[tuple[int, StoredRating]]:
+    """List positions and ratings of a part of the log, from position `start`.
+
+    A withdrawn rating is listed only at its withdrawal, and only if it was published before the part.
+    """
+    _check_size(c, part)
+    entry, earlier = log_entries.c, log_entries.alias().c
+    was_known = exists().where(earlier.rating_id == entry.rating_id, earlier.position < part.after)
+    query = (
+        select(entry.position, ratings)
+        .join_from(log_entries, ratings, ratings.c.id == entry.rating_id)
+        .where(*part.conditions, entry.position >= start)
+        .where(or_(ratings.c.withdrawn_at.is_(None), and_(entry.event == "withdrawn", was_known)))
+    )
+    rows = map(dict, c.execute(query.order_by(entry.position).limit(limit)).mappings())
+    return [(columns.pop("position"), StoredRating(**columns)) for columns in rows]
+
+
+def _check_size(c: Connection, part: LogPart) -> None:
+    """Raise `StoreUnavailable` if this copy of the database has not received the whole part yet."""
+    if log.size(c) < part.size:
+        raise StoreUnavailable("conflict", RETRY_AFTER_S["conflict"])

@@ -108,6 +108,22 @@ class PostgresServer:
             self.process.wait(START_S)
             self.process = None
 
+    @contextmanager
+    def replica(self) -> Iterator[Self]:
+        """Run a streaming replica of this server, in a directory that is removed afterwards."""
+        directory = Path(tempfile.mkdtemp(prefix="assay-pg-"))
+        replica = type(self)(self.programs, directory, self.user)
+        try:
+            if self.user is not None:
+                shutil.chown(directory, self.user)
+            options = ("--write-recovery-conf", "--checkpoint=fast", "--no-sync")
+            self.run("pg_basebackup", f"--pgdata={directory / 'data'}", *options)
+            replica.start()
+            yield replica
+        finally:
+            replica.stop()
+            shutil.rmtree(directory)
+
     def restart(self) -> None:
         """Crash the server, and start it again."""
         self.stop(immediately=True)

@@ -182,6 +182,7 @@ class Api:
             "server": outer.get("server"),
             "state": outer.get("state", {}),
             "assay.caller": self.caller,
+            "assay.has_cookie": "cookie" in self._request.headers,
         }
 
 

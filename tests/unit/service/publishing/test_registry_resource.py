@@ -1,4 +1,7 @@
-"""Publication, withdrawal, histories, differences, the registry and the log, over HTTP."""
+"""Publication, withdrawal, histories, differences, the registry and the log, over HTTP.
+
+Row 110 of docs/reliability.md: a download of a large registry was 24 to 680 GB in one answer.
+"""
 
 from __future__ import annotations
 
@@ -289,6 +292,71 @@ async def test_a_dump_read_from_the_database_in_batches_has_each_rating_once(cli
     made = [await rated(seed, "public") for seed in range(5)]
     lines = (await client.get("/v1/registry/dump.jsonl")).text.splitlines()[1:]
     assert [json.loads(line)["id"] for line in lines] == made
+
+
+async def dumped(client, **query):
+    answer = await client.get("/v1/registry/dump.jsonl", params=query)
+    assert answer.status_code == 200
+    header, *lines = map(json.loads, answer.text.splitlines())
+    return header, lines, answer.headers["ETag"]
+
+
+async def test_a_dump_brought_up_to_date_equals_a_new_dump(client, rated):
+    made = [await rated(seed, "public") for seed in range(3)]
+    header, lines, _ = await dumped(client)
+    ratings = {line["id"]: line for line in lines}
+    made.append(await rated(3))
+    for rating_id in (made[3], made.pop(0)):
+        await publish(client, rating_id)
+        await withdraw(client, rating_id, "A cache answered.")
+    await rated(4, "public")
+
+    changed, changes, _ = await dumped(client, after=header["log"]["size"])
+    assert (changed["after"], changed["log"]["size"]) == (3, 7)
+    assert [line["withdrawn"] and line["withdrawn"]["reason"] for line in changes] == ["A cache answered.", None]
+    for line in changes:
+        ratings[line["id"]] = line
+    new_dump = (await dumped(client))[1]
+    assert [line for line in ratings.values() if line["withdrawn"] is None] == new_dump
+    assert (await dumped(client, after=7))[1] == []
+
+
+async def test_the_shards_of_a_dump_have_each_rating_once(client, rated):
+    made = {await rated(seed, "public") for seed in range(6)}
+    shards = [await dumped(client, shard=shard, shards=3) for shard in range(3)]
+    assert [(header["shard"], header["shards"]) for header, *_ in shards] == [(0, 3), (1, 3), (2, 3)]
+    rating_ids = [line["id"] for _, lines, _ in shards for line in lines]
+    assert (len(rating_ids), set(rating_ids)) == (6, made)
+
+
+async def test_each_part_of_the_dump_has_its_own_entity_tag(client, rated):
+    await rated(1, "public")
+    queries = [{}, {"after": 1}, {"shards": 2}, {"shards": 2, "shard": 1}, {"shards": 2, "after": 1}]
+    tags = [(await dumped(client, **query))[2] for query in queries]
+    assert len(set(tags)) == len(queries)
+    for query in queries:
+        answers = [
+            await client.get("/v1/registry/dump.jsonl", params=query, headers={"If-None-Match": tag}) for tag in tags
+        ]
+        assert [answer.status_code for answer in answers] == [304 if query == other else 200 for other in queries]
+
+
+@pytest.mark.parametrize(
+    ("query", "code", "parameter"),
+    [
+        ({"after": 1}, "beyond-the-log", "after"),
+        ({"after": -1}, "invalid-request", "after"),
+        ({"shard": 1}, "invalid-request", "shard"),
+        ({"shard": 3, "shards": 3}, "invalid-request", "shard"),
+        ({"shards": 0}, "invalid-request", "shards"),
+        ({"shards": 257}, "invalid-request", "shards"),
+        ({"since": 1}, "invalid-request", "since"),
+    ],
+)
+async def test_a_part_of_the_dump_that_cannot_exist_is_refused(client, query, code, parameter):
+    answer = await client.get("/v1/registry/dump.jsonl", params=query)
+    assert (answer.status_code, answer.headers["Content-Type"]) == (422, "application/problem+json")
+    assert (answer.json()["code"], answer.json()["errors"][0]["parameter"]) == (code, parameter)
 
 
 # ---------------------------------------------------------------------------- the log

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from itertools import chain
 
 import pytest
 
 from assay.canonical import rating_digest
 from assay.evidence import merkle
+from store.core.columns import PAIRS
 from store.core.database import AsyncDatabase
 from store.core.errors import AlreadyWithdrawn, HoldsPeople, LeaseLost, PublishedForGood
 from store.jobs import jobs
 from store.jobs.jobs import finish
 from store.ratings import history, log, rating_statistics, ratings, registry
+from store.ratings.rating_statistics import LogPart
 from store.webhooks import outbox
 from tests.support.concurrency import run_concurrently
 
@@ -262,10 +265,57 @@ def test_public_listing_leaves_out_private_and_withdrawn_ratings(database, one_a
     made = one_after_another(*({"visibility": "public"},) * 4, {})
     with database.write() as c:
         registry.withdraw(c, made[1], "acme", "mistaken")
-        first = rating_statistics.page(c, None, 2)
-        rest = rating_statistics.page(c, (first[-1].created_at, first[-1].id), 2)
-        assert [one.id for one in first + rest] == [made[0], made[2], made[3]]
-        assert rating_statistics.methodologies(c) == ["1.0.0"]
+        whole = LogPart(0, log.size(c))
+        first = rating_statistics.changes(c, whole, 0, 2)
+        rest = rating_statistics.changes(c, whole, first[-1][0] + 1, 2)
+        assert [(position, rating.id) for position, rating in first + rest] == [
+            (0, made[0]),
+            (2, made[2]),
+            (3, made[3]),
+        ]
+        assert rating_statistics.methodologies(c, whole) == ["1.0.0"]
+        assert rating_statistics.methodologies(c, LogPart(4, 5)) == []
+
+
+def listed(c, part):
+    return [(rating.id, rating.withdrawn_at is not None) for _, rating in rating_statistics.changes(c, part, 0, 99)]
+
+
+def test_changes_since_a_log_size_are_new_ratings_and_withdrawals_of_earlier_ones(database, one_after_another):
+    made = one_after_another(*({"visibility": "public"},) * 3)
+    with database.write() as c:
+        registry.withdraw(c, made[0], "acme", "mistaken")
+        registry.withdraw(c, made[2], "acme", "mistaken")
+        changes_after = [listed(c, LogPart(after, 5)) for after in range(6)]
+    withdrawn, last_withdrawn = (made[0], True), (made[2], True)
+    assert changes_after == [
+        [(made[1], False)],
+        [(made[1], False), withdrawn],
+        [withdrawn],
+        [withdrawn, last_withdrawn],
+        [last_withdrawn],
+        [],
+    ]
+
+
+def test_changes_end_at_the_size_of_the_log_that_a_download_began_with(database, one_after_another):
+    made = one_after_another(*({"visibility": "public"},) * 3)
+    with database.write() as c:
+        registry.withdraw(c, made[0], "acme", "mistaken")
+        assert listed(c, LogPart(1, 2)) == [(made[1], False)]
+
+
+@pytest.mark.parametrize("shards", [2, 3, 256])
+def test_each_public_rating_is_in_exactly_one_shard(database, one_after_another, shards):
+    made = one_after_another(*({"visibility": "public"},) * 40)
+    with database.write() as c:
+        registry.withdraw(c, made[0], "acme", "mistaken")
+        size = log.size(c)
+        parts = [LogPart(1, size, shard, shards) for shard in range(shards)]
+        rating_ids = [[rating_id for rating_id, _ in listed(c, part)] for part in parts]
+    assert sorted(chain(*rating_ids)) == sorted(made)
+    for shard, ids_of_shard in enumerate(rating_ids):
+        assert {PAIRS.index(rating_id[-2:]) % shards for rating_id in ids_of_shard} <= {shard}
 
 
 def test_registry_history_and_log_work_with_the_async_driver(database_url, one_after_another):
@@ -275,12 +325,13 @@ def test_registry_history_and_log_work_with_the_async_driver(database_url, one_a
         database = AsyncDatabase(database_url)
         try:
             await database.write(registry.set_visibility, second, "acme", "public")
+            shard = PAIRS.index(second[-2:]) % 2
             await database.write(registry.withdraw, second, "acme", "mistaken")
             steps = await database.read(history.of_url, None, URL, limit=9)
             tallies = await database.read(rating_statistics.distribution, kind="translator")
             pages = [
-                await database.read(rating_statistics.page, None, 9),
-                await database.read(rating_statistics.page, (1, ""), 9),
+                await database.read(rating_statistics.changes, LogPart(0, 3), 0, 9),
+                await database.read(rating_statistics.changes, LogPart(2, 3, shard, 2), 0, 9),
             ]
             proofs = [await database.read(log.inclusion, 1), await database.read(log.consistency, 2, 3)]
             return pairs(steps), tallies, pages, proofs
@@ -290,6 +341,6 @@ def test_registry_history_and_log_work_with_the_async_driver(database_url, one_a
     steps, tallies, pages, (included, grown) = asyncio.run(through_the_loop())
     assert steps == [(second, None), (first, None)]
     assert [(group[-1], count) for group, count in tallies.items()] == [("DSBS", 1)]
-    assert [[one.id for one in page] for page in pages] == [[first], [first]]
+    assert [[rating.id for _, rating in page] for page in pages] == [[first], [second]]
     assert merkle.proves_inclusion(included.leaf, 1, 3, included.path, grown.second.root)
     assert merkle.proves_growth(2, 3, grown.first.root, grown.second.root, grown.path)
