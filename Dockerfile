@@ -19,7 +19,7 @@ COPY store ./store
 COPY service ./service
 COPY web ./web
 # texts of the pages under /guide, to which web/guide has links
-COPY docs/calibration.md docs/glossary.md docs/how-to-read-a-rating.md ./docs/
+COPY docs/agent-card.md docs/calibration.md docs/glossary.md docs/how-to-read-a-rating.md ./docs/
 COPY workers ./workers
 COPY cli ./cli
 COPY migrations ./migrations

@@ -56,6 +56,13 @@ EMBEDS: tuple[Embed, ...] = (
         "apis.json", "application/json", catalogs.apis_json, "APIs.json entry", "For a provider's index of services."
     ),
     Embed(
+        "a2a-extension.json",
+        "application/json",
+        catalogs.a2a_extension,
+        "Agent card extension",
+        "For an A2A agent card.",
+    ),
+    Embed(
         "azure-api-center.json",
         "application/json",
         catalogs.azure_api_center,

@@ -1,4 +1,4 @@
-"""Writers of a rating in the formats of catalogs: APIs.json, Azure, Backstage, Hugging Face, schema.org, shields.io."""
+"""Writers of a rating for catalogs: A2A, APIs.json, Azure, Backstage, Hugging Face, schema.org, shields.io."""
 
 from __future__ import annotations
 
@@ -11,6 +11,27 @@ from assay.model import Kind, Letter
 from reports.embeds.badge import INK, by, colour, describe
 from reports.embeds.notation import json_text
 from reports.embeds.public_view import PublicView, State
+
+# ---------------------------------------------------------------------------- A2A
+A2A_EXTENSION = "/guide/agent-card"
+"""Page of the agency that specifies the extension; its address identifies the extension."""
+
+
+def a2a_extension(view: PublicView) -> str:
+    """Write an ``AgentExtension`` for ``capabilities.extensions`` of an agent card (https://a2a-protocol.org).
+
+    The description names no age, because the owner's card is a copy; ``params`` leave unknown facts out.
+    """
+    links = {"attestation": view.address("attestation.json"), "keys": f"{view.base_url}/.well-known/jwks.json"}
+    return json_text(
+        {
+            "uri": view.base_url + A2A_EXTENSION,
+            "description": f"{view.subject}: {view.message}{by(view)}",
+            "required": False,
+            "params": {**view.known_facts, **(links if view.address() else {})},
+        }
+    )
+
 
 # ---------------------------------------------------------------------------- APIs.json
 APIS_JSON_PROPERTIES = (

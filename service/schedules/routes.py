@@ -30,6 +30,12 @@ OwnSchedule = Annotated[StoredSchedule, in_path("schedule", schedules.find, Writ
 SCHEDULE_LINKS = leads_to("schedule_id", "getSchedule", "changeSchedule", "runSchedule", "removeSchedule")
 
 
+def _tag(row: StoredSchedule) -> str:
+    """Return the entity tag; the job of a watch's new rating changes without the version of the schedule."""
+    rerating = () if row.change is None else (row.change.rerating_job_id, row.change.rerating_status)
+    return entity_tag(row.id, row.version, *rerating)
+
+
 @router.post("", **created(ScheduleView, "Created.", SCHEDULE_LINKS))
 async def create_schedule(
     body: ScheduleRequest, service: ServiceDependency, caller: Writer, repeat: Repeat
@@ -43,7 +49,7 @@ async def create_schedule(
 
     def add(c: Connection) -> Answer:
         stored = schedules.add(c, new)
-        headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": entity_tag(stored.id, stored.version)}
+        headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": _tag(stored)}
         return Answer(201, write_json(ScheduleView.of(stored)), headers)
 
     return await answer_once(service, repeat, add)
@@ -58,7 +64,7 @@ async def list_schedules(lists: Lists, caller: Reader, query: Paging) -> Respons
 @router.get("/{schedule_id}", response_model=ScheduleView, responses=TAGGED)
 async def get_schedule(row: FoundSchedule) -> Response:
     """Read a schedule: its next run, its last job or suite, and the reason if its last run failed."""
-    return tagged(ScheduleView.of(row), entity_tag(row.id, row.version))
+    return tagged(ScheduleView.of(row), _tag(row))
 
 
 @router.patch("/{schedule_id}", response_model=ScheduleView, responses=TAGGED | CONFLICT)
@@ -80,7 +86,7 @@ async def change_schedule(
         paused=row.paused if body.paused is None else body.paused,
     )
     changed = existing(changed, "schedule", row.id)
-    return tagged(ScheduleView.of(changed), entity_tag(changed.id, changed.version))
+    return tagged(ScheduleView.of(changed), _tag(changed))
 
 
 @router.delete("/{schedule_id}", status_code=204, response_description="Removed.")

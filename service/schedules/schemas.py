@@ -6,10 +6,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, Tag
 
+from assay.canonical import described_digest
 from assay.document import JsonObject
 from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel
-from service.jobs.schemas import RatingRequest
+from service.jobs.schemas import RatingRequest, Status
 from service.suites.schemas import SuiteRequest
+from store.core.columns import iso
 from store.suites.schedules import ScheduleKind, StoredSchedule
 
 
@@ -83,6 +85,45 @@ class LastRun(ResponseModel):
     href: str
 
 
+class ServiceChangeView(ResponseModel):
+    """A change of a watched service."""
+
+    rating: str
+    """The rating from before the change."""
+    since: Instant
+    rerating_job: str | None
+    """The job that rates the service again; null if it could not be added."""
+    rerating_status: Status | None
+    """After a failed or cancelled job, and if none could be added, the next run of the watch adds another one."""
+
+
+class WatchView(ResponseModel):
+    """The service that a watch asks, and its newest change."""
+
+    target_id: str | None
+    """The saved target; null if it is not saved."""
+    digest: str
+    """Digest of the target when the watch was set up; its ratings name it."""
+    change: ServiceChangeView | None
+    """Newest change that this watch noticed."""
+
+    @classmethod
+    def of(cls, row: StoredSchedule) -> Self:
+        """Build the view of a schedule that watches."""
+        job, change = row.orders.jobs[0], row.change
+        return cls(
+            target_id=job["target_id"],
+            digest=described_digest(job["target"]),
+            change=change
+            and ServiceChangeView.from_row(
+                change,
+                rating=change.rating_id,
+                since=iso(change.since),
+                rerating_job=change.rerating_job_id or None,
+            ),
+        )
+
+
 class ScheduleView(ResponseModel):
     """A schedule."""
 
@@ -102,6 +143,8 @@ class ScheduleView(ResponseModel):
     """Time of the last run."""
     last_made: LastRun | None
     """The job or suite of the last successful run."""
+    watch: WatchView | None
+    """The watched service; null for other kinds."""
     last_failure: str | None
     """The reason why the last run failed; null if it succeeded."""
     created_at: Instant
@@ -121,6 +164,7 @@ class ScheduleView(ResponseModel):
             next_at=None if row.paused else row.next_at,
             next_runs=[] if row.paused else row.recurrence.times_from(row.next_at, NEXT_RUNS),
             last_made=last_run_view(row.last_job_id),
+            watch=WatchView.of(row) if row.orders.kind == "watch" else None,
             links={"self": path, "run": f"{path}/run"},
         )
 

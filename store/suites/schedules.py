@@ -7,6 +7,7 @@ run is lost or repeated.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -19,14 +20,14 @@ from sqlalchemy import ColumnElement, Connection, select, update
 from assay.document import Json, JsonObject
 from assay.errors import OutOfBounds, SpecificationError
 from store.core.columns import new_id, now_ms, random_nonce, random_seed, read_clock
-from store.core.errors import WatchUnfit
-from store.core.rows import one_row
+from store.core.rows import Rows, one_row
 from store.corpora.materials import with_stored_material
 from store.jobs import cooldowns, jobs
 from store.jobs.job import NewJob, request_digest
 from store.quota.tenant_rows import TenantRows
 from store.ratings.experiment_json import dump_method, parse_method
 from store.suites import sentinels, suites
+from store.suites.sentinels import NoticedChange
 from store.suites.suites import Cell, NewSuite
 from store.suites.tables import schedules
 from store.targets.targets import TargetChanged, TargetRemoved, describe_now
@@ -191,6 +192,8 @@ class StoredSchedule:
     version: int
     created_at: int
     updated_at: int
+    change: NoticedChange | None = None
+    """Newest change that a watch noticed."""
 
     @property
     def paused(self) -> bool:
@@ -233,7 +236,28 @@ def _read_row(*, request: Any, cron: str | None, interval_s: int | None, **row: 
 
 
 ROWS = TenantRows(schedules, _read_row, blank={"request": {}})
-find, page = ROWS.find, ROWS.page
+
+
+def find(c: Connection, schedule_id: str, tenant: str | None) -> StoredSchedule | None:
+    """Read a tenant's schedule; with ``tenant=None``, a schedule of any tenant."""
+    schedule = ROWS.find(c, schedule_id, tenant)
+    return None if schedule is None else _with_changes(c, [schedule])[0]
+
+
+def page(
+    c: Connection, tenant: str | None, *, before: tuple[int, str] | None = None, limit: int
+) -> Rows[StoredSchedule]:
+    """List a tenant's schedules, newest first, starting after the schedule ``before = (created_at, id)``."""
+    rows = ROWS.page(c, tenant, before=before, limit=limit)
+    rows[:] = _with_changes(c, rows)
+    return rows
+
+
+def _with_changes(c: Connection, rows: Sequence[StoredSchedule]) -> list[StoredSchedule]:
+    """Return schedules with the newest change that each noticed, in at most one query."""
+    changes = sentinels.newest_changes(c, [row.id for row in rows if row.orders.kind == "watch"])
+    return [dataclasses.replace(row, change=changes.get(row.id)) for row in rows]
+
 
 remove = ROWS.remove
 """Remove a schedule and keep its jobs; return false if there is none."""
@@ -260,7 +284,8 @@ def replace(
     now = read_clock(c)
     restarts = recurrence != old.recurrence or (old.paused and not paused)
     times = {"updated_at": now, "next_at": recurrence.after(now, now) if restarts else old.next_at}
-    return ROWS.change(c, schedule_id, tenant, _schedule_columns(name, orders, recurrence, paused=paused) | times)
+    ROWS.change(c, schedule_id, tenant, _schedule_columns(name, orders, recurrence, paused=paused) | times)
+    return find(c, schedule_id, tenant)
 
 
 def _schedule_columns(name: str, orders: Orders, recurrence: Recurrence, *, paused: bool) -> dict[str, Any]:
@@ -352,8 +377,8 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
 def _add_watch(c: Connection, schedule: StoredSchedule) -> ScheduledRun:
     watch = sentinels.Watch(schedule=schedule.id, **schedule.orders.request)
     try:
-        job = jobs.add(c, sentinels.watch_job(c, watch, schedule.tenant, schedule.key_id))
-    except (TargetRemoved, TargetChanged, WatchUnfit) as error:
+        job = sentinels.add_run(c, watch, schedule.tenant, schedule.key_id)
+    except sentinels.UNFIT as error:
         return ScheduledRun(None, code=error.code, failure=str(error))
     return ScheduledRun(job.id, (job.id,))
 
@@ -400,7 +425,7 @@ def _record_run(
     if ran.made_id is not None:
         values["last_job_id"] = ran.made_id
     recorded = update(schedules).where(schedules.c.id == schedule.id).values(version=schedules.c.version + 1, **values)
-    return _read_row(**c.execute(recorded.returning(schedules)).mappings().one())
+    return _with_changes(c, [_read_row(**c.execute(recorded.returning(schedules)).mappings().one())])[0]
 
 
 def _is_due() -> list[ColumnElement[bool]]:

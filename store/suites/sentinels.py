@@ -1,15 +1,17 @@
 """Watches: schedules that ask a few cases of a rating again, to notice that its service changed.
 
 The outcomes of each run are kept, and tested together (`assay.rating.sentinels`). The transaction that stores the run
-of an alarm marks the rating, writes the notice and adds the job of the new rating, so that each happens once.
+of an alarm marks the rating, writes the notice and adds the job of the new rating, so that each happens once. If that
+job makes no rating, the next run of the watch adds another one, until there is a new rating to watch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, func, insert, select, update
 
 from assay.canonical import described_digest
 from assay.document import JsonObject
@@ -19,17 +21,24 @@ from store.core.columns import iso, random_nonce, random_seed, read_clock
 from store.core.engines import lock_transaction
 from store.core.errors import WatchUnfit
 from store.jobs import jobs, runs
-from store.jobs.job import NewJob, request_digest
+from store.jobs.job import UNFINISHED, NewJob, Status, request_digest
 from store.jobs.jobs import Claim, Job
+from store.jobs.tables import jobs as job_rows
 from store.ratings import ratings
 from store.ratings.experiment_json import dump_method, parse_method
 from store.ratings.ratings import StoredRating
 from store.ratings.tables import service_changes
 from store.suites.tables import sentinel_runs
-from store.targets.targets import describe_now
+from store.targets.targets import TargetChanged, TargetRemoved, describe_now
 from store.webhooks.outbox import announce
 
 CHANGED = "service.changed"
+
+NO_JOB = ""
+"""Id of the new rating's job if it could not be added."""
+
+UNFIT = (TargetRemoved, TargetChanged, WatchUnfit)
+"""Errors for which no job can be added for the request of a rating."""
 
 
 class Watch(NamedTuple):
@@ -40,24 +49,96 @@ class Watch(NamedTuple):
     cases: int
 
 
+class Change(NamedTuple):
+    """A noticed change of a rating's service whose re-rating has made no rating so far."""
+
+    since: int
+    job_id: str
+    """The run of a watch that noticed it."""
+    rerating_job_id: str
+    failure: str | None
+    """Reason why the re-rating ended without a rating; ``None`` while it is under way."""
+
+
+class NoticedChange(NamedTuple):
+    """A change of a service that a watch noticed, and the job of the new rating."""
+
+    rating_id: str
+    """The rating from before the change."""
+    since: int
+    rerating_job_id: str
+    rerating_status: Status | None
+    """``None`` if the job could not be added."""
+
+
+def newest_changes(c: Connection, schedule_ids: Sequence[str]) -> dict[str, NoticedChange]:
+    """Read the newest change that each watch noticed, by the watch's id."""
+    if not schedule_ids:
+        return {}
+    change, run = service_changes.c, sentinel_runs.c
+    facts = (run.schedule_id, change.rating_id, change.since, change.rerating_job_id, job_rows.c.status)
+    noticed = service_changes.join(sentinel_runs, run.job_id == change.job_id)
+    query = select(*facts).select_from(noticed.outerjoin(job_rows, job_rows.c.id == change.rerating_job_id))
+    query = query.where(run.schedule_id.in_(schedule_ids)).order_by(change.noticed_at)
+    return {schedule_id: NoticedChange(*row) for schedule_id, *row in c.execute(query)}
+
+
 def watched_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating:
     """Return the rating that is watched: the named one or, after changes, the newest re-rating.
 
     Raise `WatchUnfit` if the tenant has no such rating, it was withdrawn, or a re-rating has not ended with a rating.
     """
+    rating, change = _latest_rating(c, rating_id, tenant)
+    if change is not None:
+        reason = change.failure or f"the new rating (job {change.rerating_job_id}) is not there yet"
+        raise WatchUnfit(f"the service changed, and {reason}")
+    return rating
+
+
+def _latest_rating(c: Connection, rating_id: str, tenant: str) -> tuple[StoredRating, Change | None]:
+    """Return the newest re-rating of a rating, and the change that waits for the next one; raise `WatchUnfit`."""
     rating = ratings.find(c, rating_id, tenant)
     if rating is None or rating.tenant != tenant:
         raise WatchUnfit(f"you have no rating {rating_id}")
-    query = select(service_changes.c.rerating_job_id).where(service_changes.c.rating_id == rating.id)
-    rerating_id = c.execute(query).scalar_one_or_none()
-    if rerating_id is not None:
-        rerating = jobs.find(c, rerating_id, tenant)
-        if rerating is None or rerating.rating_id is None:
-            raise WatchUnfit(f"the service changed, and the new rating (job {rerating_id}) is not there yet")
-        return watched_rating(c, rerating.rating_id, tenant)
-    if rating.withdrawn_at is not None:
+    facts = (service_changes.c[name] for name in ("since", "job_id", "rerating_job_id"))
+    row = c.execute(select(*facts).where(service_changes.c.rating_id == rating.id)).one_or_none()
+    rerating = None if row is None else jobs.find(c, row.rerating_job_id, tenant)
+    if rerating is not None and rerating.rating_id is not None:
+        return _latest_rating(c, rerating.rating_id, tenant)
+    change = None if row is None else Change(row.since, row.job_id, row.rerating_job_id, _failure_of(rerating))
+    if rating.withdrawn_at is not None and (change is None or change.failure is not None):
         raise WatchUnfit(f"the rating {rating.id} was withdrawn")
-    return rating
+    return rating, change
+
+
+def _failure_of(rerating: Job | None) -> str | None:
+    """Return why a re-rating without a rating ended, as a clause; ``None`` if it has not ended."""
+    if rerating is None:
+        return "its new rating could not be started"
+    if rerating.status in UNFINISHED:
+        return None
+    reason = (rerating.error or {}).get("detail")
+    return f"its new rating (job {rerating.id}) {'was cancelled' if reason is None else f'failed: {reason}'}"
+
+
+def add_run(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> Job:
+    """Add the job of one run: of the watch or, if the last re-rating ended without a rating, of another re-rating.
+
+    The mark of the change stays; a further notice names the new job and why the one before failed. Raises as
+    `watch_job`.
+    """
+    rating, change = _latest_rating(c, watch.rating, tenant)
+    if change is not None and change.failure is not None:
+        lock_transaction(c, f"watch:{rating.id}")
+        rating, change = _latest_rating(c, rating.id, tenant)  # another watch may have added the job meanwhile
+    if change is None or change.failure is None:
+        return jobs.add(c, watch_job(c, watch, tenant, key_id))
+    rerating = jobs.add(c, repeated(c, rating, key_id))
+    marked = service_changes.c.rating_id == rating.id
+    c.execute(update(service_changes).where(marked).values(rerating_job_id=rerating.id))
+    log_e = c.execute(select(sentinel_runs.c.log_e).where(sentinel_runs.c.job_id == change.job_id)).scalar_one_or_none()
+    _announce(c, rerating.id, rating, watch.schedule, log_e, change._replace(rerating_job_id=rerating.id))
+    return rerating
 
 
 def watch_job(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> NewJob:
@@ -138,8 +219,21 @@ def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int
     rating = ratings.find(c, watch.rating, job.tenant)
     if c.execute(known).first() is not None or rating is None:
         return None
-    ids = {"job_id": job.id, "rerating_job_id": jobs.add(c, repeated(c, rating, job.key_id)).id}
+    change = Change(since, job.id, NO_JOB, None)
+    try:
+        change = change._replace(rerating_job_id=jobs.add(c, repeated(c, rating, job.key_id)).id)
+    except UNFIT as error:
+        change = change._replace(failure=str(error))
+    ids = {"job_id": job.id, "rerating_job_id": change.rerating_job_id}
     c.execute(insert(service_changes).values(rating_id=rating.id, since=since, noticed_at=now, **ids))
-    facts: JsonObject = {"method": rating.method, "attribute": rating.attribute, "log_e": log_e, "since": iso(since)}
-    announce(c, job.id, CHANGED, {**rating.notice, **facts, **ids, "schedule_id": watch.schedule})
-    return ids["rerating_job_id"]
+    _announce(c, job.id, rating, watch.schedule, log_e, change)
+    return change.rerating_job_id or None
+
+
+def _announce(
+    c: Connection, job_id: str, rating: StoredRating, schedule_id: str, log_e: float | None, change: Change
+) -> None:
+    """Write the notice of a change and its re-rating; `job_id` is the job that adds the notice."""
+    facts: JsonObject = {"method": rating.method, "attribute": rating.attribute, "log_e": log_e}
+    facts |= {"since": iso(change.since), "job_id": change.job_id, "rerating_job_id": change.rerating_job_id or None}
+    announce(c, job_id, CHANGED, {**rating.notice, **facts, "failure": change.failure, "schedule_id": schedule_id})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 import httpx
@@ -79,3 +81,73 @@ def test_a_silent_change_is_noticed_announced_shown_and_rated_once(start):
         assert len(made) == 2
         assert len(receiver.kept("/hook", "service.changed")) == 1
         reader.close()
+
+
+class RunsOutOfCredit(Translator):
+    """A translator that, once `refuses` is set, refuses everything after `CREDIT` English texts that are new to it.
+
+    A run of a watch sends few new texts, those with which it tries the service; a new rating sends many.
+    """
+
+    CREDIT = 20
+
+    def __init__(self, behaves: str) -> None:
+        super().__init__(behaves)
+        self.refuses, self.known, self.new = False, set[str](), 0
+
+    def __call__(self, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, Any]:
+        asked = json.loads(body) if body else {}
+        if asked.get("source") == "en":
+            texts = {asked["q"]} if isinstance(asked["q"], str) else set(asked["q"])
+            self.new += len(texts - self.known) if self.refuses else 0
+            self.known |= texts
+        if self.refuses and self.new > self.CREDIT:
+            return 401, {"error": "no credit is left"}
+        return super().__call__(path, headers, body)
+
+
+@pytest.mark.slow
+def test_a_watch_rates_again_after_the_new_rating_failed_and_tells_the_failure(start):
+    translator, receiver = RunsOutOfCredit("faithful"), Receiver(loses="")
+    with LoopbackServer(translator) as rated_url, LoopbackServer(receiver) as receiver_url:
+        catalog = start(receiver_url)
+        catalog.post("/v1/webhooks", {"url": f"{receiver_url}/hook", "events": ["service.changed", "job.failed"]})
+        target = catalog.register("Translations", rated_url)
+        experiment = {"method": "round-trip", "attribute": "gender", "languages": ["es"]}
+        job = catalog.post("/v1/jobs?wait=30", {"target": {"id": target}, "experiment": experiment}).json()
+        rating = eventually(lambda: catalog.get(f"/v1/jobs/{job['id']}")["rating"], "a rating")
+        schedule = {"name": "Watch", "request": {"rating": rating["id"], "cases": 20}, "interval_s": 86_400}
+        schedule = catalog.post("/v1/schedules", schedule).json()
+        for _ in range(QUIET_DAYS):
+            assert day_of(catalog, schedule)["result"]["changed_since"] is None
+        translator.behaves, translator.refuses = "always-he", True
+        since = None
+        for _ in range(NOTICED_WITHIN):
+            watched = day_of(catalog, schedule)
+            assert watched["status"] == "succeeded", watched
+            if (since := watched["result"]["changed_since"]) is not None:
+                break
+        assert since is not None, watched
+
+        def change() -> dict[str, Any]:
+            return catalog.get(schedule["links"]["self"])["watch"]["change"]
+
+        failed = eventually(lambda: (shown := change())["rerating_status"] == "failed" and shown, "a failed job")
+        assert (failed["rating"], failed["since"]) == (rating["id"], since)
+        # the next day still fails, the day after the service answers again
+        assert day_of(catalog, schedule)["status"] == "failed"
+        translator.refuses = False
+        assert day_of(catalog, schedule)["rating"]["letter"] == "BS"
+        last = change()
+        assert last | {"rerating_job": ""} == failed | {"rerating_status": "succeeded", "rerating_job": ""}
+        changes = eventually(lambda: len(told := receiver.kept("/hook", "service.changed")) == 3 and told, "3 notices")
+        facts = [notice.said["data"] for notice in changes]
+        assert {(fact["since"], fact["rating_id"]) for fact in facts} == {(since, rating["id"])}
+        failures = {fact["rerating_job_id"]: fact["failure"] for fact in facts}
+        assert failures[failed["rerating_job"]] is None
+        assert f"(job {failed['rerating_job']}) failed: " in str(failures)
+        assert len(receiver.kept("/hook", "job.failed")) == 2
+        assert (
+            day_of(catalog, schedule)["result"]["rating"]
+            == catalog.get(f"/v1/jobs/{last['rerating_job']}")["rating"]["id"]
+        )

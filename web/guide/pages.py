@@ -1,4 +1,4 @@
-"""``/guide``: how to read a rating, the glossary and the calibration, rendered from the documentation."""
+"""``/guide``: documents of the documentation, such as the glossary, rendered as pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ from web.frame.markdown import render_markdown
 
 pages = Pages(public=True)
 
-GUIDES = {"how-to-read-a-rating": "How to read a rating", "glossary": "Glossary", "calibration": "Calibration"}
+GUIDES = {
+    "how-to-read-a-rating": "How to read a rating",
+    "glossary": "Glossary",
+    "calibration": "Calibration",
+    "agent-card": "A rating in an agent card",
+}
 """Titles of the documents, by their names in addresses."""
 
 

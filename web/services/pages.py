@@ -61,7 +61,7 @@ async def service(visit: Visit) -> Response:
         service=rated_service,
         matrix=await read_matrix(visit, rated_service.newest),
         lines=list(lines(rated_service.entries)) if rated_service.saved else [],
-        schedules=[schedule for schedule in schedules if rated_service.id in _targets_of(schedule["request"])],
+        schedules=[schedule for schedule in schedules if _is_of(schedule, rated_service)],
         badge=badge_of(visit, rated_service),
         **await domain_of(visit, rated_service),
     )
@@ -90,6 +90,13 @@ async def domain_of(visit: Visit, rated_service: Service) -> JsonObject:
     host = host_of(address) if address else None
     claimed = (await visit.api.get("/v1/domains", limit=READ))["items"] if host else []
     return {"host": host, "domain": next((claim for claim in claimed if claim["host"] == host), None)}
+
+
+def _is_of(schedule: Json, rated_service: Service) -> bool:
+    """Whether a schedule rates or watches a service."""
+    if (watch := schedule["watch"]) is None:
+        return rated_service.id in _targets_of(schedule["request"])
+    return watch["target_id"] == rated_service.id or bool(watch["digest"] == rated_service.target["digest"])
 
 
 def _targets_of(request: JsonObject) -> set[str | None]:

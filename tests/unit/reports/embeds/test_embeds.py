@@ -135,7 +135,7 @@ def states(sample):
 
 # ---------------------------------------------------------------------------- all embeds
 def test_every_embed_has_its_own_file_name():
-    assert len(set(FILES)) == len(EMBEDS) == 14
+    assert len(set(FILES)) == len(EMBEDS) == 15
 
 
 @pytest.mark.parametrize("file", FILES)

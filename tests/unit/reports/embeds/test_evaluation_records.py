@@ -1,7 +1,7 @@
 """Tests of a rating as a record of an evaluation: each fits the published schema of its format.
 
-The schemas of Every Eval Ever, AI Verify, Hugging Face and Backstage are written down here by their required fields,
-types and enumerations; that of CycloneDX is the one of its own library.
+The schemas of A2A, Every Eval Ever, AI Verify, Hugging Face and Backstage are written down here by their required
+fields, types and enumerations; that of CycloneDX is the one of its own library.
 """
 
 import json
@@ -22,6 +22,7 @@ GOLDEN = Path(__file__).parent / "golden"
 RECORDS = [
     *("cyclonedx.json", "eval-results.yaml", "huggingface.yaml"),
     *("every-eval-ever.json", "ai-verify.json", "backstage-scorecard.yaml"),
+    "a2a-extension.json",
 ]
 
 TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
@@ -239,7 +240,92 @@ RESOURCE = {
 }
 """Fields of the schemas Resource.v1alpha1 and EntityMeta of @backstage/catalog-model (Apache-2.0)."""
 
+TEXT_LIST = {"type": "array", "items": {"type": "string"}}
+AGENT_EXTENSION = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["uri"],
+    "properties": {
+        "uri": {"type": "string", "format": "uri"},
+        "description": {"type": "string"},
+        "required": {"type": "boolean"},
+        "params": {"type": "object"},
+    },
+}
+"""Fields of ``AgentExtension`` in A2A 0.2 (a2a.json) and 1.0 (a2a.proto) of github.com/a2aproject/A2A (Apache-2.0)."""
+
+AGENT_FIELDS = {
+    **{name: {"type": "string"} for name in ("name", "description", "version", "documentationUrl", "iconUrl")},
+    **dict.fromkeys(("defaultInputModes", "defaultOutputModes"), TEXT_LIST),
+    "provider": {
+        "required": ["organization", "url"],
+        "properties": {name: {"type": "string"} for name in ("organization", "url")},
+    },
+    "capabilities": {
+        "type": "object",
+        "properties": {
+            "streaming": {"type": "boolean"},
+            "pushNotifications": {"type": "boolean"},
+            "extensions": {"type": "array", "items": AGENT_EXTENSION},
+        },
+    },
+    "skills": {
+        "type": "array",
+        "items": {
+            "required": ["id", "name", "description", "tags"],
+            "properties": {
+                **{name: {"type": "string"} for name in ("id", "name", "description")},
+                **dict.fromkeys(("tags", "examples", "inputModes", "outputModes"), TEXT_LIST),
+            },
+        },
+    },
+}
+AGENT_REQUIRED = [
+    *("name", "description", "version", "capabilities", "defaultInputModes", "defaultOutputModes", "skills"),
+]
+AGENT_CARDS = {
+    "0.3": {
+        "type": "object",
+        "required": [*AGENT_REQUIRED, "protocolVersion", "url"],
+        "properties": AGENT_FIELDS | {name: {"type": "string"} for name in ("protocolVersion", "url")},
+    },
+    "1.0": {
+        "type": "object",
+        "required": [*AGENT_REQUIRED, "supportedInterfaces"],
+        "properties": AGENT_FIELDS
+        | {
+            "supportedInterfaces": {
+                "type": "array",
+                "items": {
+                    "required": ["url", "protocolBinding", "protocolVersion"],
+                    "properties": {
+                        name: {"type": "string"} for name in ("url", "protocolBinding", "protocolVersion", "tenant")
+                    },
+                },
+            }
+        },
+    },
+}
+"""Fields of ``AgentCard`` in a2a.json (0.3) and a2a.proto (1.0, in its JSON form) of the same repository."""
+
+AGENT = {
+    "name": "Translator",
+    "description": "Translates texts.",
+    "version": "1.2.0",
+    "defaultInputModes": ["text/plain"],
+    "defaultOutputModes": ["text/plain"],
+    "skills": [{"id": "translate", "name": "Translate", "description": "Translates a text.", "tags": ["translation"]}],
+}
+AGENT_URL = "https://agent.example/a2a"
+AGENT_INTERFACES = {
+    "0.3": {"protocolVersion": "0.3.0", "url": AGENT_URL},
+    "1.0": {
+        "supportedInterfaces": [{"url": AGENT_URL, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+    },
+}
+
 SCHEMAS = {
+    "a2a-extension.json": AGENT_EXTENSION,
     "eval-results.yaml": RESULTS,
     "huggingface.yaml": MODEL_INDEX,
     "every-eval-ever.json": EVERY_EVAL_EVER,
@@ -274,6 +360,32 @@ def test_a_record_fits_the_schema_of_its_format(file, any_sample):
     checker = jsonschema.Draft202012Validator(SCHEMAS[file], format_checker=jsonschema.FormatChecker())
     for view in views(any_sample):
         checker.validate(read(file, view))
+
+
+@pytest.mark.parametrize("version", AGENT_CARDS)
+def test_an_agent_card_with_the_extension_fits_the_schema_of_a2a(version, any_sample):
+    checker = jsonschema.Draft202012Validator(AGENT_CARDS[version], format_checker=jsonschema.FormatChecker())
+    for view in views(any_sample):
+        capabilities = {"streaming": False, "extensions": [read("a2a-extension.json", view)]}
+        checker.validate(AGENT | AGENT_INTERFACES[version] | {"capabilities": capabilities})
+
+
+def test_an_agent_card_states_the_facts_of_the_badge_and_where_they_are_verified(sample):
+    view = shown(sample("DSBS with two components"))
+    extension = read("a2a-extension.json", view)
+    links = {"attestation": f"{view.address()}/attestation.json", "keys": "https://assay.example/.well-known/jwks.json"}
+    assert extension["params"] == {**view.known_facts, **links}
+    assert extension["required"] is False
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"), [({"withdrawn": True}, "withdrawn"), ({"now": RATED + timedelta(days=400)}, "expired")]
+)
+def test_an_agent_card_says_that_a_rating_is_withdrawn_or_expired(sample, changes, status):
+    extension = read("a2a-extension.json", shown(sample("DSBS with two components"), **changes))
+    assert extension["params"]["status"] == status
+    assert status in extension["description"]
+    assert ("letter" in extension["params"]) is (status == "expired")
 
 
 def test_a_bill_of_materials_fits_the_schema_of_cyclonedx(any_sample):

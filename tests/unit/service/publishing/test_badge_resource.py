@@ -127,6 +127,18 @@ async def test_every_link_of_a_linkset_resolves(client, rated):
             assert answer.headers["Content-Type"].partition(";")[0] == link["type"]
 
 
+async def test_the_address_of_the_agent_cards_extension_and_its_links_resolve(serve, rated):
+    client = await serve(pages=True)
+    extension = (await client.get(f"/v1/ratings/{await rated(on=client)}/a2a-extension.json")).json()
+    specification = await client.get(extension["uri"], headers={"Accept": "text/html"})
+    assert specification.status_code == 200
+    assert "How a client verifies it" in specification.text
+    for name in ("rating", "report", "badge", "keys"):
+        assert (await client.get(extension["params"][name])).status_code == 200, name
+    missing = [name for name in extension["params"] if f"<code>{name}</code>" not in specification.text]
+    assert missing == [], "the page explains every field"
+
+
 @pytest.mark.slow
 async def test_the_openapi_overlay_adds_the_rating_to_a_document(client, rated):
     overlay = yaml.safe_load((await client.get(f"/v1/ratings/{await rated()}/overlay.yaml")).text)

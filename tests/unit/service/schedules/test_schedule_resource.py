@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from assay.rating.sentinels import SentinelRun
 from store.jobs import jobs as stored_jobs
-from store.suites import schedules
+from store.suites import schedules, sentinels
 from store.suites.schedules import Bounds
 
 pytestmark = pytest.mark.anyio
@@ -267,6 +268,71 @@ async def test_a_watch_names_a_rating_and_its_runs_ask_some_of_its_cases(client,
     assert facts == ("watch", "private", TRANSLATOR["base_url"], rating_id)
     changed = await client.patch(f"/v1/schedules/{shown['id']}", json={"request": {"rating": rating_id, "cases": 20}})
     assert changed.json()["request"]["cases"] == 20
+
+
+async def changed_watch(client, worker, target: dict[str, Any]) -> tuple[str, str]:
+    """Rate a target and watch it until it changes; return the ids of the schedule and of the rating."""
+    saved = (await client.get(f"/v1/targets/{target['id']}")).json()
+    document = {"target": {name: saved[name] for name in ("name", "kind", "protocol", "digest")}}
+    rating_id = await rated(client, worker, document, target=target)
+    schedule_id = (await post(client, request={"rating": rating_id}, cron=None, interval_s=86_400)).json()["id"]
+    for day in range(13):
+        run = await client.post(f"/v1/schedules/{schedule_id}/run")
+        assert run.status_code == 202, run.text
+        claim = worker.claim(run.json()["last_made"]["id"])
+        outcomes = {f"case {number:02}": float(day == 12) for number in range(40)}
+        with worker.database.write() as c:
+            sentinels.finish(c, claim, SentinelRun(claim.job.seed, outcomes))
+    return schedule_id, rating_id
+
+
+async def test_a_watch_shows_its_service_its_newest_change_and_the_state_of_the_new_rating(client, worker):
+    target_id = await saved_target(client)
+    schedule_id, rating_id = await changed_watch(client, worker, {"id": target_id})
+    address = f"/v1/schedules/{schedule_id}"
+    shown = await client.get(address)
+    watch, rating = shown.json()["watch"], (await client.get(f"/v1/ratings/{rating_id}")).json()
+    assert (watch["target_id"], watch["digest"]) == (
+        target_id,
+        (await client.get(f"/v1/targets/{target_id}")).json()["digest"],
+    )
+    change = watch["change"]
+    facts = (change["rating"], change["since"], change["rerating_status"])
+    assert facts == (rating_id, rating["standing"]["changed_since"], "queued")
+    worker.fail(change["rerating_job"])
+    after = await client.get(address, headers={"If-None-Match": shown.headers["ETag"]})
+    assert after.json()["watch"]["change"] == change | {"rerating_status": "failed"}
+    assert (await client.get("/v1/schedules")).json()["items"] == [after.json()]
+    again = (await client.post(f"{address}/run")).json()
+    assert again["watch"]["change"] == change | {"rerating_job": again["last_made"]["id"]}
+    assert again["last_made"]["id"] != change["rerating_job"]
+    assert (await client.patch(address, json={"name": "x"})).json()["watch"] == again["watch"]
+
+
+async def test_the_page_of_a_service_lists_its_watches_and_the_state_of_the_new_rating(serve, worker):
+    client = await serve(pages=True)
+    target_id = await saved_target(client)
+    schedule_id, rating_id = await changed_watch(client, worker, {"id": target_id})
+    other_id = (await client.post("/v1/targets", json=TRANSLATOR | {"base_url": "http://127.0.0.1:6000"})).json()["id"]
+    job_id = (await client.get(f"/v1/schedules/{schedule_id}")).json()["watch"]["change"]["rerating_job"]
+    for path in (f"/services/{target_id}", f"/services/{rating_id}", "/schedules"):
+        page = (await client.get(path)).text
+        assert f"h-{schedule_id}" in page
+        assert f'Changed since</b> <a href="/ratings/{rating_id}">' in page
+        assert f'It is being rated again: <a href="/jobs/{job_id}">' in page
+    assert schedule_id not in (await client.get(f"/services/{other_id}")).text
+    worker.fail(job_id)
+    page = (await client.get(f"/services/{target_id}")).text
+    assert f'The new rating failed. The watch tries again at its next run. <a href="/jobs/{job_id}">' in page
+    again = (await client.post(f"/v1/schedules/{schedule_id}/run")).json()["last_made"]["id"]
+    new = worker.rate(again)
+    page = (await client.get(f"/services/{target_id}")).text
+    assert f'It was rated again: <a href="/jobs/{again}">' in page
+    assert f"/ratings/{new}" in page
+
+
+async def test_a_schedule_that_rates_has_no_watch(client):
+    assert (await post(client)).json()["watch"] is None
 
 
 async def test_a_schedule_says_whether_it_rates_runs_a_suite_or_watches(client, worker):

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from assay.rating.sentinels import HORIZON, SentinelRun
 from store.core.errors import WatchUnfit
-from store.jobs import jobs
+from store.jobs import jobs, runs
 from store.jobs.jobs import Claim
 from store.ratings import published as published_ratings
 from store.ratings import ratings, registry
@@ -17,8 +17,10 @@ from store.ratings.standing import standings
 from store.ratings.tables import service_changes
 from store.suites import schedules
 from store.suites.schedules import Bounds, NewSchedule, Orders, Recurrence, job_template
-from store.suites.sentinels import Watch, finish, repeated, runs_of, watch_job, watched_rating
+from store.suites.sentinels import Watch, add_run, finish, repeated, runs_of, watch_job, watched_rating
 from store.suites.tables import sentinel_runs
+from store.targets import targets
+from store.targets.targets import NewTarget
 from store.webhooks import outbox
 from tests.support.concurrency import run_concurrently
 
@@ -172,6 +174,121 @@ def test_after_a_change_the_new_rating_is_watched_once_it_is_there(database, rat
         new = jobs.finish(c, rerating, a_rating(visibility="public"))
         assert watched_rating(c, rating_id, "acme").id == new
     assert claim().job.experiment["rating"] == new
+
+
+@pytest.fixture
+def schedule_of(database, rating_id):
+    """A schedule that watches the rating."""
+    with database.write() as c:
+        template = job_template(repeated(c, ratings.find(c, rating_id, "acme"), None))
+        orders = Orders({"rating": rating_id, "cases": 40}, [template])
+        return schedules.add(c, NewSchedule("acme", "watch", orders, Recurrence(interval_s=86_400), False, "key_1"))
+
+
+def run(database, schedule):
+    with database.write() as c:
+        return schedules.run_now(c, schedule.id, "acme", Bounds(99, 0))
+
+
+def end_rerating(c, job_id: str, how: str) -> None:
+    """End the job of a new rating without a rating."""
+    claim = jobs.claim(c, job_id, "a worker")
+    if how == "failed":
+        runs.fail(c, claim, {"detail": "the service answers with 503", "code": "service-down"})
+    else:
+        runs.cancel(c, claim)
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"), [("failed", "failed: the service answers with 503"), ("cancelled", "was cancelled")]
+)
+def test_after_a_failed_new_rating_the_next_run_rates_again_and_keeps_the_alarm(
+    database, rating_id, watch, schedule_of, a_rating, how, reason
+):
+    claim, end = watch
+    quiet(watch, 12, schedule_of.id)
+    end(changed := claim(schedule_of.id), AFTER)
+    since, first = (result(database, changed)[name] for name in ("changed_since", "rerating_job"))
+    assert run(database, schedule_of)[1].failure.endswith(f"(job {first}) is not there yet")
+    with database.write() as c:
+        end_rerating(c, first, how)
+        assert schedules.find(c, schedule_of.id, "acme").change[2:] == (first, how)
+    after, ran = run(database, schedule_of)
+    assert (ran.code, after.last_failure) == (None, None)
+    assert ran.made_id != first
+    assert (after.change.rating_id, after.change[2:]) == (rating_id, (ran.made_id, "queued"))
+    with database.read() as c:
+        rerating = jobs.find(c, ran.made_id, "acme")
+        assert (rerating.kind, rerating.visibility, rerating.key_id) == ("rating", "public", "key_1")
+        assert standings(c, [ratings.find(c, rating_id, "acme")])[rating_id].changed_since == since
+    alarm, again = notices(database)
+    assert (alarm.data["failure"], alarm.data["rerating_job_id"]) == (None, first)
+    assert again.data["failure"] == f"its new rating (job {first}) {reason}"
+    assert again.data == alarm.data | {"rerating_job_id": ran.made_id, "failure": again.data["failure"]}
+    assert run(database, schedule_of)[1].failure.endswith(f"(job {ran.made_id}) is not there yet")
+    with database.write() as c:
+        new = jobs.finish(c, jobs.claim(c, ran.made_id, "a worker"), a_rating(visibility="public"))
+    assert claim(schedule_of.id).job.experiment["rating"] == new
+
+
+def test_two_watches_of_a_failed_new_rating_add_one_job(database, rating_id, watch):
+    claim, end = watch
+    quiet(watch, 12)
+    end(changed := claim(), AFTER)
+    with database.write() as c:
+        end_rerating(c, result_of(c, changed), "failed")
+    made = []
+
+    def add(number: int) -> None:
+        with suppress(WatchUnfit), database.write() as c:
+            made.append(add_run(c, Watch(f"sch_{number}", rating_id, 40), "acme", None).id)
+
+    run_concurrently(3, add)
+    assert len(made) == 1
+
+
+def test_an_alarm_whose_new_rating_cannot_be_started_is_kept_until_it_can(database, claimed, a_rating):
+    described = {"name": "M", "kind": "translator", "protocol": "x", "settings": {}, "limits": {}}
+    before, moved = (NewTarget("acme", base_url=url, **described) for url in ("http://mirror", "http://moved"))
+    with database.write() as c:
+        saved = targets.add(c, before)
+    rated = claimed(target_id=saved.id, target=targets.descriptor(saved))
+    with database.write() as c:
+        rating = ratings.find(c, jobs.finish(c, rated, a_rating()), "acme")
+        orders = Orders({"rating": rating.id, "cases": 40}, [job_template(repeated(c, rating, None))])
+        schedule = schedules.add(c, NewSchedule("acme", "watch", orders, Recurrence(interval_s=86_400), False, None))
+
+    def watched(outcome: float, meanwhile: NewTarget) -> Claim:
+        _, ran = run(database, schedule)
+        with database.write() as c:
+            claim = jobs.claim(c, ran.made_id, "a worker")
+            targets.replace(c, saved.id, "acme", meanwhile)
+            finish(c, claim, SentinelRun(claim.job.seed, {f"case {number:02}": outcome for number in range(40)}))
+        return claim
+
+    for _ in range(12):
+        watched(BEFORE, before)
+    alarm = result(database, watched(AFTER, moved))
+    assert (alarm["changed_since"] is None, alarm["rerating_job"]) == (False, None)
+    [notice] = notices(database)
+    assert (notice.data["rerating_job_id"], "described otherwise" in notice.data["failure"]) == (None, True)
+    assert "described otherwise" in run(database, schedule)[0].last_failure
+    with database.write() as c:
+        assert schedules.find(c, schedule.id, "acme").change[2:] == ("", None)
+        targets.replace(c, saved.id, "acme", before)
+    after, ran = run(database, schedule)
+    assert after.change[2:] == (ran.made_id, "queued")
+    assert notices(database)[1].data["failure"] == "its new rating could not be started"
+
+
+def test_a_withdrawn_rating_whose_new_rating_failed_is_not_rated_again(database, rating_id, watch, schedule_of):
+    claim, end = watch
+    quiet(watch, 12, schedule_of.id)
+    end(changed := claim(schedule_of.id), AFTER)
+    with database.write() as c:
+        end_rerating(c, result_of(c, changed), "failed")
+        registry.withdraw(c, rating_id, "acme", "a mistake")
+    assert run(database, schedule_of)[1].failure == f"the rating {rating_id} was withdrawn"
 
 
 def result_of(c, claim: Claim) -> str:
