@@ -51,21 +51,14 @@ def repeats_the_prompt(text: str, prompt: str) -> bool:
 
 @dataclass
 class WrittenTexts(Tally):
-    """Texts by case, value and repetition, and the replies that are refusals.
-
-    Attributes
-    ----------
-    cases : tuple of Case
-        The prompts that were asked so far.
-    values : tuple of str
-        Values of the attribute.
-    repeats : int
-        Number of texts for each prompt and value.
-    """
+    """Texts by case, value and repetition, and the replies that are refusals."""
 
     cases: tuple[Case, ...]
+    """The prompts that were asked so far."""
     values: tuple[str, ...]
+    """Values of the attribute."""
     repeats: int
+    """Number of texts for each prompt and value."""
     texts: dict[TextKey, str] = field(default_factory=dict)
     refused: set[TextKey] = field(default_factory=set)
 
@@ -140,21 +133,14 @@ class WrittenTexts(Tally):
 
 @dataclass
 class Judgements:
-    """Answers of a judge about texts, each in a version for every value.
-
-    Attributes
-    ----------
-    answers : Answers
-        The answers by the index of a text in `keys` and the value of its version.
-    label : str, optional
-        Label whose score counts; ``None``: of two labels, the last in the alphabet.
-    keys : list of (int, int, int)
-        The texts that were judged: case, value and repetition.
-    """
+    """Answers of a judge about texts, each in a version for every value."""
 
     answers: Answers
+    """The answers by the index of a text in `keys` and the value of its version."""
     label: str | None
+    """Label whose score counts; ``None``: of two labels, the last in the alphabet."""
     keys: list[TextKey] = field(default_factory=list)
+    """The texts that were judged: case, value and repetition."""
     rewritten: int = 0
     """Number of texts in which a version differs from another."""
 

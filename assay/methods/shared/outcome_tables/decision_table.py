@@ -309,21 +309,14 @@ def _classify_scores(scores: Floats, count: int, cuts: Sequence[float]) -> tuple
 
 @dataclass(frozen=True)
 class Grouping:
-    """The groups of a column, or of an intersection of columns.
-
-    Attributes
-    ----------
-    name : str
-        Name of the column, or the columns joined by `` x ``.
-    labels : tuple of str
-        Names of the groups.
-    codes : ndarray of int, shape (cells,)
-        Index of each cell's group, `UNKNOWN` if one of the values is unknown.
-    """
+    """The groups of a column, or of an intersection of columns."""
 
     name: str
+    """Name of the column, or the columns joined by `` x ``."""
     labels: tuple[str, ...]
+    """Names of the groups."""
     codes: Integers
+    """Shape (cells,): index of each cell's group, `UNKNOWN` if one of the values is unknown."""
 
 
 def grouping_of(table: DecisionTable, names: Sequence[str], unknown: Sequence[str] = ()) -> Grouping:
