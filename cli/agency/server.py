@@ -34,10 +34,7 @@ class BoundedConnection(h11.Connection):
     def next_event(self) -> type[h11.NEED_DATA | h11.PAUSED] | h11.Event:
         """Return the next part of a request.
 
-        Raises
-        ------
-        h11.RemoteProtocolError
-            If the part is invalid, or the chunks of the body are too many for its length.
+        Raise `h11.RemoteProtocolError` if the part is invalid, or the chunks of the body are too many for its length.
         """
         event = super().next_event()
         if type(event) is h11.Data:

@@ -82,10 +82,7 @@ async def place(
     Returns the answer; its job, unless the request is a repetition; and, for a new job, the remainder of the caller's
     rate limit: only new jobs count towards it.
 
-    Raises
-    ------
-    Problem
-        ``rate-limited``, ``too-many-jobs`` or ``cooling-down``, for new jobs only.
+    Raise `Problem` ``rate-limited``, ``too-many-jobs`` or ``cooling-down``, for new jobs only.
     """
     max_active, allowance = service.settings.max_active_jobs, None
     target_url = order.new.target["base_url"] if order.new.kind == "rating" else None

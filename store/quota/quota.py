@@ -59,10 +59,7 @@ def counted_sizes(table: Table) -> list[ColumnElement[int]]:
 def add_rows(c: Connection, table: Table, tenant: str, *where: ColumnElement[bool]) -> None:
     """Add the size of rows that were added in this transaction to the tenant's stored bytes.
 
-    Raises
-    ------
-    QuotaExceeded
-        If the tenant then stores more than its quota, and the connection enforces it.
+    Raise `QuotaExceeded` if the tenant then stores more than its quota, and the connection enforces it.
     """
     lock(c, tenant)
     _add_to_count(c, tenant, table.name, _size_of(c, table, *where))

@@ -195,11 +195,8 @@ class Response:
     def json(self) -> Any:
         """Parse the body as JSON.
 
-        Raises
-        ------
-        CallFailed
-            ``garbage`` for a web page, ``bad-json`` for anything else that is not JSON, and for NaN, infinity
-            and numbers beyond the range of floats.
+        Raise `CallFailed` ``garbage`` for a web page, ``bad-json`` for anything else that is not JSON, and for NaN,
+        infinity and numbers beyond the range of floats.
         """
         try:
             return json.loads(self.body, parse_constant=_refuse_constant, parse_float=_parse_finite)

@@ -241,11 +241,8 @@ class DecisionTable(Bounded):
     def answers(self, name: str, positive: str, negative: Sequence[str], unknown: Sequence[str], field: str) -> Floats:
         """Return a column as numbers, shape (cells,): 1 for `positive`, 0 for `negative`, NaN for all other values.
 
-        Raises
-        ------
-        SpecificationError
-            If the column lacks one of the values, or has further values and no `negative` ones are named; the error
-            names the `field` of the positive value.
+        Raise `SpecificationError` if the column lacks one of the values, or has further values and no `negative` ones
+        are named; the error names the `field` of the positive value.
         """
         column = self.column(name)
         present = [value for value in column.values if value not in unknown]
