@@ -18,13 +18,7 @@ from service.http.problems import base_url, not_found
 from service.jobs.ledger import csv_lines, inert
 from service.ratings.service import FRESH_S
 from service.services.ranking import ranked, resorted, series_of, start_near
-from service.services.schemas import (
-    RankedServiceView,
-    RankingQuery,
-    RankingView,
-    RatedServiceView,
-    ServiceRatingView,
-)
+from service.services.schemas import RankedServiceView, RankingQuery, RankingView, RatedServiceView, ServiceRatingView
 from store.core.columns import read_clock
 from store.core.database import Connection
 from store.ratings import services

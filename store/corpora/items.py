@@ -50,21 +50,13 @@ class NewItem(CorpusItem):
         return self.image if self.text is None else text_digest(self.text)  # type: ignore[return-value]
 
 
-@dataclass(frozen=True)
-class StoredItem:
+@dataclass(frozen=True, kw_only=True)
+class StoredItem(CorpusItem):
     """A stored sentence or picture; `seq` is its position from 1, `created_at` is in milliseconds since 1970."""
 
-    id: str
     corpus_id: str
     seq: int
     digest: str
-    text: str | None
-    group_term: str | None
-    attribute_term: str | None
-    counterpart: str | None
-    image: str | None
-    term: str | None
-    source: str
     provenance: JsonObject
     created_at: int
     removed_at: int | None

@@ -98,7 +98,7 @@ def record_outcomes(answers: Answers, by: str, reading: Reading, rng: np.random.
     error rate.
     """
     label = answers.spellings.first(reading.favourable)
-    document = RecordOutcomes(by, reading.truth, reading.words)
+    document = RecordOutcomes(by=by, truth=reading.truth, outcome=reading.words)
     labels = {name for answer in answers.replies.values() if isinstance(answer, Mapping) for name in answer}
     if not answers.replies:
         return replace(document, why="no answer could be read")

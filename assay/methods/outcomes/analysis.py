@@ -29,16 +29,7 @@ from assay.methods.shared.outcome_tables.effects import (
 )
 from assay.methods.shared.outcome_tables.group_tables import Outcomes, outcome_table, sample_of, tenths_of
 from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Interval, Letter, Reason
-from assay.rating.component import (
-    NOTHING_LOST,
-    TOO_FEW,
-    Counts,
-    Lost,
-    Measurement,
-    Tolerance,
-    Units,
-    insufficient,
-)
+from assay.rating.component import NOTHING_LOST, TOO_FEW, Counts, Lost, Measurement, Tolerance, Units, insufficient
 from assay.rating.losses import hidden_documents, lost_replies
 from assay.statistics.hidden.chance import CHANCE_LEVEL, may_be_chance
 from assay.statistics.hidden.strata import fitted_together

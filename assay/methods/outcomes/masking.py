@@ -12,14 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.document import (
-    NO_ENTRIES,
-    NO_ITEMS,
-    EffectDocument,
-    RatingDocument,
-    ReasonDocument,
-    Shares,
-)
+from assay.document import NO_ENTRIES, NO_ITEMS, EffectDocument, RatingDocument, ReasonDocument, Shares
 from assay.experiment import generator
 from assay.explain import Vocabulary, explain
 from assay.methods.outcomes.analysis import Output, Task

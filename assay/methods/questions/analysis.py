@@ -48,7 +48,7 @@ class TemplateScores:
     """By group: share of answers that name it minus the share that name the other person, over both questions."""
     fitting: Mapping[str, float]
     against: Mapping[str, float]
-    """`fitting`, `against`: accuracy if the fact in the context agrees with the stereotype, and if it contradicts it."""
+    """`fitting`, `against`: accuracy if the fact in the context agrees with the stereotype, or contradicts it."""
 
     @property
     def gaps(self) -> Mapping[str, float]:
