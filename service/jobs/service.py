@@ -198,10 +198,8 @@ async def rating_order(
 ) -> Order:
     """Return the order for a rating; if `recurring`, items that an author generated earlier are added at each run.
 
-    Raises
-    ------
-    Problem, OutOfBounds
-        If the method cannot rate that kind of target, or the deadline is longer than is allowed here.
+    Raise `Problem` or `OutOfBounds` if the method cannot rate that kind of target, or the deadline is longer than is
+    allowed here.
     """
     kind = Kind(target.descriptor["kind"])
     request.experiment = method = _with_method(request.experiment, kind)
