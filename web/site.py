@@ -27,7 +27,6 @@ from web.ratings.pages import pages as ratings
 from web.ratings.pages import public as public_rating
 from web.schedules.pages import pages as schedules
 from web.services.pages import pages as services
-from web.sign_in.accounts import pages as sign_in_with_account
 from web.sign_in.pages import pages as sign_in
 from web.sign_in.pages import private as sign_out
 from web.sign_in.provider import Provider
@@ -39,7 +38,6 @@ from web.wizard.pages import pages as wizard
 AREAS: Sequence[Pages] = (
     overview,
     sign_in,
-    sign_in_with_account,
     sign_out,
     corpora,
     corpus_items,

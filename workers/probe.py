@@ -43,46 +43,31 @@ NOT_THIS_FORM = frozenset({"unsupported", "no-echo", "unknown-word"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeResult:
-    """Result of a probe, without credentials.
-
-    Attributes
-    ----------
-    question : str
-        The question, as text; empty if there was none.
-    exchange : ShownExchange or None
-        The last request and its response; ``None`` if nothing was sent.
-    exchanges : int
-        Number of requests: more than one for a chain, or if a token was fetched first.
-    reading : str or None
-        The answer as Assay parsed it; ``None`` if it could not be parsed.
-    latency_s : float or None
-        Duration of the last request in seconds; ``None`` if it got no response.
-    capability : mapping or None
-        `Capability.as_json`, if an examination was requested and the target passed it.
-    code : str or None
-        Code of the failure; ``None`` if the answer was read.
-    service_said : str or None
-        The service's own error message, cleaned, 300 characters at most; ``None`` if it gave none.
-    exchanged : ProbeResult or None
-        Of a service that compares two documents: the result of the same question with the documents exchanged.
-    cause, remedy : str
-        The fault, or a doubt about an answer that was parsed, and its remedy; empty if there is none.
-    decision : sequence of DecisionCall
-        Of a model that decides: the calls of the question, each with its prompt, answer and parsed value.
-    """
+    """Result of a probe, without credentials."""
 
     question: str = ""
+    """The question, as text; empty if there was none."""
     exchange: ShownExchange | None = None
+    """The last request and its response; ``None`` if nothing was sent."""
     exchanges: int = 0
+    """Number of requests: more than one for a chain, or if a token was fetched first."""
     reading: str | None = None
+    """The answer as Assay parsed it; ``None`` if it could not be parsed."""
     latency_s: float | None = None
+    """Duration of the last request in seconds; ``None`` if it got no response."""
     capability: Mapping[str, Any] | None = None
+    """`Capability.as_json`, if an examination was requested and the target passed it."""
     code: str | None = None
+    """Code of the failure; ``None`` if the answer was read."""
     service_said: str | None = None
+    """The service's own error message, cleaned, 300 characters at most; ``None`` if it gave none."""
     exchanged: ProbeResult | None = None
+    """Of a service that compares two documents: the result of the same question with the documents exchanged."""
     cause: str = ""
     remedy: str = ""
+    """Remedy of the fault, or of the doubt about a parsed answer, in `cause`; both are empty if there is none."""
     decision: Sequence[DecisionCall] = ()
+    """Of a model that decides: the calls of the question, each with its prompt, answer and parsed value."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the result as a JSON object."""

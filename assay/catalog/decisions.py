@@ -67,10 +67,8 @@ def _decision(name: str, entry: Mapping[str, Any]) -> ShippedDecision:
 def mentioned(attribute: Attribute, mention: Mention, language: str = ENGLISH) -> Mapping[str, tuple[str, ...]]:
     """Return mentions of people with each value, paired by position.
 
-    Raises
-    ------
-    SpecificationError
-        About ``texts.mention``, if the catalog has no such words (for ``explicit`` also none of `profiles.people`).
+    Raise `SpecificationError` about ``texts.mention``, if the catalog has no such words (for ``explicit`` also none of
+    `profiles.people`).
     """
     alternative = "explicit" if mention == "name" else "name"
     if language != ENGLISH:

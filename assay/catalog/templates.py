@@ -134,11 +134,8 @@ def split_sentences(text: str) -> tuple[str, ...]:
     mark is needed. A full stop inside a number (2.5) or between single letters (U.S.) does not end
     a sentence; other abbreviations are not recognised.
 
-    Returns
-    -------
-    tuple of str
-        The sentences with their marks, without surrounding blanks. A piece without a letter or digit
-        is left out; a last piece without a final mark counts as a sentence.
+    Sentences keep their marks, without surrounding blanks. A piece without a letter or digit is left
+    out; a last piece without a final mark counts as a sentence.
     """
     pieces, start = [], 0
     for end in _SENTENCE_END.finditer(text):

@@ -12,14 +12,14 @@ import numpy as np
 
 from assay.composition.chain import INFERRED, TableName
 from assay.composition.compatibility import Incompatible, kind_of_chain
-from assay.composition.lookup import DEFAULT_CONFIDENCE, part_of, tables_document
+from assay.composition.lookup import part_of, tables_document
 from assay.composition.prediction.measured_service import read_evidence, with_contents
 from assay.composition.prediction.predicted import Prediction, line_up, predict_chain
 from assay.composition.wording import explain_prediction, note
 from assay.document import Json, JsonObject, RatingDocument, as_json
 from assay.errors import SpecificationError
 from assay.model import Kind, Letter, Observation
-from assay.rating.decision import vote_probabilities, worst_probabilities
+from assay.rating.decision import DEFAULT_CONFIDENCE, vote_probabilities, worst_probabilities
 from assay.rating.losses import hidden_documents
 
 MEASURED = "measured"

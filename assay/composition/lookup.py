@@ -9,10 +9,7 @@ from assay.composition.chain import TABLES, ChainAnswer, ChainProbabilities, Tab
 from assay.composition.wording import explain_chain, explain_difference, explain_probabilities, note
 from assay.document import JsonObject, RatingDocument
 from assay.model import Letter, Probabilities
-from assay.rating.decision import WORST_FIRST, worst_letter
-
-DEFAULT_CONFIDENCE = 0.95
-"""Confidence that is assumed for a rating document that does not state its own."""
+from assay.rating.decision import DEFAULT_CONFIDENCE, WORST_FIRST, worst_letter
 
 
 @dataclass(frozen=True)

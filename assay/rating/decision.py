@@ -15,6 +15,9 @@ import numpy as np
 from assay.errors import TooFewObservations
 from assay.model import Component, Evidence, Finding, Letter, Probabilities, Rating, Reason
 
+DEFAULT_CONFIDENCE = 0.95
+"""Confidence that is assumed for a rating document that does not state its own."""
+
 WORST_FIRST = (Letter.BS, Letter.DSBS, Letter.UCS)
 """Preference order UCS > DSBS > BS (Srivastava & Rossi 2018, section 4.4), reversed."""
 

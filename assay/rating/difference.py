@@ -23,10 +23,7 @@ from assay.document import NO_EFFECT, ComponentDocument, RatingDocument
 from assay.errors import SpecificationError
 from assay.explain.sentence import chance, level
 from assay.model import Letter, Probabilities
-from assay.rating.decision import rests_on_declared, worst_letter, worst_probabilities
-
-CONFIDENCE = 0.95
-"""Confidence that is assumed for a rating document that does not state its own."""
+from assay.rating.decision import DEFAULT_CONFIDENCE, rests_on_declared, worst_letter, worst_probabilities
 
 Verdict = Literal["same", "changed", "undecided"]
 """``same``: the letters are equal. ``changed``: they differ with the required probability.
@@ -144,7 +141,7 @@ def difference(before: RatingDocument, after: RatingDocument, *, confidence: flo
         If the method or the attribute differs.
     """
     _check_same_question(before, after)
-    stated = max(before.confidence or CONFIDENCE, after.confidence or CONFIDENCE)
+    stated = max(before.confidence or DEFAULT_CONFIDENCE, after.confidence or DEFAULT_CONFIDENCE)
     needed = stated if confidence is None else confidence
     letter = _compare_letters(None, before, after, needed)
     first_components, second_components = _components_by_name(before), _components_by_name(after)
@@ -364,5 +361,5 @@ def worst_of(ratings: Sequence[RatingDocument], *, missing: int = 0) -> Worst | 
     joint = worst_probabilities([Probabilities.from_json(rating.probabilities) for _, rating in rated])
     settled = letter is Letter.BS or (len(rated) == len(ratings) and not missing)
     rests = rests_on_declared(letter, [(rated_letter, rating.declared) for rated_letter, rating in rated], "worst")
-    sure = joint.of(letter) >= max(rating.confidence or CONFIDENCE for _, rating in rated)
+    sure = joint.of(letter) >= max(rating.confidence or DEFAULT_CONFIDENCE for _, rating in rated)
     return Worst(letter, settled and sure and rests, joint)

@@ -60,10 +60,7 @@ def run(
 def read_catalog(file: Path, common: Mapping[str, str | None]) -> list[JsonObject]:
     """Read the services of a catalog as targets of a request.
 
-    Raises
-    ------
-    SpecificationError
-        If the file is not a catalog, names no service, or has an entry without kind or protocol.
+    Raise `SpecificationError` if the file is not a catalog, names no service, or has an entry without kind or protocol.
     """
     is_csv = file.suffix.lower() == ".csv"
     entries = _csv_entries(read_text(file), file.name) if is_csv else _document_entries(read_document(file), file.name)

@@ -47,10 +47,7 @@ class RemoteAgency:
 def serve_tools(url: str, key: str | None) -> None:
     """Answer an agent on standard input and output until it closes them.
 
-    Raises
-    ------
-    ValueError
-        If `url` is not an address, or `key` has characters that no key has.
+    Raise `ValueError` if `url` is not an address, or `key` has characters that no key has.
     """
     if not url.startswith(("http://", "https://")):
         raise ValueError(f"the agency's address must begin with http:// or https://, not {url[:80]!r}")

@@ -14,8 +14,7 @@ import structlog
 from prometheus_client import CollectorRegistry
 from rich.console import Console
 
-from cli.agency.listening import listening
-from cli.agency.server import Server, server_config
+from cli.agency.server import Server, listening, server_config
 from cli.agency.sign_in import open_provider
 from cli.agency.tracing import start_tracing
 from cli.logs import configure_logs

@@ -1,8 +1,13 @@
-"""The HTTP server: uvicorn with limits on connections and slow requests, which ends long waits when it stops."""
+"""The HTTP server and its socket: uvicorn with limits on connections and slow requests.
+
+It accepts as many connections as there are file descriptors for, and ends long waits when it stops.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import errno
+import resource
 import socket
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -15,15 +20,98 @@ import structlog
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from cli.agency.listening import allowed_connections, on_loop_error
+from store.core.settings import Settings
 
+BACKLOG = 2048
+"""Connections that may wait to be accepted."""
+
+ACCEPTED_AT_ONCE = 16
+"""Connections accepted in a row; refused ones among them are closed before the next."""
+
+RESERVED = 512
+"""File descriptors for everything except clients: database, calls to services, files."""
+
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+log = structlog.get_logger(__name__)
+
+
+def allowed_connections(clients: int) -> int:
+    """Raise the limit of file descriptors as far as needed and permitted; return how many clients may then connect."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = clients + RESERVED
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        raised = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+            log.info("limit of file descriptors raised", before=soft, now=raised)
+            soft = raised
+        except (ValueError, OSError) as refused:  # the kernel's own limit is lower, as on macOS
+            log.warning("limit of file descriptors not raised", limit=soft, reason=str(refused))
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return clients
+    allowed = max(soft - RESERVED, soft // 2)
+    log.warning("fewer connections than usual, for lack of file descriptors", connections=allowed, descriptors=soft)
+    return allowed
+
+
+class ListeningSocket(socket.socket):
+    """Socket whose connections are accepted in small numbers, and not at all while file descriptors are exhausted.
+
+    asyncio accepts as many connections in a row as may wait. If no descriptor is free, it logs a traceback and plans
+    a pause of one second for *each* of them. Therefore `accept` reports after the first that no other one is waiting.
+    """
+
+    _accepted = 0
+    _exhausted = False
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Accept a connection; raise `BlockingIOError` if none should be accepted at present."""
+        if self._exhausted or self._accepted >= ACCEPTED_AT_ONCE:
+            self._exhausted, self._accepted = False, 0
+            raise BlockingIOError
+        try:
+            accepted = super().accept()
+        except OSError as failed:
+            self._accepted, self._exhausted = 0, failed.errno in _EXHAUSTED
+            raise
+        self._accepted += 1
+        return accepted
+
+
+def on_loop_error(loop: Any, context: dict[str, Any]) -> None:
+    """Log in one line that accepting pauses; handle any other error of an event loop as usual."""
+    failed = context.get("exception")
+    if isinstance(failed, OSError) and failed.errno in _EXHAUSTED and "socket" in context:
+        log.warning("accepting connections paused for a second", reason=failed.strerror)
+    else:
+        loop.default_exception_handler(context)
+
+
+def listening(settings: Settings) -> ListeningSocket:
+    """Open the service's socket.
+
+    It names its protocol (TCP), because asyncio disables Nagle's algorithm only for such sockets. With
+    `socket.create_server`, every answer would take 40 ms longer.
+    """
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    opened = ListeningSocket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind((settings.host, settings.port))
+        opened.listen(BACKLOG)
+    except OSError:
+        opened.close()
+        raise
+    return opened
+
+
+# ---------------------------------------------------------------------------- server
 BYTES_PER_S = 2_000
 """Slowest rate at which a request may arrive, after `BoundedProtocol.patience_s`."""
 
 MOST_CHUNKS, BYTES_PER_CHUNK = 4_096, 512
 """A body may have `MOST_CHUNKS` chunks, and one more per `BYTES_PER_CHUNK` bytes; reading a chunk takes 0.01 ms."""
-
-log = structlog.get_logger(__name__)
 
 
 class BoundedConnection(h11.Connection):
@@ -34,10 +122,7 @@ class BoundedConnection(h11.Connection):
     def next_event(self) -> type[h11.NEED_DATA | h11.PAUSED] | h11.Event:
         """Return the next part of a request.
 
-        Raises
-        ------
-        h11.RemoteProtocolError
-            If the part is invalid, or the chunks of the body are too many for its length.
+        Raise `h11.RemoteProtocolError` if the part is invalid, or the chunks of the body are too many for its length.
         """
         event = super().next_event()
         if type(event) is h11.Data:

@@ -32,10 +32,7 @@ log = structlog.get_logger(__name__)
 def open_provider(settings: Settings, vault: Vault) -> Provider | None:
     """Return the provider that the settings name, if any.
 
-    Raises
-    ------
-    ValueError
-        If the agency requires no keys, so that nobody has to sign in.
+    Raise `ValueError` if the agency requires no keys, so that nobody has to sign in.
     """
     if settings.oidc_issuer is None:
         return None

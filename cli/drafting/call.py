@@ -165,10 +165,7 @@ class Draft:
 def draft_of(call: Call, kind: Kind) -> Draft:
     """Describe the service of a call as a target of the protocol `custom`.
 
-    Raises
-    ------
-    SpecificationError
-        If the call cannot be made by Assay, or its text is not found.
+    Raise `SpecificationError` if the call cannot be made by Assay, or its text is not found.
     """
     parts = urlsplit(call.url)
     if parts.scheme not in {"http", "https"} or not parts.netloc:

@@ -28,10 +28,7 @@ ANSWERS = ("translatedtext", "translation", "translations", "label", "score", "e
 def read_openapi(file: Path, operation: str | None, url: str | None = None) -> Call:
     """Read an operation by its id, or by method and path such as ``POST /translate``.
 
-    Raises
-    ------
-    SpecificationError
-        If the file is not an OpenAPI document; `UnknownName` for an unknown operation.
+    Raise `SpecificationError` if the file is not an OpenAPI document; `UnknownName` for an unknown operation.
     """
     document = Document(_document(file))
     operations = list(_operations(document))

@@ -112,10 +112,7 @@ ABSENT = "–"
 def show_side_by_side(files: Sequence[Path], without: Sequence[str], *, vote: bool, as_json: bool) -> None:
     """Print the letters of several ratings as one table.
 
-    Raises
-    ------
-    SpecificationError
-        If a file is not a rating, or the ratings cannot be compared.
+    Raise `SpecificationError` if a file is not a rating, or the ratings cannot be compared.
     """
     aggregation: Literal["worst", "vote"] = "vote" if vote else "worst"
     comparison = side_by_side_document([read_rating(file) for file in files], without, aggregation)

@@ -42,10 +42,7 @@ def networks(settings: Settings) -> Sequence[Network]:
 def read_request(options: RatingOptions) -> JsonObject:
     """Merge the file and the options into one request, in the form of the API.
 
-    Raises
-    ------
-    SpecificationError
-        If the file cannot be read or has unknown entries, or a value is invalid.
+    Raise `SpecificationError` if the file cannot be read or has unknown entries, or a value is invalid.
     """
     document = read_file(options.file) if options.file else {}
     for key, value in pairs(options.fields, "--set"):

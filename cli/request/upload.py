@@ -37,10 +37,7 @@ def take_upload(file: Path, request: dict[str, Any], **format_options: str | Non
 
     `format_options` are the ``encoding`` and ``decimal`` sign of CSV and the ``sheet`` of xlsx, if the user names them.
 
-    Raises
-    ------
-    SpecificationError
-        If the file cannot be read, or the method or the target takes no file.
+    Raise `SpecificationError` if the file cannot be read, or the method or the target takes no file.
     """
     media_type = MEDIA_TYPES.get(file.suffix.lower())
     if media_type is None:

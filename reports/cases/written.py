@@ -9,8 +9,7 @@ from typing import ClassVar
 from assay.catalog.answer_text import label_key
 from assay.document import RatingDocument
 from assay.methods.free_text.detail import FreeTextComponent
-from assay.methods.free_text.refusals import refuses_to_write
-from assay.methods.free_text.written_texts import length_of, repeats_the_prompt
+from assay.methods.free_text.written_texts import length_of, refuses_to_write, repeats_the_prompt
 from assay.model import Observation, Write
 from reports.cases.profiles import ProfileCases
 from reports.cases.reading import CaseReading, CaseText, Deciding, Leg, lost_kind, missing_reason

@@ -61,10 +61,7 @@ class Audit:
 def read_audit(document: Json) -> Audit:
     """Read the public form of a rating by the method ``outcomes``; absent fields are left out.
 
-    Raises
-    ------
-    SpecificationError
-        If the document is the owner's, with counts of very small groups.
+    Raise `SpecificationError` if the document is the owner's, with counts of very small groups.
     """
     rating = read(document)
     if rating.document.masked is None:

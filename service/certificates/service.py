@@ -38,11 +38,8 @@ async def exported(service: Service, rating: StoredRating, tenant: str) -> Strea
 
     Its owner (`tenant`) also gets the unmasked document of a masked rating.
 
-    Raises
-    ------
-    Problem
-        ``evidence-out-of-order`` if the observations do not fit the experiment. After the first batch the
-        stream ends early instead, without its signature.
+    Raise `Problem` ``evidence-out-of-order`` if the observations do not fit the experiment. After the first batch the
+    stream ends early instead, without its signature.
     """
     certificate, key = await certificate_of(service, rating), await signing_key(service)
     keys = [key.as_jwk() for key in await published_keys(service)]
@@ -65,11 +62,8 @@ async def exported(service: Service, rating: StoredRating, tenant: str) -> Strea
 async def proved(service: Service, rating: StoredRating, seq: int) -> ProofView:
     """Return one observation, with the proof that it is part of the evidence.
 
-    Raises
-    ------
-    Problem
-        ``not-found`` if there is no such observation; ``evidence-out-of-order`` if the observations do not fit
-        the experiment.
+    Raise `Problem` ``not-found`` if there is no such observation; ``evidence-out-of-order`` if the observations do not
+    fit the experiment.
     """
     rows = await service.database.read(observations.page, rating.job_id, seq - 1, 1)
     if not rows or rows[0].seq != seq:
@@ -132,10 +126,7 @@ def _leaf_hashes(batch: Sequence[Observation]) -> list[bytes]:
 async def certificate_of(service: Service, rating: StoredRating) -> Certificate:
     """Return a rating's certificate; sign it if no worker has done so.
 
-    Raises
-    ------
-    SigningUnavailable
-        If a key outside the database cannot sign now.
+    Raise `SigningUnavailable` if a key outside the database cannot sign now.
     """
     stored = await service.database.read(certificates.find, rating.id)
     if stored is not None:

@@ -56,11 +56,8 @@ class ChosenRating:
 async def compose(service: Service, tenant: str, request: CompositionRequest) -> NewComposition:
     """Infer the rating of a chain.
 
-    Raises
-    ------
-    Problem
-        ``bad-specification``, pointing at the invalid link. A missing rating and a rating that the caller must
-        not read give the same problem.
+    Raise `Problem` ``bad-specification``, pointing at the invalid link. A missing rating and a rating that the caller
+    must not read give the same problem.
     """
     chosen, now = await service.database.read(_choose_ratings, tenant, request)
     _check_visibility(request, chosen)

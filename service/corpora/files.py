@@ -50,10 +50,8 @@ READ = ("text", "group_term", "attribute_term", "note")
 def sentences_of_csv(file: BinaryIO) -> list[SentenceItem]:
     """Read the sentences of a CSV file.
 
-    Raises
-    ------
-    Unreadable
-        If the file is not CSV, or has no column ``text``, no sentence, too many sentences or too long a cell.
+    Raise `Unreadable` if the file is not CSV, or has no column ``text``, no sentence, too many sentences or too long a
+    cell.
     """
     rows = CsvRows(file)
     if "text" not in rows.columns:

@@ -237,10 +237,8 @@ def copy_items(c: Connection, source: str, corpus: StoredCorpus) -> None:
 def framed_items(new: NewCorpus, per_term: int) -> list[NewItem]:
     """Return `per_term` sentences for each term, written from sentence frames; equal requests give equal sentences.
 
-    Raises
-    ------
-    SpecificationError
-        If the corpus has no specification, more than `MAX_TOGETHER` sentences would be made, or no frame fits.
+    Raise `SpecificationError` if the corpus has no specification, more than `MAX_TOGETHER` sentences would be made, or
+    no frame fits.
     """
     if new.rules is None or new.kind != "sentences":
         raise SpecificationError("sentences are made from the words of a specification; name one", "from_frames")
@@ -281,10 +279,8 @@ def _note_of(note: str | None) -> JsonObject:
 async def find_corpus(service: Service, tenant: str, reference: NamedCorpus, method: str) -> FoundCorpus:
     """Return a corpus with all its items for an experiment by `method`; errors name the experiment's field.
 
-    Raises
-    ------
-    SpecificationError
-        If the tenant may not read the corpus, or it is empty, too large, or not of the named kind or version.
+    Raise `SpecificationError` if the tenant may not read the corpus, or it is empty, too large, or not of the named
+    kind or version.
     """
     corpus_id, mark, version = reference.name.partition("@")
     corpus = await service.database.read(corpora.find, corpus_id, tenant)

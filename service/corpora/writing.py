@@ -24,11 +24,8 @@ from store.jobs.job import request_digest
 async def writing_order(service: Service, caller: Caller, corpus: StoredCorpus, body: WritingRequest) -> Order:
     """Return the order for a writing job.
 
-    Raises
-    ------
-    Problem, SpecificationError
-        If the corpus holds pictures, no words are known, the request contradicts the corpus's words, the sentences
-        would exceed the size of a corpus, or the author's description is invalid.
+    Raise `Problem` or `SpecificationError` if the corpus holds pictures, no words are known, the request contradicts
+    the corpus's words, the sentences would exceed the size of a corpus, or the author's description is invalid.
     """
     with located():
         if corpus.kind != "sentences":

@@ -58,11 +58,8 @@ NAMES_IN_SETTINGS = frozenset({"labels", "model", "deployment", "project", "lang
 def read_json(body: bytes) -> Any:
     """Parse `body` as strict JSON.
 
-    Raises
-    ------
-    Problem
-        ``malformed-body`` (400) if it is not JSON in UTF-8; ``invalid-request`` (422) if it holds
-        something that parsers read differently.
+    Raise `Problem` ``malformed-body`` (400) if it is not JSON in UTF-8; ``invalid-request`` (422) if it holds something
+    that parsers read differently.
     """
     try:
         value = json.loads(

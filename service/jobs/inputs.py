@@ -127,10 +127,7 @@ MOST_BYTES = 65_536
 def read_held_back(path: Path | None) -> HeldBack:
     """Read the operator's file; without a file nothing is held back.
 
-    Raises
-    ------
-    SpecificationError
-        If the file cannot be read, is too large, or holds material that no rating can use.
+    Raise `SpecificationError` if the file cannot be read, is too large, or holds material that no rating can use.
     """
     if path is None:
         return HeldBack()

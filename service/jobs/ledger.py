@@ -52,10 +52,7 @@ async def ledger_csv(database: AsyncDatabase, job_id: str) -> StreamingResponse:
 async def ledger_parquet(database: AsyncDatabase, job_id: str) -> StreamingResponse:
     """Stream the ledger as Parquet, with the columns of the CSV; no cell is escaped.
 
-    Raises
-    ------
-    NotInstalled
-        If pyarrow is missing.
+    Raise `NotInstalled` if pyarrow is missing.
     """
     await database.read(observations.count, job_id)
     writer = await asyncio.to_thread(ParquetWriter, COLUMNS)  # in a thread, because importing pyarrow is slow

@@ -82,10 +82,7 @@ async def place(
     Returns the answer; its job, unless the request is a repetition; and, for a new job, the remainder of the caller's
     rate limit: only new jobs count towards it.
 
-    Raises
-    ------
-    Problem
-        ``rate-limited``, ``too-many-jobs`` or ``cooling-down``, for new jobs only.
+    Raise `Problem` ``rate-limited``, ``too-many-jobs`` or ``cooling-down``, for new jobs only.
     """
     max_active, allowance = service.settings.max_active_jobs, None
     target_url = order.new.target["base_url"] if order.new.kind == "rating" else None
@@ -201,10 +198,8 @@ async def rating_order(
 ) -> Order:
     """Return the order for a rating; if `recurring`, items that an author generated earlier are added at each run.
 
-    Raises
-    ------
-    Problem, OutOfBounds
-        If the method cannot rate that kind of target, or the deadline is longer than is allowed here.
+    Raise `Problem` or `OutOfBounds` if the method cannot rate that kind of target, or the deadline is longer than is
+    allowed here.
     """
     kind = Kind(target.descriptor["kind"])
     request.experiment = method = _with_method(request.experiment, kind)

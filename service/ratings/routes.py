@@ -64,8 +64,8 @@ from store.core.database import Connection
 from store.corpora import images
 from store.jobs import observations
 from store.ratings import ratings, registry
-from store.ratings.names import similar_names
 from store.ratings.ratings import StoredRating
+from store.ratings.services import similar_names
 from store.ratings.standing import standings
 
 router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)

@@ -98,10 +98,8 @@ class Commitment(ResponseModel):
     """Random text; empty if the request gave the seed."""
 
 
-class RatingView(ResponseModel):
-    """A rating. It never changes."""
-
-    model_config = ConfigDict(extra="allow")
+class RatingHead(ResponseModel):
+    """The fields of a rating that every list and every page of it has."""
 
     id: str
     letter: LetterName | None
@@ -109,14 +107,26 @@ class RatingView(ResponseModel):
     Null if nothing could be measured."""
     declared: bool
     """False if no letter reached the required confidence: `letter` is then the likeliest letter."""
+    method: str
+    attribute: str
+    rated_at: Instant
+    expires_at: Instant
+    visibility: Visibility
+    withdrawn: WithdrawnView | None
+    """Time and reason of the withdrawal; null if the rating is not withdrawn."""
+
+
+class RatingView(RatingHead):
+    """A rating. It never changes."""
+
+    model_config = ConfigDict(extra="allow")
+
     probabilities: dict[str, float] | None
     because: BecauseView | None = None
     """Why the rating has its letter: the effect that decided it. It is written when the rating is shown, and is not
     signed."""
     in_words: str
     """Summary of the rating in plain words. It is written when the rating is shown, and is not signed."""
-    method: str
-    attribute: str
     target: RatedTarget
     author: RatedTarget | None = None
     """The service that wrote the sentences or drew the images; null if none did."""
@@ -155,11 +165,6 @@ class RatingView(ResponseModel):
     """The same number as `questions`, under the name in signed ratings. The number of calls is in the job."""
     evidence_digest: str
     """Head of the Merkle tree over every observation."""
-    rated_at: Instant
-    expires_at: Instant
-    visibility: Visibility
-    withdrawn: WithdrawnView | None
-    """Time and reason of the withdrawal; null if the rating is not withdrawn."""
     next_methodology: NextMethodology
     requester: RequesterView | None = None
     """Missing in ratings of versions that did not record it."""
@@ -169,7 +174,7 @@ class RatingView(ResponseModel):
     """Reply of the rated service's owner; not part of the signed rating."""
 
 
-class RatingSummary(ResponseModel):
+class RatingSummary(RatingHead):
     """The main fields of a rating.
 
     With `fields=full` a list also has the other fields of `GET /v1/ratings/{id}`, but without parts of `experiment`
@@ -178,17 +183,8 @@ class RatingSummary(ResponseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    id: str
-    letter: LetterName | None
-    declared: bool
-    method: str
-    attribute: str
     target: RatedTarget
     methodology: dict[str, str]
-    rated_at: Instant
-    expires_at: Instant
-    visibility: Visibility
-    withdrawn: WithdrawnView | None
     requester: RequesterView | None
     """Null for ratings of versions that did not record it."""
     standing: StandingView

@@ -9,10 +9,10 @@ from typing import Annotated, Self
 from pydantic import Field, ValidationInfo, field_validator
 
 from assay.rating.difference import RatingDifference, Verdict
-from service.http.openapi.common_schemas import Instant, KindName, LetterName, QueryModel, ResponseModel, Visibility
+from service.http.openapi.common_schemas import KindName, LetterName, QueryModel, ResponseModel
 from service.http.rows import PageQuery
 from service.log.schemas import Count
-from service.ratings.schemas import Methodology, RequesterView, WithdrawnView
+from service.ratings.schemas import Methodology, RatingHead, RequesterView
 from store.ratings.history import Step
 from store.ratings.standing import Whose
 
@@ -79,21 +79,12 @@ class SinceView(ResponseModel):
         )
 
 
-class HistoryEntry(ResponseModel):
+class HistoryEntry(RatingHead):
     """One rating of a history."""
 
-    id: str
     href: str
-    method: str
-    attribute: str
-    letter: LetterName | None
-    declared: bool
     probabilities: dict[str, float] | None
     methodology: Methodology
-    rated_at: Instant
-    expires_at: Instant
-    visibility: Visibility
-    withdrawn: WithdrawnView | None
     requester: RequesterView | None = None
     """Null for ratings of versions that did not record it."""
     since: SinceView | None

@@ -129,7 +129,7 @@ class ScheduleView(ResponseModel):
 
     id: str
     kind: ScheduleKind
-    """What a run does: rate, rate by several methods, or watch a rating for silent changes."""
+    """Kind of each run: a rating, a suite, or a check whether a watched service changed."""
     name: str
     request: JsonObject
     cron: str | None

@@ -77,10 +77,8 @@ class Plan:
 async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, recurring: bool = False) -> Plan:
     """Return the orders of a suite's valid combinations; `recurring` as for `rating_order`.
 
-    Raises
-    ------
-    Problem, SpecificationError
-        If a target's description is invalid, there are too many cells, or a name in the request leads to no cell.
+    Raise `Problem` or `SpecificationError` if a target's description is invalid, there are too many cells, or a name in
+    the request leads to no cell.
     """
     for field in ("methods", "attributes", "languages"):
         if (names := getattr(body, field)) is not None:

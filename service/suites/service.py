@@ -227,11 +227,8 @@ def read_suite(c: Connection, suite_id: str, tenant: str) -> SuiteState | None:
 def read_audits(c: Connection, suite_id: str, tenant: str) -> list[StoredRating] | None:
     """Read the ratings of recorded decisions of a suite; ``None`` if the tenant has no such suite.
 
-    Raises
-    ------
-    Problem
-        If the suite has no such rating, or if one is still to come or failed: a document of some of the tools or steps
-        would look like one of all.
+    Raise `Problem` if the suite has no such rating, or if one is still to come or failed: a document of some of the
+    tools or steps would look like one of all.
     """
     if suites.find(c, suite_id, tenant) is None:
         return None

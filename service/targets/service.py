@@ -42,10 +42,8 @@ async def resolve_target(
 ) -> ResolvedTarget:
     """Return the target of a request, saved or described, after checking its description.
 
-    Raises
-    ------
-    Problem
-        If there is no such target, or its description is invalid; the problem points into `path` (``target``).
+    Raise `Problem` if there is no such target, or its description is invalid; the problem points into `path`
+    (``target``).
     """
     with located(*path or ("target",)):
         target = await find_target(service, caller, request)

@@ -70,10 +70,8 @@ class ReceivedFile:
 async def received(request: Request, tenant: str) -> AsyncIterator[ReceivedFile]:
     """Write the body of a request to a temporary file, deleted at the end of the block.
 
-    Raises
-    ------
-    Problem
-        ``rate-limited`` while `MAX_RECEIVING` files are being received, or `MAX_RECEIVING_OF_TENANT` of this tenant.
+    Raise `Problem` ``rate-limited`` while `MAX_RECEIVING` files are being received, or `MAX_RECEIVING_OF_TENANT` of
+    this tenant.
     """
     if _receiving.total() >= MAX_RECEIVING or _receiving[tenant] >= MAX_RECEIVING_OF_TENANT:
         detail = f"at most {MAX_RECEIVING_OF_TENANT} uploads of a tenant, and {MAX_RECEIVING} in all, arrive at once"

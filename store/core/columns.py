@@ -69,10 +69,7 @@ ZLIB_FIRST_BYTE = 0x78  # the character "x", with which no JSON text starts
 def pack(value: object) -> bytes:
     """Serialise a JSON value to bytes, compressed with zlib above 512 bytes.
 
-    Raises
-    ------
-    ValueError
-        If the value contains NaN or infinity.
+    Raise `ValueError` if the value contains NaN or infinity.
     """
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     encoded = text.encode("utf-8", "surrogatepass")

@@ -90,10 +90,7 @@ class Database:
 
         SQLite takes the write lock at once (``BEGIN IMMEDIATE``); Postgres uses READ COMMITTED.
 
-        Raises
-        ------
-        StoreUnavailable
-            If the database cannot serve now.
+        Raise `StoreUnavailable` if the database cannot serve now.
         """
         with translated(), self._writer.begin() as connection:
             yield connection
@@ -148,10 +145,7 @@ class AsyncDatabase:
         A transaction that loses a deadlock is retried, at most three times, so `work` must have no
         effect that a rollback does not undo.
 
-        Raises
-        ------
-        StoreUnavailable
-            If the database cannot serve now.
+        Raise `StoreUnavailable` if the database cannot serve now.
         """
 
         def call(connection: Connection) -> T:
@@ -169,10 +163,7 @@ class AsyncDatabase:
     async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``work(connection, *args, **kwargs)`` without a transaction, on committed data.
 
-        Raises
-        ------
-        StoreUnavailable
-            If the database cannot serve now.
+        Raise `StoreUnavailable` if the database cannot serve now.
         """
         return await self._backend.read(lambda connection: work(connection, *args, **kwargs))
 

@@ -48,10 +48,7 @@ BACKENDS = ("sqlite", "postgresql")
 def database_url(text: str) -> URL:
     """Parse a database URL: ``sqlite:////path/assay.db`` or ``postgresql://…``; a driver in it is ignored.
 
-    Raises
-    ------
-    ValueError
-        If `text` is no URL, or names another kind of database, or SQLite without a file.
+    Raise `ValueError` if `text` is no URL, or names another kind of database, or SQLite without a file.
     """
     try:
         url = make_url(text)

@@ -50,21 +50,13 @@ class NewItem(CorpusItem):
         return self.image if self.text is None else text_digest(self.text)  # type: ignore[return-value]
 
 
-@dataclass(frozen=True)
-class StoredItem:
+@dataclass(frozen=True, kw_only=True)
+class StoredItem(CorpusItem):
     """A stored sentence or picture; `seq` is its position from 1, `created_at` is in milliseconds since 1970."""
 
-    id: str
     corpus_id: str
     seq: int
     digest: str
-    text: str | None
-    group_term: str | None
-    attribute_term: str | None
-    counterpart: str | None
-    image: str | None
-    term: str | None
-    source: str
     provenance: JsonObject
     created_at: int
     removed_at: int | None
@@ -93,10 +85,7 @@ def add(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> A
 
     The caller checks that the items are of the corpus's kind.
 
-    Raises
-    ------
-    CorpusFull
-        If the corpus would have more than `MOST_ITEMS`; no item is added then.
+    Raise `CorpusFull` if the corpus would have more than `MOST_ITEMS`; no item is added then.
     """
     corpus = corpora.lock(c, corpus_id, tenant)
     if corpus is None:
@@ -195,10 +184,7 @@ def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new: NewItem)
     If the text does not change, as for a picture, the provenance stays the same. Return ``None`` if the tenant
     has no such item.
 
-    Raises
-    ------
-    ItemTaken
-        If another item of the corpus has the same sentence.
+    Raise `ItemTaken` if another item of the corpus has the same sentence.
     """
     corpus = corpora.lock(c, corpus_id, tenant)
     old = None if corpus is None else find(c, corpus_id, item_id)

@@ -99,10 +99,7 @@ def add(c: Connection, tenant: str, new: Specification) -> StoredSpecification:
 
     Version numbers of a removed specification are not reused, so references in ratings stay unambiguous.
 
-    Raises
-    ------
-    NameTaken
-        If the tenant or Assay has a specification with this name.
+    Raise `NameTaken` if the tenant or Assay has a specification with this name.
     """
     if new.name in shipped() or find(c, tenant, new.name) is not None:
         raise NameTaken(new.name)
@@ -118,10 +115,7 @@ def add_version(c: Connection, tenant: str, new: Specification) -> tuple[StoredS
 
     Return the newest version, and whether it was added now: if the newest version has equal content, none is added.
 
-    Raises
-    ------
-    SpecificationError
-        If `new` is of another kind than the earlier versions.
+    Raise `SpecificationError` if `new` is of another kind than the earlier versions.
     """
     for _ in range(TRIES):
         newest = find(c, tenant, new.name)

@@ -110,10 +110,7 @@ def stored_bytes(c: Connection, tenant: str) -> int:
 def remove(c: Connection, upload_id: str, tenant: str) -> bool:
     """Delete an upload and its content; return false if there is none.
 
-    Raises
-    ------
-    UploadInUse
-        If a queued or running job uses it.
+    Raise `UploadInUse` if a queued or running job uses it.
     """
     digest_query = select(uploads.c.digest).where(uploads.c.id == upload_id, uploads.c.tenant == tenant)
     digest = c.execute(digest_query).scalar_one_or_none()

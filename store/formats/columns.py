@@ -212,10 +212,7 @@ def settle_decimals(tallies: Sequence[ColumnTally], decimal: Decimal | None, *, 
 
     `european` is true if semicolons separate the cells, as in countries where the comma is the decimal sign.
 
-    Raises
-    ------
-    Unreadable
-        If numbers such as ``1,234`` can be read in two ways.
+    Raise `Unreadable` if numbers such as ``1,234`` can be read in two ways.
     """
     if decimal is not None:
         for tally in tallies:

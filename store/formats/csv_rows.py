@@ -85,10 +85,7 @@ def encoding_named(name: str) -> str:
 def recognise(file: BinaryIO, encoding: str | None = None) -> Dialect:
     """Recognise the form of a CSV file by its beginning; the position in the file does not change.
 
-    Raises
-    ------
-    Unreadable
-        If the file has another format, such as a spreadsheet or a web page.
+    Raise `Unreadable` if the file has another format, such as a spreadsheet or a web page.
     """
     sample = refuse_other_formats(file)
     if markup := _MARKUP.match(sample.removeprefix(codecs.BOM_UTF8)):
@@ -113,10 +110,7 @@ def recognise(file: BinaryIO, encoding: str | None = None) -> Dialect:
 def lines_of(file: BinaryIO, encoding: str) -> Iterator[str]:
     """Yield the lines of a file as text, without byte-order marks at their beginning.
 
-    Raises
-    ------
-    Unreadable
-        If a line is too long, does not have this encoding, or contains NUL.
+    Raise `Unreadable` if a line is too long, does not have this encoding, or contains NUL.
     """
     raw_lines = iter(lambda: file.readline(LONGEST_LINE_BYTES + 1), b"")
     lines: Iterator[str | bytes] = _utf_16(file) if encoding == "utf-16" else raw_lines

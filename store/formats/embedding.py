@@ -38,10 +38,7 @@ _END = struct.Struct("<4s4H2LH")
 def blocks(file: BinaryIO) -> Iterator[tuple[Sequence[str], NDArray[np.floating[Any]]]]:
     """Yield the words and vectors of an ``.npz`` archive in blocks.
 
-    Raises
-    ------
-    Unreadable
-        If the file is not an npz archive, is damaged or would unpack to more than `MOST_UNPACKED_BYTES`.
+    Raise `Unreadable` if the file is not an npz archive, is damaged or would unpack to more than `MOST_UNPACKED_BYTES`.
     """
     with _translate_zip_errors():
         _check_end(file)
@@ -209,10 +206,7 @@ def inspect(file: BinaryIO, media_type: str) -> JsonObject:
     The result has ``words`` and ``dims``, ``zero_vectors`` (number of words whose vector is all zero) and ``sample``
     (the first ten words).
 
-    Raises
-    ------
-    Unreadable
-        If it is not an embedding, with the line or the word.
+    Raise `Unreadable` if it is not an embedding, with the line or the word.
     """
     count = zeros = dims = 0
     sample: list[str] = []

@@ -87,10 +87,7 @@ def read_image(content: bytes) -> ImageFacts:
     The file must be a PNG, JPEG, WebP or GIF of at most `MOST_BYTES` and `MOST_PIXELS`. All pixels are decoded, so that
     a damaged image is found now and not when it is shown.
 
-    Raises
-    ------
-    ImageRefused
-        For any other file.
+    Raise `ImageRefused` for any other file.
     """
     if len(content) <= MOST_BYTES:
         with _open_image(content) as image:

@@ -404,10 +404,7 @@ def moment(serial: float, meaning: str, *, from_1904: bool) -> str:
 
     In the calendar from 1900, day 60 is 29 February 1900, which did not exist; day 1 is 1 January.
 
-    Raises
-    ------
-    ValueError
-        If there is no such day.
+    Raise `ValueError` if there is no such day.
     """
     if not 0 <= serial < 2_958_466:
         raise ValueError(f"{serial:g} is not a date")

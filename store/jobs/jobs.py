@@ -156,10 +156,7 @@ def request_cancel(c: Connection, job_id: str, tenant: str | None) -> Job | None
 
     A second request changes nothing. Return ``None`` if the tenant has no such job.
 
-    Raises
-    ------
-    AlreadyFinished
-        If the job has ended.
+    Raise `AlreadyFinished` if the job has ended.
     """
     locked = select(jobs).where(*equal(jobs, id=job_id, tenant=tenant)).with_for_update(key_share=True)
     job = one_row(c, locked, job_from)

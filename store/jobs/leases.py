@@ -156,10 +156,7 @@ def hold(c: Connection, claim: Claim) -> Job:
 
     Every write of a run calls this first. An expired lease stays valid until another worker claims the job.
 
-    Raises
-    ------
-    LeaseLost
-        If the job was claimed again or has ended.
+    Raise `LeaseLost` if the job was claimed again or has ended.
     """
     query = select(*CHANGING).where(*_lease_conditions(claim)).with_for_update(key_share=True)
     row = c.execute(query).mappings().one_or_none()
@@ -189,10 +186,7 @@ def release(
     The job may be claimed again after `delay_s` seconds; `reason` is shown with the job. `charge_attempt` says
     whether this attempt may count as one without progress; it is false for an orderly shutdown.
 
-    Raises
-    ------
-    LeaseLost
-        If the claim is no longer valid.
+    Raise `LeaseLost` if the claim is no longer valid.
     """
     job = hold(c, claim)
     if job.cancel_requested:

@@ -196,10 +196,7 @@ def count(c: Connection, job_id: str) -> int:
 def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
     """Delete failures with these codes, so that their probes are sent again; return their number.
 
-    Raises
-    ------
-    LeaseLost
-        If the claim is no longer valid.
+    Raise `LeaseLost` if the claim is no longer valid.
     """
     job = hold(c, claim)
     deleted = c.execute(

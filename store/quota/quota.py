@@ -12,14 +12,22 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, func, literal, select
+from sqlalchemy import BigInteger, Column, ColumnElement, Connection, Integer, Table, func, literal, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
-from sqlalchemy.types import Integer
 
+from store.core.columns import AnyText, metadata
 from store.core.engines import insert_of, lock_transaction
 from store.core.errors import QuotaExceeded
-from store.quota.tables import stored_bytes
+
+stored_bytes = Table(
+    "stored_bytes",
+    metadata,
+    Column("tenant", AnyText, primary_key=True),
+    Column("kind", AnyText, primary_key=True),
+    Column("shard", Integer, primary_key=True, autoincrement=False),
+    Column("bytes", BigInteger, nullable=False),
+)
 
 ROW_BYTES = 200
 """Bytes counted for a row, in addition to its counted columns."""
@@ -59,10 +67,7 @@ def counted_sizes(table: Table) -> list[ColumnElement[int]]:
 def add_rows(c: Connection, table: Table, tenant: str, *where: ColumnElement[bool]) -> None:
     """Add the size of rows that were added in this transaction to the tenant's stored bytes.
 
-    Raises
-    ------
-    QuotaExceeded
-        If the tenant then stores more than its quota, and the connection enforces it.
+    Raise `QuotaExceeded` if the tenant then stores more than its quota, and the connection enforces it.
     """
     lock(c, tenant)
     _add_to_count(c, tenant, table.name, _size_of(c, table, *where))

@@ -54,10 +54,7 @@ def find(c: Connection, rating_id: str) -> Certificate | None:
 def envelopes_of(key: SigningKey, rating: StoredRating) -> dict[str, JsonObject]:
     """Sign the statements about a rating; call it outside transactions, because a key can block for seconds.
 
-    Raises
-    ------
-    SigningUnavailable
-        If a key outside the database cannot sign now.
+    Raise `SigningUnavailable` if a key outside the database cannot sign now.
     """
     statements = {RATING: rating_statement(rating.rating), TEST_RESULT: result_statement(rating.rating)}
     return {

@@ -55,10 +55,7 @@ def _adapter_of(name: str) -> TypeAdapter[Any]:
 def parse_method(specification: Json) -> _AnyMethod:
     """Build a method from its specification.
 
-    Raises
-    ------
-    SpecificationError
-        If a field is invalid; the error names the first such field.
+    Raise `SpecificationError` if a field is invalid; the error names the first such field.
     """
     kinds = {method_name(kind): kind for kind in every_method()}
     name = specification.get("method")

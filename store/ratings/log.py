@@ -102,10 +102,7 @@ def age_s(c: Connection, position: int) -> float:
 def head(c: Connection, of_size: int | None = None) -> TreeHead:
     """Compute the head of the log, or of its first `of_size` entries.
 
-    Raises
-    ------
-    BeyondTheLog
-        If the log has fewer than `of_size` entries.
+    Raise `BeyondTheLog` if the log has fewer than `of_size` entries.
     """
     tree_size = _checked_size(c, of_size, "size")
     return TreeHead(tree_size, _roots(c, [(0, tree_size)])[0])
@@ -121,10 +118,7 @@ def entries(c: Connection, start: int, limit: int, *, rating_id: str | None = No
 def inclusion(c: Connection, position: int, of_size: int | None = None) -> Inclusion:
     """Prove that an entry is among the first `of_size` entries (default: in the whole log).
 
-    Raises
-    ------
-    BeyondTheLog
-        If the log has fewer than `of_size` entries, or the entry is not among these.
+    Raise `BeyondTheLog` if the log has fewer than `of_size` entries, or the entry is not among these.
     """
     tree_size = _checked_size(c, of_size, "size")
     if position >= tree_size:
@@ -136,10 +130,7 @@ def inclusion(c: Connection, position: int, of_size: int | None = None) -> Inclu
 def consistency(c: Connection, first: int, second: int | None = None) -> Consistency:
     """Prove that the log of `second` entries (default: the whole log) extends the log of `first` entries.
 
-    Raises
-    ------
-    BeyondTheLog
-        If the log has fewer than `second` entries, or `first` is greater than `second`.
+    Raise `BeyondTheLog` if the log has fewer than `second` entries, or `first` is greater than `second`.
     """
     tree_size = _checked_size(c, second, "second")
     if first > tree_size:

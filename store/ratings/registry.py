@@ -61,10 +61,7 @@ def withdraw(c: Connection, rating_id: str, tenant: str, reason: str) -> StoredR
 
     The rating and its evidence stay readable.
 
-    Raises
-    ------
-    AlreadyWithdrawn
-        If it was withdrawn before.
+    Raise `AlreadyWithdrawn` if it was withdrawn before.
     """
     rating = _lock_rating(c, rating_id, tenant)
     if rating is None:

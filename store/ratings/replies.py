@@ -51,10 +51,8 @@ def put(
     Return the reply, and whether the rating had no reply before. An answer stays with its date, unless another tenant
     replies now.
 
-    Raises
-    ------
-    NotTheOwner
-        If the tenant has no valid proof, or if the tenant of the reply to replace has a proof at least as new.
+    Raise `NotTheOwner` if the tenant has no valid proof, or if the tenant of the reply to replace has a proof at least
+    as new.
     """
     proof = _read_proof(c, rating, tenant)
     before = find(c, rating.id)

@@ -71,10 +71,7 @@ def is_signature(public_key: bytes, signature: bytes, message: bytes) -> bool:
 def outside_key(settings: Settings) -> SigningKey | None:
     """Return the signing key outside the database that the settings name; ``None`` if they name no such key.
 
-    Raises
-    ------
-    SpecificationError
-        If a key file cannot be read, or holds no Ed25519 key in PEM.
+    Raise `SpecificationError` if a key file cannot be read, or holds no Ed25519 key in PEM.
     """
     if settings.signing_key_file is not None:
         private = _read_private_key(settings.signing_key_file)

@@ -125,10 +125,7 @@ class Vault:
 
         Secrets that were stored before destinations were authenticated are opened as well, until they are resealed.
 
-        Raises
-        ------
-        SecretLost, SecretMoved
-            See `open`.
+        Raise `SecretLost` and `SecretMoved` as `open` does.
         """
         try:
             return self.open(sealed, tenant=tenant, target=target, field=f"{TARGET_FIELD} {destination_of(described)}")

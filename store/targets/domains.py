@@ -264,10 +264,7 @@ def check(c: Connection, tenant: str, *described: Json | None) -> None:
 def set_policy(c: Connection, domain: Domain, ratings: str) -> Domain | None:
     """Set whether the owner of a domain refuses ratings; return ``None`` if the domain was removed meanwhile.
 
-    Raises
-    ------
-    NotTheOwner
-        If the tenant's proof is missing or expired, or another tenant has a newer proof.
+    Raise `NotTheOwner` if the tenant's proof is missing or expired, or another tenant has a newer proof.
     """
     owner = owners(c, [domain.host]).get(domain.host)
     if owner != domain.tenant:

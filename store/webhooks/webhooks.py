@@ -127,10 +127,7 @@ find, page = ROWS.find, ROWS.page
 def add(c: Connection, new: NewWebhook, *, confirmed: bool = True) -> Webhook:
     """Add an endpoint; one that is not `confirmed` gets nothing but a challenge (`store.webhooks.fan_out`).
 
-    Raises
-    ------
-    TooManyWebhooks
-        If the tenant has `MOST_WEBHOOKS` already, or `MOST_OF_HOST` at this host.
+    Raise `TooManyWebhooks` if the tenant has `MOST_WEBHOOKS` already, or `MOST_OF_HOST` at this host.
     """
     _check_count(c, new.tenant, new.url)
     values = {"id": new.id, "tenant": new.tenant, "state": "enabled", "version": 1}

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 HOLDING_SERVER = """
 import asyncio, sys
-from cli.agency.listening import listening, on_loop_error
+from cli.agency.server import listening, on_loop_error
 from store.core.settings import Settings
 
 async def answer(reader, writer):

@@ -33,7 +33,7 @@ STORE = {
 }
 """Names that pages may import from `store`: sessions and drafts, which the API does not offer, and sealed secrets."""
 
-SESSIONS = {"frame/drafts.py", "frame/visit.py", "sign_in/pages.py", "sign_in/start.py"}
+SESSIONS = {"frame/drafts.py", "frame/visit.py", "sign_in/pages.py"}
 """Modules of sessions and of drafts."""
 
 NAMES = (

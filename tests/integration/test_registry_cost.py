@@ -10,7 +10,7 @@ import pytest
 
 from service.registry.routes import ROWS_A_READ
 from store.core.database import Database
-from store.ratings import names, published, rating_statistics, ratings, services, standing
+from store.ratings import published, rating_statistics, ratings, services, standing
 from store.ratings.rating_statistics import LogPart
 from store.ratings.ratings import NewRating
 from tests.support.new_ratings import new_rating
@@ -76,7 +76,7 @@ def of_download(shards):
 def search(q, **filters):
     def work(c):
         listed = ratings.summaries(c, None, q=q, limit=51, **filters)
-        return listed or names.similar_names(c, None, q)
+        return listed or services.similar_names(c, None, q)
 
     return work
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -18,7 +17,7 @@ from typing import Self
 from kombu.connection import Connection
 
 from store.core.child_processes import ending_with_this_process
-from tests.support.redis import START_S, free_port
+from tests.support.redis import START_S, KillableServer, free_port
 
 PROGRAM = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 """The program itself: the wrapper of this name on the path runs it as the user `rabbitmq`, in that user's folders."""
@@ -31,7 +30,7 @@ ERLANG = "+S 1 +sbwt none +sbwtdcpu none +sbwtdio none -kernel inet_dist_use_int
 
 
 @dataclass
-class RabbitServer:
+class RabbitServer(KillableServer):
     """A RabbitMQ server; what it had confirmed outlasts a restart."""
 
     directory: Path
@@ -83,29 +82,6 @@ class RabbitServer:
             if time.monotonic() > deadline or self.process.poll() is not None:
                 raise RuntimeError(f"RabbitMQ did not start:\n{(self.directory / 'output').read_text()[-3000:]}")
             time.sleep(0.1)
-
-    def stop(self) -> None:
-        """Kill the server at once."""
-        if self.process is not None:
-            self.process.send_signal(signal.SIGCONT)
-            self.process.kill()
-            self.process.wait(START_S)
-            self.process = None
-
-    def restart(self) -> None:
-        """Kill the server, and start it again."""
-        self.stop()
-        self.start()
-
-    def freeze(self) -> None:
-        """Stop answering without closing a connection."""
-        assert self.process is not None
-        self.process.send_signal(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        """Continue a frozen server."""
-        assert self.process is not None
-        self.process.send_signal(signal.SIGCONT)
 
     def queues(self) -> dict[str, str]:
         """Return the type of each queue, by name."""

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,8 +29,41 @@ def free_port() -> int:
         return port
 
 
+class KillableServer(ABC):
+    """A server in a process of its own that tests kill, freeze and start again."""
+
+    process: subprocess.Popen[bytes] | None
+
+    @abstractmethod
+    def start(self) -> None:
+        """Start the server, or start it again on the same port, and wait until it answers."""
+
+    def stop(self) -> None:
+        """Kill the server at once."""
+        if self.process is not None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+            self.process.wait(START_S)
+            self.process = None
+
+    def restart(self) -> None:
+        """Kill the server, and start it again."""
+        self.stop()
+        self.start()
+
+    def freeze(self) -> None:
+        """Stop answering without closing a connection."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Continue a frozen server."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGCONT)
+
+
 @dataclass
-class RedisServer:
+class RedisServer(KillableServer):
     """A Redis server; its data are lost whenever it stops."""
 
     program: Path
@@ -72,29 +106,6 @@ class RedisServer:
             if time.monotonic() > deadline or self.process.poll() is not None:
                 raise RuntimeError(f"Redis did not start on port {self.port}")
             time.sleep(0.02)
-
-    def stop(self) -> None:
-        """Kill the server at once."""
-        if self.process is not None:
-            self.process.send_signal(signal.SIGCONT)
-            self.process.kill()
-            self.process.wait(START_S)
-            self.process = None
-
-    def restart(self) -> None:
-        """Kill the server, and start it again without data."""
-        self.stop()
-        self.start()
-
-    def freeze(self) -> None:
-        """Stop answering without closing a connection."""
-        assert self.process is not None
-        self.process.send_signal(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        """Continue a frozen server."""
-        assert self.process is not None
-        self.process.send_signal(signal.SIGCONT)
 
     def command(self, *words: str) -> bytes:
         """Send one command and return the first line of its answer."""

@@ -105,10 +105,7 @@ def _outcomes(described: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 def experiment(visit: Visit) -> dict[str, Any]:
     """Return the experiment that a form describes.
 
-    Raises
-    ------
-    Refused
-        If the form names no groups, or neither a decision nor a score.
+    Raise `Refused` if the form names no groups, or neither a decision nor a score.
     """
     typed, by = visit.typed, list(dict.fromkeys(visit.form.getlist("by")))
     decision, favourable = _read_choice(typed.get("outcome", ""), "outcome")

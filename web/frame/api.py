@@ -69,10 +69,7 @@ class Answer:
 def segment(text: str) -> str:
     """Return a text of a form or an address as one segment of a path; with a slash it would name another resource.
 
-    Raises
-    ------
-    Problem
-        ``not-found`` if it is empty or has a slash.
+    Raise `Problem` ``not-found`` if it is empty or has a slash.
     """
     if not text or "/" in text:
         raise not_found("resource", text)
@@ -88,10 +85,7 @@ class Api:
     async def get(self, path: str, **query: Any) -> Any:
         """Read a resource as JSON; parameters that are ``None`` or empty are left out.
 
-        Raises
-        ------
-        Refused
-            If the status is 400 or above.
+        Raise `Refused` if the status is 400 or above.
         """
         return (await self.ask("GET", path, query=query)).document
 

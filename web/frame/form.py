@@ -65,11 +65,8 @@ class Form:
 async def read_form(request: Request, *, with_file: bool = False) -> Form:
     """Read the form that a request sends; of a form that may end `with_file`, read the fields before the file.
 
-    Raises
-    ------
-    Problem
-        ``unsupported-media-type`` for another media type or charset, ``malformed-body`` if the form cannot be parsed,
-        ``invalid-request`` for too many fields or files.
+    Raise `Problem` ``unsupported-media-type`` for another media type or charset, ``malformed-body`` if the form cannot
+    be parsed, ``invalid-request`` for too many fields or files.
     """
     kind, options = _parse_content_type(request.headers.get("content-type", ""))
     if kind == URLENCODED:

@@ -32,10 +32,7 @@ async def send_file(visit: Visit, purpose: str) -> dict[str, Any]:
     The media type is that of the file's ending, or else the browser's. The form may have the file-format options of
     ``uploads/reading.html``, such as the encoding of a table.
 
-    Raises
-    ------
-    Refused
-        If the API refuses the file, or the form has none.
+    Raise `Refused` if the API refuses the file, or the form has none.
     """
     typed, file = visit.typed, visit.form.file
     if file is None or not file.name:

@@ -140,11 +140,8 @@ class Visit:
     async def accept_form(self, scope: str | None, *, with_file: bool) -> None:
         """Read the form. The caller's scope and rate limit are checked before it is read, the form's token afterwards.
 
-        Raises
-        ------
-        Problem
-            ``scope-missing``, ``rate-limited``, or ``foreign-origin`` if the form was not sent from a page of this
-            visit; and the problems of `read_form`.
+        Raise `Problem` ``scope-missing``, ``rate-limited``, or ``foreign-origin`` if the form was not sent from a page
+        of this visit; and the problems of `read_form`.
         """
         if scope is not None and not self.caller.may(scope):
             raise scope_missing(scope)
@@ -214,10 +211,7 @@ def _foreign_origin() -> Problem:
 async def visit_of(request: Request, *, public: bool, open_to_visitors: bool = False) -> Visit | Response:
     """Return the visit of a request; without a session, a page that is not `open_to_visitors` redirects to the sign-in.
 
-    Raises
-    ------
-    Problem
-        ``rate-limited`` after too many requests from one address for public pages, or without a session.
+    Raise `Problem` ``rate-limited`` after too many requests from one address for public pages, or without a session.
     """
     service = service_of(request)
     if public:

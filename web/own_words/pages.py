@@ -104,10 +104,7 @@ def _texts_of(kind: str, words: Json) -> dict[str, str]:
 def _complete_fields(kind: str, typed: Mapping[str, str]) -> dict[str, str]:
     """Return the fields of a specification: pairs of words for the groups, and an attribute if none is typed.
 
-    Raises
-    ------
-    Refused
-        If a word for a group has no counterpart.
+    Raise `Refused` if a word for a group has no counterpart.
     """
     names = [typed.get(side, "").strip() for side in ("first", "second")]
     texts = {**typed, "attribute": typed.get("attribute", "").strip() or " or ".join(filter(None, names))}

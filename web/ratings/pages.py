@@ -21,8 +21,7 @@ from service.http.problems import Problem
 from web.frame import Pages, Visit
 from web.ratings.evidence import address_of, row_of
 from web.ratings.finding import part_of
-from web.ratings.mentions import both_mentions
-from web.ratings.rating import Rating, rating_in_path, render_page
+from web.ratings.rating import Rating, both_mentions, rating_in_path, render_page
 
 pages = Pages()
 public = Pages(public=True)

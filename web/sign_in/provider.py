@@ -148,11 +148,8 @@ class Provider:
     async def claims(self, attempt: Attempt, code: str) -> JsonObject:
         """Exchange a code for the verified claims of the person.
 
-        Raises
-        ------
-        Problem
-            ``sign-in-failed`` if the code or the ID token is not valid, ``provider-unavailable`` if the provider does
-            not answer as OpenID Connect requires.
+        Raise `Problem` ``sign-in-failed`` if the code or the ID token is not valid, ``provider-unavailable`` if the
+        provider does not answer as OpenID Connect requires.
         """
         endpoints, client = await self._read_endpoints(), self._client
         fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": client.redirect_uri}

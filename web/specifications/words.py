@@ -137,10 +137,7 @@ def body_of(kind: str, typed: Mapping[str, str], name: str) -> JsonObject:
 async def store_new(visit: Visit, kind: str, typed: Mapping[str, str]) -> JsonObject:
     """Store a new specification, named after its title; a name that is taken gets a number.
 
-    Raises
-    ------
-    Refused
-        If the API refuses the words.
+    Raise `Refused` if the API refuses the words.
     """
     name = name_for(typed.get("title", ""))
     for number in range(1, TRIES):

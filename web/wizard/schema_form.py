@@ -233,10 +233,7 @@ class Unreadable(ValueError):
 def read(field: Field, answers: Mapping[str, str]) -> Any:
     """Return the JSON value of a field, or `NOTHING` if it is left at its default.
 
-    Raises
-    ------
-    Unreadable
-        If the text does not have the field's form.
+    Raise `Unreadable` if the text does not have the field's form.
     """
     if field.form == "part":
         values = dict(_read_all(field.parts, answers))

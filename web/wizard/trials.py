@@ -69,10 +69,7 @@ async def planned(state: WizardState, probe: Mapping[str, Any] | None, *, all_si
 
     A size is a factor of the usual number of questions, with its title, its plan, and whether it is chosen.
 
-    Raises
-    ------
-    Refused
-        If the API refuses the chosen size.
+    Raise `Refused` if the API refuses the chosen size.
     """
     answers = state.answers
     chosen_factor = factor_of(answers)

@@ -96,35 +96,26 @@ class CalledService:
 
 @dataclass
 class Driver:
-    """Sends the missing probes of a session until it has a finding.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        Stores the answers, every `flush_replies` answers or `flush_s` seconds.
-    secret : str
-        Text known to the agency only, from which idempotency keys that reveal nothing about the job are derived.
-    rng : Generator
-        For the order of questions and the jitter of retries, unknown to the service; it does not affect the rating.
-    rated : CalledService, optional
-        The rated service; if omitted, the target is not shared with other jobs.
-    second : CalledService, optional
-        Service that answers the questions of the types `second_asks`; if omitted, the rated service does.
-    """
+    """Sends the missing probes of a session until it has a finding."""
 
     adapter: Adapter
     limits: Limits
     budget: Budget
     ledger: Ledger
+    """Stores the answers, every `flush_replies` answers or `flush_s` seconds."""
     secret: str
+    """Text known to the agency only, from which idempotency keys that reveal nothing about the job are derived."""
     rng: np.random.Generator
+    """For the order of questions and the jitter of retries, unknown to the service; it does not affect the rating."""
     patience: Patience = field(default_factory=Patience)
     expected: int = 0
     flush_replies: int = 20
     flush_s: float = 1.0
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     rated: CalledService | None = None
+    """The rated service; if omitted, the target is not shared with other jobs."""
     second: CalledService | None = None
+    """Service that answers the questions of the types `second_asks`; if omitted, the rated service does."""
     second_asks: tuple[type[Ask], ...] = AUTHORED
     thinking_s: float = 0.0
     """Computing time of the experiment so far, in seconds."""

@@ -249,22 +249,15 @@ class TargetCoolingDown(Exception):
 
 @dataclass
 class Lane:
-    """Shared limits of all jobs on one target (`lane_of`), as used by one job.
-
-    Parameters
-    ----------
-    holder : str
-        Name of the job as a holder of slots.
-    limits : Limits
-        Limits of the job's target; calls of other jobs in the lane count towards these limits.
-    rng : Generator
-        For the length of pauses; it does not affect the rating.
-    """
+    """Shared limits of all jobs on one target (`lane_of`), as used by one job."""
 
     name: str
     holder: str
+    """Name of the job as a holder of slots."""
     limits: Limits
+    """Limits of the job's target; calls of other jobs in the lane count towards these limits."""
     rng: np.random.Generator
+    """For the length of pauses; it does not affect the rating."""
     traffic: Traffic = field(default_factory=LocalTraffic)
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     clock: Callable[[], float] = time.monotonic

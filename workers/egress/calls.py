@@ -32,7 +32,7 @@ from workers.egress.failures import (
     should_retry,
 )
 from workers.egress.guard import Network, Origin, Resolve, origin_of, resolve
-from workers.egress.transport import Dial, GuardedTransport, Trust, default_trust, dial
+from workers.egress.transport import Dial, GuardedTransport, MakeContext, default_context, dial
 from workers.tenant_uploads import Library
 
 SHOWN_BODY = 2_000
@@ -195,11 +195,8 @@ class Response:
     def json(self) -> Any:
         """Parse the body as JSON.
 
-        Raises
-        ------
-        CallFailed
-            ``garbage`` for a web page, ``bad-json`` for anything else that is not JSON, and for NaN, infinity
-            and numbers beyond the range of floats.
+        Raise `CallFailed` ``garbage`` for a web page, ``bad-json`` for anything else that is not JSON, and for NaN,
+        infinity and numbers beyond the range of floats.
         """
         try:
             return json.loads(self.body, parse_constant=_refuse_constant, parse_float=_parse_finite)
@@ -233,7 +230,7 @@ class Egress:
         Networks that the operator allows in addition to public addresses.
     response_cap : int
         Maximum size of a response body in bytes.
-    resolve, dial, trust
+    resolve, dial, make_context
         See `GuardedTransport`.
     now : callable
         Clock with a time zone, for ``Retry-After``.
@@ -257,7 +254,7 @@ class Egress:
         response_cap: int = RESPONSE_CAP,
         resolve: Resolve = resolve,
         dial: Dial = dial,
-        trust: Trust = default_trust,
+        make_context: MakeContext = default_context,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         scraping: bool = False,
         library: Library | None = None,
@@ -267,7 +264,7 @@ class Egress:
     ) -> None:
         self.allow, self.scraping, self.library = tuple(allow), scraping, library
         self.transport = GuardedTransport(
-            allow, response_cap=response_cap, resolve=resolve, dial=dial, trust=trust, exempt=exempt
+            allow, response_cap=response_cap, resolve=resolve, dial=dial, make_context=make_context, exempt=exempt
         )
         self._hosts = hosts
         self.now, self._cap = now, response_cap

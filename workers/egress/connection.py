@@ -56,12 +56,12 @@ class ClosedWithoutResponse(Exception):
 class Listener(ResponseHandler):
     """Connection to one host and port (`name`).
 
-    If `complete` is true, a response longer than its cap is refused; otherwise it is truncated.
+    If `refuses_long` is true, a response longer than its cap is refused; otherwise it is truncated.
     """
 
-    def __init__(self, name: str, *, complete: bool, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, name: str, *, refuses_long: bool, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
-        self._name, self._complete, self._asked = name, complete, 0
+        self._name, self._refuses_long, self._asked = name, refuses_long, 0
         self._cap, self._heard, self._head = 0, 0, bytearray()
         self._body: Any = None
 
@@ -160,7 +160,7 @@ class Listener(ResponseHandler):
             or [coding.lower() for coding in codings] not in ([], ["chunked"])
         ):
             return self._invalid_http()
-        if not self._complete:
+        if not self._refuses_long:
             return None
         if any(
             coding.strip().lower() not in {"", "identity"} for coding in message.headers.getall("Content-Encoding", ())

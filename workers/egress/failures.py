@@ -228,12 +228,8 @@ _NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 def parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     """Parse ``retry-after-ms`` or ``Retry-After``; names in `headers` must be in lower case or ignore case.
 
-    A date is compared with the ``Date`` of the same response, or with `now` if there is none.
-
-    Returns
-    -------
-    float or None
-        Seconds, not negative and not capped; ``None`` for a missing or invalid header.
+    A date is compared with the ``Date`` of the same response, or with `now` if there is none. Return seconds, not
+    negative and not capped; ``None`` for a missing or invalid header.
     """
     milliseconds = headers.get("retry-after-ms", "").strip()
     if _NUMBER.fullmatch(milliseconds):

@@ -97,10 +97,7 @@ class Origin:
 def read_origin(url: str) -> Origin:
     """Parse a URL, and refuse every form that two parsers could read differently.
 
-    Raises
-    ------
-    AddressRefused
-        If the URL is invalid or ambiguous; the message repeats at most the host of the URL.
+    Raise `AddressRefused` if the URL is invalid or ambiguous; the message repeats at most the host of the URL.
     """
     if len(url) > MAX_URL:
         raise AddressRefused(f"the URL has {len(url)} characters; at most {MAX_URL} are allowed")
@@ -201,10 +198,7 @@ class Guard:
     async def addresses(self, origin: Origin) -> list[Address]:
         """Return the addresses to connect, in the resolver's order; never an empty list.
 
-        Raises
-        ------
-        CallFailed
-            ``refused-address`` if any address is denied, ``connect`` if there is none.
+        Raise `CallFailed` ``refused-address`` if any address is denied, ``connect`` if there is none.
         """
         if fixed := _fixed_addresses(origin):
             if permitted := _permitted_addresses(fixed, self.allow):

@@ -52,7 +52,7 @@ Made = tuple[asyncio.BaseTransport, asyncio.BaseProtocol]
 Dial = Callable[[Callable[[], asyncio.Protocol], str, int, ssl.SSLContext | None, str | None], Awaitable[Made]]
 """Function that connects a protocol to a literal address and port, with TLS for a host name if a context is given."""
 
-Trust = Callable[[], ssl.SSLContext]
+MakeContext = Callable[[], ssl.SSLContext]
 """Function that makes a context with the trusted certificates."""
 
 
@@ -63,7 +63,7 @@ async def dial(
     return await asyncio.get_running_loop().create_connection(protocol, address, port, ssl=tls, server_hostname=host)
 
 
-def default_trust() -> ssl.SSLContext:
+def default_context() -> ssl.SSLContext:
     """Return a context with the certificates of httpx and the system, host name checks, and TLS 1.2 or later."""
     context = httpx.create_ssl_context(trust_env=False)
     context.load_default_certs()
@@ -74,12 +74,12 @@ def default_trust() -> ssl.SSLContext:
     return context
 
 
-def certified_trust(trust: Trust, certificate: str) -> ssl.SSLContext:
+def certified_context(make_context: MakeContext, certificate: str) -> ssl.SSLContext:
     """Return a context with a client certificate and its key (PEM).
 
     OpenSSL reads both from files only, so they are written to a file in memory, which never reaches a disk.
     """
-    context = trust()
+    context = make_context()
     with open(os.memfd_create("client-certificate"), "wb", buffering=0) as file:
         file.write(certificate.encode())
         context.load_cert_chain(f"/proc/self/fd/{file.fileno()}")
@@ -125,10 +125,16 @@ class GuardedConnector(aiohttp.BaseConnector):
     """Connector that opens only connections that the guard allows, and reuses them."""
 
     def __init__(
-        self, guard: Guard, dial: Dial, trust: Callable[[], ssl.SSLContext], exempt: ExemptHosts, *, complete: bool
+        self,
+        guard: Guard,
+        dial: Dial,
+        make_context: Callable[[], ssl.SSLContext],
+        exempt: ExemptHosts,
+        *,
+        refuses_long: bool,
     ) -> None:
         super().__init__(limit=0, keepalive_timeout=IDLE_S)
-        self._guard, self._dial, self._trust, self._complete = guard, dial, trust, complete
+        self._guard, self._dial, self._make_context, self._refuses_long = guard, dial, make_context, refuses_long
         self._exempt = exempt
 
     async def _create_connection(self, req: aiohttp.ClientRequest, *_: object) -> ResponseHandler:
@@ -148,8 +154,8 @@ class GuardedConnector(aiohttp.BaseConnector):
         return await self._connect_to(origin, addresses[-1])
 
     async def _connect_to(self, origin: Origin, address: Address) -> ResponseHandler:
-        connection = Listener(str(origin), complete=self._complete, loop=asyncio.get_running_loop())
-        tls = self._trust() if origin.scheme == "https" else None
+        connection = Listener(str(origin), refuses_long=self._refuses_long, loop=asyncio.get_running_loop())
+        tls = self._make_context() if origin.scheme == "https" else None
         host = origin.host if tls else None
         failure: CallFailed | None = None
         try:
@@ -182,9 +188,9 @@ class GuardedTransport:
         Networks that the operator allows in addition to public addresses.
     response_cap : int
         Maximum size of a response body in bytes, unless a request sets another.
-    complete : bool
+    refuses_long : bool
         Whether a longer response is refused; otherwise it is truncated.
-    trust : callable
+    make_context : callable
         Makes the context with the trusted certificates.
     exempt : sequence of network
         Networks of the operator in which the limits of hosts do not apply.
@@ -195,13 +201,13 @@ class GuardedTransport:
         allow: Sequence[Network],
         *,
         response_cap: int,
-        complete: bool = True,
+        refuses_long: bool = True,
         resolve: Resolve = resolve,
         dial: Dial = dial,
-        trust: Trust = default_trust,
+        make_context: MakeContext = default_context,
         exempt: Sequence[Network] = (),
     ) -> None:
-        self._cap, self._complete, self._trust, self._dial = response_cap, complete, trust, dial
+        self._cap, self._refuses_long, self._make_context, self._dial = response_cap, refuses_long, make_context, dial
         self._guard, self._exempt = Guard(tuple(allow), resolve), ExemptHosts(tuple(exempt))
         self._context: ssl.SSLContext | None = None
         self._kept: aiohttp.ClientSession | None = None
@@ -209,7 +215,9 @@ class GuardedTransport:
     def certified(self, certificate: str) -> GuardedTransport:
         """Return a copy of the transport with separate connections, which use a client certificate (PEM)."""
         transport = copy(self)
-        vars(transport).update(_trust=partial(certified_trust, self._trust, certificate), _context=None, _kept=None)
+        vars(transport).update(
+            _make_context=partial(certified_context, self._make_context, certificate), _context=None, _kept=None
+        )
         return transport
 
     async def exempt(self, origin: Origin) -> bool:
@@ -259,7 +267,9 @@ class GuardedTransport:
             await session.close()
 
     def _new_session(self) -> aiohttp.ClientSession:
-        connector = GuardedConnector(self._guard, self._dial, self._ssl_context, self._exempt, complete=self._complete)
+        connector = GuardedConnector(
+            self._guard, self._dial, self._ssl_context, self._exempt, refuses_long=self._refuses_long
+        )
         return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), **PLAIN)
 
     async def _exchange(self, origin: Origin, session: aiohttp.ClientSession, request: JsonObject) -> ReceivedResponse:
@@ -272,7 +282,7 @@ class GuardedTransport:
                     body += piece
             finally:
                 answer.close()
-            if self._complete and len(body) > cap:
+            if self._refuses_long and len(body) > cap:
                 raise CallFailed("too-large", f"{origin} sent more than {cap:,} bytes")
             raw = [(name.lower(), value) for name, value in answer.raw_headers]
             return ReceivedResponse(answer.status, raw, bytes(body[:cap]))
@@ -286,5 +296,5 @@ class GuardedTransport:
 
     def _ssl_context(self) -> ssl.SSLContext:
         if self._context is None:
-            self._context = self._trust()
+            self._context = self._make_context()
         return self._context

@@ -36,10 +36,7 @@ TRANSIENT = frozenset({"connect", "timeout", "truncated", "http-500", "http-502"
 def end_badly(context: WorkerContext, claim: Claim, error: Exception) -> str:
     """Store the state of a job after an error; nothing is stored if another worker has the job.
 
-    Returns
-    -------
-    str
-        ``failed``, ``cancelled``, ``released``, ``resting``, ``lease-lost`` or ``database-unavailable``.
+    Return ``failed``, ``cancelled``, ``released``, ``resting``, ``lease-lost`` or ``database-unavailable``.
     """
     try:
         return _end_after_error(context, claim, error)

@@ -50,28 +50,20 @@ class Limits(Bounded):
 
 @dataclass(frozen=True)
 class Target:
-    """Service to be rated, as described in a job.
-
-    Parameters
-    ----------
-    base_url : str
-        Address of the service; empty for a protocol with fixed addresses.
-    settings : mapping
-        Unparsed fields of the protocol's ``settings_type``.
-    secret : str, optional
-        API key. Never shown.
-    link_secrets : mapping
-        API keys for the links of a chain, by the id of the saved target. Never shown.
-    """
+    """Service to be rated, as described in a job."""
 
     name: str
     kind: Kind
     protocol: str
     base_url: str
+    """Address of the service; empty for a protocol with fixed addresses."""
     settings: Json = field(default_factory=dict)
+    """Unparsed fields of the protocol's ``settings_type``."""
     secret: str | None = field(default=None, repr=False)
+    """API key. Never shown."""
     limits: Limits = field(default_factory=Limits)
     link_secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """API keys for the links of a chain, by the id of the saved target. Never shown."""
 
     @classmethod
     def of(cls, described: Json, secret: str | None, link_secrets: Mapping[str, str] | None = None) -> Target:

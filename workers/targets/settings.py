@@ -131,10 +131,8 @@ def settings_schema(kind: type) -> JsonObject:
 def read_fields(kind: type[S], values: Mapping[str, Any], where: str) -> S:
     """Parse a frozen dataclass of settings or limits from the request field `where`.
 
-    Raises
-    ------
-    SpecificationError
-        If a field is invalid; ``field`` begins with `where`. The message never repeats a value, which might be a key.
+    Raise `SpecificationError` if a field is invalid; ``field`` begins with `where`. The message never repeats a value,
+    which might be a key.
     """
     try:
         settings: S = _type_adapter(cast("Any", kind)).validate_python(dict(values))

@@ -54,7 +54,7 @@ class AttemptResult:
 def open_transport(settings: Settings) -> GuardedTransport:
     """Open a guarded HTTP transport for webhooks; it truncates long responses instead of refusing them."""
     networks, exempt = settings.egress_networks, settings.exempt_networks
-    return GuardedTransport(networks, response_cap=RESPONSE_CAP, complete=False, exempt=exempt)
+    return GuardedTransport(networks, response_cap=RESPONSE_CAP, refuses_long=False, exempt=exempt)
 
 
 async def call(

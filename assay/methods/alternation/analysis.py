@@ -29,13 +29,7 @@ from assay.rating.losses import hidden_documents, loss_effect, losses_document, 
 from assay.statistics.hidden.chance import may_be_chance
 from assay.statistics.hidden.scales import Scale, amounts, limit_on, on_scale, scales_of
 from assay.statistics.hidden.single_cases import LABELS, RECORD, TEXT, SingleCases, item_effect, text_effect
-from assay.statistics.hidden.strata import (
-    MOST_PAIRS,
-    NO_FALSE_STRATUM,
-    fitted_together,
-    furthest,
-    stratum_effects,
-)
+from assay.statistics.hidden.strata import MOST_PAIRS, NO_FALSE_STRATUM, fitted_together, furthest, stratum_effects
 from assay.statistics.hypothesis_tests.paired import d_z, sign_flip_test
 from assay.statistics.intervals.alternation_effects import DRAWS, Profiles, group_draws, paired_draws, tied_draws
 from assay.statistics.intervals.credible import interval_of

@@ -33,24 +33,16 @@ GROUP, DECISION, TRUTH = "group", "decision", "truth"
 
 @dataclass(frozen=True)
 class Reading:
-    """Rules that decide which answers are favourable and which values of the column of truth make them right.
-
-    Attributes
-    ----------
-    truth : str
-        Column of the truth.
-    favourable : str
-        The favourable label; empty for numbers.
-    threshold : float or None
-        Number, or score of the label, from which an answer is favourable. ``None``: the likeliest label decides.
-    right : str
-        Value of the truth by which a favourable answer is right.
-    """
+    """Rules that decide which answers are favourable and which values of the column of truth make them right."""
 
     truth: str
+    """Column of the truth."""
     favourable: str
+    """The favourable label; empty for numbers."""
     threshold: float | None
+    """Number, or score of the label, from which an answer is favourable. ``None``: the likeliest label decides."""
     right: str
+    """Value of the truth by which a favourable answer is right."""
 
     @property
     def words(self) -> str:
@@ -106,7 +98,7 @@ def record_outcomes(answers: Answers, by: str, reading: Reading, rng: np.random.
     error rate.
     """
     label = answers.spellings.first(reading.favourable)
-    document = RecordOutcomes(by, reading.truth, reading.words)
+    document = RecordOutcomes(by=by, truth=reading.truth, outcome=reading.words)
     labels = {name for answer in answers.replies.values() if isinstance(answer, Mapping) for name in answer}
     if not answers.replies:
         return replace(document, why="no answer could be read")

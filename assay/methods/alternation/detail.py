@@ -18,7 +18,7 @@ from assay.document import (
 )
 from assay.methods.alternation.gaussian_divergence import Fold
 from assay.methods.shared.detail import ProfilesComponent
-from assay.methods.shared.outcome_tables.rows import NO_GROUP, GroupOutcome
+from assay.methods.shared.outcome_tables.rows import OutcomeTable
 from assay.model import Letter
 
 
@@ -203,7 +203,7 @@ class AnsweredExample(ExampleDocument):
 
 
 @dataclass(frozen=True)
-class RecordOutcomes:
+class RecordOutcomes(OutcomeTable):
     """Outcomes of the records as they came, by group, with error rates by the truth; no part of the letter."""
 
     by: str | None = None
@@ -212,10 +212,6 @@ class RecordOutcomes:
     """Column of the truth."""
     outcome: str | None = None
     """What counts as the favourable outcome, in words."""
-    groups: tuple[GroupOutcome, ...] = NO_ITEMS
-    unknown: GroupOutcome = NO_GROUP
-    reference: str | None = None
-    even_flagged: float | None = None
     gaps: Mapping[str, EffectDocument] = NO_ENTRIES
     """Largest difference between two groups: of the selection rate, TPR, FPR and PPV."""
     tolerance: float | None = None

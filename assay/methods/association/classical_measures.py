@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from assay.methods.shared.answers.vectors import Vectors
 from assay.model import Floats
 from assay.rating.component import result_or_why
 from assay.statistics.embeddings.embedding_bias import (
-    MeanAverageCosine,
+    EmbeddingMeasure,
     direct_bias,
     embedding_coherence,
     mean_average_cosine,
@@ -64,7 +63,7 @@ def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random
     )
 
 
-def _measure_document(measure: Callable[[], Any]) -> MeasureDocument:
+def _measure_document(measure: Callable[[], EmbeddingMeasure]) -> MeasureDocument:
     """Call `measure` and return its result, or a document with the reason (`why`) if the words do not allow it."""
     return result_or_why(MeasureDocument, lambda: read_json(MeasureDocument, asdict(measure())))
 
@@ -84,7 +83,7 @@ def _compare_groups(
     row = result_or_why(
         WeatDocument, lambda: _weat_document(weat(first, second, stereotypes, other_stereotypes, rng=rng))
     )
-    measures: dict[str, Callable[[], Any]] = {
+    measures: dict[str, Callable[[], EmbeddingMeasure]] = {
         "rnd": lambda: relative_norm_distance(first, second, stereotypes),
         "ect": lambda: embedding_coherence(first, second, stereotypes),
         "ripa": lambda: relational_inner_product(first, second, stereotypes),
@@ -103,7 +102,7 @@ def _weat_document(test: Weat) -> WeatDocument:
     return read_json(MeasuredWeat, asdict(test) | asdict(test.p))
 
 
-def _mean_average_cosine(words: AssociationWords, vectors: Vectors) -> MeanAverageCosine:
+def _mean_average_cosine(words: AssociationWords, vectors: Vectors) -> EmbeddingMeasure:
     distance: list[float] = []
     of_word: list[str] = []
     of_set: list[str] = []

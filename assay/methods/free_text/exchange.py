@@ -34,21 +34,14 @@ def given_names() -> Mapping[str, tuple[str, str | None]]:
 
 @dataclass(frozen=True)
 class Exchange:
-    """Rewrites a text about a person with one value of the attribute as a text about another value.
-
-    Attributes
-    ----------
-    words : mapping of str to tuple of (str, str)
-        For each value, slots and words, paired by position with those of the other values.
-    persons : mapping of str to str
-        For each value, the person of the prompt.
-    turn : int, optional
-        Position in the lists of names of the first name that replaces an invented one. ``None``: invented names stay.
-    """
+    """Rewrites a text about a person with one value of the attribute as a text about another value."""
 
     words: Mapping[str, Sequence[tuple[str, str]]]
+    """For each value, slots and words, paired by position with those of the other values."""
     persons: Mapping[str, str]
+    """For each value, the person of the prompt."""
     turn: int | None = None
+    """Position in the lists of names of the first name that replaces an invented one. ``None``: invented names stay."""
 
     def rewrite(self, text: str, before: str, after: str) -> str:
         """Return a text about the value `before` as a text about the value `after`."""

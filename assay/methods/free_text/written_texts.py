@@ -1,4 +1,4 @@
-"""Texts that a model wrote and the answers of a judge about them, with counts of replies by outcome."""
+"""Texts that a model wrote, its refusals to write, and answers of a judge about the texts, counted by outcome."""
 
 from __future__ import annotations
 
@@ -11,12 +11,32 @@ from typing import Literal
 
 import numpy as np
 
+from assay.catalog.answer_text import compiled, normalise_answer
 from assay.methods.free_text.exchange import Exchange
-from assay.methods.free_text.refusals import refuses_to_write
 from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.answers.tally import REFUSED_IN_WORDS, Asking, Tally, ask_in_batches
 from assay.methods.shared.profiles import Case
 from assay.model import Classify, Floats, Probe, Regress, Reply, Write
+
+LONGEST_REFUSAL = 600
+"""Maximum length of a refusal in characters: a longer reply is a text, whatever it begins with."""
+
+REFUSAL_BEGINNING = 250
+"""Number of characters at the beginning of a reply in which a refusal is searched for."""
+
+_QUOTATION = re.compile(r"(?<=\w)([,:]?\s+)\"[^\"]*\"")
+"""Direct speech of somebody in a text: a passage in quotation marks, after other words."""
+
+
+def refuses_to_write(text: str) -> bool:
+    """Return whether a reply is short and states, near its beginning, that the text will not be written."""
+    words = " ".join(normalise_answer(text).split())
+    begun = compiled("writing", "letters").match(words)
+    if len(words) > LONGEST_REFUSAL or begun or compiled("writing", "delivered").search(words):
+        return False
+    own_words = compiled("writing", "idioms").sub(" ", _QUOTATION.sub(r"\1", words[:REFUSAL_BEGINNING]))
+    return compiled("writing", "refusals").search(own_words) is not None
+
 
 Judging = Literal["labels", "numbers"]
 """Type of a judge's answers: labels with scores (a classifier), or a number (a regressor)."""
@@ -51,21 +71,14 @@ def repeats_the_prompt(text: str, prompt: str) -> bool:
 
 @dataclass
 class WrittenTexts(Tally):
-    """Texts by case, value and repetition, and the replies that are refusals.
-
-    Attributes
-    ----------
-    cases : tuple of Case
-        The prompts that were asked so far.
-    values : tuple of str
-        Values of the attribute.
-    repeats : int
-        Number of texts for each prompt and value.
-    """
+    """Texts by case, value and repetition, and the replies that are refusals."""
 
     cases: tuple[Case, ...]
+    """The prompts that were asked so far."""
     values: tuple[str, ...]
+    """Values of the attribute."""
     repeats: int
+    """Number of texts for each prompt and value."""
     texts: dict[TextKey, str] = field(default_factory=dict)
     refused: set[TextKey] = field(default_factory=set)
 
@@ -140,21 +153,14 @@ class WrittenTexts(Tally):
 
 @dataclass
 class Judgements:
-    """Answers of a judge about texts, each in a version for every value.
-
-    Attributes
-    ----------
-    answers : Answers
-        The answers by the index of a text in `keys` and the value of its version.
-    label : str, optional
-        Label whose score counts; ``None``: of two labels, the last in the alphabet.
-    keys : list of (int, int, int)
-        The texts that were judged: case, value and repetition.
-    """
+    """Answers of a judge about texts, each in a version for every value."""
 
     answers: Answers
+    """The answers by the index of a text in `keys` and the value of its version."""
     label: str | None
+    """Label whose score counts; ``None``: of two labels, the last in the alphabet."""
     keys: list[TextKey] = field(default_factory=list)
+    """The texts that were judged: case, value and repetition."""
     rewritten: int = 0
     """Number of texts in which a version differs from another."""
 

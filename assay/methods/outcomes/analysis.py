@@ -29,16 +29,7 @@ from assay.methods.shared.outcome_tables.effects import (
 )
 from assay.methods.shared.outcome_tables.group_tables import Outcomes, outcome_table, sample_of, tenths_of
 from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Interval, Letter, Reason
-from assay.rating.component import (
-    NOTHING_LOST,
-    TOO_FEW,
-    Counts,
-    Lost,
-    Measurement,
-    Tolerance,
-    Units,
-    insufficient,
-)
+from assay.rating.component import NOTHING_LOST, TOO_FEW, Counts, Lost, Measurement, Tolerance, Units, insufficient
 from assay.rating.losses import hidden_documents, lost_replies
 from assay.statistics.hidden.chance import CHANCE_LEVEL, may_be_chance
 from assay.statistics.hidden.strata import fitted_together
@@ -70,65 +61,45 @@ CLASSES = ((1.0, "all proved right"), (0.0, "all proved wrong"))
 
 @dataclass(frozen=True)
 class Output:
-    """An outcome to judge: a decision, or a score.
-
-    Attributes
-    ----------
-    name : str
-        Name of its column.
-    values : ndarray, shape (cells,)
-        1 or 0, or a score in standard deviations; NaN if unknown.
-    favourable : ndarray, shape (cells,)
-        1 or 0: what the tables count.
-    words : str
-        The favourable outcome in words.
-    delta : float
-        Largest effect that counts as none.
-    binary : bool
-        Whether `values` are 0 or 1.
-    facts : mapping
-        Further facts for the tables, such as the median of the scores.
-    """
+    """An outcome to judge: a decision, or a score."""
 
     name: str
+    """Name of its column."""
     values: Floats
+    """Shape (cells,): 1 or 0, or a score in standard deviations; NaN if unknown."""
     favourable: Floats
+    """Shape (cells,): 1 or 0: what the tables count."""
     words: str
+    """The favourable outcome in words."""
     delta: float
+    """Largest effect that counts as none."""
     binary: bool
+    """Whether `values` are 0 or 1."""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    """Further facts for the tables, such as the median of the scores."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A table of recorded decisions with all settings of a request about it.
-
-    Attributes
-    ----------
-    truth, scores : ndarray, shape (cells,), or None
-        True outcome (1, 0 or NaN) and score of each cell, as in `group_tables.Outcomes`.
-    strata : Integers or None
-        Stratum of each cell, -1 if unknown; `strata_names` has the names, `strata_by` that of the column.
-    excluded : mapping of str to mapping of str to str
-        By name of a grouping: the excluded groups, each with its reason.
-    threshold : float, optional
-        Score from which the decision is favourable.
-    steps : sequence of Step
-        Steps of the process, the first one first.
-    """
+    """A table of recorded decisions with all settings of a request about it."""
 
     table: DecisionTable
     groupings: Sequence[Grouping]
     outputs: Sequence[Output]
     truth: Floats | None
     scores: Floats | None
+    """`truth` and `scores`, shape (cells,): true outcome (1, 0 or NaN) and score, as in `group_tables.Outcomes`."""
     strata: Integers | None
+    """Stratum of each cell, -1 if unknown; `strata_names` has the names, `strata_by` that of the column."""
     strata_names: Sequence[str]
     strata_by: str
     excluded: Mapping[str, Mapping[str, str]]
+    """By name of a grouping: the excluded groups, each with its reason."""
     confidence: float
     threshold: float | None = None
+    """Score from which the decision is favourable."""
     steps: Sequence[Step] = ()
+    """Steps of the process, the first one first."""
 
 
 def judge_outcomes(task: Task, rng: np.random.Generator) -> list[Component]:
@@ -466,16 +437,14 @@ class _Comparison:
         outcomes = Outcomes(output.favourable, task.truth, None if output.binary else task.scores)
         result = outcome_table(task.table, self.grouping, outcomes, self._excluded, task.confidence, rng)
         compared = set(self._labels)
+        groups = tuple(
+            row if row.group in compared or row.excluded else replace(row, not_compared=NOT_COMPARED)
+            for row in result.groups
+        )
         return OutcomesComponent(
+            **vars(replace(result, groups=groups)),
             by=self.grouping.name,
             outcome=output.words,
-            groups=tuple(
-                row if row.group in compared or row.excluded else replace(row, not_compared=NOT_COMPARED)
-                for row in result.groups
-            ),
-            unknown=result.unknown,
-            reference=result.reference,
-            even_flagged=result.even_flagged,
             clusters=task.table.clusters or None,
             threshold_map=self._threshold_map(),
             funnel=self._funnel(rng),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.document import NO_EFFECT, NO_ENTRIES, NO_ITEMS, AggregationDocument, ComponentDocument, EffectDocument
-from assay.methods.shared.outcome_tables.rows import NO_GROUP, GroupOutcome
+from assay.methods.shared.outcome_tables.rows import OutcomeTable
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,10 @@ class OutOfOrder:
 
 
 @dataclass(frozen=True)
-class StepDocument:
+class StepDocument(OutcomeTable):
     """The table of a step of a process: of the people who passed all steps before it, those who pass it."""
 
     step: str | None = None
-    groups: tuple[GroupOutcome, ...] = NO_ITEMS
-    unknown: GroupOutcome = NO_GROUP
-    reference: str | None = None
-    even_flagged: float | None = None
     out_of_order: tuple[OutOfOrder, ...] = NO_ITEMS
 
 
@@ -103,18 +99,12 @@ NO_FUNNEL = FunnelDocument()
 
 
 @dataclass(frozen=True)
-class OutcomesComponent(ComponentDocument):
+class OutcomesComponent(OutcomeTable, ComponentDocument):
     """Outcomes by a column or an intersection of columns."""
 
     by: str | None = None
     outcome: str | None = None
     """What counts as the favourable outcome, in words."""
-    groups: tuple[GroupOutcome, ...] = NO_ITEMS
-    reference: str | None = None
-    unknown: GroupOutcome = NO_GROUP
-    """People whose group is not known: they are counted, but not compared."""
-    even_flagged: float | None = None
-    """Probability that an even service with these numbers of people would be flagged by the four-fifths rule."""
     median: float | None = None
     at_median: int | None = None
     """People whose score is the median; they do not count as above it."""

@@ -12,14 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.document import (
-    NO_ENTRIES,
-    NO_ITEMS,
-    EffectDocument,
-    RatingDocument,
-    ReasonDocument,
-    Shares,
-)
+from assay.document import NO_ENTRIES, NO_ITEMS, EffectDocument, RatingDocument, ReasonDocument, Shares
 from assay.experiment import generator
 from assay.explain import Vocabulary, explain
 from assay.methods.outcomes.analysis import Output, Task
@@ -46,7 +39,7 @@ from assay.methods.outcomes.suppression import (
 )
 from assay.methods.shared.outcome_tables.decision_table import Grouping
 from assay.methods.shared.outcome_tables.group_tables import Outcomes, outcome_table, tenths_of
-from assay.methods.shared.outcome_tables.rows import GroupOutcome
+from assay.methods.shared.outcome_tables.rows import GroupOutcome, OutcomeTable
 from assay.model import Floats, Integers, Reason
 
 
@@ -208,18 +201,9 @@ def _public_funnel(
         without_truth = replace(task, truth=None)
         public = _PublicTables(without_truth, step.grouping, output, parts[2 * index], PublicScores())
         disordered = _PublicTables(without_truth, grouping, output, parts[2 * index + 1], PublicScores())
-        rows = public.rows(
-            OutcomesComponent(groups=document.groups, reference=document.reference, even_flagged=document.even_flagged)
-        )
+        table = public.table(document)
         documents.append(
-            StepDocument(
-                document.step,
-                rows.groups,
-                public.row(document.unknown, keeps_truth=False),
-                rows.reference,
-                rows.even_flagged,
-                tuple(disordered.out_of_order(document)),
-            )
+            StepDocument(**vars(table), step=document.step, out_of_order=tuple(disordered.out_of_order(document)))
         )
     # a gap is that of counts which are all shown
     gaps = NO_ITEMS if any(parts) else full_funnel.gaps
@@ -251,14 +235,10 @@ class _PublicTables:
         self, component: OutcomesComponent, vocabulary: Vocabulary, withheld: Collection[str | None]
     ) -> OutcomesComponent:
         """Return the component with its public fields only; names in `withheld` also lose effects and probabilities."""
-        groups, unknown = self.rows(component), component.unknown
         public = OutcomesComponent(
+            **vars(self.table(component)),
             **{name: getattr(component, name) for name in ("name", "letter", "declared", "by", "outcome")},
             **{name: getattr(component, name) for name in ("conditional", "median", "tolerances", "clusters")},
-            groups=groups.groups,
-            unknown=self.row(unknown, keeps_truth=False),
-            reference=groups.reference,
-            even_flagged=groups.even_flagged,
             at_median=_public_count(component.at_median),
             threshold_map=self.scores.map_of(component),
             reasons=_public_reasons(component.reasons, withheld, vocabulary),
@@ -280,19 +260,19 @@ class _PublicTables:
             if is_masked or group in people_of:
                 yield OutOfOrder(group, None if is_masked else people_of[group])
 
-    def rows(self, component: OutcomesComponent) -> OutcomesComponent:
-        """Return the component with public rows; comparisons are recomputed among groups that are not masked."""
-        masked = {row.group for row in component.groups if self.hides(row.group, PEOPLE)}
+    def table(self, table: OutcomeTable) -> OutcomeTable:
+        """Return a table with public rows; comparisons are recomputed among groups that are not masked."""
+        masked = {row.group for row in table.groups if self.hides(row.group, PEOPLE)}
         if masked:
-            component = self._recompute_without(component, masked)
-        reference = component.reference
+            table = self._recompute_without(table, masked)
+        reference = table.reference
         keeps_truth = reference is None or not self.hides(reference, PEOPLE, TRUTH)
         keeps_tenths = self.grouping.name in self.scores.tenths
-        rows = tuple(self.row(row, keeps_truth=keeps_truth, keeps_tenths=keeps_tenths) for row in component.groups)
-        return replace(component, groups=rows)
+        rows = tuple(self.row(row, keeps_truth=keeps_truth, keeps_tenths=keeps_tenths) for row in table.groups)
+        return OutcomeTable(rows, self.row(table.unknown, keeps_truth=False), reference, table.even_flagged)
 
-    def _recompute_without(self, component: OutcomesComponent, masked: Collection[str | None]) -> OutcomesComponent:
-        """Return the component with rows recomputed from unmasked groups alone; rows of masked ones stay unchanged."""
+    def _recompute_without(self, table: OutcomeTable, masked: Collection[str | None]) -> OutcomeTable:
+        """Return the table with rows recomputed from unmasked groups alone; rows of masked ones stay unchanged."""
         task, output, grouping = self.task, self.output, self.grouping
         names = [label for label in grouping.labels if label not in masked]
         code_of = np.array([*(names.index(label) if label in names else -1 for label in grouping.labels), -1])
@@ -303,12 +283,8 @@ class _PublicTables:
         # the seed is known, so that everybody can draw the same numbers from the counts that are shown
         result = outcome_table(task.table, narrowed, outcomes, excluded, task.confidence, generator(0))
         rows = {row.group: row for row in result.groups}
-        return replace(
-            component,
-            groups=tuple(replace(rows.get(row.group, row), not_compared=row.not_compared) for row in component.groups),
-            reference=result.reference,
-            even_flagged=result.even_flagged,
-        )
+        groups = tuple(replace(rows.get(row.group, row), not_compared=row.not_compared) for row in table.groups)
+        return replace(result, groups=groups, unknown=table.unknown)
 
     def row(self, row: GroupOutcome, *, keeps_truth: bool, keeps_tenths: bool = False) -> GroupOutcome:
         """Return a row without its masked parts, and without comparisons of error rates unless `keeps_truth`."""

@@ -223,10 +223,7 @@ class Outcomes(Bounded, Method):
     def task(self) -> Task:
         """Return the table with this request's settings: groupings, outputs, truth, scores, strata, exclusions.
 
-        Raises
-        ------
-        SpecificationError
-            If the table lacks a column or a value, or a group must not be excluded.
+        Raise `SpecificationError` if the table lacks a column or a value, or a group must not be excluded.
         """
         table = self.table
         assert table is not None  # noqa: S101  called with a table only

@@ -28,24 +28,16 @@ class Step:
 
 @dataclass(frozen=True)
 class Reached:
-    """People who reached a step, because they passed all steps before it, and whether they passed it.
-
-    Attributes
-    ----------
-    name : str
-        Name of the step.
-    grouping : Grouping
-        The groups; people who did not reach the step have the code `NOT_REACHED`.
-    passed : ndarray, shape (cells,)
-        Whether people passed the step: 1 or 0, NaN if it is not known.
-    out_of_order : ndarray of bool, shape (cells,)
-        Whether people passed the step without having reached it.
-    """
+    """People who reached a step, because they passed all steps before it, and whether they passed it."""
 
     name: str
+    """Name of the step."""
     grouping: Grouping
+    """The groups; people who did not reach the step have the code `NOT_REACHED`."""
     passed: Floats
+    """Shape (cells,): whether people passed the step: 1 or 0, NaN if it is not known."""
     out_of_order: NDArray[np.bool_]
+    """Shape (cells,): whether people passed the step without having reached it."""
 
 
 def reached_steps(steps: Sequence[Step], grouping: Grouping) -> Iterator[Reached]:
@@ -78,16 +70,8 @@ def funnel(
     for reached in reached_steps(steps, groupings[0]):
         outcomes = Outcomes(reached.passed, None, None)
         result = outcome_table(table, reached.grouping, outcomes, excluded, confidence, rng.spawn(1)[0])
-        documents.append(
-            StepDocument(
-                reached.name,
-                result.groups,
-                result.unknown,
-                result.reference,
-                result.even_flagged,
-                tuple(_count_out_of_order(table, groupings[0], reached.out_of_order)),
-            )
-        )
+        out_of_order = tuple(_count_out_of_order(table, groupings[0], reached.out_of_order))
+        documents.append(StepDocument(**vars(result), step=reached.name, out_of_order=out_of_order))
     return _add_gaps(FunnelDocument(steps=tuple(documents)), table, groupings[1], steps, rng)
 
 

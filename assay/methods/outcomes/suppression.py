@@ -40,21 +40,14 @@ UNKNOWN_ANSWER = 2
 
 @dataclass(frozen=True, order=True)
 class Part:
-    """Counts that are shown or masked together: a part of a row of a table.
-
-    Attributes
-    ----------
-    table : int
-        Number of the table, in the order of the components; -1 for the whole file.
-    code : int
-        Index of the group; -1 for the people whose group is unknown.
-    name : str
-        `PEOPLE` (favourable and unfavourable outcomes), `UNDECIDED`, `TRUTH` or `ROWS`.
-    """
+    """Counts that are shown or masked together: a part of a row of a table."""
 
     table: int
+    """Number of the table, in the order of the components; -1 for the whole file."""
     code: int
+    """Index of the group; -1 for the people whose group is unknown."""
     name: str
+    """`PEOPLE` (favourable and unfavourable outcomes), `UNDECIDED`, `TRUTH` or `ROWS`."""
 
 
 WHOLE_FILE = Part(-1, 0, ROWS)
@@ -89,24 +82,16 @@ def masked_parts(tables: Sequence[PublicTable], people: Floats) -> frozenset[Par
 
 @dataclass(frozen=True)
 class _Counts:
-    """All counts of the tables as sums of people by combination of groups (atom) and by combination of answers.
-
-    Attributes
-    ----------
-    present : ndarray, shape (variables,)
-        Number of people of each atom and combination of answers.
-    sums : sparse matrix, shape (counts, variables)
-        1 if a count includes the people of a variable, 0 otherwise.
-    parts : list of Part
-        The part of each count.
-    sizes : mapping of Part to float
-        Number of people of the part's row, which is the cost of masking the part; 0 for the sum of all people.
-    """
+    """All counts of the tables as sums of people by combination of groups (atom) and by combination of answers."""
 
     present: Floats
+    """Shape (variables,): number of people of each atom and combination of answers."""
     sums: Any
+    """Shape (counts, variables): 1 if a count includes the people of a variable, 0 otherwise."""
     parts: list[Part]
+    """The part of each count."""
     sizes: dict[Part, float]
+    """Number of people of the part's row, which is the cost of masking the part; 0 for the sum of all people."""
 
     @classmethod
     def of(cls, tables: Sequence[PublicTable], people: Floats) -> _Counts:

@@ -40,22 +40,15 @@ Shares = Mapping[int, Floats]
 
 @dataclass(frozen=True)
 class TemplateScores:
-    """Scores by template; each is a mean over people, orders of the options, and the negative and positive question.
-
-    Attributes
-    ----------
-    bias : mapping of str to float
-        Share of answers that follow the stereotype minus the share against it: ``(1 - accuracy) * bias`` of BBQ.
-    leans : mapping of str to (mapping of str to float)
-        By group: share of answers that name it minus the share that name the other person, over both questions.
-    fitting, against : mapping of str to float
-        Accuracy if the fact in the context agrees with the stereotype, and if it contradicts it.
-    """
+    """Scores by template; each is a mean over people, orders of the options, and the negative and positive question."""
 
     bias: Mapping[str, float]
+    """Share of answers that follow the stereotype minus the share against it: ``(1 - accuracy) * bias`` of BBQ."""
     leans: Mapping[str, Mapping[str, float]]
+    """By group: share of answers that name it minus the share that name the other person, over both questions."""
     fitting: Mapping[str, float]
     against: Mapping[str, float]
+    """`fitting`, `against`: accuracy if the fact in the context agrees with the stereotype, or contradicts it."""
 
     @property
     def gaps(self) -> Mapping[str, float]:

@@ -21,24 +21,16 @@ AnswerKey = tuple[int, int, int]
 
 @dataclass
 class QuestionAnswers(Tally):
-    """Choices in the questions of one category.
-
-    Attributes
-    ----------
-    repeats : int
-        Number of times that each question is asked in each order.
-    questions : tuple of AskedQuestion
-        The questions that were asked so far.
-    choices : dict
-        Index of the chosen option in `Question.options`, whichever order was sent.
-    letters : Counter
-        Number of choices of the first, second and third option in the order that was sent.
-    """
+    """Choices in the questions of one category."""
 
     repeats: int
+    """Number of times that each question is asked in each order."""
     questions: tuple[AskedQuestion, ...] = ()
+    """The questions that were asked so far."""
     choices: dict[AnswerKey, int] = field(default_factory=dict)
+    """Index of the chosen option in `Question.options`, whichever order was sent."""
     letters: Counter[int] = field(default_factory=Counter)
+    """Number of choices of the first, second and third option in the order that was sent."""
 
     def ask(self, questions: Sequence[AskedQuestion], ordering: np.random.Generator) -> Asking:
         """Ask further questions, each in all orders of its options; all questions are sent in random order."""

@@ -42,12 +42,7 @@ from assay.model import (
 )
 from assay.rating.component import EARLY, Measurement, Tolerance, Units, answers_needed, look_sizes
 from assay.rating.losses import hidden_documents, loss_effect, losses_document, lost_of_no_group, lost_replies
-from assay.statistics.bayes.transition import (
-    StepEffects,
-    draw_excess_concordance,
-    draw_transitions,
-    step_effects,
-)
+from assay.statistics.bayes.transition import StepEffects, draw_excess_concordance, draw_transitions, step_effects
 from assay.statistics.hypothesis_tests.published import Aggregate, Statistic
 from assay.statistics.hypothesis_tests.published import Reading as PublishedReading
 from assay.statistics.intervals.credible import interval_of

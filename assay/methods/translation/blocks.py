@@ -49,11 +49,8 @@ def check_distribution(shares: Mapping[str, float], attribute: Attribute, field:
     A missing value gets share 0. The residual (outputs that name no single value) may only have share 0, because no
     input is written with it. `field` is the request's field that an error names.
 
-    Raises
-    ------
-    BadDistribution
-        If a value is unknown, or a share is negative or no finite number, or the residual has a
-        share, or the shares do not sum to one within `TOLERANCE`.
+    Raise `BadDistribution` if a value is unknown, or a share is negative or no finite number, or the residual has a
+    share, or the shares do not sum to one within `TOLERANCE`.
     """
     for name, share in shares.items():
         if name not in attribute.outputs:

@@ -102,10 +102,8 @@ def adjust(components: Mapping[str, float | None]) -> dict[str, dict[str, float]
     Measured: over 8 unbiased middle languages raw p-values give a family-wise error of 0.26, Holm 0.017, BH 0.018,
     with exact p-values (docs/methods/decision-rule.md).
 
-    Returns
-    -------
-    dict
-        By name of each component with a p-value: ``p``, ``holm`` (family-wise error) and ``bh`` (false discovery rate).
+    Return, by name of each component with a p-value, ``p``, ``holm`` (family-wise error) and ``bh`` (false discovery
+    rate).
     """
     raw_pvalues = {name: p for name, p in components.items() if p is not None}
     order = sorted(raw_pvalues, key=raw_pvalues.__getitem__)

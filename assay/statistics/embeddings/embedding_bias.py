@@ -27,48 +27,34 @@ LEAST_RANKED = 3
 
 
 @dataclass(frozen=True)
-class MeanAverageCosine:
-    """MAC: the mean, over protected words and attribute sets, of the mean cosine distance."""
+class EmbeddingMeasure:
+    """Result of a measure; numbers that a measure does not have are ``None``."""
 
     value: float
-    """A distance, in [0, 2]; Dobrzeniecka & Urbaniak (P2) and their sources take 1 as no bias."""
-    words: int
-    """Number of protected words."""
-    sets: int
-    """Number of averaged pairs of a protected word and an attribute set."""
-    by_word: dict[str, float]
-    """MAC of each protected word."""
+    words: int | None = None
+    """Number of protected words (MAC) or attribute words (ECT)."""
+    sets: int | None = None
+    """Number of averaged pairs of a protected word and an attribute set (MAC)."""
+    by_word: dict[str, float] | tuple[float, ...] | None = None
+    """The number of each protected word by name (MAC), or of each attribute word in the order of the words."""
+    probabilities: tuple[float, ...] | None = None
+    """Probability that each target is negative, in the order of the targets (RNSB)."""
+    c: float | None = None
+    """Exponent of the published measure, always 1; with a smaller one, small cosines would count more (DirectBias)."""
+    explained: float | None = None
+    """Share of the pairs' squared differences that lies along the direction, in (0, 1]. If it is small, the pairs have
+    no common direction, and the value means little (DirectBias)."""
 
 
-@dataclass(frozen=True)
-class WordScores:
-    """A measure that is the mean of one number for each attribute word."""
-
-    value: float
-    """The mean, in the measure's own units."""
-    by_word: tuple[float, ...]
-    """The numbers, in the order of the words."""
-
-    @classmethod
-    def of(cls, by_word: Floats) -> WordScores:
-        """Average the numbers of the words."""
-        return cls(float(by_word.mean()), tuple(by_word.tolist()))
-
-
-@dataclass(frozen=True)
-class Coherence:
-    """ECT: the correlation of the orders in which two groups rank the attribute words."""
-
-    value: float
-    """Spearman's rank correlation, in [-1, 1]; 1 is no bias."""
-    words: int
+def _average(by_word: Floats) -> EmbeddingMeasure:
+    return EmbeddingMeasure(float(by_word.mean()), by_word=tuple(by_word.tolist()))
 
 
 def mean_average_cosine(
     distance: ArrayLike,
     protected: Sequence[str] | NDArray[np.str_],
     sets: Sequence[str] | NDArray[np.str_] | None = None,
-) -> MeanAverageCosine:
+) -> EmbeddingMeasure:
     """Average cosine distances within sets, then sets over protected words (MAC).
 
     Parameters
@@ -78,6 +64,11 @@ def mean_average_cosine(
     sets : sequence of str, shape (n,), optional
         Attribute set of each distance. If left out, all attributes of a word form one set; this changes the
         result if sets differ in size, because each set has the same weight.
+
+    Returns
+    -------
+    EmbeddingMeasure
+        A distance, in [0, 2]; Dobrzeniecka & Urbaniak (P2) and their sources take 1 as no bias.
 
     Raises
     ------
@@ -102,15 +93,11 @@ def mean_average_cosine(
     means = np.bincount(at_cell, weights=values) / counts
     of_word = distinct_cells // kinds.size
     by_word = np.bincount(of_word, weights=means) / np.bincount(of_word)
-    return MeanAverageCosine(
-        float(means.mean()),
-        int(distinct.size),
-        int(distinct_cells.size),
-        dict(zip((str(word) for word in distinct), by_word.tolist(), strict=True)),
-    )
+    of_words = dict(zip((str(word) for word in distinct), by_word.tolist(), strict=True))
+    return EmbeddingMeasure(float(means.mean()), int(distinct.size), int(distinct_cells.size), of_words)
 
 
-def relative_norm_distance(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> WordScores:
+def relative_norm_distance(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> EmbeddingMeasure:
     """Compare the distances of words to the mean vectors of two groups (RND).
 
     Parameters
@@ -120,7 +107,7 @@ def relative_norm_distance(first: ArrayLike, second: ArrayLike, words: ArrayLike
 
     Returns
     -------
-    WordScores
+    EmbeddingMeasure
         Euclidean distance to the first mean less the distance to the second (positive: nearer to the second).
 
     Raises
@@ -138,13 +125,18 @@ def relative_norm_distance(first: ArrayLike, second: ArrayLike, words: ArrayLike
     """
     middles, attributes = _means_and_words(first, second, words)
     distances = np.linalg.norm(attributes[:, None, :] - middles[None, :, :], axis=2)
-    return WordScores.of(distances[:, 0] - distances[:, 1])
+    return _average(distances[:, 0] - distances[:, 1])
 
 
-def embedding_coherence(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> Coherence:
+def embedding_coherence(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> EmbeddingMeasure:
     """Correlate the ranks of attribute words by cosine with the mean vectors of two groups (ECT).
 
     The arguments are those of `relative_norm_distance`.
+
+    Returns
+    -------
+    EmbeddingMeasure
+        Spearman's rank correlation, in [-1, 1]; 1 is no bias.
 
     Raises
     ------
@@ -161,7 +153,7 @@ def embedding_coherence(first: ArrayLike, second: ArrayLike, words: ArrayLike) -
     """
     middles, attributes = _means_and_words(first, second, words, least=LEAST_RANKED)
     nearness = cosines(attributes, middles)
-    return Coherence(pearson(*(on_scale(column, "rank") for column in nearness.T)).r, len(attributes))
+    return EmbeddingMeasure(pearson(*(on_scale(column, "rank") for column in nearness.T)).r, len(attributes))
 
 
 def _means_and_words(first: ArrayLike, second: ArrayLike, words: ArrayLike, *, least: int = 1) -> tuple[Floats, Floats]:
@@ -179,22 +171,7 @@ NOTHING = 1e-12
 """Largest difference of unit vectors that counts as rounding."""
 
 
-@dataclass(frozen=True)
-class DirectBias:
-    """DirectBias: the projection of words that should be neutral on the direction of an attribute."""
-
-    value: float
-    """Mean of ``abs(cos(word, direction))**c``, in [0, 1]."""
-    c: float
-    """Exponent of the published measure, always 1; with a smaller one, small cosines would count more."""
-    explained: float
-    """Share of the pairs' squared differences that lies along the direction, in (0, 1]. If it is small, the pairs have
-    no common direction, and the value means little."""
-    by_word: tuple[float, ...]
-    """Signed cosines, in the order of the words; positive towards the first of the pairs."""
-
-
-def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike) -> DirectBias:
+def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike) -> EmbeddingMeasure:
     """Measure how far neutral words lie along the principal direction of definitional pairs (DirectBias_1).
 
     Parameters
@@ -206,8 +183,9 @@ def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike) -> Direct
 
     Returns
     -------
-    DirectBias
-        All vectors are scaled to unit length first. Swapping the words of a pair changes signs only.
+    EmbeddingMeasure
+        Mean of ``abs(cos(word, direction))``, in [0, 1]. All vectors are scaled to unit length first. `by_word` has the
+        signed cosines, positive towards the first of the pairs; swapping the words of a pair changes signs only.
 
     Raises
     ------
@@ -237,10 +215,10 @@ def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike) -> Direct
     towards_first = directions[0] * (1 if (differences @ directions[0]).sum() >= 0 else -1)
     lean = cosines(as_vectors(words, "the words", dims=a.shape[1]), towards_first[None, :])[:, 0]
     explained = float(strength[0] ** 2 / (strength**2).sum())
-    return DirectBias(float(np.abs(lean).mean()), 1.0, explained, tuple(lean.tolist()))
+    return EmbeddingMeasure(float(np.abs(lean).mean()), by_word=tuple(lean.tolist()), c=1.0, explained=explained)
 
 
-def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> WordScores:
+def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> EmbeddingMeasure:
     """Project words on the unit difference of each pair, and average over pairs (RIPA).
 
     Parameters
@@ -250,7 +228,7 @@ def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLi
 
     Returns
     -------
-    WordScores
+    EmbeddingMeasure
         In units of the vectors; positive towards the first word of the pairs.
 
     Raises
@@ -269,7 +247,7 @@ def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLi
     a, b = _validate_pairs(first, second)
     attributes = as_vectors(words, "the attribute words", dims=a.shape[1])
     directions = unit_vectors(a - b, "the differences of the pairs")
-    return WordScores.of((attributes @ directions.T).mean(axis=1))
+    return _average((attributes @ directions.T).mean(axis=1))
 
 
 def _validate_pairs(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
@@ -293,18 +271,7 @@ ROUNDING = 1e-12
 """Relative rise of the cost that counts as rounding."""
 
 
-@dataclass(frozen=True)
-class NegativeSentiment:
-    """Result of RNSB (relative negative sentiment bias)."""
-
-    value: float
-    """Kullback-Leibler divergence, in nats, of the targets' normalised probabilities from the uniform distribution; 0
-    if all targets have the same probability (even a high one)."""
-    probabilities: tuple[float, ...]
-    """Probability that each target is negative, in the order of the targets."""
-
-
-def negative_sentiment_bias(positive: ArrayLike, negative: ArrayLike, targets: ArrayLike) -> NegativeSentiment:
+def negative_sentiment_bias(positive: ArrayLike, negative: ArrayLike, targets: ArrayLike) -> EmbeddingMeasure:
     """Fit a logistic regression to sentiment words, and compare its probabilities that the targets are negative.
 
     The fit minimises ``(|w|**2 + b**2) / 2 + sum log(1 + exp(-y (w x + b)))``, with y = 1 for negative words and -1 for
@@ -317,6 +284,12 @@ def negative_sentiment_bias(positive: ArrayLike, negative: ArrayLike, targets: A
         Vectors of words of known sentiment.
     targets : array_like, shape (words, dims)
         Vectors of the protected words of all groups; at least two.
+
+    Returns
+    -------
+    EmbeddingMeasure
+        Kullback-Leibler divergence, in nats, of the targets' normalised probabilities from the uniform distribution; 0
+        if all targets have the same probability (even a high one).
 
     Raises
     ------
@@ -344,7 +317,7 @@ def negative_sentiment_bias(positive: ArrayLike, negative: ArrayLike, targets: A
         raise EvidenceError("the classifier gives every target a probability of zero; there is nothing to compare")
     shares = probability / probability.sum()
     divergence = float(special.rel_entr(shares, 1 / shares.size).sum())
-    return NegativeSentiment(max(0.0, divergence), tuple(probability.tolist()))
+    return EmbeddingMeasure(max(0.0, divergence), probabilities=tuple(probability.tolist()))
 
 
 def _fit_logistic(design: Floats, labels: Floats) -> Floats:

@@ -13,11 +13,11 @@ import typing
 from pathlib import Path
 
 import pytest
-from assay_client.operations import AsyncOperations, Operations
 
 from assay_client import AsyncClient, Client, documents
 from assay_client.call import Call
 from assay_client.exchange import Patience, Send
+from assay_client.operations import AsyncOperations, Operations
 from assay_client.waiting import job_ended, rated, suite_ended
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -106,10 +106,7 @@ def check_url(url: str) -> str:
     With control characters, blanks, backslashes and user names, two parsers can find different hosts in
     one address. Whether the host may be called is checked at the call.
 
-    Raises
-    ------
-    SpecificationError
-        Naming the rule that the address breaks.
+    Raise `SpecificationError`, naming the rule that the address breaks.
     """
     if any(character.isspace() or unicodedata.category(character)[0] == "C" for character in url) or "\\" in url:
         raise SpecificationError("an address must not contain spaces, control characters or backslashes")

@@ -53,7 +53,7 @@ def test_an_invalid_certificate_ends_the_call_before_a_byte_is_sent(villain, too
     service = villain(lambda heard: tools.raw("never"), tls=authority.server(*fault.names, **fault.signed))
 
     async def go():
-        async with Egress(LOOPBACK, resolve=loopback, trust=authority.trust) as egress:
+        async with Egress(LOOPBACK, resolve=loopback, make_context=authority.trust) as egress:
             url = f"https://{fault.host}:{service.port}/"
             await egress.send("POST", url, headers={"Authorization": SECRET}, content=b"x", timeout_s=5)
 

@@ -25,7 +25,7 @@ from tests.support.oidc_provider import CLIENT_ID, HUGE, SECRET, oidc_provider
 from web import add_pages
 from web.frame.visit import COOKIE
 from web.sign_in import provider as under_test
-from web.sign_in.accounts import ATTEMPT
+from web.sign_in.pages import ATTEMPT
 from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio

@@ -53,10 +53,8 @@ class UnusableKey(ValueError):
 def load_private_key(pem: str) -> PrivateKey:
     """Load the private key in a PEM text; checks are limited, so that no key takes long to load.
 
-    Raises
-    ------
-    UnusableKey
-        If there is not exactly one unencrypted key in PEM, of RSA with at most 4,096 bits or of an elliptic curve.
+    Raise `UnusableKey` if there is not exactly one unencrypted key in PEM, of RSA with at most 4,096 bits or of an
+    elliptic curve.
     """
     labels = _LABEL.findall(pem) if len(pem) <= MAX_KEY_CHARACTERS else []
     if len(labels) != 1:

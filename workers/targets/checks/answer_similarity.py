@@ -44,12 +44,8 @@ class Order(Enum):
 def difference(value: object, other_value: object) -> float:
     """Return the relative distance between two reply values of one kind.
 
-    Returns
-    -------
-    float
-        Vectors and numbers: the norm of their difference over the larger norm; 1 for vectors of different
-        dimensions. Classes: the largest difference of a probability; without probabilities, 0 for equal
-        labels and 1 for different ones.
+    Vectors and numbers: the norm of their difference over the larger norm; 1 for vectors of different dimensions.
+    Classes: the largest difference of a probability; without probabilities, 0 for equal labels and 1 for others.
     """
     if isinstance(value, Mapping) and isinstance(other_value, Mapping):
         return _class_distance(value, other_value)

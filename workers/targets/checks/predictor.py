@@ -24,10 +24,7 @@ SUM_TOLERANCE = 1e-3
 def check_answers(answers: Sequence[Any]) -> list[str]:
     """Compare the answers to different questions, which are vectors, numbers or classes; return notes.
 
-    Raises
-    ------
-    TargetUnfit
-        ``vector-length``, ``constant`` or ``label-set``.
+    Raise `TargetUnfit` ``vector-length``, ``constant`` or ``label-set``.
     """
     if isinstance(answers[0], list):
         return _check_vectors(answers)

@@ -151,11 +151,8 @@ class Kserve(HttpPredictor[KserveSettings]):
 def read_tensor(output: object, expected: int, origin: str) -> Tensor:
     """Split an output into one row for each question.
 
-    Raises
-    ------
-    CallFailed
-        ``wrong-count`` if the first axis differs from the number of questions; ``wrong-shape`` if the data
-        are missing or do not fill the shape.
+    Raise `CallFailed` ``wrong-count`` if the first axis differs from the number of questions; ``wrong-shape`` if the
+    data are missing or do not fill the shape.
     """
     dig(output, "name", origin=origin)
     datatype = dig(output, "datatype", origin=origin)

@@ -241,11 +241,8 @@ class DecisionTable(Bounded):
     def answers(self, name: str, positive: str, negative: Sequence[str], unknown: Sequence[str], field: str) -> Floats:
         """Return a column as numbers, shape (cells,): 1 for `positive`, 0 for `negative`, NaN for all other values.
 
-        Raises
-        ------
-        SpecificationError
-            If the column lacks one of the values, or has further values and no `negative` ones are named; the error
-            names the `field` of the positive value.
+        Raise `SpecificationError` if the column lacks one of the values, or has further values and no `negative` ones
+        are named; the error names the `field` of the positive value.
         """
         column = self.column(name)
         present = [value for value in column.values if value not in unknown]
@@ -309,21 +306,14 @@ def _classify_scores(scores: Floats, count: int, cuts: Sequence[float]) -> tuple
 
 @dataclass(frozen=True)
 class Grouping:
-    """The groups of a column, or of an intersection of columns.
-
-    Attributes
-    ----------
-    name : str
-        Name of the column, or the columns joined by `` x ``.
-    labels : tuple of str
-        Names of the groups.
-    codes : ndarray of int, shape (cells,)
-        Index of each cell's group, `UNKNOWN` if one of the values is unknown.
-    """
+    """The groups of a column, or of an intersection of columns."""
 
     name: str
+    """Name of the column, or the columns joined by `` x ``."""
     labels: tuple[str, ...]
+    """Names of the groups."""
     codes: Integers
+    """Shape (cells,): index of each cell's group, `UNKNOWN` if one of the values is unknown."""
 
 
 def grouping_of(table: DecisionTable, names: Sequence[str], unknown: Sequence[str] = ()) -> Grouping:

@@ -31,32 +31,22 @@ FOUR_FIFTHS = 0.8
 
 @dataclass(frozen=True)
 class Sample:
-    """Outcomes of people, counted: each cell has one outcome and one group.
-
-    Attributes
-    ----------
-    values : ndarray, shape (cells,)
-        Outcome: 1 or 0 for a decision, or a score.
-    groups : ndarray of int, shape (cells,)
-        Index of the group.
-    people, mass, squares : ndarray, shape (cells,)
-        Number of people, sum of their weights, and sum of the squared weights.
-    bundles : ndarray of int, shape (cells,), or None
-        Bundle of clusters of each cell; ``None`` if people are independent.
-    size : int
-        Number of groups.
-    binary : bool
-        Whether outcomes are 0 or 1.
-    """
+    """Outcomes of people, counted: each cell has one outcome and one group."""
 
     values: Floats
+    """Shape (cells,): outcome: 1 or 0 for a decision, or a score."""
     groups: Integers
+    """Shape (cells,): index of the group."""
     people: Floats
     mass: Floats
     squares: Floats
+    """`people`, `mass` and `squares`, shape (cells,): people, sum of their weights, and sum of the squared weights."""
     bundles: Integers | None
+    """Shape (cells,): bundle of clusters of each cell; ``None`` if people are independent."""
     size: int
+    """Number of groups."""
     binary: bool
+    """Whether outcomes are 0 or 1."""
 
     def where(self, selected: NDArray[np.bool_]) -> Sample:
         """Return the sample of the selected cells."""

@@ -32,7 +32,7 @@ from assay.methods.shared.outcome_tables.rates import (
     quantile,
     two_proportion_z,
 )
-from assay.methods.shared.outcome_tables.rows import DisparityDocument, GroupOutcome, TenthDocument
+from assay.methods.shared.outcome_tables.rows import DisparityDocument, GroupOutcome, OutcomeTable, TenthDocument
 from assay.model import Floats
 from assay.statistics.hypothesis_tests.distribution import holm
 from assay.statistics.intervals.credible import equal_tailed
@@ -46,31 +46,14 @@ NO_REFERENCE = EffectDocument(why="not estimable: no group has a rate")
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Decision, truth and score of each cell of a `DecisionTable`.
-
-    Attributes
-    ----------
-    favourable : ndarray, shape (cells,)
-        1 or 0, NaN if the outcome is unknown.
-    truth : ndarray, shape (cells,), or None
-        1 if the favourable decision is right, 0 if it is wrong, NaN if that is unknown.
-    scores : ndarray, shape (cells,), or None
-        Scores, NaN if unknown: the table then has AUC and calibration instead of error rates.
-    """
+    """Decision, truth and score of each cell of a `DecisionTable`."""
 
     favourable: Floats
+    """Shape (cells,): 1 or 0, NaN if the outcome is unknown."""
     truth: Floats | None
+    """Shape (cells,): 1 if the favourable decision is right, 0 if it is wrong, NaN if that is unknown."""
     scores: Floats | None
-
-
-@dataclass(frozen=True)
-class OutcomeTable:
-    """Rows of a table, its reference group, and the probability that a service with equal rates would be flagged."""
-
-    groups: tuple[GroupOutcome, ...]
-    unknown: GroupOutcome
-    reference: str | None
-    even_flagged: float | None
+    """Shape (cells,): scores, NaN if unknown: the table then has AUC and calibration instead of error rates."""
 
 
 def outcome_table(
@@ -96,7 +79,7 @@ def outcome_table(
     compared = [index for index, row in enumerate(groups) if row.people and row.excluded is None]
     unknown = table_counts.row(-1)
     if not compared:
-        return OutcomeTable(tuple(groups), unknown, None, None)
+        return OutcomeTable(tuple(groups), unknown)
     reference = max(compared, key=lambda index: (groups[index].rate.estimate or 0.0, groups[index].people or 0))
     sample = table_counts.sample()
     means = sample.draw_means(rng.spawn(1)[0], DRAWS)

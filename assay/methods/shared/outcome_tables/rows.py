@@ -77,3 +77,15 @@ class GroupOutcome:
 
 NO_GROUP = GroupOutcome()
 """A row in which every field has its default."""
+
+
+@dataclass(frozen=True)
+class OutcomeTable:
+    """Outcomes by group."""
+
+    groups: tuple[GroupOutcome, ...] = NO_ITEMS
+    unknown: GroupOutcome = NO_GROUP
+    """People whose group is not known: they are counted, but not compared."""
+    reference: str | None = None
+    even_flagged: float | None = None
+    """Probability that an even service with these numbers of people would be flagged by the four-fifths rule."""

@@ -104,13 +104,10 @@ def item_of(sentence: Sentence, words: StereotypeWords, prompt: str | None = Non
 def check(sentence: Sentence, words: StereotypeWords) -> str | None:
     """Return the reason why a sentence is unusable, or ``None`` if it can be used.
 
-    Returns
-    -------
-    str or None
-        ``no-group-term``, ``several-group-terms``, ``other-group-word``, ``no-attribute-term``,
-        ``several-attribute-terms``, ``wrong-term`` (not the term that `group_term` or `attribute_term` states) or
-        ``counterpart-differs`` (the counterpart is not the same sentence about the other group: it lacks a term,
-        or too many of its other words differ).
+    The reasons are ``no-group-term``, ``several-group-terms``, ``other-group-word``, ``no-attribute-term``,
+    ``several-attribute-terms``, ``wrong-term`` (not the term that `group_term` or `attribute_term` states) and
+    ``counterpart-differs`` (the counterpart is not the same sentence about the other group: it lacks a term, or too
+    many of its other words differ).
     """
     terms = _cached_reader(words).find(sentence)
     return terms if isinstance(terms, str) else None

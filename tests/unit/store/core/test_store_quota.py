@@ -20,7 +20,7 @@ from store.corpora.tables import corpus_items
 from store.corpora.uploads import NewUpload
 from store.jobs import jobs
 from store.quota import quota
-from store.quota.tables import stored_bytes
+from store.quota.quota import stored_bytes
 from store.targets import domains, targets
 from store.targets.targets import NewTarget
 from tests.support.concurrency import run_concurrently

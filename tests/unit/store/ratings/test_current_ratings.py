@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select, text
 
 from service.container import added
-from store.ratings import names, rating_statistics, ratings, registry, services, standing
+from store.ratings import rating_statistics, ratings, registry, services, standing
 from store.ratings.standing import part_after
 from store.ratings.tables import service_ratings
 
@@ -117,7 +117,7 @@ def test_a_registry_read_in_parts_is_the_whole_registry(database, history, monke
 def many(published, monkeypatch):
     """Ratings of 12 services, of which a search looks at the newest three before it asks the index."""
     monkeypatch.setattr(ratings, "MOST_LOOKED_AT", 3)
-    monkeypatch.setattr(names, "MOST_NAMES", 2)
+    monkeypatch.setattr(services, "MOST_NAMES", 2)
     made = [published(tenant="default", visibility="public", target=target(number)) for number in range(12)]
     return [*made, published(tenant="acme", visibility="private", target=target(12, "Secret Owl"))]
 
@@ -171,9 +171,9 @@ def test_the_ratings_that_a_search_finds_are_counted_if_they_do_not_fit_on_the_p
 def test_a_service_is_suggested_for_a_typing_error_in_a_large_registry(database, many, typo):
     assert many
     with database.read() as c:
-        assert names.similar_names(c, None, typo)[0] == "Kingfisher"
-        assert names.similar_names(c, None, "sekret owl") == []
-        assert names.similar_names(c, "acme", "sekret owl") == ["Secret Owl"]
+        assert services.similar_names(c, None, typo)[0] == "Kingfisher"
+        assert services.similar_names(c, None, "sekret owl") == []
+        assert services.similar_names(c, "acme", "sekret owl") == ["Secret Owl"]
 
 
 def test_a_renamed_service_is_found_by_both_names(database, published, monkeypatch):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from store.ratings.names import close_words, similar_names
+from store.ratings.services import close_words, similar_names
 
 NAMES = ["always-he translator", "DeepL", "echo", "Google Translate", "Mistral Large"]
 

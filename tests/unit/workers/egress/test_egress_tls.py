@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from workers.egress import CallFailed, Egress
-from workers.egress.transport import default_trust
+from workers.egress.transport import default_context
 
 NOW = datetime.now(UTC)
 HOST = "service.example.org"
@@ -77,7 +77,7 @@ def fetch(wire, server, trust, host=HOST):
 
     async def go():
         answering = wire.listening(lambda heard: wire.raw("sealed"), tls=server)
-        async with answering as service, Egress(wire.loopback, resolve=resolve, trust=lambda: trust) as egress:
+        async with answering as service, Egress(wire.loopback, resolve=resolve, make_context=lambda: trust) as egress:
             first = await egress.send("GET", f"https://{host}:{service.port}/", timeout_s=5)
             await egress.send("GET", f"https://{host}:{service.port}/", timeout_s=5)
             return first.text, [heard.connection for heard in service.heard]
@@ -134,7 +134,7 @@ def test_a_service_without_tls_behind_an_https_address_is_refused(wire):
 
 
 def test_the_default_tls_context_checks_host_names_and_loads_root_certificates():
-    trust = default_trust()
+    trust = default_context()
     assert trust.check_hostname
     assert trust.verify_mode is ssl.CERT_REQUIRED
     assert trust.minimum_version >= ssl.TLSVersion.TLSv1_2
@@ -143,4 +143,4 @@ def test_the_default_tls_context_checks_host_names_and_loads_root_certificates()
 
 def test_no_call_offers_a_diffie_hellman_group_that_a_service_can_choose():
     # 2 x 10,000 bits would take about a second of a worker's loop for each connection
-    assert not [cipher["name"] for cipher in default_trust().get_ciphers() if cipher["kea"] == "kx-dhe"]
+    assert not [cipher["name"] for cipher in default_context().get_ciphers() if cipher["kea"] == "kx-dhe"]

@@ -144,7 +144,7 @@ def test_a_host_name_with_an_internal_address_is_refused_before_connecting(answe
         raise OSError("a recording dialer reaches nobody")
 
     async def go():
-        transport = GuardedTransport((), response_cap=RESPONSE_CAP, complete=False, resolve=resolve, dial=dial)
+        transport = GuardedTransport((), response_cap=RESPONSE_CAP, refuses_long=False, resolve=resolve, dial=dial)
         async with aclosing(transport):
             return await call(transport, "http://hooks.example.org/", {}, BODY)
 
@@ -166,7 +166,7 @@ def test_a_host_name_whose_address_became_internal_is_refused(wire):
         raise OSError("a recording dialer reaches nobody")
 
     async def go():
-        transport = GuardedTransport((), response_cap=RESPONSE_CAP, complete=False, resolve=resolve, dial=dial)
+        transport = GuardedTransport((), response_cap=RESPONSE_CAP, refuses_long=False, resolve=resolve, dial=dial)
         async with aclosing(transport):
             return [await call(transport, "http://hooks.example.org/", {}, BODY) for _ in range(2)]
 

@@ -58,10 +58,8 @@ def found(expression: Expression, body: object, origin: str, name: str = "output
 def events_of(response: Response) -> list[Any]:
     """Parse a stream of server-sent events into the JSON of their data, without the final ``[DONE]``.
 
-    Raises
-    ------
-    CallFailed
-        ``bad-json`` for other data, ``wrong-shape`` for an event with an error, ``too-large`` for too many.
+    Raise `CallFailed` ``bad-json`` for other data, ``wrong-shape`` for an event with an error, ``too-large`` for too
+    many.
     """
     origin, events, data = response.origin, [], list[str]()
     for line in [*response.text.splitlines(), ""]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.methods.free_text.refusals import refuses_to_write
+from assay.methods.free_text.written_texts import refuses_to_write
 from tests.support.simulated.free_text import REFUSALS
 
 

@@ -398,12 +398,12 @@ def test_a_client_certificate_is_sent_to_a_service_that_demands_one(tmp_path):
     heard = []
     with scripted_server(answer_of, heard, tls) as url:
         secret = file_of(*certificate("client", authority))
-        replies = call(url, "mtls", secret, egress=Egress(LOOPBACK, trust=trust), times=2)
+        replies = call(url, "mtls", secret, egress=Egress(LOOPBACK, make_context=trust), times=2)
         assert said(replies) == ["Ella vino."] * 2
         stranger = file_of(*certificate("stranger"))
         for auth, wrong in (("mtls", stranger), ("bearer", SECRET)):
             with pytest.raises(CallFailed):
-                call(url, auth, wrong, egress=Egress(LOOPBACK, trust=trust))
+                call(url, auth, wrong, egress=Egress(LOOPBACK, make_context=trust))
     assert len(heard) == 2
 
 
