@@ -27,6 +27,7 @@ from service.container import Service
 from service.corpora import routes as corpora
 from service.domains import routes as domains
 from service.http import problem_mapping
+from service.http.authentication import NO_TENANT
 from service.http.metrics import Meter
 from service.http.middleware import RequestMiddleware, own_hosts
 from service.http.openapi import document
@@ -207,7 +208,9 @@ async def _read_ahead(service: Service) -> None:
         _, last_of_part = await database.read(part_after, "")
         if last_of_part is not None:
             await registry.count_letters(service, database, DistributionQuery())
-            await services.read_rankings(service, database, None if service.settings.keys_required else OPERATOR_TENANT)
+            await services.read_rankings(
+                service, database, NO_TENANT if service.settings.keys_required else OPERATOR_TENANT
+            )
     except StoreError as error:  # a request reads it again
         logger.warning("the registry was not read ahead", error=str(error))
 

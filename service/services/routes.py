@@ -14,7 +14,7 @@ from starlette.responses import StreamingResponse
 
 from assay.model import Kind
 from service.container import Service, ServiceDependency, added
-from service.http.authentication import DOWNLOAD, PublicReader
+from service.http.authentication import DOWNLOAD, NO_TENANT, PublicReader
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import fails, returns
 from service.http.problems import base_url, not_found
@@ -101,7 +101,7 @@ async def get_ranking_feed(
 ) -> Response:
     """Subscribe to a ranking of public ratings (Atom): its services with their places, the newest rating first."""
     query = query.model_copy(update={"q": None, "start": 0, "sort": "rated_at"})
-    ranking = await _read_ranking(request, service, None, query, MOST_ENTRIES)
+    ranking = await _read_ranking(request, service, NO_TENANT, query, MOST_ENTRIES)
     chosen = {name: value for name in ASKED if (value := getattr(ranking, name))}
     asked = urlencode(chosen)
     entries = [
@@ -113,14 +113,14 @@ async def get_ranking_feed(
     return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
 
 
-async def read_rankings(service: Service, database: PublicDatabase, tenant: str | None) -> None:
+async def read_rankings(service: Service, database: PublicDatabase, tenant: str) -> None:
     """Read the first ranking of each kind in a large registry, so that nobody waits for it after a start."""
     for kind in Kind:
         await _rank(service, database, tenant, RankingQuery(kind=kind))
 
 
 async def _read_ranking(
-    request: Request, service: Service, tenant: str | None, query: RankingQuery, limit: int
+    request: Request, service: Service, tenant: str, query: RankingQuery, limit: int
 ) -> RankingView:
     """Return at most `limit` rows of a ranking; only they are read whole."""
     database = service.database_for(request)
@@ -131,7 +131,7 @@ async def _read_ranking(
 
 
 async def _rank(
-    service: Service, database: PublicDatabase, tenant: str | None, query: RankingQuery
+    service: Service, database: PublicDatabase, tenant: str, query: RankingQuery
 ) -> tuple[RankingQuery, list[RankedQuestionView], Ranking]:
     """Return a query that names its question, if there is one; all questions of its kind; the ranking."""
     now, kind = await database.read(read_clock), query.kind

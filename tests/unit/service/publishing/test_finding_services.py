@@ -133,11 +133,14 @@ async def test_a_ranking_searched_for_a_service_starts_a_few_rows_above_that_ser
     assert in_pieces.text == whole.text
 
 
-async def test_a_large_registry_is_read_ahead_so_that_nobody_waits_after_a_start(settings, serve, rate, monkeypatch):
+@pytest.mark.parametrize("auth", ["none", "keys"])
+async def test_a_large_registry_is_read_ahead_so_that_nobody_waits_after_a_start(
+    settings, serve, rate, monkeypatch, auth
+):
     for number in range(7):
         await rate(f"Place {number}", number)
     monkeypatch.setattr(standing, "PART", 3)
-    started = await serve(settings, pages=True)
+    started = await serve(settings.model_copy(update={"auth": auth}), pages=True)
     entries = started._transport.app.state.service.merged._entries
     until = time.monotonic() + 30
     while [entry.last is None for entry in entries.values()] != [False] * 3:  # letters, questions, a ranking
