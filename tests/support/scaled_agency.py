@@ -134,19 +134,15 @@ class ScaledAgency:
         raise RuntimeError("no API process answers")
 
     def finished(self, ids: Sequence[str], seconds: float = 360) -> list[dict[str, Any]]:
-        """Wait until all given jobs have ended; return the jobs."""
-        until, ended = time.monotonic() + seconds, dict[str, dict[str, Any]]()
-        while len(ended) < len(ids):
-            for job_id in ids:
-                if job_id not in ended and (job := self.job(job_id))["status"] in {"succeeded", "failed", "cancelled"}:
-                    ended[job_id] = job
-            if time.monotonic() > until:
-                waiting = [self.job(job_id) for job_id in ids if job_id not in ended]
-                raise TimeoutError(
-                    f"{len(waiting)} jobs have not ended after {seconds:.0f} s, one of them: {waiting[0]}"
-                )
-            time.sleep(0.1)
-        return [ended[job_id] for job_id in ids]
+        """Wait until all given jobs have ended, one after the other; return the jobs."""
+        until, ended = time.monotonic() + seconds, list[dict[str, Any]]()
+        for job_id in ids:
+            while (job := self.job(job_id))["status"] not in {"succeeded", "failed", "cancelled"}:
+                if time.monotonic() > until:
+                    raise TimeoutError(f"{len(ids) - len(ended)} jobs are left after {seconds:.0f} s, first {job}")
+                time.sleep(0.1)
+            ended.append(job)
+        return ended
 
     def asked(self, job_id: str, least: int, seconds: float = 240) -> dict[str, Any]:
         """Wait until a job has recorded at least `least` answers; return the job."""
