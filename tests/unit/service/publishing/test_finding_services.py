@@ -1,4 +1,7 @@
-"""Web pages with a search for services by name, which also finds services that are not listed."""
+"""Web pages with a search for services by name, which also finds services that are not listed.
+
+Row 108 of docs/reliability.md: with 600,000 ratings, the start page took 3.4 s, a search 1.35 s and the overview .64 s.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Counts, rankings and searches of current ratings, of parts of a registry, and beyond the newest ratings."""
+"""Counts, rankings and searches of current ratings, of parts of a registry, and beyond the newest ratings.
+
+Row 108 of docs/reliability.md: with 600,000 ratings, the start page took 3.4 s, a search 1.35 s and the overview .64 s.
+"""
 
 import random
 from importlib import import_module
