@@ -89,7 +89,7 @@ def service_facts(rating: RatingView) -> list[tuple[str, str]]:
 
 
 def limits(rating: RatingView) -> list[tuple[str, str]]:
-    """Return pairs of a name and a text: the tolerance, and each limit of effects with the titles of these effects."""
+    """Return (name, text) pairs: the tolerance, then each distinct limit with its effects' titles."""
     titles: dict[str, dict[str, None]] = {}
     for component in rating.components:
         for effect in component.effects:

@@ -284,7 +284,7 @@ def _parameter_arguments(path: str, operation: Schema, schemas: Schemas) -> list
             # a new header raises KeyError until somebody adds it to HEADERS
             api_name, python, type_, expression = HEADERS[name.lower()]
             if python == "wait_s":
-                description = "Seconds that the service may hold its answer back until this has ended, at most 30."
+                description = "Seconds that the service may hold its answer back until the job has ended, at most 30."
         else:
             api_name, python = name, f"{name}_" if keyword.iskeyword(name) or hasattr(builtins, name) else name
             type_, expression = schemas.type_of(schema).removesuffix(" | None"), "{}"

@@ -15,7 +15,7 @@ def stamp(rating: RatingView, key: str) -> Figure:
     verdict = rating.verdict
     punch = hallmark(verdict.letter, 2, 2, 206, 96, struck=verdict.declared, size=40)
     words = f"{verdict.headline}."
-    return draw(key, tables.probabilities(verdict), words, 100, punch, title="Hallmark of this rating", across=210)
+    return draw(key, tables.probabilities(verdict), words, 100, punch, title="Hallmark of this rating", width=210)
 
 
 LEFT, RIGHT, ROW, TOP = 74, 54, 36, 20

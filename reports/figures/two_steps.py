@@ -58,10 +58,11 @@ def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "
         )
         for number in (1, 2)
     )
-    shapes, across, height = (_draw_wide if width == "wide" else _draw_narrow)(verdict, steps, verdict.probabilities)
+    draw_steps = _draw_wide if width == "wide" else _draw_narrow
+    shapes, figure_width, height = draw_steps(verdict, steps, verdict.probabilities)
     table = _table(verdict, steps)
-    title = "How the two steps lead to the letter"
-    return draw(f"{key}-steps", table, _figure_sentences(verdict, steps), height, *shapes, title=title, across=across)
+    title, description = "How the two steps lead to the letter", _figure_sentences(verdict, steps)
+    return draw(f"{key}-steps", table, description, height, *shapes, title=title, width=figure_width)
 
 
 def _input_name(verdict: Verdict, number: int, component: Component) -> str:
@@ -156,19 +157,19 @@ def _draw_flow_right(start: Place, end: Place, thickness: float, letter: Letter 
 
 def _draw_flow_down(x: float, top: float, bottom: float, thickness: float, letter: Letter | None) -> Markup:
     """Draw a part of the band that runs downwards."""
-    wide = max(thickness, THIN)
-    part = box(x - wide / 2, top, wide, bottom - top, "flow in" if letter is None else "flow")
+    band_width = max(thickness, THIN)
+    part = box(x - band_width / 2, top, band_width, bottom - top, "flow in" if letter is None else "flow")
     return tag("g", part, class_=letter)
 
 
 def _draw_leaf(verdict: Verdict, letter: Letter, x: float, y: float, text_place: Place, anchor: str) -> list[Markup]:
     """Draw a letter and its probability; letters other than the rating's have a thin outline."""
     is_letter = verdict.letter is letter
-    share = chance((verdict.probabilities or {}).get(letter, 0.0))
-    text = f"{share}, not declared" if is_letter and not verdict.declared else share
-    struck, class_ = is_letter and verdict.declared, f"{anchor} {'b' if is_letter else 's'}".strip()
+    chance_text = chance((verdict.probabilities or {}).get(letter, 0.0))
+    text = f"{chance_text}, not declared" if is_letter and not verdict.declared else chance_text
+    class_ = f"{anchor} {'b' if is_letter else 's'}".strip()
     return [
-        hallmark(letter, x, y, LEAF, LEAF_HEIGHT, struck=struck, size=15, quiet=not is_letter),
+        hallmark(letter, x, y, LEAF, LEAF_HEIGHT, struck=is_letter and verdict.declared, size=15, quiet=not is_letter),
         label(*text_place, text, class_),
     ]
 

@@ -117,7 +117,7 @@ def _add_route(path: str, form: Embed, route: Route, prefix: str, tag: str, whic
         tags=[tag],
         operation_id=operation(prefix, form),
         summary=f"{form.title} {which}",
-        description=f"{form.summary} {NO_WORK}",
+        description=f"Get {form.summary}. {NO_WORK}",
         response_class=Response,
         responses=answers(form),
     )

@@ -78,7 +78,7 @@ async def compose(service: Service, tenant: str, request: CompositionRequest) ->
 
 # ---------------------------------------------------------------------------- ratings of the links
 def _choose_ratings(c: Connection, tenant: str, request: CompositionRequest) -> tuple[list[ChosenRating], int]:
-    """Read the ratings of all links, in four queries."""
+    """Read the ratings of all links, in four queries; return them and the time of the database in milliseconds."""
     rated = compositions.readable(c, [link.rating for link in request.chain if link.rating is not None], tenant)
     saved = targets.named(c, tenant, [link.target for link in request.chain if link.target is not None])
     attribute = request.attribute or next((rating.attribute for rating in rated.values()), None)

@@ -221,7 +221,7 @@ def edit_item(
 
 
 def copy_items(c: Connection, source: str, corpus: StoredCorpus) -> None:
-    """Copy the sentences of a corpus that follow the rules of another corpus."""
+    """Copy the sentences of the corpus `source` that satisfy the rules of `corpus` into it; skip the others."""
     words = None if corpus.rules is None else words_of(corpus.rules)
     new = []
     for item in items.all_items(c, source):

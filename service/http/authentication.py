@@ -42,8 +42,8 @@ class HttpParts:
     def database_for(self, request: Request) -> PublicDatabase:
         """Return the database for the public data of an answer: the replica, if there is one.
 
-        Callers who may have written read from the primary: with a key or a cookie (of a page, ``assay.has_cookie``), or
-        without keys where none is required.
+        Callers who may just have written read the primary, and so see their own writes: those with a key or a cookie
+        (of a page, ``assay.has_cookie``), and all callers of an agency that requires no keys.
         """
         scope = request.scope
         is_known = scope.get("assay.has_cookie") or scope.get("assay.caller", UNKNOWN_CALLER).tenant != NO_TENANT

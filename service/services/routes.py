@@ -66,8 +66,8 @@ async def rank_services(
     """Rank the services of a kind by the newest public rating of each (and your own), by one method and attribute.
 
     Declared letters come first, then the deciding effect against its limit; services whose intervals overlap share a
-    place. Without a method or attribute, the question with the most services is taken. With a language, only ratings in
-    this language alone count, which the methods `round-trip` and `one-hop` have.
+    place. Without a method or attribute, the pair of method and attribute with the most services is taken. `language`
+    keeps only ratings measured in that one language (`round-trip` and `one-hop` only).
     """
     ranking = await _read_ranking(request, service, caller.tenant, query, query.limit)
     headers = {"Cache-Control": "private, no-cache" if caller.tenant else CACHED, "Vary": "Authorization"}

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from assay.document import NO_EFFECT, ComponentDocument, Json, RatingDocument
 from assay.methods import rating_of
 from service.jobs.ledger import csv_lines, inert
-from service.services.ranking import in_limits
+from service.services.ranking import SizeInLimits, in_limits
 from web.compare.sentences import joined_by_question
 from web.frame import Api, Pages, Refused, Visit, segment
 from web.frame.rendering import WORDING
@@ -140,8 +140,8 @@ async def ranking_csv(visit: Visit) -> Response:
     return visit.api.passed_on("/v1/services/ranking.csv", **query)
 
 
-def _relative_effect(because: Mapping[str, Any] | None) -> tuple[float, float, float] | None:
-    """Return (size, low, high) of the deciding effect in units of its limit; ``None`` without an effect or limit."""
+def _relative_effect(because: Mapping[str, Any] | None) -> SizeInLimits | None:
+    """Return the size of the deciding effect and its interval; ``None`` without an effect or limit."""
     if not because or not because["limit"]:
         return None
     ends = [because["estimate"] if because[end] is None else because[end] for end in ("low", "high")]

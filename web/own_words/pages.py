@@ -107,17 +107,15 @@ def _complete_fields(kind: str, typed: Mapping[str, str]) -> dict[str, str]:
     Raise `Refused` if a word for a group has no counterpart.
     """
     names = [typed.get(side, "").strip() for side in ("first", "second")]
-    texts = {**typed, "attribute": typed.get("attribute", "").strip() or " or ".join(filter(None, names))}
+    fields = {**typed, "attribute": typed.get("attribute", "").strip() or " or ".join(filter(None, names))}
     if kind != "stereotype":
-        return texts
+        return fields
     first, second = (split_words(typed.get(f"{side}_words", "")) for side in ("first", "second"))
     if len(first) != len(second):
-        several = (
-            f"{len(first)} words for the first group, and {len(second)} for the second: each needs its counterpart"
-        )
-        raise Refused.unreadable([{"pointer": f"/words/{PAIR_FIELD}", "detail": several}])
+        detail = f"{len(first)} words for the first group, and {len(second)} for the second: each needs its counterpart"
+        raise Refused.unreadable([{"pointer": f"/words/{PAIR_FIELD}", "detail": detail}])
     pairs: list[Sequence[str]] = [*zip(first, second, strict=True)] or [names]
-    return {**texts, PAIR_FIELD: "\n".join(map(", ".join, pairs))}
+    return {**fields, PAIR_FIELD: "\n".join(map(", ".join, pairs))}
 
 
 async def _next_version(visit: Visit, kind: str, texts: Mapping[str, str], name: str) -> JsonObject:

@@ -120,7 +120,7 @@ def check_url(url: str) -> str:
     if not host:
         raise SpecificationError("the address has no host; write http://host:port/path")
     if "@" in split.netloc:
-        raise SpecificationError("an address must not contain a user name; put the secret into `secret`")
+        raise SpecificationError("remove `user:password@` from the address, and send the credentials as `secret`")
     return url
 
 
