@@ -77,8 +77,9 @@ def _number_or_none(value: Value) -> float | None:
 
 
 def _write_numbers(values: Sequence[Value], write: Callable[[float], str]) -> tuple[str, ...]:
-    parsed = [_number_or_none(value) for value in values]
-    return tuple(_why(value) if number is None else write(number) for value, number in zip(values, parsed, strict=True))
+    numbers = [_number_or_none(value) for value in values]
+    pairs = zip(values, numbers, strict=True)
+    return tuple(_why(value) if number is None else write(number) for value, number in pairs)
 
 
 def _why(value: Value) -> str:

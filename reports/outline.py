@@ -112,10 +112,10 @@ def subject(rating: RatingView) -> str:
 def day(timestamp: str) -> str:
     """Format an ISO 8601 time as a date, such as "20 November 2026"; return any other text unchanged."""
     try:
-        parsed = date.fromisoformat(timestamp[:10])
+        rating_date = date.fromisoformat(timestamp[:10])
     except ValueError:
         return timestamp
-    return f"{parsed.day} {MONTHS[parsed.month - 1]} {parsed.year}"
+    return f"{rating_date.day} {MONTHS[rating_date.month - 1]} {rating_date.year}"
 
 
 RULE_DIFFERS = "published-rule-differs"

@@ -29,9 +29,9 @@ def probabilities_bar(verdict: Verdict, confidence: float | None, key: str) -> F
     shapes: list[Markup] = []
     for index, (letter, probability) in enumerate(verdict.probabilities.items()):
         y = TOP + index * ROW
-        chosen = verdict.declared and letter is verdict.letter
+        is_declared = verdict.declared and letter is verdict.letter
         shapes += [
-            hallmark(letter, 0, y + 4, 60, 24, struck=chosen, size=13, quiet=letter is not verdict.letter),
+            hallmark(letter, 0, y + 4, 60, 24, struck=is_declared, size=13, quiet=letter is not verdict.letter),
             box(LEFT, y + 8, LONGEST_BAR, 16, "zone"),
             box(LEFT, y + 8, LONGEST_BAR * probability, 16, letter.value),
             label(WIDTH, y + 20, chance(probability), "e b"),
