@@ -33,13 +33,13 @@ CASES_A_SEARCH = 2_000
 async def case_index(service: Service, rating: StoredRating) -> CaseIndex:
     """Return all cases of a rating, with nothing that only its owner may see; concurrent callers share one read."""
 
-    async def read() -> CaseIndex:
+    async def build_index() -> CaseIndex:
         builder = CaseIndexBuilder(await asyncio.to_thread(deciding_reader, rating.rating))
         async for page in pages(service.database, observations.page, rating.job_id):
             await asyncio.to_thread(builder.add, [(row.seq, row.observation) for row in page])
         return await asyncio.to_thread(builder.finish)
 
-    return await service.case_indexes.get(rating.id, read)
+    return await service.case_indexes.get(rating.id, build_index)
 
 
 def text_reader(rating: StoredRating) -> CaseReader:

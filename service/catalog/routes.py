@@ -75,12 +75,12 @@ def _attribute_list() -> AttributeList:
     attributes_by_name = {name: attribute(name) for name in attributes()}
     items = [
         AttributeView.from_row(
-            described,
+            attribute,
             name=name,
-            values=described.value_names,
+            values=attribute.value_names,
             methods=[AttributeMethod.from_row(row) for row in coverage(name)],
         )
-        for name, described in attributes_by_name.items()
+        for name, attribute in attributes_by_name.items()
     ]
     return AttributeList(items=items)
 

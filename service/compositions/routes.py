@@ -38,12 +38,12 @@ async def create_composition(
 
     To measure the chain instead, send `verification.body` to `POST /v1/jobs`: it rates the chain as one target.
     """
-    new = await compose(service, caller.tenant, body)
+    composition = await compose(service, caller.tenant, body)
 
     def add(c: Connection) -> Answer:
-        stored = compositions.add(c, new)
-        headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": entity_tag(stored.id)}
-        return Answer(201, write_json(shown(stored, is_owner=True)), headers)
+        row = compositions.add(c, composition)
+        headers = {"Location": f"{router.prefix}/{row.id}", "ETag": entity_tag(row.id)}
+        return Answer(201, write_json(shown(row, is_owner=True)), headers)
 
     return await answer_once(service, repeat, add)
 

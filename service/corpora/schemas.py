@@ -354,11 +354,11 @@ class CoverageView(ResponseModel):
     """Number of items by source."""
 
     @classmethod
-    def of(cls, counted: Iterable[tuple[str | None, str, int]], words: Json | None) -> Self:
+    def of(cls, counts: Iterable[tuple[str | None, str, int]], words: Json | None) -> Self:
         """Build the view from counts by term and source, and the words of the corpus's specification."""
         by_term: dict[str | None, int] = {}
         sources: dict[str, int] = {}
-        for term, source, number in counted:
+        for term, source, number in counts:
             by_term[term] = by_term.get(term, 0) + number
             sources[source] = sources.get(source, 0) + number
         roles = {term: role for role, field in LISTS.items() for term in (words or {}).get(field, ())}

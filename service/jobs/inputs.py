@@ -141,8 +141,8 @@ def read_held_back(path: Path | None) -> HeldBack:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         reason = f"it cannot be read as TOML: {error}"
     except ValidationError as invalid:
-        first = invalid.errors(include_url=False)[0]
-        reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        first_error = invalid.errors(include_url=False)[0]
+        reason = f"{'.'.join(map(str, first_error['loc']))}: {first_error['msg']}"
     except SpecificationError as error:
         reason = f"{error.field}: {error}" if error.field else str(error)
     else:

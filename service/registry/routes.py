@@ -69,8 +69,8 @@ async def target_history(
     """
     name = f"history of {row.id}"
     parameters = {**query.filters(), "before": query.begins_after(name), "limit": query.limit + 1}
-    same = (row.id, row.base_url, described_digest(vars(row)))
-    steps = await service.database.read(history.of_target, caller.tenant, *same, **parameters)
+    identity = (row.id, row.base_url, described_digest(vars(row)))
+    steps = await service.database.read(history.of_target, caller.tenant, *identity, **parameters)
     return await _history_response(lists, query, name, steps)
 
 
@@ -118,8 +118,8 @@ async def count_letters(
 ) -> Counter[tuple[str, str, str, str]]:
     """Count services by kind, attribute, method and letter."""
     filters = query.model_dump()
-    counted = partial(rating_statistics.distribution, **filters)
-    return await service.merge(database, ("letters", *filters.values()), counted, added)
+    count_part = partial(rating_statistics.distribution, **filters)
+    return await service.merge(database, ("letters", *filters.values()), count_part, added)
 
 
 @router.get(
@@ -145,8 +145,8 @@ async def download_registry(
     part = LogPart(size=head.size, **query.model_dump())
     tag = entity_tag(head.size, head.root.hex()[:16], query.after, query.shard, query.shards)
     headers = {"ETag": tag, "Cache-Control": f"public, max-age={FRESH_S}"}
-    if unchanged := not_modified(request, headers):
-        return unchanged
+    if response := not_modified(request, headers):
+        return response
     headers["Content-Disposition"] = 'attachment; filename="assay-registry.jsonl"'
     return StreamingResponse(_dump_lines(database, head, part), media_type="application/jsonl", headers=headers)
 
@@ -159,8 +159,8 @@ async def _dump_lines(database: PublicDatabase, head: TreeHead, part: LogPart) -
     start = part.after
     while rows := await database.read(rating_statistics.changes, part, start, ROWS_A_READ):
         for position, rating in rows:
-            start, shown = position + 1, rating.shown
-            yield _json_line({"id": rating.id, "withdrawn": shown["withdrawn"]} if shown["withdrawn"] else shown)
+            start, entry = position + 1, rating.shown
+            yield _json_line({"id": rating.id, "withdrawn": entry["withdrawn"]} if entry["withdrawn"] else entry)
 
 
 def _json_line(value: dict[str, Any]) -> str:

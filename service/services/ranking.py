@@ -204,7 +204,7 @@ class Series:
 def series_of(rows: Sequence[ServiceRating]) -> Iterator[Series]:
     """Yield the ratings of a service, newest first, by method and attribute; skip those with withdrawn ratings only."""
     for method, attribute in dict.fromkeys((row.method, row.attribute) for row in rows):
-        same = [row for row in rows if (row.method, row.attribute) == (method, attribute)]
-        standing = [row for row in same if row.withdrawn_at is None]
-        if standing:
-            yield Series(method, attribute, standing, same[0].withdrawn_at is not None)
+        ratings = [row for row in rows if (row.method, row.attribute) == (method, attribute)]
+        valid_ratings = [row for row in ratings if row.withdrawn_at is None]
+        if valid_ratings:
+            yield Series(method, attribute, valid_ratings, ratings[0].withdrawn_at is not None)

@@ -102,14 +102,15 @@ async def get_ranking_feed(
     """Subscribe to a ranking of public ratings (Atom): its services with their places, the newest rating first."""
     query = query.model_copy(update={"q": None, "start": 0, "sort": "rated_at"})
     ranking = await _read_ranking(request, service, NO_TENANT, query, MOST_ENTRIES)
-    chosen = {name: value for name in ASKED if (value := getattr(ranking, name))}
-    asked = urlencode(chosen)
+    parameters = {name: value for name in ASKED if (value := getattr(ranking, name))}
+    query_text = urlencode(parameters)
     entries = [
         (f"{_letter_of(row.rating)}: {row.name}{'' if row.place is None else f', place {row.place}'}", row.rating)
         for row in ranking.items
     ]
-    title = f"Bias ratings of services: {', '.join(chosen.values())}"
-    feed = _atom_feed(title, base_url(request), f"/compare?{asked}", f"/v1/services/ranking.atom?{asked}", entries)
+    title = f"Bias ratings of services: {', '.join(parameters.values())}"
+    page, own_address = f"/compare?{query_text}", f"/v1/services/ranking.atom?{query_text}"
+    feed = _atom_feed(title, base_url(request), page, own_address, entries)
     return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
 
 
@@ -135,46 +136,46 @@ async def _rank(
 ) -> tuple[RankingQuery, list[RankedQuestionView], Ranking]:
     """Return a query that names its question, if there is one; all questions of its kind; the ranking."""
     now, kind = await database.read(read_clock), query.kind
-    asked = partial(services.questions, tenant=tenant, kind=kind)
-    counts = await service.merge(database, ("questions", tenant, kind), asked, added, kind=kind)
+    count_questions = partial(services.questions, tenant=tenant, kind=kind)
+    counts = await service.merge(database, ("questions", tenant, kind), count_questions, added, kind=kind)
     questions = [
         RankedQuestionView(method=method, attribute=attribute, services=count)
-        for (method, attribute), count in sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))
+        for (method, attribute), count in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     ]
-    same = {name: value for name in ("method", "attribute") if (value := getattr(query, name)) is not None}
+    filters = {name: value for name in ("method", "attribute") if (value := getattr(query, name)) is not None}
     for question in questions:
-        if all(getattr(question, name) == value for name, value in same.items()):
-            same = {"method": question.method, "attribute": question.attribute}
+        if all(getattr(question, name) == value for name, value in filters.items()):
+            filters = {"method": question.method, "attribute": question.attribute}
             break
     else:
         return query, questions, Ranking([], now)
-    query, same = query.model_copy(update=same), same | {"kind": kind}
-    newest = partial(services.newest, tenant=tenant, **same)
+    query, filters = query.model_copy(update=filters), filters | {"kind": kind}
+    newest = partial(services.newest, tenant=tenant, **filters)
     if query.language is None:
-        merge, key = partial(Ranking, now=now), ("ranking", tenant, *same.values())
-        return query, questions, await service.merge(database, key, newest, merge, **same)
+        merge, key = partial(Ranking, now=now), ("ranking", tenant, *filters.values())
+        return query, questions, await service.merge(database, key, newest, merge, **filters)
     rows = await database.read(newest, language=query.language, part=())
     return query, questions, await asyncio.to_thread(Ranking, [rows], now)
 
 
 def _read_views(c: Connection, rows: Sequence[RankedService]) -> list[RankedServiceView]:
     """Return rows of a ranking, but for those that were withdrawn since."""
-    now, read = read_clock(c), services.read(c, [row.id for row in rows])
-    standing = standings(c, read.values())
-    valid = [row for row in rows if row.id in read and read[row.id].withdrawn_at is None]
-    return [RankedServiceView.of(row.place, read[row.id], standing[row.id], now) for row in valid]
+    now, by_id = read_clock(c), services.read(c, [row.id for row in rows])
+    standing = standings(c, by_id.values())
+    valid = [row for row in rows if row.id in by_id and by_id[row.id].withdrawn_at is None]
+    return [RankedServiceView.of(row.place, by_id[row.id], standing[row.id], now) for row in valid]
 
 
 def _csv_table(views: list[RankedServiceView]) -> str:
     rows = []
     for view in views:
         rating, effect = view.rating, view.rating.effect
-        measured: list[float | str | None] = [None] * 5
+        effect_cells: list[float | str | None] = [None] * 5
         if effect is not None:
-            measured = [inert(effect.name), effect.estimate, effect.low, effect.high, effect.limit]
+            effect_cells = [inert(effect.name), effect.estimate, effect.low, effect.high, effect.limit]
         texts = [inert(text) for text in (view.service, view.name, view.model, view.url)]
         dates = [rating.questions, rating.rated_at, rating.expires_at, rating.id]
-        rows.append([view.place, rating.letter, rating.declared, *texts, *measured, *dates])
+        rows.append([view.place, rating.letter, rating.declared, *texts, *effect_cells, *dates])
     return csv_lines(rows)
 
 
@@ -209,7 +210,7 @@ async def get_service_feed(request: Request, service: ServiceDependency, service
 
 
 async def _read_service(request: Request, service: Service, name: str) -> RatedServiceView:
-    def read(c: Connection) -> RatedServiceView:
+    def read_view(c: Connection) -> RatedServiceView:
         rated_service = services.find(c, name)
         series = [] if rated_service is None else list(series_of(services.history(c, rated_service)))
         if not series:
@@ -217,7 +218,7 @@ async def _read_service(request: Request, service: Service, name: str) -> RatedS
         standing = standings(c, [row for method_series in series for row in method_series.ratings])
         return RatedServiceView.of(series, standing, read_clock(c))
 
-    return await service.database_for(request).read(read)
+    return await service.database_for(request).read(read_view)
 
 
 def _letter_of(rating: ServiceRatingView) -> str:

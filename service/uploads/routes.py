@@ -58,9 +58,9 @@ async def send_upload(
     media_type = _accepted_media_type(request, form.purpose)
     reading = _reading_options(request, form, media_type)
     async with received(request, caller.tenant) as came:
-        stored, new = await keep(service, caller.tenant, form.name, form.purpose, media_type, came, reading)
-    headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": entity_tag(stored.id)}
-    return json_response(UploadView.from_row(stored), status=201 if new else 200, headers=headers)
+        upload, is_new = await keep(service, caller.tenant, form.name, form.purpose, media_type, came, reading)
+    headers = {"Location": f"{router.prefix}/{upload.id}", "ETag": entity_tag(upload.id)}
+    return json_response(UploadView.from_row(upload), status=201 if is_new else 200, headers=headers)
 
 
 @router.get("", **lists_of(UploadLine, "One page of uploads, newest first."))
@@ -98,14 +98,14 @@ def _reading_options(request: Request, form: UploadForm, media_type: str) -> dic
 
 def _accepted_media_type(request: Request, purpose: str) -> str:
     essence = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    media_type, (accepted, _) = ALSO.get(essence, essence), PURPOSES[purpose]
-    if media_type not in accepted:
+    media_type, (accepted_types, _) = ALSO.get(essence, essence), PURPOSES[purpose]
+    if media_type not in accepted_types:
         declaration = f"declared as {essence[:80]!r}" if essence else "not declared"
-        detail = f"the file is {declaration}; an upload of purpose {purpose} is {' or '.join(accepted)}"
+        detail = f"the file is {declaration}; an upload of purpose {purpose} is {' or '.join(accepted_types)}"
         raise Problem(
             "unsupported-upload-type",
             detail,
             errors=[{"header": "Content-Type", "detail": detail}],
-            headers={"Accept": ", ".join(accepted)},
+            headers={"Accept": ", ".join(accepted_types)},
         )
     return media_type

@@ -126,8 +126,8 @@ async def keep(
         raise UploadsFull(stored, came.bytes, quota)
     summary = await _run_task("inspect", came.file, purpose=purpose, media_type=media_type, **(reading or {}))
     summary |= {"reading": dict(reading)} if reading else {}
-    new = NewUpload(tenant, name, purpose, media_type, came.digest, came.bytes, summary)
-    return await service.database.write(uploads.add, new, came.file, quota)
+    upload = NewUpload(tenant, name, purpose, media_type, came.digest, came.bytes, summary)
+    return await service.database.write(uploads.add, upload, came.file, quota)
 
 
 async def rows_of(
@@ -186,8 +186,8 @@ async def _run_on_content(service: Service, upload: StoredUpload, task: str, **a
 
 async def _run_task(task: str, file: BinaryIO, **arguments: object) -> Any:
     """Run a task of `store.formats.child`: in a child process, unless the file is small and not compressed."""
-    small = arguments.get("media_type") not in PACKED and file.seek(0, os.SEEK_END) <= SMALL_BYTES
-    work = partial(TASKS[task], file, **arguments) if small else partial(run_limited, task, file, **arguments)
+    is_small = arguments.get("media_type") not in PACKED and file.seek(0, os.SEEK_END) <= SMALL_BYTES
+    work = partial(TASKS[task], file, **arguments) if is_small else partial(run_limited, task, file, **arguments)
     return await asyncio.get_running_loop().run_in_executor(READERS, work)
 
 
