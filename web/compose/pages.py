@@ -89,12 +89,12 @@ def rearranged(chain: list[str], act: str) -> tuple[list[str], str]:
     index = whole_number(number)
     if index is None or index >= len(chain):
         return chain, "add"
-    remaining = chain[:index] + chain[index + 1 :]
+    others = chain[:index] + chain[index + 1 :]
     if name == "remove":
-        return remaining, "add"
+        return others, "add"
     position = {"up": index - 1, "down": index + 1}.get(name, index)
-    position = min(max(position, 0), len(remaining))
-    return [*remaining[:position], chain[index], *remaining[position:]], str(position)
+    position = min(max(position, 0), len(others))
+    return [*others[:position], chain[index], *others[position:]], str(position)
 
 
 def _hidden_effects(document: JsonObject) -> list[JsonObject]:
