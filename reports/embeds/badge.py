@@ -71,11 +71,7 @@ FALLEN = {
 }
 """Sentence by state of the rating, placed before the explanation of a letter that is not valid or not declared."""
 
-REQUESTERS: Mapping[str | None, str] = {
-    "owner": "the host's owner",
-    "operator": "the agency",
-    "other": "a third party",
-}
+REQUESTERS: Mapping[str | None, str] = {"owner": "the host's owner", "operator": "the agency", "other": "a third party"}
 """Phrase for the requester, by class in the rating document."""
 
 FONT = "Helvetica,Arial,'Liberation Sans',sans-serif"

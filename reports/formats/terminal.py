@@ -25,13 +25,7 @@ _BAR = 24
 _WORD = re.compile(r"\S*\d %\S*|\S+")  # a number and its percent sign stay on one line
 
 
-def render(
-    document: Json,
-    *,
-    colour: bool = False,
-    columns: int = COLUMNS,
-    brief: bool = False,
-) -> str:
+def render(document: Json, *, colour: bool = False, columns: int = COLUMNS, brief: bool = False) -> str:
     """Write the rating as plain text of at most `columns` columns (at least 60).
 
     If `colour`, the letters also have ANSI colours; shapes and words carry the same information. If `brief`, only

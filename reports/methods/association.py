@@ -50,11 +50,7 @@ def in_words(document: RatingDocument, part: AssociationComponent) -> Iterator[s
     yield from hidden_in_words(part, Unit(amount), differ, content=differ, strata=alike)
     word_by_group = {row.group: row.word for row in part.protected}
     groups = listed([f"{group} (such as “{word}”)" for group, word in word_by_group.items()])
-    yield tested(
-        document,
-        part,
-        f"words of the list “{title_of_words(part.name or '')}” about {groups or 'groups'}",
-    )
+    yield tested(document, part, f"words of the list “{title_of_words(part.name or '')}” about {groups or 'groups'}")
 
 
 def tables(part: AssociationComponent) -> Iterator[Table | None]:

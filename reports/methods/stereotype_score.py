@@ -45,9 +45,7 @@ def in_words(document: RatingDocument, part: StereotypeComponent) -> Iterator[st
     example = next((f" such as “{case.first}”" for case in part.sentences if case.first), "")
     number = part.pairs_asked or 0
     yield tested(
-        document,
-        part,
-        f"{number:,} pairs of sentences{example}, of the list “{title_of_words(part.name or '')}”",
+        document, part, f"{number:,} pairs of sentences{example}, of the list “{title_of_words(part.name or '')}”"
     )
 
 

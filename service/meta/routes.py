@@ -77,10 +77,7 @@ async def readyz(service: ServiceDependency) -> Readiness:
 
 
 @router.get(
-    "/metrics",
-    response_class=Response,
-    dependencies=[Depends(MetricsReader())],
-    responses=returns({}, "text/plain"),
+    "/metrics", response_class=Response, dependencies=[Depends(MetricsReader())], responses=returns({}, "text/plain")
 )
 async def metrics(service: ServiceDependency) -> Response:
     """Read the service's metrics in Prometheus's text format.

@@ -57,11 +57,7 @@ LICENCE = {
     **lists_of(HistoryEntry, "One page of a history, newest first."),
 )
 async def target_history(
-    lists: Lists,
-    row: FoundTarget,
-    service: ServiceDependency,
-    caller: Reader,
-    query: Annotated[HistoryQuery, Query()],
+    lists: Lists, row: FoundTarget, service: ServiceDependency, caller: Reader, query: Annotated[HistoryQuery, Query()]
 ) -> Response:
     """List a saved target's ratings, newest first, with the changes between them; withdrawn ratings are marked.
 

@@ -191,9 +191,7 @@ async def get_service(request: Request, service: ServiceDependency, service_name
 
 
 @router.get(
-    "/{service_name}/feed.atom",
-    response_class=Response,
-    responses=returns({}, "application/atom+xml") | fails(404),
+    "/{service_name}/feed.atom", response_class=Response, responses=returns({}, "application/atom+xml") | fails(404)
 )
 async def get_service_feed(request: Request, service: ServiceDependency, service_name: str) -> Response:
     """Subscribe to the public ratings of a service, newest first (Atom)."""

@@ -30,11 +30,7 @@ async def webhooks(visit: Visit) -> Response:
 async def create_webhook(visit: Visit) -> Response:
     """Create an endpoint, and show its secret on a page of its own."""
     form = visit.form
-    body = {
-        "url": form.get("url").strip(),
-        "description": form.get("description"),
-        "events": form.getlist("events"),
-    }
+    body = {"url": form.get("url").strip(), "description": form.get("description"), "events": form.getlist("events")}
     webhook_document = await visit.api.post("/v1/webhooks", body)
     return await show_once(visit, {"secret": webhook_document["secret"], "webhook": webhook_document})
 

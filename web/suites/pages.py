@@ -93,11 +93,7 @@ async def _suite_request(api: Api, form: Form | QueryParams) -> dict[str, Any]:
         await target_of(api, service_id) for service_id in at_most(MAX_TARGETS, form.getlist("service"), "services")
     ]
     languages = [code for code in re.split(r"[\s,;]+", form.get("languages", "")) if code]
-    lists = {
-        "methods": form.getlist("method"),
-        "attributes": form.getlist("attribute"),
-        "languages": languages,
-    }
+    lists = {"methods": form.getlist("method"), "attributes": form.getlist("attribute"), "languages": languages}
     targets_entry = {"target": targets[0]} if len(targets) == 1 else {"targets": targets}
     return {**targets_entry, **{name: values for name, values in lists.items() if values}}
 
