@@ -71,7 +71,7 @@ class Wording:
         return cls((first_input, second_input), sentences.pop("letters"), sheets, sentences)
 
 
-def sampled(sheet: Sheet, rows: Sequence[Any], maximum: int) -> Table | None:
+def sampled_table(sheet: Sheet, rows: Sequence[Any], maximum: int) -> Table | None:
     """Return a table of at most `maximum` rows, at even steps over the list."""
     sample = rows[:: max(1, len(rows) // maximum)][:maximum]
     table = sheet.read(sample)

@@ -28,7 +28,7 @@ from store.security.secrets import Vault
 
 T = TypeVar("T")
 V = TypeVar("V")
-added = cast("Callable[[Sequence[T]], T]", partial(reduce, add))
+sum_of = cast("Callable[[Sequence[T]], T]", partial(reduce, add))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport
 from reports.methods import terms
 from reports.methods.material import coverage_table, sides, title_of_words
-from reports.sheets import Wording, sampled
+from reports.sheets import Wording, sampled_table
 from reports.units import HUNDREDTHS, of_hundred
 from reports.view import Forest, Mark, Picture, Span, Table
 
@@ -55,7 +55,7 @@ def tables(part: StereotypeComponent) -> Iterator[Table | None]:
     yield WORDING.sheets["looks"].of(part)
     yield terms.scores_table(part, WORDING.sheets["lists"])
     yield terms.terms_table(part, WORDING.sheets["terms"])
-    yield sampled(WORDING.sheets["sentences"], part.sentences, terms.MOST_ITEMS)
+    yield sampled_table(WORDING.sheets["sentences"], part.sentences, terms.MOST_ITEMS)
     refusals = {} if part.pairs_asked is None else part.refused
     yield terms.sources_table(part.writing, refusals, "Sentences", Vocabulary(REASONS, PHRASES))
     yield coverage_table(part)

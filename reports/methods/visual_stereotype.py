@@ -15,7 +15,7 @@ from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport
 from reports.methods import terms
 from reports.methods.material import coverage_table, sides, title_of_words
-from reports.sheets import Wording, sampled
+from reports.sheets import Wording, sampled_table
 from reports.units import HUNDREDTHS, of_hundred
 from reports.view import Picture, Table
 
@@ -51,7 +51,7 @@ def tables(part: PictureComponent) -> Iterator[Table | None]:
     """Yield the tables of a component, or of the aggregation."""
     yield terms.scores_table(part, WORDING.sheets["lists"])
     yield terms.terms_table(part, WORDING.sheets["terms"])
-    yield sampled(WORDING.sheets["images"], part.images, terms.MOST_ITEMS)
+    yield sampled_table(WORDING.sheets["images"], part.images, terms.MOST_ITEMS)
     yield WORDING.sheets["looks"].of(part)
     yield _answers_in_words(part)
     yield terms.sources_table(part.drawing, part.refused, "Pictures", Vocabulary(REASONS, PHRASES))

@@ -16,7 +16,7 @@ _PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=\n\n|\Z)", re.MULTILINE | re
 _FIELD = re.compile(r"^(?=\S)([\w, ]+?)(?: : .*)?\n((?: {4}.*\n?)+)", re.MULTILINE)
 
 
-def described(schema: JsonObject, method: object) -> JsonObject:
+def with_descriptions(schema: JsonObject, method: object) -> JsonObject:
     """Add a title, a description and a group (``x-group``) to each field of a schema and of its nested schemas.
 
     Parameters

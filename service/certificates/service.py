@@ -33,7 +33,7 @@ from store.security.signing import PublicKey, SigningKey
 ROWS_A_READ = 500
 
 
-async def exported(service: Service, rating: StoredRating, tenant: str) -> StreamingResponse:
+async def export_response(service: Service, rating: StoredRating, tenant: str) -> StreamingResponse:
     """Stream a rating's export: document, certificate, keys, observations, and a signature of all of it.
 
     Its owner (`tenant`) also gets the unmasked document of a masked rating.
@@ -59,7 +59,7 @@ async def exported(service: Service, rating: StoredRating, tenant: str) -> Strea
     return StreamingResponse(lines(), media_type=MEDIA_TYPE, headers=headers)
 
 
-async def proved(service: Service, rating: StoredRating, seq: int) -> ProofView:
+async def proof_of(service: Service, rating: StoredRating, seq: int) -> ProofView:
     """Return one observation, with the proof that it is part of the evidence.
 
     Raise `Problem` ``not-found`` if there is no such observation; ``evidence-out-of-order`` if the observations do not

@@ -198,7 +198,7 @@ class CompositionView(ResponseModel):
     created_at: Instant
 
 
-def shown(row: StoredComposition, *, is_owner: bool) -> JsonObject:
+def view_of(row: StoredComposition, *, is_owner: bool) -> JsonObject:
     """Build the view of a composition; only its owner gets the ids of targets and the verification."""
     chain = [{**link, "target_id": None} for link in row.document["chain"]]
     masked_fields: JsonObject = {} if is_owner else {"verification": None, "chain": chain}

@@ -59,7 +59,7 @@ CORPUS_LINKS = leads_to("corpus_id", "getCorpus", "changeCorpus", "removeCorpus"
 CORPUS_LINKS |= leads_to("corpus_id", "addCorpusItems", "listCorpusItems")
 
 
-def kept(description: str, *statuses: int) -> JsonObject:
+def adds_items(description: str, *statuses: int) -> JsonObject:
     """Return the arguments of a route that adds items, and the statuses of its further errors."""
     route = created(KeptItemsView, description, may_exist=True)
     return {**route, "responses": route["responses"] | returns(ETAG, status=201) | fails(*statuses)}
@@ -155,7 +155,7 @@ async def list_corpus_items(
     return lists.response(query, name, page, [ItemView.of(item) for item in page.rows])
 
 
-@router.post("/{corpus_id}/items", **kept("Stored; some are new."))
+@router.post("/{corpus_id}/items", **adds_items("Stored; some are new."))
 async def add_corpus_items(
     body: ItemsRequest, row: OwnCorpus, service: ServiceDependency, caller: Writer, repeat: Repeat
 ) -> Response:
@@ -171,7 +171,7 @@ async def add_corpus_items(
     return await keep_items(service, repeat, row, caller.tenant, corpus_items.add, sentences)
 
 
-@router.post("/{corpus_id}/images", **kept("Stored.", 400, 413, 415), openapi_extra=_PICTURE)
+@router.post("/{corpus_id}/images", **adds_items("Stored.", 400, 413, 415), openapi_extra=_PICTURE)
 async def add_corpus_picture(
     request: Request,
     row: OwnCorpus,
@@ -318,7 +318,7 @@ async def change_corpus_items(
     return tagged(view, entity_tag(row.id, view.version))
 
 
-@router.post("/{corpus_id}/import", **kept("Stored; some are new.", 413, 415), openapi_extra=_TABLE)
+@router.post("/{corpus_id}/import", **adds_items("Stored; some are new.", 413, 415), openapi_extra=_TABLE)
 async def import_corpus_items(
     request: Request, row: OwnCorpus, service: ServiceDependency, caller: Writer, repeat: Repeat
 ) -> Response:

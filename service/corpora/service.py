@@ -217,7 +217,7 @@ def edit_item(
     if corpus is None or old_item is None:
         return None
     must_match(if_match, item_etag(old_item))
-    return items.edit(c, corpus_id, tenant, item_id, edited(corpus, old_item, change))
+    return items.edit(c, corpus_id, tenant, item_id, edited_item(corpus, old_item, change))
 
 
 def copy_items(c: Connection, source: str, corpus: StoredCorpus) -> None:
@@ -252,7 +252,7 @@ def framed_items(corpus: NewCorpus, per_term: int) -> list[NewItem]:
     return [item for item in (as_item(sentence, words, {}) for sentence in sentences) if not isinstance(item, str)]
 
 
-def edited(corpus: StoredCorpus, old_item: StoredItem, change: ItemChange) -> NewItem:
+def edited_item(corpus: StoredCorpus, old_item: StoredItem, change: ItemChange) -> NewItem:
     """Return the item with the changed fields; raise `SpecificationError` if it has no such field or breaks rules."""
     is_picture = old_item.text is None
     for name in ("text", "group_term", "attribute_term") if is_picture else ("term",):

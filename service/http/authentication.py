@@ -113,12 +113,12 @@ async def _identify_caller(request: Request, *, cached: bool) -> Caller:
         return UNKNOWN_CALLER if service.settings.keys_required else DEFAULT_CALLER
     credentials = await _bearer(request)
     secret = "" if credentials is None else credentials.credentials
-    read_key = partial(verified, service, secret)
+    read_key = partial(verified_key, service, secret)
     key = await (service.recent_keys.get(sha256(secret.encode()).digest(), read_key) if cached else read_key())
     return Caller(key.tenant, frozenset(key.scopes), key.id)
 
 
-async def verified(service: HttpParts, secret: str) -> keys.ApiKey:
+async def verified_key(service: HttpParts, secret: str) -> keys.ApiKey:
     """Return the key with this plain text, or raise ``key-invalid``."""
     key = await service.database.read(keys.verify, secret) if secret.isascii() else None
     if key is None:

@@ -74,7 +74,7 @@ async def with_rows(service: Service, tenant: str, method: AnyMethod, rows: Name
         return method.with_references(Found(rows=chosen_rows(table.rows, rows, rng)))
 
 
-async def with_kept(service: Service, tenant: str, method: AnyMethod) -> AnyMethod:
+async def with_stored_items(service: Service, tenant: str, method: AnyMethod) -> AnyMethod:
     """Insert the items that the experiment needs and that an author generated in earlier jobs of the tenant."""
     material = await service.database.read(materials.stored_material, tenant, method.references().authored)
     return await asyncio.to_thread(method.with_references, Found(authored=material)) if any(material) else method

@@ -27,7 +27,7 @@ from service.http.idempotency import Repeatable, is_known, once
 from service.http.json import Answer, bad_specification, located, write_json
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
-from service.jobs.inputs import reading_of, with_kept, with_rows, without_rows
+from service.jobs.inputs import reading_of, with_rows, with_stored_items, without_rows
 from service.jobs.schemas import TEN_YEARS_S, Prices, RatingRequest, UnnamedExperiment
 from service.targets.schemas import TargetDescription, TargetReference
 from service.targets.service import ResolvedTarget, check_language_model, check_rated, check_target, find_target
@@ -229,7 +229,7 @@ async def rating_order(
     if rows is not None:
         method = await with_rows(service, caller.tenant, method, rows, seed)
     if author is not None and not recurring:
-        method = await with_kept(service, caller.tenant, method)
+        method = await with_stored_items(service, caller.tenant, method)
     experiment = dump_method(method)
     if (size := len(write_json(experiment))) > MAX_EXPERIMENT_BYTES:
         reason = f"the experiment holds {size:,} bytes with its stored material; {MAX_EXPERIMENT_BYTES:,} are allowed"

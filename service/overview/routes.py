@@ -8,7 +8,7 @@ from typing import Literal
 
 from fastapi import APIRouter, Response
 
-from service.container import ServiceDependency, added
+from service.container import ServiceDependency, sum_of
 from service.http.authentication import Reader
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.common_schemas import ResponseModel
@@ -76,7 +76,9 @@ async def get_overview(service: ServiceDependency, caller: Reader) -> Response:
     """Read the newest letter of each of your targets, what needs attention, the queue and the workers."""
     newest, standing, sentences, failed_jobs, queue = await service.database.read(_read_overview, caller.tenant)
     count_kinds = partial(count_by_kind, tenant=caller.tenant)
-    services = await service.merge(service.database, ("kinds", caller.tenant), count_kinds, added, tenant=caller.tenant)
+    services = await service.merge(
+        service.database, ("kinds", caller.tenant), count_kinds, sum_of, tenant=caller.tenant
+    )
     view = OverviewView(
         targets=[RatingSummary.of(row, standing[row.id]) for row in newest],
         services=services,

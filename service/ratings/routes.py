@@ -50,15 +50,15 @@ from service.ratings.service import (
     Annotations,
     audit_report,
     caching,
-    dated,
+    date_headers,
     headers_of,
-    listed,
     read_annotations,
     recount_file,
     report,
     sentence_table,
     summary,
     thumbnails_of,
+    with_short_experiment,
 )
 from store.core.database import Connection
 from store.corpora import images
@@ -98,7 +98,9 @@ async def list_ratings(
         return lists.response(query, "ratings", summary_page, rows, similar=similar)
     page = Page.of(await database.read(ratings.page, caller.tenant, **filters), query.limit)
     notes = await database.read(read_annotations, page.rows, service.methodologies.next)
-    items = [listed(notes[rating.id].added_to(rating.seen_by(caller.tenant).shown)) for rating in page.rows]
+    items = [
+        with_short_experiment(notes[rating.id].added_to(rating.seen_by(caller.tenant).shown)) for rating in page.rows
+    ]
     return lists.response(query, "ratings", page, items)
 
 
@@ -241,7 +243,7 @@ async def list_evidence(
     rows, end = await service.database.read(observations.search, rating.job_id, criteria, after, query.limit)
     views = ObservationView.of_rows(rows, await thumbnails_of(service, rating.id, caller.tenant, rows))
     response = lists.response(query, name, Page(rows, None if end is None else (end, "")), views)
-    response.headers.update(dated(rating))
+    response.headers.update(date_headers(rating))
     return response
 
 
@@ -267,7 +269,7 @@ async def get_thumbnail(digest: Digest, service: ServiceDependency, caller: Publ
 async def download_evidence_csv(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download the evidence of a rating: every question with its reply."""
     ledger = await ledger_csv(service.database, rating.job_id)
-    ledger.headers.update(dated(rating))
+    ledger.headers.update(date_headers(rating))
     return ledger
 
 
@@ -275,7 +277,7 @@ async def download_evidence_csv(rating: FoundRating, service: ServiceDependency)
 async def download_evidence_parquet(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download the evidence of a rating as Parquet, for pandas and similar tools; the agency needs the extra `real`."""
     ledger = await ledger_parquet(service.database, rating.job_id)
-    ledger.headers.update(dated(rating))
+    ledger.headers.update(date_headers(rating))
     return ledger
 
 
@@ -285,14 +287,14 @@ async def download_sentences_csv(rating: FoundRating) -> Response:
 
     Only ratings by `stereotype-score` have them. Cells that a spreadsheet would run as a formula begin with `'`.
     """
-    return await asyncio.to_thread(sentence_table, rating, dated(rating))
+    return await asyncio.to_thread(sentence_table, rating, date_headers(rating))
 
 
 def _add_audit_route(file: AuditFile) -> None:
     """Add the route of a file for regulators."""
 
     async def download_audit(rating: FoundRating) -> Response:
-        return await asyncio.to_thread(audit_report, file, dated(rating), rating)
+        return await asyncio.to_thread(audit_report, file, date_headers(rating), rating)
 
     router.add_api_route(
         f"/{{rating_id}}/{file.name}",

@@ -108,7 +108,7 @@ def caching(*, private: bool) -> str:
     return "private, no-cache" if private else f"public, max-age={FRESH_S}, stale-while-revalidate={STALE_S}"
 
 
-def dated(rating: StoredRating) -> dict[str, str]:
+def date_headers(rating: StoredRating) -> dict[str, str]:
     """Return the headers with a rating's date, expiry and methodology."""
     return {
         "X-Assay-Rated-At": iso(rating.created_at),
@@ -123,7 +123,7 @@ def headers_of(rating: StoredRating, version: str) -> dict[str, str]:
         "ETag": f'"{rating.id}-{"unmasked-" if rating.is_unmasked else ""}{version}"',
         "Cache-Control": caching(private=rating.is_unmasked or rating.visibility == "private"),
         "Vary": "Authorization",
-        **dated(rating),
+        **date_headers(rating),
     }
 
 
@@ -226,7 +226,7 @@ def shorten(experiment: Mapping[str, Any], max_entries: int = MAX_LISTED) -> Sho
     return ShortExperiment(_shorten(experiment, (), left_out, max_entries), left_out)
 
 
-def listed(document: Mapping[str, Any]) -> dict[str, Any]:
+def with_short_experiment(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a rating's document with a shortened experiment; unchanged if the experiment is short."""
     experiment = document.get("experiment")
     short_experiment = shorten(experiment) if isinstance(experiment, Mapping) else None

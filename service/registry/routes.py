@@ -14,14 +14,14 @@ from starlette.responses import StreamingResponse
 
 from assay.canonical import described_digest
 from assay.rating.difference import difference
-from service.container import Service, ServiceDependency, added
+from service.container import Service, ServiceDependency, sum_of
 from service.http.authentication import DOWNLOAD, PublicReader, Reader
 from service.http.conditional import entity_tag, not_modified
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import ETAG, returns
 from service.http.replica import PublicDatabase
 from service.http.rows import Lists, Page, PageQuery, lists_of
-from service.log.schemas import written
+from service.log.schemas import digest_text
 from service.ratings.service import FRESH_S
 from service.registry.schemas import (
     AddressHistoryQuery,
@@ -115,7 +115,7 @@ async def count_letters(
     """Count services by kind, attribute, method and letter."""
     filters = query.model_dump()
     count_part = partial(rating_statistics.distribution, **filters)
-    return await service.merge(database, ("letters", *filters.values()), count_part, added)
+    return await service.merge(database, ("letters", *filters.values()), count_part, sum_of)
 
 
 @router.get(
@@ -150,7 +150,7 @@ async def download_registry(
 async def _dump_lines(database: PublicDatabase, head: TreeHead, part: LogPart) -> AsyncIterator[str]:
     versions = await database.read(rating_statistics.methodologies, part)
     header = {"dump": "assay-registry", "format": 1, **LICENCE, "methodologies": versions}
-    header |= {"log": {"size": head.size, "root": written(head.root)}}
+    header |= {"log": {"size": head.size, "root": digest_text(head.root)}}
     yield _json_line(header | {"after": part.after, "shard": part.shard, "shards": part.shards})
     start = part.after
     while rows := await database.read(rating_statistics.changes, part, start, ROWS_A_READ):

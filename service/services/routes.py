@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from assay.model import Kind
-from service.container import Service, ServiceDependency, added
+from service.container import Service, ServiceDependency, sum_of
 from service.http.authentication import DOWNLOAD, NO_TENANT, PublicReader
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import fails, returns
@@ -137,7 +137,7 @@ async def _rank(
     """Return a query that names its question, if there is one; all questions of its kind; the ranking."""
     now, kind = await database.read(read_clock), query.kind
     count_questions = partial(services.questions, tenant=tenant, kind=kind)
-    counts = await service.merge(database, ("questions", tenant, kind), count_questions, added, kind=kind)
+    counts = await service.merge(database, ("questions", tenant, kind), count_questions, sum_of, kind=kind)
     questions = [
         RankedQuestionView(method=method, attribute=attribute, services=count)
         for (method, attribute), count in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))

@@ -17,7 +17,7 @@ from service.http.openapi.responses import CONFLICT, TAGGED, created, file_body,
 from service.http.problems import Problem, removed
 from service.http.rows import Lists, in_path, lists_of
 from service.uploads.schemas import UploadForm, UploadLine, UploadQuery, UploadView
-from service.uploads.service import keep, received
+from service.uploads.service import keep, received_file
 from store.corpora import uploads
 from store.corpora.uploads import StoredUpload
 from store.formats import CSV, NPZ, PURPOSES, XLSX
@@ -57,7 +57,7 @@ async def send_upload(
     """
     media_type = _accepted_media_type(request, form.purpose)
     reading = _reading_options(request, form, media_type)
-    async with received(request, caller.tenant) as came:
+    async with received_file(request, caller.tenant) as came:
         upload, is_new = await keep(service, caller.tenant, form.name, form.purpose, media_type, came, reading)
     headers = {"Location": f"{router.prefix}/{upload.id}", "ETag": entity_tag(upload.id)}
     return json_response(UploadView.from_row(upload), status=201 if is_new else 200, headers=headers)

@@ -67,7 +67,7 @@ class ReceivedFile:
 
 
 @asynccontextmanager
-async def received(request: Request, tenant: str) -> AsyncIterator[ReceivedFile]:
+async def received_file(request: Request, tenant: str) -> AsyncIterator[ReceivedFile]:
     """Write the body of a request to a temporary file, deleted at the end of the block.
 
     Raise `Problem` ``rate-limited`` while `MAX_RECEIVING` files are being received, or `MAX_RECEIVING_OF_TENANT` of

@@ -142,7 +142,7 @@ class Api:
         await self._request.app(self._scope(method, path, query or {}, all_headers), receive, send)
         if not start:
             raise ClientDisconnect
-        return accepted(Answer(start["status"], Headers(raw=start["headers"]), b"".join(pieces)))
+        return accepted_answer(Answer(start["status"], Headers(raw=start["headers"]), b"".join(pieces)))
 
     def passed_on(self, path: str, **query: Any) -> Response:
         """Return a response that streams the API's own answer, such as a file or server-sent events."""
@@ -214,7 +214,7 @@ async def _next_message(chunks: AsyncIterator[bytes]) -> Message | None:
     return {"type": "http.request", "body": chunk, "more_body": True} if chunk else None
 
 
-def accepted(answer: Answer) -> Answer:
+def accepted_answer(answer: Answer) -> Answer:
     """Return an answer; raise `Refused` if its status is 400 or above."""
     if answer.status < 400:
         return answer

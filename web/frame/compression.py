@@ -10,7 +10,7 @@ WORTH_COMPRESSING = 2_000
 """Content of at most this many bytes is not compressed."""
 
 
-def compressed(content: bytes, encodings: str) -> tuple[bytes, str]:
+def compressed_content(content: bytes, encodings: str) -> tuple[bytes, str]:
     """Return the content and its ``Content-Encoding``, empty if it is sent as it is, for an ``Accept-Encoding``."""
     if len(content) <= WORTH_COMPRESSING:
         return content, ""

@@ -22,7 +22,7 @@ from service.http.problems import Problem, base_url, scope_missing
 from service.http.rate_limit import SIGN_INS, VISITS, address_of
 from store.security import sessions
 from web.frame.api import Api, Refused
-from web.frame.compression import compressed
+from web.frame.compression import compressed_content
 from web.frame.form import Form, read_form
 from web.frame.rendering import render
 
@@ -189,7 +189,7 @@ class RenderedPage(HTMLResponse):
     def _content(self) -> tuple[bytes, str]:
         # replies of services can contain lone surrogates, which UTF-8 cannot encode
         content = self._written().encode("utf-8", "backslashreplace")
-        return compressed(content, self._accepted)
+        return compressed_content(content, self._accepted)
 
 
 def check_origin(request: Request) -> None:

@@ -16,7 +16,7 @@ from web.corpora.review import corpus_of, review_of
 from web.frame import Pages, Refused, Visit, segment
 from web.frame.visit import whole_number
 from web.own_words.answer import answer_of
-from web.wizard.answers import Answers, by_name, described
+from web.wizard.answers import Answers, by_name, target_from_texts
 from web.wizard.schema_form import Field, settings_fields, text_of
 
 pages = Pages()
@@ -160,7 +160,7 @@ async def _target_of(visit: Visit, texts: Mapping[str, str], kind: str) -> JsonO
     if texts.get("saved"):
         return {"id": texts["saved"]}
     protocol = _protocol_named(await _protocols(visit, kind), texts.get("protocol", ""))
-    target, wrong = described(texts, kind, protocol["name"], _settings_of(protocol, kind))
+    target, wrong = target_from_texts(texts, kind, protocol["name"], _settings_of(protocol, kind))
     if wrong:
         raise Refused.unreadable(wrong)
     secret = texts.get("secret", "").strip()

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from assay.document import Json, JsonObject
 from web.frame import Api, Pages, Visit, segment
-from web.suites.pages import choices, described, target_of
+from web.suites.pages import choices, description_of_rated, target_of
 
 pages = Pages()
 
@@ -95,7 +95,7 @@ async def _saved_target(api: Api, target: JsonObject) -> JsonObject:
     name = target["url"] or target["name"]
     target_rows = (await api.get("/v1/targets", kind=target["kind"], q=name, limit=READ))["items"]
     target_id = next((target_row["id"] for target_row in target_rows if target_row["digest"] == target["digest"]), None)
-    return {"id": target_id} if target_id else described(target)
+    return {"id": target_id} if target_id else description_of_rated(target)
 
 
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")

@@ -13,9 +13,9 @@ from store.targets.domains import host_of
 from web.frame import Pages, Refused, Visit, segment
 from web.frame.visit import whole_number
 from web.services.service import Service, find_rated, lines, read_matrix, read_service
-from web.wizard.answers import Answers, by_name, described
+from web.wizard.answers import Answers, by_name, target_from_texts
 from web.wizard.catalog import LIMITS
-from web.wizard.schema_form import Field, settings_fields, text_of, written
+from web.wizard.schema_form import Field, settings_fields, text_of, texts_of_value
 
 pages = Pages()
 
@@ -148,7 +148,7 @@ async def change(visit: Visit) -> Response:
     """Change a saved service. Its secret stays unless another is sent."""
     target_id, texts = visit.path("id"), visit.typed
     target = await visit.api.get(f"/v1/targets/{target_id}")
-    body, wrong = described(texts, target["kind"], target["protocol"], await _settings_of(visit, target))
+    body, wrong = target_from_texts(texts, target["kind"], target["protocol"], await _settings_of(visit, target))
     if wrong:
         raise Refused.unreadable(wrong)
     if texts.get("forget") or texts.get("secret"):
@@ -185,5 +185,5 @@ def _form_texts(target: Mapping[str, Any], settings: Sequence[Field]) -> dict[st
     for name, group in (("settings", settings), ("limits", LIMITS)):
         for field in group:
             if field.key in target[name]:
-                texts |= written(field, target[name][field.key])
+                texts |= texts_of_value(field, target[name][field.key])
     return texts

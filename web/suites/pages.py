@@ -142,10 +142,10 @@ async def target_of(api: Api, value: str) -> dict[str, Any]:
     """Return the target for a request: the id of a saved target, or the description in a rating."""
     if not value.startswith("rat_"):
         return {"id": value}
-    return described((await api.get(f"/v1/ratings/{segment(value)}"))["target"])
+    return description_of_rated((await api.get(f"/v1/ratings/{segment(value)}"))["target"])
 
 
-def described(target: Mapping[str, Any]) -> dict[str, Any]:
+def description_of_rated(target: Mapping[str, Any]) -> dict[str, Any]:
     """Return the description of a rated service for a request; it has no secret, because ratings store none."""
     return {
         "name": target["name"],

@@ -9,7 +9,7 @@ from typing import Any
 
 from web.frame import Api, Refused, segment
 from web.wizard.catalog import DECIDING_MODEL, LIMITS, MORE, material_for
-from web.wizard.schema_form import Field, read_all, written
+from web.wizard.schema_form import Field, read_all, texts_of_value
 
 Errors = list[dict[str, str]]
 
@@ -28,7 +28,7 @@ class Answers:
         self.texts = {name: text for name, text in self.texts.items() if not name.startswith(prefix)}
 
 
-def described(
+def target_from_texts(
     texts: Mapping[str, str], kind: str, protocol: str, fields: Sequence[Field]
 ) -> tuple[dict[str, Any], Errors]:
     """Return the target that a form describes, without its secret, and its errors; `fields` are its settings."""
@@ -105,11 +105,11 @@ async def _answers_of(api: Api, source_id: str, request: Mapping[str, Any], targ
     for fields, values in sources:
         for form_field in fields:
             if values.get(form_field.key) is not None:
-                texts |= written(form_field, values[form_field.key])
+                texts |= texts_of_value(form_field, values[form_field.key])
     cases = experiment.get("texts") or {}
     for form_field in material.front:
         if form_field.name.startswith("experiment.") and cases.get(form_field.key) is not None:
-            texts |= written(form_field, cases[form_field.key])
+            texts |= texts_of_value(form_field, cases[form_field.key])
     return Answers({name: text for name, text in texts.items() if text})
 
 

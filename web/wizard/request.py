@@ -20,7 +20,7 @@ from store.core.errors import SecretLost, SecretMoved
 from store.security.secrets import destination_of
 from web.frame import Refused, Visit
 from web.frame.drafts import seal_context
-from web.wizard.answers import Answers, Errors, described
+from web.wizard.answers import Answers, Errors, target_from_texts
 from web.wizard.catalog import DECIDING_MODEL, MORE, Material, kind_of, sizes_of
 from web.wizard.schema_form import read_all
 
@@ -68,7 +68,7 @@ def _settle_decision(answers: Answers) -> None:
 def description_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
     """Return the described target, without its secret, and its errors."""
     answers = state.answers
-    return described(answers.texts, kind_of(answers.texts), answers["protocol"], state.material.settings)
+    return target_from_texts(answers.texts, kind_of(answers.texts), answers["protocol"], state.material.settings)
 
 
 def target_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
@@ -78,7 +78,7 @@ def target_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
         return {"id": answers["target"]}, []
     target, wrong = description_of(state)
     if answers["sealed"]:
-        secret = opened(state.visit, answers["sealed"], target)
+        secret = opened_secret(state.visit, answers["sealed"], target)
         if secret is None:
             del answers.texts["sealed"]
             wrong.append({"pointer": "/secret", "detail": LOST})
@@ -174,7 +174,7 @@ def seal(visit: Visit, secret: str, description: Mapping[str, Any]) -> str:
     return ".".join((until, sealed_secret.key_id, *parts))
 
 
-def opened(visit: Visit, field_text: str, description: Mapping[str, Any]) -> str | None:
+def opened_secret(visit: Visit, field_text: str, description: Mapping[str, Any]) -> str | None:
     """Return a sealed secret; ``None`` if it is too old, altered, or for another session or target."""
     try:
         until, key_id, *parts = field_text.split(".")

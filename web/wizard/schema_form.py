@@ -182,15 +182,15 @@ def _title(schema: Schema, name: str) -> str:
 
 
 # ---------------------------------------------------------------------------- JSON to text and back
-def written(field: Field, value: Any) -> dict[str, str]:
+def texts_of_value(field: Field, value: Any) -> dict[str, str]:
     """Return the texts of the inputs that represent a value, by the names of the inputs."""
     if field.form == "part":
         members = value or {}
-        texts_of_parts = (written(part, members[part.key]) for part in field.parts if part.key in members)
+        texts_of_parts = (texts_of_value(part, members[part.key]) for part in field.parts if part.key in members)
         return {name: text for texts in texts_of_parts for name, text in texts.items()}
     if field.form == "variant" and isinstance(value, Mapping):
         part = _selected_part(field, value["type"])
-        return {field.name: value["type"]} | ({} if part is None else written(part, value))
+        return {field.name: value["type"]} | ({} if part is None else texts_of_value(part, value))
     return {field.name: _text(field.form, value)}
 
 

@@ -16,7 +16,7 @@ from web.wizard.answers import by_name
 from web.wizard.catalog import DECIDING_MODEL, KINDS, LIMITS, MORE
 from web.wizard.request import WizardState, request_of
 from web.wizard.schema_form import Field, text_of
-from web.wizard.trials import newest_probe, planned
+from web.wizard.trials import newest_probe, plans_of
 
 
 class Step(ABC):
@@ -119,7 +119,7 @@ class PlanStep(Step):
     async def context(self, state: WizardState) -> dict[str, Any]:
         """Plan the request unless its answers were refused; return the plans, the last test and the request's body."""
         probe, is_refused = await newest_probe(state), state.errors or state.refused
-        plans = [] if is_refused else await planned(state, probe, all_sizes=self.all_sizes)
+        plans = [] if is_refused else await plans_of(state, probe, all_sizes=self.all_sizes)
         return {"plans": plans, "probe": probe, "body": request_of(state)[0]}
 
 

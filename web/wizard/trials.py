@@ -64,7 +64,7 @@ def latency_of(job: Mapping[str, Any] | None) -> float | None:
 LONGEST_PRICE = 15
 
 
-async def planned(state: WizardState, probe: Mapping[str, Any] | None, *, all_sizes: bool) -> list[dict[str, Any]]:
+async def plans_of(state: WizardState, probe: Mapping[str, Any] | None, *, all_sizes: bool) -> list[dict[str, Any]]:
     """Plan the request in the chosen size or, if `all_sizes`, in all sizes that the method's bounds allow.
 
     A size is a factor of the usual number of questions, with its title, its plan, and whether it is chosen.

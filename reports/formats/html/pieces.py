@@ -110,7 +110,7 @@ def figure(drawing: Figure, *, links: Iterable[str] = ()) -> Markup:
     return tag("figure", tag("figcaption", drawing.title), drawing.svg, twin)
 
 
-def folded(listing: Table) -> Markup:
+def folding_table(listing: Table) -> Markup:
     """Write a table that unfolds below its title."""
     return tag("details", tag("summary", listing.title), table(listing, caption=False), class_="folded")
 

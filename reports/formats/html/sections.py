@@ -18,7 +18,7 @@ from reports.figures import (
     two_steps,
 )
 from reports.figures.canvas import Width
-from reports.formats.html.pieces import badge, figure, figures, folded, foreign, paragraphs, reasons, table
+from reports.formats.html.pieces import badge, figure, figures, folding_table, foreign, paragraphs, reasons, table
 from reports.formats.html.thumbnails import thumbnails
 from reports.markup import Markup, join, tag
 from reports.reading import Component, RatingView
@@ -131,7 +131,7 @@ def _part_note(rating: RatingView) -> str | None:
 
 def reached_section(rating: RatingView) -> Markup:
     """Write the section with the figures of the two steps and of the letters' probabilities."""
-    looks = [folded(sheet) for sheet in rating.sheets]
+    looks = [folding_table(sheet) for sheet in rating.sheets]
     below = tag("div", *looks, class_="tables") if looks else None
     return join(paragraphs(tables.confidence_note(rating), _part_note(rating)), figures(_letter_figures(rating)), below)
 
@@ -145,7 +145,7 @@ def overview_section(rating: RatingView) -> Markup | None:
     return join(
         paragraphs(outline.aggregation_sentence(rating)),
         None if overview is None else figure(overview, links=links),
-        tag("div", folded(p_values), class_="tables") if p_values.rows else None,
+        tag("div", folding_table(p_values), class_="tables") if p_values.rows else None,
     )
 
 
@@ -244,7 +244,7 @@ def _tables(component: Component, *, alone: bool) -> Markup:
     omit = outline.DRAWN | {"published"} if alone else outline.DRAWN  # a single component has the rules of the rating
     return join(
         paragraphs(outline.pairs_sentence(component), component.settle),
-        tag("div", *map(folded, outline.component_tables(component, omit)), class_="tables"),
+        tag("div", *map(folding_table, outline.component_tables(component, omit)), class_="tables"),
     )
 
 
