@@ -217,15 +217,15 @@ def provenance_tables(rating: RatingView) -> list[Table]:
 def aggregation_sentence(rating: RatingView) -> str | None:
     """Return the sentence on how the components' letters became one letter; ``None`` for a single component."""
     rules = {"worst": "the worst part decides", "vote": "the parts vote, and a tie goes to the worse letter"}
-    combined = rating.document.aggregation
-    if combined.rule is None or len(rating.components) < 2:
+    aggregation = rating.document.aggregation
+    if aggregation.rule is None or len(rating.components) < 2:
         return None
-    parts = f"{len(rating.components)} parts were tested; {rules.get(combined.rule, combined.rule)}."
-    if combined.deciding:
+    parts = f"{len(rating.components)} parts were tested; {rules.get(aggregation.rule, aggregation.rule)}."
+    if aggregation.deciding:
         titles = {component.name: component.title for component in rating.components}
-        parts += f" Deciding: {_listing([titles.get(name, name) for name in combined.deciding])}."
-    if combined.vote and combined.rule != "vote":
-        parts += f" A vote would have given {combined.vote}."
+        parts += f" Deciding: {_listing([titles.get(name, name) for name in aggregation.deciding])}."
+    if aggregation.vote and aggregation.rule != "vote":
+        parts += f" A vote would have given {aggregation.vote}."
     return parts
 
 

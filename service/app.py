@@ -247,8 +247,8 @@ def _build_service(
     database = AsyncDatabase(settings.resolved_database_url, quota=settings.storage_quota_bytes, **options)
     replica = None
     if (url := settings.replica_url) is not None:
-        copied = AsyncDatabase(url, read_only=True, **options)
-        replica = ReplicaReader(database, copied, url, settings.replica_max_lag_s, meter.replica_fallbacks.inc)
+        replica_db = AsyncDatabase(url, read_only=True, **options)
+        replica = ReplicaReader(database, replica_db, url, settings.replica_max_lag_s, meter.replica_fallbacks.inc)
     return Service(
         settings=settings,
         database=database,

@@ -176,17 +176,17 @@ def _draw_leaf(verdict: Verdict, letter: Letter, x: float, y: float, text_place:
 
 def _draw_step(step: Step, x: float, y: float, w: float) -> Iterator[Markup]:
     """Draw the box of a step: its input, its interval, and whether the interval is within the tolerance."""
-    text_x, inner = x + PAD, w - 2 * PAD
-    first_line, *further = wrap(step.input_name, int(inner / LETTER)) or [""]
+    text_x, inner_width = x + PAD, w - 2 * PAD
+    first_line, *further = wrap(step.input_name, int(inner_width / LETTER)) or [""]
     yield box(x, y, w, BOX_HEIGHT, "box", rx=8)
     yield label(text_x, y + 24, f"Step {step.number}", "head")
     yield label(text_x, y + 42, first_line, "s")
     if further:
-        yield label(text_x, y + 58, clip(" ".join(further), int(inner / LETTER)), "s")
+        yield label(text_x, y + 58, clip(" ".join(further), int(inner_width / LETTER)), "s")
     if step.effect is None or step.effect.estimate is None:
         yield label(text_x, y + 98, NOT_MEASURED, "s")
         return
-    yield from _draw_interval(step.effect, step.unit, text_x, y + 70, inner)
+    yield from _draw_interval(step.effect, step.unit, text_x, y + 70, inner_width)
     standing = tables.standing(step.effect)
     yield label(text_x, y + 124, standing if step.needed else "step 1 decided", "b" if step.needed else "s")
     yield label(text_x, y + 142, _effect_with_interval(step.effect, step.unit), "s")
@@ -203,10 +203,10 @@ def _draw_interval(effect: Effect, unit: Unit, x: float, y: float, w: float) -> 
     """Draw an effect as a diamond with its interval, over the zone that still counts as unbiased."""
     estimate = effect.estimate or 0.0
     ends = (estimate, effect.low or estimate, effect.high or estimate, 1.6 * (effect.tolerance or 0.0))
-    first, last = min(0.0, *ends), max(1e-9, *ends) * 1.05
+    low_end, high_end = min(0.0, *ends), max(1e-9, *ends) * 1.05
 
     def position(value: float) -> float:
-        return x + (value - first) / (last - first) * w
+        return x + (value - low_end) / (high_end - low_end) * w
 
     if effect.tolerance is not None:
         yield box(x, y, position(effect.tolerance) - x, 18, "zone")

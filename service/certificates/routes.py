@@ -126,8 +126,8 @@ async def rotate_signing_key(service: ServiceDependency, repeat: Repeat) -> Resp
     """Retire the current signing key and create a new one. Certificates signed before stay valid."""
 
     def rotate(c: Connection) -> Answer:
-        new = signing.rotate(c, service.vault)
-        key = next(public_key for public_key in signing.all_keys(c) if public_key.id == new.id)
+        new_key = signing.rotate(c, service.vault)
+        key = next(public_key for public_key in signing.all_keys(c) if public_key.id == new_key.id)
         return Answer(201, write_json(SigningKeyView.of(key)), {"Location": KEYS})
 
     return await answer_once(service, repeat, rotate)

@@ -285,11 +285,11 @@ def _middle_language(parts: Parts, index: int) -> str:
 
 def _common_experiment(parts: Parts) -> JsonObject:
     """Return the chain's experiment: the last service's or, if all share a method, the first's in its languages."""
-    first, last = parts[0][0], parts[-1][0]
-    experiment = dict(last.rating.experiment or {"method": last.method, "attribute": last.attribute})
-    if len({rating.method for rating, _ in parts}) == 1 and first.rating.experiment:
+    first_experiment, rating = parts[0][0].rating.experiment, parts[-1][0]
+    experiment = dict(rating.rating.experiment or {"method": rating.method, "attribute": rating.attribute})
+    if len({rating.method for rating, _ in parts}) == 1 and first_experiment:
         languages = {"languages": experiment["languages"]} if "languages" in experiment else {}
-        experiment = {**first.rating.experiment, **languages}
+        experiment = {**first_experiment, **languages}
     return {name: value for name, value in experiment.items() if value is not None}
 
 

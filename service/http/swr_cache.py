@@ -20,7 +20,7 @@ class _Entry(Generic[V]):
     """A value, the time when it was last read, and the reading in progress."""
 
     read_at: float = float("-inf")
-    last: V | None = None
+    value: V | None = None
     reading: asyncio.Future[V] | None = None
 
 
@@ -61,12 +61,12 @@ class SwrCache(Generic[K, V]):
         An error is raised for every caller that waited for the same reading, and is not stored.
         """
         entry = self._entries.get(key)
-        if entry is not None and entry.last is not None and (age_s := self._clock() - entry.read_at) <= self._stale_s:
+        if entry is not None and entry.value is not None and (age_s := self._clock() - entry.read_at) <= self._stale_s:
             if age_s > self._keep_s:
                 self._start_reading(key, entry, read_value)
             self._entries.move_to_end(key)
             self._count("hit")
-            return entry.last
+            return entry.value
         self._count("miss")
         if self._keep_s <= 0:
             self._count("read")
@@ -91,11 +91,11 @@ class SwrCache(Generic[K, V]):
             def put(done: asyncio.Future[V]) -> None:
                 entry.reading = None
                 if done.cancelled() or done.exception() is not None:
-                    entry.last = None
+                    entry.value = None
                     if self._entries.get(key) is entry:
                         del self._entries[key]
                 else:
-                    entry.last, entry.read_at = done.result(), began
+                    entry.value, entry.read_at = done.result(), began
 
             entry.reading.add_done_callback(put)
         return entry.reading

@@ -186,8 +186,8 @@ async def add_checkpoint(request: Request, service: ServiceDependency) -> Respon
         time_s = await service.database.write(
             witnessing.witness, checkpoint.origin, submission.old, head, submission.proof
         )
-    except OtherHead as other:
-        return Response(f"{other.size}\n", 409, {"Content-Type": SIZE_TYPE})  # exactly this type, without a charset
+    except OtherHead as error:
+        return Response(f"{error.size}\n", 409, {"Content-Type": SIZE_TYPE})  # exactly this type, without a charset
     # signed after the head is stored: if signing fails, the log can repeat the request with this head as the old head
     key = await signing_key(service)
     own_key = VerifierKey(witnessing.witness_name(service.settings.public_url), COSIGNATURE, key.public_key)

@@ -99,8 +99,8 @@ class EntryList(ResponseModel):
     @classmethod
     def of(cls, rows: Sequence[LogEntry], limit: int) -> Self:
         """Return a page of entries that were read with ``limit + 1``."""
-        more = rows[limit].position if len(rows) > limit else None
-        return cls(items=[LogEntryView.from_row(row) for row in rows[:limit]], next_start=more)
+        next_position = rows[limit].position if len(rows) > limit else None
+        return cls(items=[LogEntryView.from_row(row) for row in rows[:limit]], next_start=next_position)
 
 
 class TreeView(ResponseModel):

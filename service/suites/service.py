@@ -162,12 +162,12 @@ def _omitted_view(omission: Mapping[str, str]) -> CellView:
 
 def _worst_view(cells: Sequence[StoredCell], ratings: Ratings) -> WorstView | None:
     """Return the worst letter, without withdrawn ratings."""
-    rated = [ratings[str(cell.rating_id)] for cell in cells if cell.letter is not None and cell.withdrawn_at is None]
-    worst = worst_of(rated, missing=len(cells) - len(rated))
-    if worst is None:
+    graded = [ratings[str(cell.rating_id)] for cell in cells if cell.letter is not None and cell.withdrawn_at is None]
+    verdict = worst_of(graded, missing=len(cells) - len(graded))
+    if verdict is None:
         return None
-    probabilities = {letter: getattr(worst.probabilities, letter) for letter in ("BS", "DSBS", "UCS")}
-    return WorstView(letter=worst.letter.value, declared=worst.declared, probabilities=probabilities)
+    probabilities = {letter: getattr(verdict.probabilities, letter) for letter in ("BS", "DSBS", "UCS")}
+    return WorstView(letter=verdict.letter.value, declared=verdict.declared, probabilities=probabilities)
 
 
 def _is_expired(cell: StoredCell, now_s: float) -> bool:

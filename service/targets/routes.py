@@ -105,10 +105,10 @@ async def replace_target(
     """
     keep = "secret" not in body.model_fields_set
     target = await _new_target(service, caller.tenant, row.id, body, row if keep else None)
-    replaced = existing(
+    stored_target = existing(
         await service.database.write(targets.replace, row.id, caller.tenant, target, keep_secret=keep), "target", row.id
     )
-    return tagged(TargetView.of(replaced), entity_tag(replaced.id, replaced.version))
+    return tagged(TargetView.of(stored_target), entity_tag(stored_target.id, stored_target.version))
 
 
 @router.delete("/{target_id}", status_code=204, response_description="Removed.")

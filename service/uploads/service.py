@@ -121,9 +121,9 @@ async def keep(
     earlier = await service.database.read(uploads.find, came.digest, tenant, purpose)
     if earlier and earlier.media_type == media_type and earlier.summary.get("reading") == (reading or None):
         return earlier, False  # the same file was validated when it was first sent
-    quota, stored = service.settings.upload_quota_bytes, await service.database.read(uploads.stored_bytes, tenant)
-    if earlier is None and stored + came.bytes > quota:  # checked again when the file is stored; this saves reading it
-        raise UploadsFull(stored, came.bytes, quota)
+    quota, used = service.settings.upload_quota_bytes, await service.database.read(uploads.stored_bytes, tenant)
+    if earlier is None and used + came.bytes > quota:  # checked again when the file is stored; this saves reading it
+        raise UploadsFull(used, came.bytes, quota)
     summary = await _run_task("inspect", came.file, purpose=purpose, media_type=media_type, **(reading or {}))
     summary |= {"reading": dict(reading)} if reading else {}
     upload = NewUpload(tenant, name, purpose, media_type, came.digest, came.bytes, summary)

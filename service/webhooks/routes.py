@@ -136,10 +136,10 @@ async def enable_webhook(webhook_id: str, service: ServiceDependency, caller: We
     """
 
     def enable(c: Connection) -> Webhook | None:
-        enabled = webhooks.enable(c, webhook_id, caller.tenant)
-        if enabled is not None and enabled.confirmed_at is None:
-            fan_out.challenge(c, enabled, _base_url(service))
-        return enabled
+        webhook = webhooks.enable(c, webhook_id, caller.tenant)
+        if webhook is not None and webhook.confirmed_at is None:
+            fan_out.challenge(c, webhook, _base_url(service))
+        return webhook
 
     return await _change(service, webhook_id, enable)
 

@@ -35,12 +35,12 @@ async def item(visit: Visit) -> Response:
 @pages.post("/corpora/{corpus_id}/items/{item_id}", "jobs:write", form_page=item)
 async def change_item(visit: Visit) -> Response:
     """Edit or remove an item."""
-    typed, back, path = visit.typed, _return_page(visit), _item_path(visit)
-    if typed.get("act") == "remove":
+    texts, back, path = visit.typed, _return_page(visit), _item_path(visit)
+    if texts.get("act") == "remove":
         await visit.api.ask("DELETE", path)
         return visit.page("corpora/removed.html", id=visit.path("item_id")) if visit.partial else visit.redirect(back)
-    body = {name: typed[name] for name in EDITED if typed.get(name, "").strip()}
-    answer = await visit.api.ask("PATCH", path, body=body, headers={"If-Match": typed.get("etag", "*")})
+    body = {name: texts[name] for name in EDITED if texts.get(name, "").strip()}
+    answer = await visit.api.ask("PATCH", path, body=body, headers={"If-Match": texts.get("etag", "*")})
     if visit.partial:
         corpus = await corpus_of(visit)
         return visit.page("corpora/row_alone.html", corpus=corpus, one=answer.document, here=back, focus=True)
@@ -72,9 +72,9 @@ async def add_items(visit: Visit) -> Response:
 @pages.post("/corpora/{corpus_id}/items", "jobs:write", form_page=add_items)
 async def add_sentences(visit: Visit) -> Response:
     """Add the sentences that were typed, one a line."""
-    typed = visit.typed
-    lines = lines_of(typed.get("sentences", ""))
-    terms = {name: typed[name].strip() for name in ("group_term", "attribute_term") if typed.get(name, "").strip()}
+    texts = visit.typed
+    lines = lines_of(texts.get("sentences", ""))
+    terms = {name: texts[name].strip() for name in ("group_term", "attribute_term") if texts.get(name, "").strip()}
     return await _add_item(visit, "items", body={"items": [{"text": line, **terms} for line in lines]})
 
 

@@ -116,8 +116,8 @@ def _form_texts(visit: Visit) -> dict[str, str]:
 
 async def _show_kinds(visit: Visit, kind: str, draft: str = "") -> Response:
     """Show the first step: the kinds of service, and the saved services."""
-    saved = await visit.api.get("/v1/targets", limit=12)
-    return visit.page("wizard/kind.html", kinds=KINDS, saved=saved["items"], chosen=kind, draft=draft)
+    targets = await visit.api.get("/v1/targets", limit=12)
+    return visit.page("wizard/kind.html", kinds=KINDS, saved=targets["items"], chosen=kind, draft=draft)
 
 
 async def _read_state(visit: Visit, answers: Answers) -> WizardState:

@@ -157,9 +157,9 @@ class WizardState:
     refused: Refused | None = None
     """The API's refusal of the answers."""
 
-    def with_errors(self, errors: Sequence[Mapping[str, str]], refused: Refused | None = None) -> WizardState:
+    def with_errors(self, errors: Sequence[Mapping[str, str]], refusal: Refused | None = None) -> WizardState:
         """Return the state with errors of the answers, and the API's refusal that caused them, if any."""
-        return replace(self, errors=errors, refused=refused)
+        return replace(self, errors=errors, refused=refusal)
 
 
 KEPT_S = 2 * 60 * 60

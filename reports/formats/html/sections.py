@@ -165,7 +165,7 @@ def summary_sections(rating: RatingView) -> list[Markup]:
     """Write the sections of the one-page summary, with the numbers of omitted reasons and parts."""
     parts = [f"{component.title}: {component.verdict.headline}" for component in rating.components]
     omission = [_omitted_sentence(len(parts) - MOST_PARTS, "part")] if len(parts) > MOST_PARTS else []
-    bare = [
+    drawings = [
         tag("figure", tag("figcaption", drawing.title), drawing.svg)
         for drawing in _letter_figures(rating, "wide").values()
         if drawing
@@ -174,7 +174,7 @@ def summary_sections(rating: RatingView) -> list[Markup]:
     record += [*outline.service_facts(rating), *outline.limits(rating)]
     sections = {
         "What it means": meaning_section(rating, MOST_REASONS),
-        "How the letter was reached": join(paragraphs(tables.confidence_note(rating), _part_note(rating)), *bare),
+        "How the letter was reached": join(paragraphs(tables.confidence_note(rating), _part_note(rating)), *drawings),
         "Parts": tag("ul", *(tag("li", foreign(part)) for part in [*parts[:MOST_PARTS], *omission]))
         if len(parts) > 1
         else None,
