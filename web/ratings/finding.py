@@ -88,7 +88,7 @@ def _figure(heading: str, how: str, key: str, draw: Draw, note: str = "", *, fol
     if small_figure is None or large_figure is None:
         return None
     is_folded = folds and small_figure.height > TALL
-    svgs = Markup(small_figure.svg), None if is_folded else Markup(large_figure.svg)  # noqa: S704  escaped by the figures
+    svgs = Markup(small_figure.svg), None if is_folded else Markup(large_figure.svg)  # noqa: S704  escaped
     return PageFigure(heading, how, *svgs, small_figure.table, is_folded, note)
 
 
