@@ -111,14 +111,14 @@ def _evidence_sentences(
     if counts := [visible(sentence) for sentence in report.decided(rating, part, deciding)]:
         return counts
     sentences = report.in_words(rating, replace(part, hidden=()))
-    first = [visible(sentence) for sentence in sentences if sentence and not sentence.startswith(TESTED)][:2]
-    usual, limit = part.effect(f"step_{deciding.step}"), part.tolerances.get(f"step_{deciding.step}")
+    lines = [visible(sentence) for sentence in sentences if sentence and not sentence.startswith(TESTED)][:2]
+    mean, limit = part.effect(f"step_{deciding.step}"), part.tolerances.get(f"step_{deciding.step}")
     by_step = deciding.hidden is None and deciding.name != "content"
-    if first and not by_step and rating.letter is not Letter.UCS and limit is not None and abs(usual or 0.0) <= limit:
-        first[0] = f"The average over all input hides this: {first[0][:1].lower()}{first[0][1:]}"
-    elif first and deciding.hidden is not None and rating.letter is Letter.UCS:
-        first[0] = f"Over all input: {first[0][:1].lower()}{first[0][1:]}"
-    return first
+    if lines and not by_step and rating.letter is not Letter.UCS and limit is not None and abs(mean or 0.0) <= limit:
+        lines[0] = f"The average over all input hides this: {lines[0][:1].lower()}{lines[0][1:]}"
+    elif lines and deciding.hidden is not None and rating.letter is Letter.UCS:
+        lines[0] = f"Over all input: {lines[0][:1].lower()}{lines[0][1:]}"
+    return lines
 
 
 def phrase(deciding: DecidingEffect, report: MethodReport) -> str:

@@ -20,7 +20,7 @@ TINY = 1e-3
 """Columns whose largest number is below this limit are written with powers of ten."""
 
 
-def rounded(values: Iterable[float]) -> Callable[[float], str]:
+def number_format(values: Iterable[float]) -> Callable[[float], str]:
     """Return a function that formats the numbers of a column with as many decimals as suit the largest of `values`."""
     magnitudes = [abs(value) for value in values]
     largest = max(magnitudes, default=0.0)
@@ -36,7 +36,7 @@ def rounded(values: Iterable[float]) -> Callable[[float], str]:
 
 def number(value: float | None) -> str:
     """Format a single number; ``None`` becomes a dash."""
-    return ABSENT if value is None else rounded([value])(value)
+    return ABSENT if value is None else number_format([value])(value)
 
 
 def p_value(value: float) -> str:
@@ -64,7 +64,9 @@ def _text_or_dash(value: Value) -> str:
 
 def numbers(values: Sequence[Value]) -> tuple[str, ...]:
     """Format a column of numbers; an absent number is replaced by its reason or a dash."""
-    return _write_numbers(values, rounded(number for value in values if (number := _number_or_none(value)) is not None))
+    return _write_numbers(
+        values, number_format(number for value in values if (number := _number_or_none(value)) is not None)
+    )
 
 
 def p_values(values: Sequence[Value]) -> tuple[str, ...]:
@@ -77,8 +79,9 @@ def _number_or_none(value: Value) -> float | None:
 
 
 def _write_numbers(values: Sequence[Value], write: Callable[[float], str]) -> tuple[str, ...]:
-    parsed = [_number_or_none(value) for value in values]
-    return tuple(_why(value) if number is None else write(number) for value, number in zip(values, parsed, strict=True))
+    numbers = [_number_or_none(value) for value in values]
+    pairs = zip(values, numbers, strict=True)
+    return tuple(_why(value) if number is None else write(number) for value, number in pairs)
 
 
 def _why(value: Value) -> str:
@@ -90,7 +93,7 @@ def intervals(values: Sequence[Value]) -> tuple[str, ...]:
     """Format a column of estimates with their intervals; an absent estimate is replaced by its reason or a dash."""
     effects = [value if isinstance(value, EffectDocument) else NO_EFFECT for value in values]
     ends = (end for effect in effects for end in (effect.estimate, effect.low, effect.high))
-    write = rounded(end for end in ends if end is not None)
+    write = number_format(end for end in ends if end is not None)
     return tuple(_interval(effect, write) for effect in effects)
 
 
@@ -110,4 +113,4 @@ def interval(effect: EffectDocument) -> str | None:
 def several(values: Iterable[float]) -> str:
     """Format numbers as a list in one line, all with the same number of decimals."""
     all_values = list(values)
-    return ", ".join(map(rounded(all_values), all_values)) or ABSENT
+    return ", ".join(map(number_format(all_values), all_values)) or ABSENT

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sized
 from dataclasses import dataclass, field, fields
 from functools import cache
 
-from assay.catalog import attribute, construction, constructions, occupations
+from assay.catalog import attribute as attribute_named
+from assay.catalog import construction, constructions, occupations
 from assay.catalog.decisions import decisions, mentioned
 from assay.catalog.profiles import contents, frames, kinds_of_prompts, occupations_by_side, people
 from assay.catalog.sentences.questions import people_in_questions, question_templates
@@ -36,7 +37,7 @@ class Coverage:
 @cache
 def coverage(attribute_name: str) -> tuple[Coverage, ...]:
     """Return the coverage of an attribute by every method, in the order of the documentation."""
-    return tuple(_coverage(attribute(attribute_name), method) for method in every_method())
+    return tuple(_coverage(attribute_named(attribute_name), method) for method in every_method())
 
 
 def counts_in_words(counts: Counts) -> str:
@@ -44,87 +45,87 @@ def counts_in_words(counts: Counts) -> str:
     return ", ".join(f"{kind} {count:,}" for kind, count in counts.items())
 
 
-def _coverage(tested: Attribute, method: type[AnyMethod]) -> Coverage:
+def _coverage(attribute: Attribute, method: type[AnyMethod]) -> Coverage:
     name = method_name(method)
     try:
-        method(attribute=tested.name)
+        method(attribute=attribute.name)
     except SpecificationError as error:
-        reason = "It cannot test two attributes at once; test each of them." if tested.parts else str(error)
-        return Coverage(name, reason=tested.without.get(name, reason))
+        reason = "It cannot test two attributes at once; test each of them." if attribute.parts else str(error)
+        return Coverage(name, reason=attribute.without.get(name, reason))
     except TypeError:  # a method of a plug-in that needs more fields
         return Coverage(name, reason="Its requests need more than an attribute.")
     field_names = {entry.name for entry in fields(method)}
     if method.specification_kind in WORDS:
-        return Coverage(name, {"en": _list_sizes(tested, WORDS[str(method.specification_kind)])})
+        return Coverage(name, {"en": _list_sizes(attribute, WORDS[str(method.specification_kind)])})
     if "turns" in field_names:
-        people_of_values = people_in_questions(tested.name).values()
+        people_of_values = people_in_questions(attribute.name).values()
         sizes = {
             "people of a value": min(map(len, people_of_values)),
-            "templates": len(question_templates(tested.name)),
+            "templates": len(question_templates(attribute.name)),
         }
         return Coverage(name, {"en": sizes})
     if "judge" in field_names:
-        return Coverage(name, {"en": _prompt_counts(tested)})
+        return Coverage(name, {"en": _prompt_counts(attribute)})
     if "texts" in field_names:
-        return Coverage(name, _profile_counts(tested, can_decide="strata" in field_names))
+        return Coverage(name, _profile_counts(attribute, can_decide="strata" in field_names))
     if "languages" not in field_names:  # the groups are those of the caller's file
         return Coverage(name)
-    return Coverage(name, _round_trip_counts(tested) if "templates" in field_names else _one_hop_counts(tested))
+    return Coverage(name, _round_trip_counts(attribute) if "templates" in field_names else _one_hop_counts(attribute))
 
 
-def _profile_counts(tested: Attribute, *, can_decide: bool) -> Mapping[str, Counts]:
+def _profile_counts(attribute: Attribute, *, can_decide: bool) -> Mapping[str, Counts]:
     """Count people, frames and contents of sentences in every language that has people for the attribute."""
     return {
         language: {
-            "people of a value": len(next(iter(people(tested, language).values()))),
+            "people of a value": len(next(iter(people(attribute, language).values()))),
             "frames": len(frames(language)),
             "contents": sum(map(len, contents(language).values())),
         }
         | ({"decisions": len(decisions(language))} if can_decide else {})
         for language in sentence_languages()
-        if people(tested, language)
+        if people(attribute, language)
     }
 
 
-def _prompt_counts(tested: Attribute) -> Counts:
+def _prompt_counts(attribute: Attribute) -> Counts:
     return {
-        "people of a value": len(next(iter(mentioned(tested, "explicit").values()))),
+        "people of a value": len(next(iter(mentioned(attribute, "explicit").values()))),
         "prompts": len(kinds_of_prompts()),
         "occupations": sum(map(len, occupations_by_side().values())),
     }
 
 
-def _one_hop_counts(tested: Attribute) -> Mapping[str, Counts]:
+def _one_hop_counts(attribute: Attribute) -> Mapping[str, Counts]:
     """Count English frames and occupations and, by target language, the words by which a translation is read."""
     sentences = {"frames": len(construction("neutral").frames), "occupations": len(occupations())}
-    counts_read = {
+    words_read = {
         language: {
-            "articles and pronouns read": len(tested.one_hop[language]) if language in tested.one_hop else 0,
-            "occupations read": len(tested.grammar[language].people) if language in tested.grammar else 0,
+            "articles and pronouns read": len(attribute.one_hop[language]) if language in attribute.one_hop else 0,
+            "occupations read": len(attribute.grammar[language].people) if language in attribute.grammar else 0,
         }
-        for language in tested.one_hop_languages
+        for language in attribute.one_hop_languages
     }
-    nonzero = {language: {kind: n for kind, n in counts.items() if n} for language, counts in counts_read.items()}
+    nonzero = {language: {kind: n for kind, n in counts.items() if n} for language, counts in words_read.items()}
     return {"en": sentences, **nonzero}
 
 
-def _round_trip_counts(tested: Attribute) -> Mapping[str, Counts]:
+def _round_trip_counts(attribute: Attribute) -> Mapping[str, Counts]:
     """Count frames and occupations of texts in English and, for gender, in the other source languages."""
-    english_frames = sum(len(construction(template).frames_for(tested)) for template in constructions())
+    english_frames = sum(len(construction(template).frames_for(attribute)) for template in constructions())
     counts = {"en": {"frames": english_frames, "occupations": len(occupations())}}
-    if tested.name == "gender":
+    if attribute.name == "gender":
         for code in source_languages():
-            source = source_language(code, tested.name)
+            source = source_language(code, attribute.name)
             counts[code] = {"frames": len(source.base.frames), "occupations": len(source.occupations)}
     return counts
 
 
-def _list_sizes(tested: Attribute, kind: type) -> Counts:
+def _list_sizes(attribute: Attribute, kind: type) -> Counts:
     """Count the words of the attribute's default specification of a kind, by list."""
     words = next(
         specification.words
         for specification in specifications().values()
-        if isinstance(specification.words, kind) and specification.words.attribute == tested.name
+        if isinstance(specification.words, kind) and specification.words.attribute == attribute.name
     )
     lists = {entry.name.replace("_", " "): getattr(words, entry.name) for entry in fields(words)}
     sizes = {}

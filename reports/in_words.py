@@ -31,19 +31,19 @@ def paragraph(rating: RatingDocument, report: MethodReport) -> tuple[str, ...]:
     component = deciding_component(rating)
     if letter is None or component is None:
         return words.meaning, words.advice
-    specific = [visible(sentence) for sentence in report.in_words(rating, component) if sentence]
+    findings = [visible(sentence) for sentence in report.in_words(rating, component) if sentence]
     component_sentence = _name_component(component, len(rating.components))
-    sentences = [words.meaning, *component_sentence, *(specific or _effect_sentences(rating, component, report.steps))]
+    sentences = [words.meaning, *component_sentence, *(findings or _effect_sentences(rating, component, report.steps))]
     if all(hidden.kind == "loss" for hidden in component.hidden):
         sentences.append(AVERAGES)
-    if not declared and (more := settle_in_words(rating, component, report)) is not None:
-        sentences.append(more)
+    if not declared and (settle_sentence := settle_in_words(rating, component, report)) is not None:
+        sentences.append(settle_sentence)
     sentences.append(OF_UCS if declared and letter is Letter.UCS else NOT_TESTED)
     upload_phrase = (
         report.ratable and f"rate it with your own {report.ratable} (upload or name them) before use, and until then "
     )
-    common = words.advice.format(attribute=visible(rating.attribute or "the attribute"), first=upload_phrase)
-    return (*sentences, (declared and report.advice(rating, component)) or common)
+    advice = words.advice.format(attribute=visible(rating.attribute or "the attribute"), first=upload_phrase)
+    return (*sentences, (declared and report.advice(rating, component)) or advice)
 
 
 def hidden_in_words(
@@ -70,13 +70,13 @@ def hidden_in_words(
         if hidden.effect.estimate is None:
             continue
         name = hidden.name or "a part of the content"
-        template, its = (LOSS, HUNDREDTHS) if hidden.kind == "loss" else (strata.get(name, stratum), unit)
+        template, its_unit = (LOSS, HUNDREDTHS) if hidden.kind == "loss" else (strata.get(name, stratum), unit)
         if kind == "individual":
-            template, its = individual, of_one or unit
+            template, its_unit = individual, of_one or unit
         elif kind == "content":
             template = strata.get(f"content: {name}", content)
-        estimated = "at most an estimated " if hidden.bound else "an estimated "
-        size = estimated + its.of(hidden.effect.estimate, hidden.effect.low, hidden.effect.high)
+        qualifier = "at most an estimated " if hidden.bound else "an estimated "
+        size = qualifier + its_unit.of(hidden.effect.estimate, hidden.effect.low, hidden.effect.high)
         sentence = template.format(name=name, size=size)
         yield sentence[:1].upper() + sentence[1:]
 
@@ -95,18 +95,18 @@ def settle_in_words(document: RatingDocument, part: ComponentDocument, report: M
     """Return a sentence on the number of further questions that would settle a letter, or on words to add instead."""
     if part.settle is None:
         return None
-    more = part.settle.more_probes
-    if more is None and part.probabilities.get("unlocated", 0.0) <= 0.5:
+    probes = part.settle.more_probes
+    if probes is None and part.probabilities.get("unlocated", 0.0) <= 0.5:
         return AT_TOLERANCE
-    estimate = CHANCE if more is None else f"About {more:,} more questions would probably settle it"
+    estimate = CHANCE if probes is None else f"About {probes:,} more questions would probably settle it"
     if part.unasked:
         return f"{estimate}; the budget (max_calls or the deadline) ended it early."
     room = report.room(document, part)
     if room is None:
         return f"{estimate}."
-    if room.remaining is None or (more or 1) <= room.remaining:
+    if room.remaining is None or (probes or 1) <= room.remaining:
         return f"{estimate}; a larger {room.field} asks them."
-    if more is None:
+    if probes is None:
         return f"{estimate}. Add to this: {room.material}."
     if room.remaining:
         can = f"allows {room.remaining:,} more questions (a larger {room.field}), too few to settle it"

@@ -77,5 +77,5 @@ def _write_attribute(key: str, value: Attribute) -> str:
     if value is None or value is False:
         return ""
     name = _attribute_name(key)
-    rendered = name if value is True else coordinate(value) if isinstance(value, int | float) else text(value)
-    return f' {name}="{rendered}"'
+    value_text = name if value is True else coordinate(value) if isinstance(value, int | float) else text(value)
+    return f' {name}="{value_text}"'

@@ -89,7 +89,7 @@ def service_facts(rating: RatingView) -> list[tuple[str, str]]:
 
 
 def limits(rating: RatingView) -> list[tuple[str, str]]:
-    """Return pairs of a name and a text: the tolerance, and each limit of effects with the titles of these effects."""
+    """Return (name, text) pairs: the tolerance, then each distinct limit with its effects' titles."""
     titles: dict[str, dict[str, None]] = {}
     for component in rating.components:
         for effect in component.effects:
@@ -112,10 +112,10 @@ def subject(rating: RatingView) -> str:
 def day(timestamp: str) -> str:
     """Format an ISO 8601 time as a date, such as "20 November 2026"; return any other text unchanged."""
     try:
-        parsed = date.fromisoformat(timestamp[:10])
+        rating_date = date.fromisoformat(timestamp[:10])
     except ValueError:
         return timestamp
-    return f"{parsed.day} {MONTHS[parsed.month - 1]} {parsed.year}"
+    return f"{rating_date.day} {MONTHS[rating_date.month - 1]} {rating_date.year}"
 
 
 RULE_DIFFERS = "published-rule-differs"
@@ -217,15 +217,15 @@ def provenance_tables(rating: RatingView) -> list[Table]:
 def aggregation_sentence(rating: RatingView) -> str | None:
     """Return the sentence on how the components' letters became one letter; ``None`` for a single component."""
     rules = {"worst": "the worst part decides", "vote": "the parts vote, and a tie goes to the worse letter"}
-    combined = rating.document.aggregation
-    if combined.rule is None or len(rating.components) < 2:
+    aggregation = rating.document.aggregation
+    if aggregation.rule is None or len(rating.components) < 2:
         return None
-    parts = f"{len(rating.components)} parts were tested; {rules.get(combined.rule, combined.rule)}."
-    if combined.deciding:
+    parts = f"{len(rating.components)} parts were tested; {rules.get(aggregation.rule, aggregation.rule)}."
+    if aggregation.deciding:
         titles = {component.name: component.title for component in rating.components}
-        parts += f" Deciding: {_listing([titles.get(name, name) for name in combined.deciding])}."
-    if combined.vote and combined.rule != "vote":
-        parts += f" A vote would have given {combined.vote}."
+        parts += f" Deciding: {_listing([titles.get(name, name) for name in aggregation.deciding])}."
+    if aggregation.vote and aggregation.rule != "vote":
+        parts += f" A vote would have given {aggregation.vote}."
     return parts
 
 

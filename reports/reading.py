@@ -69,12 +69,12 @@ def read(document: Json) -> RatingView:
     ``expired`` to the document if the rating has expired.
     """
     report = report_of(document)
-    withdrawn = document.get("withdrawn")  # any value that is not empty counts as a withdrawal
+    withdrawal = document.get("withdrawn")  # any value that is not empty counts as a withdrawal
     return RatingView(
         read_rating(document, report.method.COMPONENT, visible, report.method.AGGREGATION),
         report,
         read_json(Circumstances, document, visible),
-        read_json(Withdrawal, withdrawn, visible) if withdrawn else None,
+        read_json(Withdrawal, withdrawal, visible) if withdrawal else None,
     )
 
 
@@ -207,11 +207,11 @@ class RatingView:
     @property
     def request(self) -> str:
         """Sentences on who requested the rating and how, by current proofs of ownership or else by earlier ones."""
-        recorded, standing = self.document.requester, self.circumstances.standing
+        requester, standing = self.document.requester, self.circumstances.standing
         return request_in_words(
-            standing.requester or recorded.role,
-            recorded.host_proved if standing.host_proved is None else standing.host_proved,
-            recorded.description,
+            standing.requester or requester.role,
+            requester.host_proved if standing.host_proved is None else standing.host_proved,
+            requester.description,
             objects=self.circumstances.reply.objects,
         )
 
@@ -312,10 +312,10 @@ class Component:
     def hidden(self) -> tuple[Effect, ...]:
         """The effects that a mean can hide; an effect without its own limit has the limit of step 1."""
         usual, titles = self.part.tolerances.get("step_1"), WORDS["titles"]
-        labelled = [(hidden.name or "unnamed", hidden) for hidden in self.part.hidden]
+        named_effects = [(hidden.name or "unnamed", hidden) for hidden in self.part.hidden]
         return tuple(
             _effect(name, titles.get(hidden.kind or "", "{}").format(name), hidden.effect, hidden.limit or usual)
-            for name, hidden in labelled
+            for name, hidden in named_effects
         )
 
     @cached_property

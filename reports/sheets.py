@@ -42,11 +42,11 @@ class Sheet:
         columns = [
             (head, cells.column(key, [getattr(row, key) for row in first_rows])) for head, key in self.columns.items()
         ]
-        filled = [(head, column) for head, column in columns if set(column) != {cells.ABSENT}]
-        if not first_rows or not filled:
+        filled_columns = [(head, column) for head, column in columns if set(column) != {cells.ABSENT}]
+        if not first_rows or not filled_columns:
             return None
-        table = tuple(zip(*(column for _, column in filled), strict=True))
-        return Table(self.title + some_of(first_rows, rows), tuple(head for head, _ in filled), table)
+        table = tuple(zip(*(column for _, column in filled_columns), strict=True))
+        return Table(self.title + some_of(first_rows, rows), tuple(head for head, _ in filled_columns), table)
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ class Wording:
     def read(cls, method: str) -> Self:
         """Read the words of a method."""
         sentences = tomllib.loads(files("reports.methods").joinpath(f"{method}.toml").read_text("utf-8"))
-        first, second = sentences.pop("steps", BALANCED)
+        first_input, second_input = sentences.pop("steps", BALANCED)
         sheets = {key: Sheet(key, **sheet) for key, sheet in sentences.pop("sheets", {}).items()}
-        return cls((first, second), sentences.pop("letters"), sheets, sentences)
+        return cls((first_input, second_input), sentences.pop("letters"), sheets, sentences)
 
 
-def sampled(sheet: Sheet, rows: Sequence[Any], maximum: int) -> Table | None:
+def sampled_table(sheet: Sheet, rows: Sequence[Any], maximum: int) -> Table | None:
     """Return a table of at most `maximum` rows, at even steps over the list."""
     sample = rows[:: max(1, len(rows) // maximum)][:maximum]
     table = sheet.read(sample)

@@ -74,17 +74,17 @@ def decision(verdict: Verdict) -> Table:
     probability 1. The tree is figure 2 of Srivastava & Rossi (2018).
     """
     bs, dsbs, ucs = verdict.shares()
-    reached = (dsbs or 0.0) + (ucs or 0.0)
-    biased_in_step_2 = None if dsbs is None or reached <= 0 else dsbs / reached
-    first, second = (f"Is the output biased, given {inputs}?" for inputs in verdict.steps)
+    p_step_2 = (dsbs or 0.0) + (ucs or 0.0)
+    biased_in_step_2 = None if dsbs is None or p_step_2 <= 0 else dsbs / p_step_2
+    question_1, question_2 = (f"Is the output biased, given {inputs}?" for inputs in verdict.steps)
     branches = (
-        ("1", first, "yes", LETTERS[Letter.BS].title, bs),
-        ("1", first, "no", "step 2", None if bs is None else 1 - bs),
-        ("2", second, "yes", LETTERS[Letter.DSBS].title, biased_in_step_2),
-        ("2", second, "no", LETTERS[Letter.UCS].title, None if biased_in_step_2 is None else 1 - biased_in_step_2),
+        ("1", question_1, "yes", LETTERS[Letter.BS].title, bs),
+        ("1", question_1, "no", "step 2", None if bs is None else 1 - bs),
+        ("2", question_2, "yes", LETTERS[Letter.DSBS].title, biased_in_step_2),
+        ("2", question_2, "no", LETTERS[Letter.UCS].title, None if biased_in_step_2 is None else 1 - biased_in_step_2),
     )
-    unknown = NOT_MEASURED if bs is None else "not reached"
-    rows = tuple((*words, unknown if share is None else decimal(share)) for *words, share in branches)
+    absent_text = NOT_MEASURED if bs is None else "not reached"
+    rows = tuple((*words, absent_text if share is None else decimal(share)) for *words, share in branches)
     return Table("The two steps", ("Step", "Question", "Answer", "Leads to", "Probability"), rows)
 
 
@@ -258,13 +258,13 @@ def _tolerance_key(tolerance: str) -> tuple[float, str]:
 
 def replies(component: Component) -> Table:
     """Return a table of the numbers of replies that were read and lost, with the reasons."""
-    counted = {
+    counts = {
         "read": component.part.usable,
         "came back unreadable": component.part.unusable,
         "lost to failed calls": component.part.failed,
         "not asked, for want of budget": component.part.unasked or None,
     }
-    rows = [(name, count(number)) for name, number in counted.items() if number is not None]
+    rows = [(name, count(number)) for name, number in counts.items() if number is not None]
     causes = component.lost_why.items()
     rows += [(f"of those without a usable answer: {cause}", count(number)) for cause, number in causes]
     return Table(component.counted, (component.counted, "Number"), tuple(rows))
@@ -285,7 +285,7 @@ def confidence_note(rating: RatingView) -> str:
     if verdict.letter is None or verdict.probabilities is None:
         return f"{threshold}; no letter can be given."
     probability = verdict.probabilities[verdict.letter]
-    reached = f"{threshold}; {verdict.letter} reached {chance(probability)}."
+    sentence = f"{threshold}; {verdict.letter} reached {chance(probability)}."
     if verdict.declared or probability < rating.document.confidence:
-        return reached
-    return f"{reached} It is still not declared; the reasons say why."
+        return sentence
+    return f"{sentence} It is still not declared; the reasons say why."

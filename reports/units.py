@@ -10,8 +10,8 @@ FEWER_THAN_1 = "fewer than 1"
 
 def hundredths(share: float) -> str:
     """Format a share in [0, 1] as a count out of a hundred: "30", "fewer than 1"."""
-    rounded = round(100 * share)
-    return str(rounded) if rounded or not share else FEWER_THAN_1
+    count = round(100 * share)
+    return str(count) if count or not share else FEWER_THAN_1
 
 
 def amount(size: float) -> str:

@@ -110,8 +110,8 @@ MERGED_S, OLDEST_MERGED_S, MOST_MERGED = 300.0, 86_400.0, 24
 
 def operation_id(route: APIRoute) -> str:
     """Return the ``operationId`` of a route: its function's name in camel case."""
-    first, *others = route.name.split("_")
-    return first + "".join(map(str.capitalize, others))
+    first_word, *other_words = route.name.split("_")
+    return first_word + "".join(map(str.capitalize, other_words))
 
 
 # `include_router` is not used: it would analyse each route a second time, which takes a tenth of the start-up time
@@ -183,13 +183,13 @@ def create_app(
 
 
 def _lifespan(
-    service: Service, outer: Callable[[], AbstractAsyncContextManager[object]]
+    service: Service, outer_lifespan: Callable[[], AbstractAsyncContextManager[object]]
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    """Return a lifespan inside `outer` that closes the parts of the service when it stops."""
+    """Return a lifespan inside `outer_lifespan` that closes the parts of the service when it stops."""
 
     @asynccontextmanager
     async def run_lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with outer():
+        async with outer_lifespan():
             reading = asyncio.create_task(_read_ahead(service))
             try:
                 yield
@@ -247,8 +247,8 @@ def _build_service(
     database = AsyncDatabase(settings.resolved_database_url, quota=settings.storage_quota_bytes, **options)
     replica = None
     if (url := settings.replica_url) is not None:
-        copied = AsyncDatabase(url, read_only=True, **options)
-        replica = ReplicaReader(database, copied, url, settings.replica_max_lag_s, meter.replica_fallbacks.inc)
+        replica_db = AsyncDatabase(url, read_only=True, **options)
+        replica = ReplicaReader(database, replica_db, url, settings.replica_max_lag_s, meter.replica_fallbacks.inc)
     return Service(
         settings=settings,
         database=database,

@@ -28,7 +28,7 @@ from store.security.secrets import Vault
 
 T = TypeVar("T")
 V = TypeVar("V")
-added = cast("Callable[[Sequence[T]], T]", partial(reduce, add))
+sum_of = cast("Callable[[Sequence[T]], T]", partial(reduce, add))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,19 +57,19 @@ class Service(HttpParts):
         key: tuple[object, ...],
         read: Callable[..., T],
         merge: Callable[[Sequence[T]], V],
-        **same: str,
+        **filters: str,
     ) -> V:
-        """Merge what `read` reads of each part of the current ratings with `same`; keep what several parts give."""
-        part, last = await database.read(part_after, "", **same)
+        """Merge what `read` reads of each part of the current ratings with `filters`; keep what several parts give."""
+        part, last_of_part = await database.read(part_after, "", **filters)
 
         async def merge_all() -> V:
-            parts, after = [await database.read(read, part=part)], last
+            parts, after = [await database.read(read, part=part)], last_of_part
             while after is not None:
-                following, after = await database.read(part_after, after, **same)
+                following, after = await database.read(part_after, after, **filters)
                 parts.append(await database.read(read, part=following))
             return await asyncio.to_thread(merge, parts)
 
-        return cast("V", await (merge_all() if last is None else self.merged.get(key, merge_all)))
+        return cast("V", await (merge_all() if last_of_part is None else self.merged.get(key, merge_all)))
 
     async def close(self) -> None:
         """Stop the parts that have threads, tasks or connections."""

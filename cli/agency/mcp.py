@@ -11,7 +11,7 @@ import httpx
 from starlette.datastructures import Headers
 
 from web.agents.tools import AgencyTools
-from web.frame.api import Answer, Refused, accepted
+from web.frame.api import Answer, Refused, accepted_answer
 
 TIMEOUT_S = 60.0
 NOT_REACHED = 503
@@ -41,7 +41,7 @@ class RemoteAgency:
         except httpx.HTTPError as failure:
             problem = {"code": "unreachable", "detail": f"{self._url} cannot be reached: {type(failure).__name__}"}
             raise Refused(NOT_REACHED, problem) from None
-        return accepted(Answer(response.status_code, Headers(dict(response.headers)), response.content))
+        return accepted_answer(Answer(response.status_code, Headers(dict(response.headers)), response.content))
 
 
 def serve_tools(url: str, key: str | None) -> None:

@@ -39,11 +39,11 @@ def open_provider(settings: Settings, vault: Vault) -> Provider | None:
     if not settings.keys_required:
         raise ValueError("oidc_issuer is set, but sign-in has no effect without keys: set ASSAY_AUTH=keys")
     secret = settings.oidc_client_secret.get_secret_value() if settings.oidc_client_secret else ""
-    calls = asyncio.Semaphore(CALLS)
+    call_slots = asyncio.Semaphore(CALLS)
 
     async def ask(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Any:
         try:
-            async with calls, Egress(settings.egress_networks, response_cap=CAP_BYTES, user_agent=AGENT) as egress:
+            async with call_slots, Egress(settings.egress_networks, response_cap=CAP_BYTES, user_agent=AGENT) as egress:
                 quote = Quoter(secret).quote if secret else None
                 reply = egress.send(method, url, headers=headers, content=body, timeout_s=TIMEOUT_S, quote_body=quote)
                 return (await reply).json()

@@ -71,10 +71,10 @@ class Schemas:
 
     def __init__(self, schemas: Mapping[str, Schema]) -> None:
         self._schemas = schemas
-        full = {name: _python_name(name) for name in schemas}
-        short = {name: python.removesuffix("View") for name, python in full.items()}
-        ambiguous = {short_name for short_name in short.values() if list(short.values()).count(short_name) > 1}
-        self._names = {name: full[name] if short[name] in ambiguous else short[name] for name in schemas}
+        names = {name: _python_name(name) for name in schemas}
+        cut_names = {name: python.removesuffix("View") for name, python in names.items()}
+        ambiguous = {short_name for short_name in cut_names.values() if list(cut_names.values()).count(short_name) > 1}
+        self._names = {name: names[name] if cut_names[name] in ambiguous else cut_names[name] for name in schemas}
         if len(set(self._names.values())) < len(schemas):
             raise ValueError("two schemas would have the same name in Python; rename one of them")
         self._unions: dict[str, str] = {}
@@ -151,10 +151,10 @@ class Schemas:
         return f'\n\n{head}\n    """Fields of a `{python}` besides {" and ".join(without)}."""\n\n{"".join(lines)}'
 
     def _union_type(self, types: list[str], name: str | None) -> str:
-        constants = [one.removeprefix("Literal[").removesuffix("]") for one in types if one.startswith("Literal[")]
-        further = [one for one in types if not one.startswith("Literal[")]
-        union = " | ".join(dict.fromkeys([*([f"Literal[{', '.join(constants)}]"] if constants else []), *further]))
-        if name is None or "None" in types or not all(one in self._names.values() for one in types):
+        constants = [kind.removeprefix("Literal[").removesuffix("]") for kind in types if kind.startswith("Literal[")]
+        others = [kind for kind in types if not kind.startswith("Literal[")]
+        union = " | ".join(dict.fromkeys([*([f"Literal[{', '.join(constants)}]"] if constants else []), *others]))
+        if name is None or "None" in types or not all(kind in self._names.values() for kind in types):
             return union
         self._unions[name] = union
         return name
@@ -172,8 +172,8 @@ def _literal(value: object) -> str:
 
 def _summary(text: str, otherwise: str) -> str:
     """Return the first sentence of a description, shortened to one line."""
-    first = " ".join(text.partition("\n\n")[0].split()).replace("\\", "").replace('"', "'")
-    sentence = re.split(r"(?<=[.!?]) (?=[A-Z])", first)[0] or otherwise
+    paragraph = " ".join(text.partition("\n\n")[0].split()).replace("\\", "").replace('"', "'")
+    sentence = re.split(r"(?<=[.!?]) (?=[A-Z])", paragraph)[0] or otherwise
     return textwrap.shorten(sentence if sentence[-1] in ".!?" else f"{sentence}.", COMMENT, placeholder=" …")
 
 
@@ -243,13 +243,13 @@ class Operation:
         return [arg for arg in self.arguments if arg.place == place]
 
     def _docstring(self) -> str:
-        first, *paragraphs = self.description.split("\n\n")
-        summary, first = _summary(first, f"{self.method} {self.path}."), " ".join(first.split())
-        paragraphs = [first.removeprefix(summary) if first.startswith(summary) else first, *paragraphs]
+        opening, *paragraphs = self.description.split("\n\n")
+        summary, opening = _summary(opening, f"{self.method} {self.path}."), " ".join(opening.split())
+        paragraphs = [opening.removeprefix(summary) if opening.startswith(summary) else opening, *paragraphs]
         text = "\n\n".join([summary, *(textwrap.fill(" ".join(part.split()), COMMENT) for part in paragraphs if part)])
-        described = [arg for arg in self.arguments if arg.description and arg.place in {"query", "header"}]
-        lines = ["", "Parameters", "----------"] if described else []
-        for arg in described:
+        arguments = [arg for arg in self.arguments if arg.description and arg.place in {"query", "header"}]
+        lines = ["", "Parameters", "----------"] if arguments else []
+        for arg in arguments:
             lines += [f"{arg.name} : {arg.type}{'' if arg.required else ', optional'}"]
             lines += textwrap.wrap(arg.description, COMMENT - 4, initial_indent="    ", subsequent_indent="    ")
         return "\n".join([text, *lines, ""]) if lines or "\n" in text else text
@@ -284,7 +284,7 @@ def _parameter_arguments(path: str, operation: Schema, schemas: Schemas) -> list
             # a new header raises KeyError until somebody adds it to HEADERS
             api_name, python, type_, expression = HEADERS[name.lower()]
             if python == "wait_s":
-                description = "Seconds that the service may hold its answer back until this has ended, at most 30."
+                description = "Seconds that the service may hold its answer back until the job has ended, at most 30."
         else:
             api_name, python = name, f"{name}_" if keyword.iskeyword(name) or hasattr(builtins, name) else name
             type_, expression = schemas.type_of(schema).removesuffix(" | None"), "{}"

@@ -70,9 +70,9 @@ class CaseIndexBuilder:
         self._by_question: dict[int, str] = {}
         self._observations = self._copied = 0
 
-    def add(self, recorded: Iterable[tuple[int, Observation]]) -> None:
+    def add(self, observations: Iterable[tuple[int, Observation]]) -> None:
         """Add observations, each with its number in the record, to their cases."""
-        for seq, observation in recorded:
+        for seq, observation in observations:
             self._observations += 1
             self._copied += observation.copied
             key, leg = self._read_leg(seq, observation)
@@ -88,11 +88,9 @@ class CaseIndexBuilder:
             key: CaseReading("written") if key in self._written else self._reader.read(key, legs)
             for key, legs in self._legs.items()
         }
-        compared = Counter(reading[1:3] for reading in readings.values() if reading.difference is not None)
+        counts = Counter(reading[1:3] for reading in readings.values() if reading.difference is not None)
         cases = [
-            Case(
-                legs[0].seq, key, tuple(leg.seq for leg in legs), *readings[key], self._weight(readings[key], compared)
-            )
+            Case(legs[0].seq, key, tuple(leg.seq for leg in legs), *readings[key], self._weight(readings[key], counts))
             for key, legs in self._legs.items()
         ]
         cases.sort(key=lambda case: (case.kind in APART, -case.weight, -abs(case.difference or 0.0), case.id))
@@ -106,10 +104,10 @@ class CaseIndexBuilder:
         key, role = self._reader.split(observation)
         return key, self._reader.leg(seq, key, role, observation)
 
-    def _weight(self, reading: CaseReading, compared: Mapping[tuple[str | None, int | None], int]) -> float:
+    def _weight(self, reading: CaseReading, counts: Mapping[tuple[str | None, int | None], int]) -> float:
         deciding = self._reader.deciding
         if deciding is None or reading.difference is None or reading.part != deciding[0]:
             return 0.0
         if reading.step not in {None, deciding[1]}:
             return 0.0
-        return abs(reading.difference) / compared[reading.part, reading.step]
+        return abs(reading.difference) / counts[reading.part, reading.step]

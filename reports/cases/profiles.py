@@ -107,9 +107,9 @@ class ProfileCases(CaseReader):
         difference = scores[highest] - scores[lowest]
         in_deviations = isinstance(self.part(), AlternationComponent)
         limit = self.rating.delta if in_deviations and self.rating.delta is not None else LIMIT
-        changed = difference > limit * self.scale.deviation
+        is_changed = difference > limit * self.scale.deviation
         return CaseReading(
-            "changed" if changed else "kept", part or self.name, None, difference, highest if difference else None
+            "changed" if is_changed else "kept", part or self.name, None, difference, highest if difference else None
         )
 
     def score(self, value: object) -> float | None:

@@ -247,7 +247,7 @@ def value_text(value: object) -> str:
     if isinstance(value, list | tuple):
         if value and all(isinstance(cell, list | tuple) and len(cell) == PAIR for cell in value):
             return value_text(dict(value))
-        more = f" and {len(value) - LISTED:,} more" if len(value) > LISTED else ""
-        return ", ".join(map(value_text, value[:LISTED])) + more
+        remainder = f" and {len(value) - LISTED:,} more" if len(value) > LISTED else ""
+        return ", ".join(map(value_text, value[:LISTED])) + remainder
     text = str(value)
     return text if len(text) <= MAX_CHARACTERS else f"{text[:MAX_CHARACTERS]}…"

@@ -77,8 +77,8 @@ class TermCases(CaseReader):
         rung = next((rung for rung in RUNGS if key.endswith(f"/{rung}")), None)
         if rung is None or key.startswith(CANARY):
             return CaseReading("canary")
-        asked = len(legs) % 2 == 0 and lost_kind(legs) is None
-        comparison = compare(rung, [leg.value for leg in legs]) if asked else None
+        has_all_replies = len(legs) % 2 == 0 and lost_kind(legs) is None
+        comparison = compare(rung, [leg.value for leg in legs]) if has_all_replies else None
         if comparison is None:
             return CaseReading(lost_kind(legs) or "not-understood")
         difference = comparison.preferred - HALF

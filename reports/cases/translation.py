@@ -70,9 +70,9 @@ class RoundTripCases(CaseReader):
         if loss is not None:
             return CaseReading(loss, part, step)
         pairs = list(zip(self._sent_values.get(key, ()), legs[-1].value or (), strict=False))
-        changed = [after for before, after in pairs if before != after]
-        share, side = len(changed) / max(1, len(pairs)), ", ".join(dict.fromkeys(changed)) or None
-        return CaseReading("changed" if changed else "kept", part, step, share, side)
+        changed_values = [after for before, after in pairs if before != after]
+        share, side = len(changed_values) / max(1, len(pairs)), ", ".join(dict.fromkeys(changed_values)) or None
+        return CaseReading("changed" if changed_values else "kept", part, step, share, side)
 
     def in_words(self, reading: CaseReading) -> str:
         """Return a phrase on the share of sentences that were returned with another value."""
@@ -116,9 +116,9 @@ class RoundTripCases(CaseReader):
         self._occurrences[texts := (component, text.strip())] += 1
         return Reading(unusable="same-answer") if self._occurrences[texts] > MOST_ALIKE else reading
 
-    def _read_values(self, returned: str, sentences: int) -> Reading:
+    def _read_values(self, returned_text: str, sentences: int) -> Reading:
         source = None if self.source == "en" else source_language(self.source, self.attribute.name)
-        return read_text(returned, sentences, self.attribute, source)
+        return read_text(returned_text, sentences, self.attribute, source)
 
     def _read_sentence(self, sentence: str) -> str:
         if self.source == "en":
@@ -172,17 +172,17 @@ class OneHopCases(RoundTripCases):
         """Return a phrase on the value that a translation marks."""
         return f"the translation marks “{reading.side}”" if reading.side else "the translation marks no gender"
 
-    def _read_marks(self, key: str, text: str, returned: str) -> Reading:
+    def _read_marks(self, key: str, text: str, returned_text: str) -> Reading:
         language = key.partition("/")[0]
-        pieces = align(without_dots(normalise_answer(returned)), len(split_sentences(text))) or ()
+        pieces = align(without_dots(normalise_answer(returned_text)), len(split_sentences(text))) or ()
         by_grammar = self.source != "en"
         marks = [self.attribute.read_one_hop(piece, language, by_grammar=by_grammar) for piece in pieces]
         values = tuple(mark for mark in marks if mark is not None)
         if not pieces or len(values) < len(marks):
             return Reading(unusable="no-mark-found")
-        self._occurrences[language, returned.strip()] += 1
-        same = self._occurrences[language, returned.strip()] > MOST_ALIKE
-        return Reading(unusable="same-answer") if same else Reading(values=values)
+        self._occurrences[language, returned_text.strip()] += 1
+        is_repetitive = self._occurrences[language, returned_text.strip()] > MOST_ALIKE
+        return Reading(unusable="same-answer") if is_repetitive else Reading(values=values)
 
 
 def _text(observation: Observation) -> str:
@@ -194,5 +194,5 @@ def _leg(seq: int, role: str, observation: Observation, reading: Reading | None)
     """Return a parsed observation with the values of a reading, or with the kind of its loss."""
     if reading is None or reading.values is not None:
         return Leg(seq, role, None, None if reading is None else reading.values)
-    refused = reading.unusable == "refused-in-words"
-    return Leg(seq, role, missing_reason(observation) or ("refused" if refused else "not-understood"))
+    is_refusal = reading.unusable == "refused-in-words"
+    return Leg(seq, role, missing_reason(observation) or ("refused" if is_refusal else "not-understood"))

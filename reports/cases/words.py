@@ -106,24 +106,24 @@ def _word_readings(part: object) -> Iterator[tuple[str, CaseReading]]:
         nearest, furthest = min(distances, key=distances.__getitem__), max(distances.values())
         component_name = part.name if connection in connections else None
         yield word, CaseReading("answered", component_name, 1, furthest - distances[nearest], nearest)
-    for protected in part.protected:
-        means = {name: connection.mean for name, connection in protected.connections.items()}
-        associated, different = means.get("associated"), means.get("different")
-        if protected.word and associated is not None and different is not None:
-            is_further = associated > different
+    for entry in part.protected:
+        means = {name: connection.mean for name, connection in entry.connections.items()}
+        own_mean, other_mean = means.get("associated"), means.get("different")
+        if entry.word and own_mean is not None and other_mean is not None:
+            is_further = own_mean > other_mean
             kind: CaseKind = "against" if is_further else "towards"
-            yield protected.word, CaseReading(kind, part.name, 2, abs(different - associated), STEREOTYPE[is_further])
+            yield entry.word, CaseReading(kind, part.name, 2, abs(other_mean - own_mean), STEREOTYPE[is_further])
 
 
 def _distances_by_group(part: AssociationComponent) -> Mapping[str, tuple[str, Mapping[str, float]]]:
     """Return, for each attribute word, one of its connections and its mean distance to the words for each group."""
     groups = {row.word: row.group or "" for row in part.protected}
     table: dict[str, tuple[str, dict[str, list[float]]]] = {}
-    for protected, connections in part.raw.items():
+    for protected_word, connections in part.raw.items():
         for connection, distances in connections.items():
             for word, distance in distances.items():
                 by_group = table.setdefault(word, (connection, {}))[1]
-                by_group.setdefault(groups.get(protected, ""), []).append(distance)
+                by_group.setdefault(groups.get(protected_word, ""), []).append(distance)
     return {
         word: (connection, {group: fmean(distances) for group, distances in by_group.items()})
         for word, (connection, by_group) in table.items()

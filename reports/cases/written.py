@@ -74,8 +74,8 @@ class WrittenCases(ProfileCases):
         text_legs = [leg for leg in legs if not leg.role.startswith(JUDGE)]
         loss = lost_kind(text_legs)
         if self.name == REFUSALS and loss in {None, "refused"}:
-            refused = {leg.role: float(leg.lost == "refused") for leg in text_legs}
-            reading = self.compare(refused)
+            refusals = {leg.role: float(leg.lost == "refused") for leg in text_legs}
+            reading = self.compare(refusals)
             return reading if loss is None else reading._replace(kind="refused")
         if loss is not None:
             return CaseReading(loss, self.name)

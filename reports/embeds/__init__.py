@@ -29,7 +29,7 @@ class Embed:
     title: str
     """Name of the format for people."""
     summary: str
-    """Purpose of the format, in a sentence."""
+    """What the format contains, and where it is used: what a request gets."""
     content: Callable[[PublicView], JsonObject | list[JsonObject]] | None = None
     """Data that `render` writes as YAML; the API's documentation shows them as an example."""
 
@@ -46,56 +46,49 @@ def _links(view: PublicView) -> str:
     return linkset.render(view, [(embed.file, embed.media_type) for embed in EMBEDS if embed.render is not _links])
 
 
+JSON = "application/json"
+
 EMBEDS: tuple[Embed, ...] = (
-    Embed("badge.svg", "image/svg+xml", badge.render, "Badge", "Letter, date and age, as an image for any page."),
-    Embed("badge.json", "application/json", catalogs.shields, "Badge data", "For the endpoint badge of shields.io."),
-    Embed.in_yaml("overlay.yaml", catalogs.overlay, "Overlay", "Adds `info.x-bias-rating` to OpenAPI files."),
-    Embed("linkset.json", linkset.MEDIA_TYPE, _links, "Links", "From service to rating to forms (RFC 9264)."),
-    Embed.in_yaml("backstage.yaml", catalogs.backstage, "Annotations", "And links, for a Backstage entity."),
+    Embed("badge.svg", "image/svg+xml", badge.render, "Badge", "letter, date and age as an image for any page"),
+    Embed("badge.json", JSON, catalogs.shields, "Badge data", "data for the endpoint badge of shields.io"),
+    Embed.in_yaml("overlay.yaml", catalogs.overlay, "Overlay", "an overlay that adds `info.x-bias-rating` to OpenAPI"),
+    Embed("linkset.json", linkset.MEDIA_TYPE, _links, "Links", "links from service to rating and forms (RFC 9264)"),
+    Embed.in_yaml("backstage.yaml", catalogs.backstage, "Annotations", "annotations and links for a Backstage entity"),
+    Embed("apis.json", JSON, catalogs.apis_json, "APIs.json entry", "an entry for a provider's index of services"),
     Embed(
-        "apis.json", "application/json", catalogs.apis_json, "APIs.json entry", "For a provider's index of services."
+        "a2a-extension.json", JSON, catalogs.a2a_extension, "Agent card extension", "an extension of A2A agent cards"
     ),
-    Embed(
-        "a2a-extension.json",
-        "application/json",
-        catalogs.a2a_extension,
-        "Agent card extension",
-        "For an A2A agent card.",
-    ),
-    Embed(
-        "azure-api-center.json",
-        "application/json",
-        catalogs.azure_api_center,
-        "Azure metadata",
-        "For Azure API Center.",
-    ),
-    Embed.in_yaml("huggingface.yaml", catalogs.hugging_face, "Model index", "For a Hugging Face model card."),
-    Embed(
-        "jsonld.json", "application/ld+json", catalogs.json_ld, "Linked data", "A schema.org Review, for a web page."
-    ),
+    Embed("azure-api-center.json", JSON, catalogs.azure_api_center, "Azure metadata", "metadata for Azure API Center"),
+    Embed.in_yaml("huggingface.yaml", catalogs.hugging_face, "Model index", "a model index for a Hugging Face card"),
+    Embed("jsonld.json", "application/ld+json", catalogs.json_ld, "Linked data", "a schema.org Review for a web page"),
     Embed(
         "cyclonedx.json",
         "application/vnd.cyclonedx+json",
         evaluation_records.cyclonedx,
         "Bill of materials",
-        "Model card and claims, in CycloneDX 1.6.",
+        "the model card and claims in CycloneDX 1.6",
     ),
     Embed.in_yaml(
-        "eval-results.yaml", evaluation_records.eval_results, "Evaluation results", "For a model on Hugging Face."
+        "eval-results.yaml",
+        evaluation_records.eval_results,
+        "Evaluation results",
+        "evaluation results for a model on Hugging Face",
     ),
     Embed(
         "every-eval-ever.json",
-        "application/json",
+        JSON,
         evaluation_records.every_eval_ever,
         "Evaluation record",
-        "In the schema Every Eval Ever.",
+        "the rating as an evaluation record in the schema of Every Eval Ever",
     ),
-    Embed("ai-verify.json", "application/json", evaluation_records.ai_verify, "Test result", "For AI Verify."),
+    Embed(
+        "ai-verify.json", JSON, evaluation_records.ai_verify, "Test result", "the rating as a test result for AI Verify"
+    ),
     Embed.in_yaml(
         "backstage-scorecard.yaml",
         evaluation_records.backstage_scorecard,
         "Scorecard",
-        "An entity of its own, for Backstage.",
+        "the rating as a scorecard, a separate entity of Backstage",
     ),
 )
 """All embeds that Assay offers."""

@@ -71,11 +71,7 @@ FALLEN = {
 }
 """Sentence by state of the rating, placed before the explanation of a letter that is not valid or not declared."""
 
-REQUESTERS: Mapping[str | None, str] = {
-    "owner": "the host's owner",
-    "operator": "the agency",
-    "other": "a third party",
-}
+REQUESTERS: Mapping[str | None, str] = {"owner": "the host's owner", "operator": "the agency", "other": "a third party"}
 """Phrase for the requester, by class in the rating document."""
 
 FONT = "Helvetica,Arial,'Liberation Sans',sans-serif"
@@ -154,8 +150,8 @@ def by(view: PublicView) -> str:
     """Return a suffix with model, change, requester and objection: ``, model large, requested by the host's owner``."""
     model = f", model {clip(view.model, LONGEST_MODEL)}" if view.model else ""
     requester = f", requested by {REQUESTERS[view.requested_by]}" if view.requested_by in REQUESTERS else ""
-    changed = f", changed since {view.changed_on:%Y-%m-%d}" if view.changed_on else ""
-    return model + changed + requester + (", the owner objects" if view.objects else "")
+    change = f", changed since {view.changed_on:%Y-%m-%d}" if view.changed_on else ""
+    return model + change + requester + (", the owner objects" if view.objects else "")
 
 
 def day(view: PublicView) -> str:
@@ -175,17 +171,17 @@ def age(view: PublicView) -> str:
 
 # ---------------------------------------------------------------------------- contents
 def _badge_pieces(view: PublicView) -> Sequence[Piece]:
-    dated = f"{day(view)} · {age(view)}"
+    date_text = f"{day(view)} · {age(view)}"
     if view.changed_on:
-        dated = f"{day(view)} · changed since {_short_date(view.changed_on)}"
+        date_text = f"{day(view)} · changed since {_short_date(view.changed_on)}"
     if view.state is State.WITHDRAWN:
-        dated = f"rated {dated}"  # without "rated", the date would look like that of the withdrawal
-    when = [_piece(dated)] if view.rated_on else []
+        date_text = f"rated {date_text}"  # without "rated", the date would look like that of the withdrawal
+    date_pieces = [_piece(date_text)] if view.rated_on else []
     if view.letter is None:
-        return [_piece(view.message, bold=True), *when]
+        return [_piece(view.message, bold=True), *date_pieces]
     prefix_text = view.message.removesuffix(view.letter.value).strip()
     prefix_pieces = [_piece(prefix_text, bold=True)] if prefix_text else []
-    return [*prefix_pieces, Piece(view.letter.value, PUNCH_WIDTH[view.letter], view.letter, bold=True), *when]
+    return [*prefix_pieces, Piece(view.letter.value, PUNCH_WIDTH[view.letter], view.letter, bold=True), *date_pieces]
 
 
 def _piece(text: str, *, bold: bool = False) -> Piece:
@@ -216,11 +212,11 @@ def _draw_piece(piece: Piece, x: float, view: PublicView) -> Markup:
         return _draw_text(piece.text, x, piece.width, SIZE, CREAM, bold=piece.bold)
     is_valid = view.state is State.RATED
     outline = punch(piece.letter, x, 3, piece.width, 14, "punch")
-    wide = length(piece.text, SMALL, bold=True)
+    width = length(piece.text, SMALL, bold=True)
     dashes = "3 2" if not view.declared else None
     mark = tag("g", outline, fill=CREAM if is_valid else "none", stroke=CREAM, stroke_dasharray=dashes)
     letter_text = _draw_text(
-        piece.text, x + (piece.width - wide) / 2, wide, SMALL, colour(view) if is_valid else CREAM, bold=True
+        piece.text, x + (piece.width - width) / 2, width, SMALL, colour(view) if is_valid else CREAM, bold=True
     )
     return Markup(mark + letter_text)
 

@@ -67,8 +67,8 @@ def azure_api_center(view: PublicView) -> str:
     ``metadataSchemas`` are bodies of "Metadata Schemas - Create Or Update" (their ``schema`` is JSON in a string, as
     Azure requires); ``customProperties`` go into the API's ``properties``.
     """
-    assigned = [{"entity": "api", "required": False, "deprecated": False}]
-    schema = {"name": AZURE_NAME, "properties": {"schema": json.dumps(AZURE_SCHEMA), "assignedTo": assigned}}
+    assignments = [{"entity": "api", "required": False, "deprecated": False}]
+    schema = {"name": AZURE_NAME, "properties": {"schema": json.dumps(AZURE_SCHEMA), "assignedTo": assignments}}
     return json_text({"metadataSchemas": [schema], "customProperties": {AZURE_NAME: view.known_facts}})
 
 

@@ -123,12 +123,12 @@ def every_eval_ever(view: PublicView) -> str:
         source |= {"source_type": "url", "url": [view.address("export.jsonl")]}
     levels = {"level_names": list(LEVELS), "has_unknown_level": True, "lower_is_better": False, "score_type": "levels"}
     result = {"evaluation_name": name, "source_data": source, "metric_config": levels, "score_details": score}
-    retrieved = str(int((view.rated_at or view.now).timestamp()))
+    timestamp = str(int((view.rated_at or view.now).timestamp()))
     return json_text(
         {
             "schema_version": EVERY_EVAL_EVER,
-            "evaluation_id": f"{name}/{model}/{retrieved}",
-            "retrieved_timestamp": retrieved,
+            "evaluation_id": f"{name}/{model}/{timestamp}",
+            "retrieved_timestamp": timestamp,
             **times,
             "source_metadata": {
                 "source_name": "Assay",

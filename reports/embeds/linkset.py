@@ -35,8 +35,8 @@ def link(href: str | None, media_type: str, title: str | None = None) -> JsonObj
 def _target_context(view: PublicView) -> JsonObject:
     if view.rating.target.url is None or view.address() is None:
         return {}
-    described = link(view.address(), "application/json", f"{view.subject}: {view.message}") | _validity(view)
-    return {"anchor": view.rating.target.url, "describedby": [described]}
+    description_link = link(view.address(), "application/json", f"{view.subject}: {view.message}") | _validity(view)
+    return {"anchor": view.rating.target.url, "describedby": [description_link]}
 
 
 def _rating_context(view: PublicView, embeds: Sequence[tuple[str, str]]) -> JsonObject:

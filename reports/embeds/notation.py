@@ -58,8 +58,8 @@ def _indent_under(head: str, value: object) -> Iterator[str]:
 
 
 def _write_key(name: str) -> str:
-    plain = _PLAIN_KEY.fullmatch(name) and name.lower() not in _NOT_PLAIN
-    return name if plain else _quote(name)
+    needs_no_quotes = _PLAIN_KEY.fullmatch(name) and name.lower() not in _NOT_PLAIN
+    return name if needs_no_quotes else _quote(name)
 
 
 def _write_scalar(value: object) -> str:

@@ -199,8 +199,8 @@ class PublicView:
     @property
     def changed_on(self) -> date | None:
         """Day since which a valid rating's service answers otherwise than it was rated, in UTC."""
-        changed = _parse_time(self.changed_since) if self.state in {State.RATED, State.INCONCLUSIVE} else None
-        return None if changed is None else changed.date()
+        change_time = _parse_time(self.changed_since) if self.state in {State.RATED, State.INCONCLUSIVE} else None
+        return None if change_time is None else change_time.date()
 
     @property
     def age_days(self) -> int | None:

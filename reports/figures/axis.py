@@ -26,14 +26,14 @@ class Axis:
             low, high = low - half, high + half
         self.step = round_step((high - low) / TICKS)
         slack = 1e-6  # tolerance: a number that differs from a tick by rounding alone needs no further tick
-        first, last = math.floor(low / self.step + slack), math.ceil(high / self.step - slack)
-        self.ticks = [multiple * self.step for multiple in range(first, max(last, first + 1) + 1)]
+        first_step, last_step = math.floor(low / self.step + slack), math.ceil(high / self.step - slack)
+        self.ticks = [multiple * self.step for multiple in range(first_step, max(last_step, first_step + 1) + 1)]
         self.start, self.end = start, end
 
     def __call__(self, value: float) -> float:
         """Return the position of a number; that of a number beyond an end is the end."""
-        first, last = self.ticks[0], self.ticks[-1]
-        share = min(1.0, max(0.0, (value - first) / (last - first)))
+        first_tick, last_tick = self.ticks[0], self.ticks[-1]
+        share = min(1.0, max(0.0, (value - first_tick) / (last_tick - first_tick)))
         return self.start + share * (self.end - self.start)
 
     def named(self, tick: float) -> str:

@@ -44,14 +44,15 @@ def _draw_block(block: BlockDocument, y: float) -> list[Markup]:
     ]
     for index, value in enumerate(tables.block_values(block)):
         top = y + HEAD + index * ROW
-        declared, back = block.specified.get(value), block.observed.get(value)
-        observed = back / total if total and back is not None else None
+        specified_share, observed_count = block.specified.get(value), block.observed.get(value)
+        observed_share = observed_count / total if total and observed_count is not None else None
         shapes.append(label(LEFT - 8, top + 14, clip(value, 8), "e"))
-        if declared is not None:
-            shapes += [box(LEFT, top + 1, LONGEST_BAR * declared, 8, "hollow")]
-        if observed is not None:
-            shapes += [box(LEFT, top + 11, LONGEST_BAR * observed, 8, "bar")]
-        shapes.append(label(WIDTH, top + 14, f"{_percent_or_dash(declared)} → {_percent_or_dash(observed)}", "e"))
+        if specified_share is not None:
+            shapes += [box(LEFT, top + 1, LONGEST_BAR * specified_share, 8, "hollow")]
+        if observed_share is not None:
+            shapes += [box(LEFT, top + 11, LONGEST_BAR * observed_share, 8, "bar")]
+        shares = f"{_percent_or_dash(specified_share)} → {_percent_or_dash(observed_share)}"
+        shapes.append(label(WIDTH, top + 14, shares, "e"))
     return shapes
 
 

@@ -58,13 +58,13 @@ def draw(
     height: float,
     *content: Content,
     title: str | None = None,
-    across: float = WIDTH,
+    width: float = WIDTH,
     role: Literal["img", "group"] = "img",
 ) -> Figure:
     """Return a figure from its shapes (`content`), with a title and a description for screen readers.
 
     `key` is unique on the page, because ids are made from it. Without a `title` the figure has the title of the
-    table. `description` says what the figure shows, in a sentence or two. `across` is the width in user units; `role`
+    table. `description` says what the figure shows, in a sentence or two. `width` is in user units; `role`
     is ``group`` if parts of the figure are links.
     """
     title = title or table.title
@@ -75,7 +75,7 @@ def draw(
         *content,
         xmlns="http://www.w3.org/2000/svg",
         class_="fig",
-        viewBox=f"0 0 {coordinate(across)} {coordinate(height)}",
+        viewBox=f"0 0 {coordinate(width)} {coordinate(height)}",
         role=role,
         aria_labelledby=f"{key}-t {key}-d",
     )
@@ -124,11 +124,11 @@ def hallmark(
     not declared (not `struck`) has a dashed outline; a letter that is not the rating's (`quiet`) has a thin solid
     outline. A large punch has an inner line. The style sheet defines the sizes 9, 11, 13, 15 and 40.
     """
-    inner = punch(letter, x + 5, y + 5, w - 10, h - 10, "inner") if size >= LARGE else Markup()
+    inner_punch = punch(letter, x + 5, y + 5, w - 10, h - 10, "inner") if size >= LARGE else Markup()
     baseline = y + h / 2 + size * (0.26 if letter is Letter.BS else 0.36)
     name = tag("text", letter.value if letter else "?", x=x + w / 2, y=baseline, class_=f"name n{size}")
     kind = f"{letter or 'none'} {'quiet' if quiet else 'struck' if struck else 'open'}"
-    return tag("g", punch(letter, x, y, w, h, "mark"), inner, name, class_=kind)
+    return tag("g", punch(letter, x, y, w, h, "mark"), inner_punch, name, class_=kind)
 
 
 def punch(letter: Letter | None, x: float, y: float, w: float, h: float, class_: str) -> Markup:

@@ -25,25 +25,25 @@ SEAT = 7
 Place = tuple[float, float]
 
 
-def lines(chart: Lines, key: str, wide: float = WIDTH) -> Figure:
+def lines(chart: Lines, key: str, width: float = WIDTH) -> Figure:
     """Draw curves, each with a number in a circle that the legend explains; `key` is unique on the page."""
-    across = Axis(chart.x, LEFT, wide - RIGHT)
+    x_axis = Axis(chart.x, LEFT, width - RIGHT)
     top = chart.top or max((value for series in chart.series for value in series.y), default=1.0)
-    up = Axis([0.0, top or 1.0], BOTTOM, TOP)
-    paths = [[(across(x), up(y)) for x, y in zip(chart.x, series.y, strict=True)] for series in chart.series]
-    shapes = up.upright(LEFT, wide - RIGHT, chart.up)
+    y_axis = Axis([0.0, top or 1.0], BOTTOM, TOP)
+    paths = [[(x_axis(x), y_axis(y)) for x, y in zip(chart.x, series.y, strict=True)] for series in chart.series]
+    shapes = y_axis.upright(LEFT, width - RIGHT, chart.up)
     for series, path in zip(chart.series, paths, strict=True):
         shapes.append(stroke(_curve_class(series), *_thin_out(path)))
         if series.points:
-            dots = "".join(f"M{coordinate(across(x))} {coordinate(up(y))}h0" for x, y in series.points)
+            dots = "".join(f"M{coordinate(x_axis(x))} {coordinate(y_axis(y))}h0" for x, y in series.points)
             shapes.append(tag("path", d=dots, class_=f"dots fine k{series.kind}"))
     for number, seat in enumerate(_number_positions(paths), 1):
         shapes += _draw_number(number, seat, chart.series[number - 1])
-    names, height = _draw_legend(chart.series, BOTTOM + FOOT, wide)
-    words = f"{chart.axis.capitalize()}, from {across.named(chart.x[0])} to {across.named(chart.x[-1])}: " + "; ".join(
+    names, height = _draw_legend(chart.series, BOTTOM + FOOT, width)
+    words = f"{chart.axis.capitalize()}, from {x_axis.named(chart.x[0])} to {x_axis.named(chart.x[-1])}: " + "; ".join(
         series.label for series in chart.series
     )
-    return draw(key, chart.table, f"{words}.", height, *shapes, *across.across(BOTTOM, chart.axis), *names, across=wide)
+    return draw(key, chart.table, f"{words}.", height, *shapes, *x_axis.across(BOTTOM, chart.axis), *names, width=width)
 
 
 def _curve_class(series: Series) -> str:
@@ -52,12 +52,12 @@ def _curve_class(series: Series) -> str:
 
 def _thin_out(path: Sequence[Place]) -> list[Place]:
     """Remove points that have the same height as both neighbours, which do not change the line."""
-    inner = [
+    inner_points = [
         point
         for before, point, after in zip(path, path[1:], path[2:], strict=False)
         if not before[1] == point[1] == after[1]
     ]
-    return [path[0], *inner, path[-1]]
+    return [path[0], *inner_points, path[-1]]
 
 
 def _number_positions(paths: Sequence[Sequence[Place]], top: float = TOP, bottom: float = BOTTOM) -> list[Place]:
@@ -65,8 +65,8 @@ def _number_positions(paths: Sequence[Sequence[Place]], top: float = TOP, bottom
     positions: list[Place] = []
     for index, path in enumerate(paths):
         other_paths = [other_path for other_index, other_path in enumerate(paths) if other_index != index]
-        inner = list(enumerate(path))[1:-1] or list(enumerate(path))
-        clear_points = [spot for spot in inner if top + SEAT < spot[1][1] < bottom - SEAT] or inner
+        inner_points = list(enumerate(path))[1:-1] or list(enumerate(path))
+        clear_points = [spot for spot in inner_points if top + SEAT < spot[1][1] < bottom - SEAT] or inner_points
         positions.append(max(clear_points, key=lambda spot: _free_space(spot[0], spot[1], positions, other_paths))[1])
     return positions
 
@@ -84,13 +84,13 @@ def _draw_number(number: int, seat: Place, series: Series) -> list[Markup]:
     return [tag("circle", cx=x, cy=y, r=SEAT, class_=f"seat k{series.kind}"), label(x, y + 3.5, str(number), "m n10")]
 
 
-def _draw_legend(series: Sequence[Series], top: float, wide: float) -> tuple[list[Markup], float]:
+def _draw_legend(series: Sequence[Series], top: float, width: float) -> tuple[list[Markup], float]:
     """Draw the legend below `top`, two short names in a row; return it with the height of the whole figure."""
     columns = 2 if all(len(curve.label) <= SHORT for curve in series) else 1
     rows = -(-len(series) // columns)
     shapes: list[Markup] = []
     for index, curve in enumerate(series):
-        x, y = index // rows * wide / 2, top + index % rows * ROW
+        x, y = index // rows * width / 2, top + index % rows * ROW
         shapes += [
             stroke(_curve_class(curve), (x, y), (x + 34, y)),
             *_draw_number(index + 1, (x + 17, y), curve),
@@ -99,32 +99,32 @@ def _draw_legend(series: Sequence[Series], top: float, wide: float) -> tuple[lis
     return shapes, top + rows * ROW
 
 
-def panels(chart: Panels, key: str, wide: float = WIDTH) -> Figure:
+def panels(chart: Panels, key: str, width: float = WIDTH) -> Figure:
     """Draw panels of curves one above the other; `key` is unique on the page."""
     numbers = [x for panel in chart.panels for curve in panel.curves for x in curve.x]
-    across = Axis([*numbers, *([] if chart.marked is None else [chart.marked])], LEFT, wide - RIGHT)
+    x_axis = Axis([*numbers, *([] if chart.marked is None else [chart.marked])], LEFT, width - RIGHT)
     y, shapes = 0.0, list[Markup]()
     for panel in chart.panels:
-        panel_shapes, y = _panel(panel, across, y, chart.marked, wide)
+        panel_shapes, y = _panel(panel, x_axis, y, chart.marked, width)
         shapes += panel_shapes
     if chart.marked is not None:
         text = f"thin vertical line: the chosen threshold, {chart.marked:g}"
         shapes.append(label(LEFT, y + PANEL_FOOT + 12, text, "s"))
     height = y + PANEL_FOOT + (0 if chart.marked is None else ROW)
-    return draw(key, chart.table, chart.words, height, *shapes, *across.across(y, chart.axis), across=wide)
+    return draw(key, chart.table, chart.words, height, *shapes, *x_axis.across(y, chart.axis), width=width)
 
 
-def _panel(panel: Panel, across: Axis, top: float, marked: float | None, wide: float) -> tuple[list[Markup], float]:
+def _panel(panel: Panel, x_axis: Axis, top: float, marked_x: float | None, width: float) -> tuple[list[Markup], float]:
     """Draw a panel below `top`; return its shapes and the position of its lower end."""
     bottom = top + PANEL_HEAD + PANEL_HEIGHT
-    up = Axis([0.0, 1.0], bottom, top + PANEL_HEAD)
-    shapes = [*up.upright(LEFT, wide - RIGHT, "")]
-    shapes += [_draw_interval(curve, across, up) for curve in panel.curves if curve.low]
+    y_axis = Axis([0.0, 1.0], bottom, top + PANEL_HEAD)
+    shapes = [*y_axis.upright(LEFT, width - RIGHT, "")]
+    shapes += [_draw_interval(curve, x_axis, y_axis) for curve in panel.curves if curve.low]
     if panel.level is not None:
-        shapes.append(stroke("limit", (LEFT, up(panel.level)), (wide - RIGHT, up(panel.level))))
-    if marked is not None:
-        shapes.append(stroke("line", (across(marked), top + PANEL_HEAD), (across(marked), bottom)))
-    paths = [[(across(x), up(y)) for x, y in zip(curve.x, curve.y, strict=True)] for curve in panel.curves]
+        shapes.append(stroke("limit", (LEFT, y_axis(panel.level)), (width - RIGHT, y_axis(panel.level))))
+    if marked_x is not None:
+        shapes.append(stroke("line", (x_axis(marked_x), top + PANEL_HEAD), (x_axis(marked_x), bottom)))
+    paths = [[(x_axis(x), y_axis(y)) for x, y in zip(curve.x, curve.y, strict=True)] for curve in panel.curves]
     series = [Series(curve.label, curve.y, kind=index % 2) for index, curve in enumerate(panel.curves)]
     shapes += [stroke(f"curve k{row.kind}", *path) for row, path in zip(series, paths, strict=True)]
     shapes.append(label(0, top + 12, panel.title, "b"))
@@ -132,13 +132,13 @@ def _panel(panel: Panel, across: Axis, top: float, marked: float | None, wide: f
         return shapes, bottom + PANEL_GAP
     for number, seat in enumerate(_number_positions(paths, top + PANEL_HEAD, bottom), 1):
         shapes += _draw_number(number, seat, series[number - 1])
-    names, end = _draw_legend(series, bottom + PANEL_GAP + 4, wide)
+    names, end = _draw_legend(series, bottom + PANEL_GAP + 4, width)
     return [*shapes, *names], end
 
 
-def _draw_interval(curve: Curve, across: Axis, up: Axis) -> Markup:
+def _draw_interval(curve: Curve, x_axis: Axis, y_axis: Axis) -> Markup:
     """Draw the interval of a curve as an area."""
-    upper = [(across(x), up(y)) for x, y in zip(curve.x, curve.high, strict=True)]
-    lower = [(across(x), up(y)) for x, y in zip(curve.x, curve.low, strict=True)]
+    upper = [(x_axis(x), y_axis(y)) for x, y in zip(curve.x, curve.high, strict=True)]
+    lower = [(x_axis(x), y_axis(y)) for x, y in zip(curve.x, curve.low, strict=True)]
     path = "L".join(f"{coordinate(x)} {coordinate(y)}" for x, y in [*upper, *lower[::-1]])
     return tag("path", d=f"M{path}Z", class_="zone")

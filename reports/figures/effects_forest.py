@@ -30,28 +30,28 @@ def hidden_forest(component: Component, key: str, width: Width = "narrow") -> Fi
     return _draw(component, component.hidden, tables.hidden(component), f"{key}-hidden", UNITS[width])
 
 
-def _draw(component: Component, effects: Sequence[Effect], table: Table, key: str, across: float) -> Figure | None:
-    measured = [effect for effect in effects if effect.estimate is not None]
-    if not measured:
+def _draw(component: Component, effects: Sequence[Effect], table: Table, key: str, width: float) -> Figure | None:
+    measurements = [effect for effect in effects if effect.estimate is not None]
+    if not measurements:
         return None
-    sizes = ((effect.low, effect.estimate, effect.high, effect.tolerance) for effect in measured)
-    scale = Axis([0.0, *(size for row in sizes for size in row if size is not None)], LEFT, across - RIGHT)
+    sizes = ((effect.low, effect.estimate, effect.high, effect.tolerance) for effect in measurements)
+    scale = Axis([0.0, *(size for row in sizes for size in row if size is not None)], LEFT, width - RIGHT)
     shapes: list[Markup] = []
-    for index, effect in enumerate(measured):
-        shapes += _draw_effect(effect, index * ROW, scale, across)
-    height = ROW * len(measured)
+    for index, effect in enumerate(measurements):
+        shapes += _draw_effect(effect, index * ROW, scale, width)
+    height = ROW * len(measurements)
     unit = "effect, as a share" if component.report.unit is of_hundred else "effect"
     shapes += scale.across(height, f"{unit}; 0 is none")
-    words = " ".join(f"{effect.title}: {tables.interval(effect)}, {tables.standing(effect)}." for effect in measured)
-    return draw(key, table, words, height + 38, *shapes, across=across)
+    sentences = (f"{effect.title}: {tables.interval(effect)}, {tables.standing(effect)}." for effect in measurements)
+    return draw(key, table, " ".join(sentences), height + 38, *shapes, width=width)
 
 
-def _draw_effect(effect: Effect, y: float, scale: Axis, across: float) -> list[Markup]:
+def _draw_effect(effect: Effect, y: float, scale: Axis, width: float) -> list[Markup]:
     estimate = effect.estimate or 0.0
     middle = y + 32
     shapes = [
-        label(0, y + 13, clip(effect.title, int((across - STANDING) / LETTER))),
-        label(across, y + 13, tables.standing(effect), "e s"),
+        label(0, y + 13, clip(effect.title, int((width - STANDING) / LETTER))),
+        label(width, y + 13, tables.standing(effect), "e s"),
     ]
     if effect.tolerance is not None:
         # the tolerance zone begins at the axis's lower end, because effects below zero are no bias

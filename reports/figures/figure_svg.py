@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import assert_never
 
 from reports.cells import number
@@ -12,7 +13,7 @@ from reports.figures.curves import lines, panels
 from reports.figures.squares import squares
 from reports.markup import Markup, coordinate, tag
 from reports.plain import width
-from reports.view import ARROW, Dots, Forest, Lines, Mark, Panels, Picture, Point, Scatter, Span, Squares, Strip
+from reports.view import ARROW, Dots, Forest, Lines, Mark, Panels, Picture, Point, Scatter, Squares, Strip
 
 RIGHT, FOOT = 14, 38
 """Space in user units at the right, for half of the last tick's number, and below the picture, for the axis."""
@@ -26,43 +27,36 @@ SINGLE, DOUBLE, LEGEND = 17, 24, 20
 
 def picture(chart: Picture, key: str, width: Width = "narrow") -> Figure:
     """Draw a figure of any type; `key` is unique on the page."""
-    across = UNITS[width]
+    figure_width = UNITS[width]
     match chart:
         case Forest():
-            return _draw_forest(chart, key, across)
+            return _draw_forest(chart, key, figure_width)
         case Strip():
-            return _draw_strip(chart, key, across)
+            return _draw_strip(chart, key, figure_width)
         case Scatter():
-            return _draw_scatter(chart, key, across)
+            return _draw_scatter(chart, key, figure_width)
         case Squares():
-            return squares(chart, key, across)
+            return squares(chart, key, figure_width)
         case Panels():
-            return panels(chart, key, across)
+            return panels(chart, key, figure_width)
         case _:
-            return lines(chart, key, across)
+            return lines(chart, key, figure_width)
     assert_never(chart)
 
 
 # ---------------------------------------------------------------------------- forests
-def _draw_forest(forest: Forest, key: str, across: float) -> Figure:
-    margin = _names_width((mark.label for mark in forest.marks), across)
-    scale = Axis(_axis_values(forest), margin, across - RIGHT)
-    row, top = (DOUBLE, LEGEND) if len(forest.kinds) > 1 else (SINGLE, 2)
-    bottom = top + row * len(forest.marks) + 3
-    shapes = [*_draw_reference(forest, scale, top, bottom), *_draw_legend(forest.kinds, margin, across)]
+def _draw_forest(forest: Forest, key: str, figure_width: float) -> Figure:
+    margin = _names_width((mark.label for mark in forest.marks), figure_width)
+    scale = Axis(_axis_values(forest), margin, figure_width - RIGHT)
+    row_height, top = (DOUBLE, LEGEND) if len(forest.kinds) > 1 else (SINGLE, 2)
+    bottom = top + row_height * len(forest.marks) + 3
+    shapes = [*_draw_reference(forest, scale, top, bottom), *_draw_legend(forest.kinds, margin, figure_width)]
     for index, mark in enumerate(forest.marks):
-        middle = top + (index + 0.5) * row
+        middle = top + (index + 0.5) * row_height
         shapes.append(label(0, middle + 4, _shorten_name(mark.label, margin), "s"))
         shapes += _draw_spans(mark, middle, scale)
-    return draw(
-        key,
-        forest.table,
-        _forest_in_words(forest),
-        bottom + FOOT,
-        *shapes,
-        *scale.across(bottom, forest.axis),
-        across=across,
-    )
+    shapes += scale.across(bottom, forest.axis)
+    return draw(key, forest.table, _forest_in_words(forest), bottom + FOOT, *shapes, width=figure_width)
 
 
 def _axis_values(forest: Forest) -> list[float]:
@@ -95,44 +89,43 @@ def _draw_spans(mark: Mark, middle: float, scale: Axis) -> list[Markup]:
 
 
 def _forest_in_words(forest: Forest) -> str:
-    first = [mark for mark in forest.marks if mark.spans[0] is not None]
-    if not first:
+    estimates = [(mark.spans[0].estimate, mark.label) for mark in forest.marks if mark.spans[0] is not None]
+    estimates.sort(key=itemgetter(0))
+    if not estimates:
         return f"{forest.axis}."
-    ordered = sorted(first, key=lambda mark: _estimate_of(mark.spans[0]))
-    ends = " to ".join(f"{number(_estimate_of(mark.spans[0]))} ({mark.label})" for mark in (ordered[0], ordered[-1]))
     kind = f", {forest.kinds[0]}" if forest.kinds else ""
-    alone = f"{ordered[0].label}: {number(_estimate_of(ordered[0].spans[0]))}"
-    return f"{forest.axis.capitalize()}{kind}: {f'from {ends}' if len(ordered) > 1 else alone}."
-
-
-def _estimate_of(span: Span | None) -> float:
-    return 0.0 if span is None else span.estimate
+    (lowest, lowest_label), (highest, highest_label) = estimates[0], estimates[-1]
+    effects = f"from {number(lowest)} ({lowest_label}) to {number(highest)} ({highest_label})"
+    if len(estimates) == 1:
+        effects = f"{lowest_label}: {number(lowest)}"
+    return f"{forest.axis.capitalize()}{kind}: {effects}."
 
 
 # ---------------------------------------------------------------------------- strips
-def _draw_strip(strip: Strip, key: str, across: float) -> Figure:
-    margin = _names_width((row.label for row in strip.rows), across)
-    scale = Axis((value for row in strip.rows for values in row.values for value in values), margin, across - RIGHT)
+def _draw_strip(strip: Strip, key: str, figure_width: float) -> Figure:
+    margin = _names_width((row.label for row in strip.rows), figure_width)
+    values = [value for row in strip.rows for kind in row.values for value in kind]
+    scale = Axis(values, margin, figure_width - RIGHT)
     two_kinds = len(strip.kinds) > 1
-    row, top = (DOUBLE, LEGEND) if two_kinds else (SINGLE, 2)
-    bottom = top + row * len(strip.rows) + 3
-    shapes = _draw_legend(strip.kinds, margin, across, dots=False) if two_kinds else []
-    for index, dots in enumerate(strip.rows):
-        middle = top + (index + 0.5) * row
+    row_height, top = (DOUBLE, LEGEND) if two_kinds else (SINGLE, 2)
+    bottom = top + row_height * len(strip.rows) + 3
+    shapes = _draw_legend(strip.kinds, margin, figure_width, dots=False) if two_kinds else []
+    for index, row in enumerate(strip.rows):
+        middle = top + (index + 0.5) * row_height
         shapes += [
-            label(0, middle + 4, _shorten_name(dots.label, margin), "s"),
-            stroke("rule", (margin, middle), (across - RIGHT, middle)),
-            *_draw_numbers(dots, middle, scale),
+            label(0, middle + 4, _shorten_name(row.label, margin), "s"),
+            stroke("rule", (margin, middle), (figure_width - RIGHT, middle)),
+            *_draw_numbers(row, middle, scale),
         ]
     mark_meaning = (
         f"Each mark is {strip.kinds[0]}"
         if not two_kinds
         else f"Above each line {strip.kinds[0]}, below it {strip.kinds[1]}"
     )
-    values = [value for dots in strip.rows for kind in dots.values for value in kind]
     ends = f"from {number(min(values))} to {number(max(values))}"
-    words = f"{strip.axis.capitalize()}: {len(strip.rows)} rows, {ends}. {mark_meaning}."
-    return draw(key, strip.table, words, bottom + FOOT, *shapes, *scale.across(bottom, strip.axis), across=across)
+    description = f"{strip.axis.capitalize()}: {len(strip.rows)} rows, {ends}. {mark_meaning}."
+    shapes += scale.across(bottom, strip.axis)
+    return draw(key, strip.table, description, bottom + FOOT, *shapes, width=figure_width)
 
 
 def _draw_numbers(dots: Dots, middle: float, scale: Axis) -> list[Markup]:
@@ -155,27 +148,28 @@ def _draw_marks(values: Iterable[float], y: float, scale: Axis, step: str, class
 
 
 # ---------------------------------------------------------------------------- scatters
-def _draw_scatter(scatter: Scatter, key: str, wide: float) -> Figure:
+def _draw_scatter(scatter: Scatter, key: str, figure_width: float) -> Figure:
     margin, top, bottom = 36, 20, 214
-    across = Axis([point.x for point in scatter.points], margin, wide - RIGHT)
+    x_axis = Axis([point.x for point in scatter.points], margin, figure_width - RIGHT)
     level = [] if scatter.level is None else [scatter.level]
-    up = Axis([*(point.y for point in scatter.points), *level], bottom, top)
-    shapes = up.upright(margin, wide - RIGHT, scatter.up)
+    y_axis = Axis([*(point.y for point in scatter.points), *level], bottom, top)
+    shapes = y_axis.upright(margin, figure_width - RIGHT, scatter.up)
     if scatter.level is not None:
-        shapes.append(stroke("limit", (margin, up(scatter.level)), (wide - RIGHT, up(scatter.level))))
+        shapes.append(stroke("limit", (margin, y_axis(scatter.level)), (figure_width - RIGHT, y_axis(scatter.level))))
     if scatter.slope is not None and scatter.intercept is not None:
         ends = (min(point.x for point in scatter.points), max(point.x for point in scatter.points))
-        shapes.append(stroke("curve k1", *((across(x), up(scatter.intercept + scatter.slope * x)) for x in ends)))
+        shapes.append(stroke("curve k1", *((x_axis(x), y_axis(scatter.intercept + scatter.slope * x)) for x in ends)))
     for kind in range(max(1, len(scatter.kinds))):
-        dots = "".join(f"M{across(p.x):.1f} {up(p.y):.1f}h0" for p in scatter.points if p.kind == kind)
+        dots = "".join(f"M{x_axis(p.x):.1f} {y_axis(p.y):.1f}h0" for p in scatter.points if p.kind == kind)
         shapes.append(tag("path", d=dots, class_=f"dots k{kind}"))
-    shapes += _draw_legend(scatter.kinds, margin, wide) or [
-        _draw_name(point, across, up, wide) for point in _extreme_points(scatter.points)
+    shapes += _draw_legend(scatter.kinds, margin, figure_width) or [
+        _draw_name(point, x_axis, y_axis, figure_width) for point in _extreme_points(scatter.points)
     ]
     line = "" if scatter.slope is None else f" The line rises by {number(scatter.slope)} over one unit."
     marks = f"dots, of {' and of '.join(scatter.kinds)}" if scatter.kinds else "words"
-    words = f"{len(scatter.points)} {marks}, {scatter.up} against {scatter.across}.{line}"
-    return draw(key, scatter.table, words, bottom + FOOT, *shapes, *across.across(bottom, scatter.across), across=wide)
+    description = f"{len(scatter.points)} {marks}, {scatter.up} against {scatter.across}.{line}"
+    shapes += x_axis.across(bottom, scatter.across)
+    return draw(key, scatter.table, description, bottom + FOOT, *shapes, width=figure_width)
 
 
 def _extreme_points(points: Sequence[Point]) -> list[Point]:
@@ -183,10 +177,12 @@ def _extreme_points(points: Sequence[Point]) -> list[Point]:
     return list(dict.fromkeys((min(points, key=lambda point: point.y), max(points, key=lambda point: point.y))))
 
 
-def _draw_name(point: Point, across: Axis, up: Axis, wide: float) -> Markup:
+def _draw_name(point: Point, x_axis: Axis, y_axis: Axis, figure_width: float) -> Markup:
     """Draw a dot's name on the side that faces the middle of the picture."""
-    x, y = across(point.x), up(point.y)
-    return label(x + 6, y + 4, clip(point.label, 20), "s") if x < wide / 2 else label(x - 6, y + 4, point.label, "e s")
+    x, y = x_axis(point.x), y_axis(point.y)
+    if x < figure_width / 2:
+        return label(x + 6, y + 4, clip(point.label, 20), "s")
+    return label(x - 6, y + 4, point.label, "e s")
 
 
 def caption(chart: Picture) -> str:
@@ -230,8 +226,8 @@ def _forest_caption(forest: Forest) -> str:
 
 
 # ---------------------------------------------------------------------------- shared helpers
-def _names_width(names: Iterable[str], wide: float) -> float:
-    return min(WIDEST * wide / UNITS["narrow"], max(width(name) for name in names) * LETTER + GAP)
+def _names_width(names: Iterable[str], figure_width: float) -> float:
+    return min(WIDEST * figure_width / UNITS["narrow"], max(width(name) for name in names) * LETTER + GAP)
 
 
 def _shorten_name(name: str, margin: float) -> str:
@@ -245,12 +241,12 @@ def _shorten_name(name: str, margin: float) -> str:
     return ARROW.join(clip(end, half + spare) for end in ends)
 
 
-def _draw_legend(kinds: Sequence[str], margin: float, wide: float, *, dots: bool = True) -> list[Markup]:
+def _draw_legend(kinds: Sequence[str], margin: float, figure_width: float, *, dots: bool = True) -> list[Markup]:
     """Draw the legend of two kinds of marks above the picture; empty for one kind."""
     if len(kinds) < 2:
         return []
     shapes: list[Markup] = []
-    for index, (kind, x) in enumerate(zip(kinds, (min(margin, 60), wide / 2 + 20), strict=False)):
+    for index, (kind, x) in enumerate(zip(kinds, (min(margin, 60), figure_width / 2 + 20), strict=False)):
         dot = tag("circle", cx=x + 4, cy=8, r=3, class_=f"spot k{index}")
         tick = tag("path", d=f"M{coordinate(x + 4)} {4 + 4 * index}v7", class_=f"ticks k{index}")
         shapes += [dot if dots else tick, label(x + 12, 12, clip(kind, 24), "s")]

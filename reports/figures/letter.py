@@ -15,7 +15,7 @@ def stamp(rating: RatingView, key: str) -> Figure:
     verdict = rating.verdict
     punch = hallmark(verdict.letter, 2, 2, 206, 96, struck=verdict.declared, size=40)
     words = f"{verdict.headline}."
-    return draw(key, tables.probabilities(verdict), words, 100, punch, title="Hallmark of this rating", across=210)
+    return draw(key, tables.probabilities(verdict), words, 100, punch, title="Hallmark of this rating", width=210)
 
 
 LEFT, RIGHT, ROW, TOP = 74, 54, 36, 20
@@ -29,9 +29,9 @@ def probabilities_bar(verdict: Verdict, confidence: float | None, key: str) -> F
     shapes: list[Markup] = []
     for index, (letter, probability) in enumerate(verdict.probabilities.items()):
         y = TOP + index * ROW
-        chosen = verdict.declared and letter is verdict.letter
+        is_declared = verdict.declared and letter is verdict.letter
         shapes += [
-            hallmark(letter, 0, y + 4, 60, 24, struck=chosen, size=13, quiet=letter is not verdict.letter),
+            hallmark(letter, 0, y + 4, 60, 24, struck=is_declared, size=13, quiet=letter is not verdict.letter),
             box(LEFT, y + 8, LONGEST_BAR, 16, "zone"),
             box(LEFT, y + 8, LONGEST_BAR * probability, 16, letter.value),
             label(WIDTH, y + 20, chance(probability), "e b"),

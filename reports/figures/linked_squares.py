@@ -37,12 +37,12 @@ def linked_squares(chart: Squares, group: str, key: str, link: Callable[[CaseWor
         return None
     total = sum(len(cases) for _, cases in rows)
     maximum = total if total <= MAX_SQUARES else max(ACROSS, MAX_SQUARES // len(rows) // ACROSS * ACROSS)
-    across = ACROSS * STEP
+    figure_width = ACROSS * STEP
     shapes: list[Markup] = []
     y = 0.0
     for name, cases in rows:
         shapes.append(label(0, y + 11, clip(name, LETTERS)))
-        shapes.append(label(across - 2, y + 11, f"{sum(case.share > 0.5 for case in cases)}", "e b"))
+        shapes.append(label(figure_width - 2, y + 11, f"{sum(case.share > 0.5 for case in cases)}", "e b"))
         visible = cases if len(cases) <= maximum else [cases[at * len(cases) // maximum] for at in range(maximum)]
         shapes += [
             _draw_square(case.share, words, index % ACROSS * STEP, y + NAME + index // ACROSS * STEP, link(words))
@@ -56,7 +56,7 @@ def linked_squares(chart: Squares, group: str, key: str, link: Callable[[CaseWor
     summary = f"{sum(case.share > 0.5 for _, cases in rows for case in cases)} of {total}: {chart.filled}"
     table_rows = tuple((name, str(sum(case.share > 0.5 for case in cases)), str(len(cases))) for name, cases in rows)
     table = Table(f"{group}: {summary}", ("Name", chart.filled.capitalize(), "Of"), table_rows)
-    return draw(key, table, f"A filled square is {chart.filled}.", y, *shapes, across=across, role="group")
+    return draw(key, table, f"A filled square is {chart.filled}.", y, *shapes, width=figure_width, role="group")
 
 
 def _draw_square(share: float, case: CaseWords, x: float, y: float, href: str) -> Markup:

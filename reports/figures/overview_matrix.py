@@ -22,8 +22,8 @@ def overview_matrix(rating: RatingView, key: str) -> Figure | None:
         return None
     languages = _distinct_names(component.language for component in rating.components)
     templates = _distinct_names(component.part.template for component in rating.components)
-    crossed = len(languages) > 1 < len(templates) <= 6 and len(rating.components) <= len(languages) * len(templates)
-    shapes, height = _matrix(rating.components, languages, templates) if crossed else _draw_row(rating.components)
+    is_matrix = len(languages) > 1 < len(templates) <= 6 and len(rating.components) <= len(languages) * len(templates)
+    shapes, height = _matrix(rating.components, languages, templates) if is_matrix else _draw_row(rating.components)
     words = "; ".join(f"{component.title}: {tables.short(component.verdict)}" for component in rating.components[:60])
     table = tables.overview(rating)
     return draw(f"{key}-overview", table, f"{words}.", height, *shapes, title="The letter of every part")

@@ -16,16 +16,16 @@ LETTER, WIDEST, LEGEND = 6.2, 130, 34
 """Width of a small character, of the widest column of names, and height of the legend, in user units."""
 
 
-def squares(chart: Squares, key: str, wide: float = WIDTH) -> Figure:
+def squares(chart: Squares, key: str, figure_width: float = WIDTH) -> Figure:
     """Draw a block of squares beside each name, with a legend below; `key` is unique on the page."""
     name_width = min(WIDEST, max(width(name) for name, _ in chart.rows) * LETTER + 10)
-    across = int((wide - name_width) / STEP)
+    squares_per_row = int((figure_width - name_width) / STEP)
     shapes: list[Markup] = []
     y = 1.0
     for name, shares in chart.rows:
         shapes.append(label(0, y + SIDE, clip(name, int((name_width - 10) / LETTER)), "s"))
-        for start in range(0, len(shares), across):
-            shapes += _draw_line(name_width, y, shares[start : start + across])
+        for start in range(0, len(shares), squares_per_row):
+            shapes += _draw_line(name_width, y, shares[start : start + squares_per_row])
             y += STEP
         y += BETWEEN
     fillings = ((1.0, chart.filled), (0.0, chart.hollow), (0.5, "between the two"))
@@ -34,23 +34,23 @@ def squares(chart: Squares, key: str, wide: float = WIDTH) -> Figure:
         x = index * WIDTH / 3
         shapes += [*_draw_line(x + 1, y + 10, (share,)), label(x + SIDE + 6, y + 10 + SIDE, clip(meaning, 17), "s")]
     words = f"{chart.title}. A filled square is {chart.filled}, an empty one {chart.hollow}."
-    return draw(key, chart.table, words, y + LEGEND, *shapes, across=wide)
+    return draw(key, chart.table, words, y + LEGEND, *shapes, width=figure_width)
 
 
 def _draw_line(x: float, y: float, shares: Sequence[float]) -> Iterator[Markup]:
     """Draw a line of squares (`shares` in descending order) as strokes with gaps: a tenth of the bytes of shapes."""
     yield _draw_stroke("squares", x, y, len(shares))
-    full = sum(share >= 1 for share in shares)
-    if full < len(shares):
-        yield _draw_stroke("squares empty", x + full * STEP + 1, y, len(shares) - full, SIDE - 2)
-    partly = (
+    filled_count = sum(share >= 1 for share in shares)
+    if filled_count < len(shares):
+        yield _draw_stroke("squares empty", x + filled_count * STEP + 1, y, len(shares) - filled_count, SIDE - 2)
+    part_paths = (
         f"M{coordinate(x + index * STEP + 1)} {coordinate(y + SIDE - 1)}"
         f"h{SIDE - 2}v-{coordinate(share * (SIDE - 2))}h-{SIDE - 2}z"
         for index, share in enumerate(shares)
         if 0 < share < 1
     )
-    if inside := "".join(partly):
-        yield tag("path", d=inside, class_="bar")
+    if path := "".join(part_paths):
+        yield tag("path", d=path, class_="bar")
 
 
 def _draw_stroke(class_: str, x: float, y: float, number: int, side: float = SIDE) -> Markup:

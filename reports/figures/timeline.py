@@ -50,39 +50,39 @@ def timeline(newest_first: Sequence[Moment], axis: str, key: str, limit: float |
     moments = newest_first[:MOST_MOMENTS][::-1]
     if len(moments) < 2:
         return None
-    changed = [before.rules != moment.rules for before, moment in pairwise([moments[0], *moments])]
-    across = float(UNITS["wide"])
-    step = (across - LEFT) / len(moments)
+    rule_changes = [before.rules != moment.rules for before, moment in pairwise([moments[0], *moments])]
+    figure_width = float(UNITS["wide"])
+    step = (figure_width - LEFT) / len(moments)
     ends = [end for moment in moments for end in (moment.size.estimate, moment.size.high) if end is not None]
-    up = Axis([0.0, 1.2 * (limit or 0.0), *(min(end, LARGEST_DRAWN) for end in ends)], BOTTOM, TOP)
-    shapes = [] if limit is None else [box(LEFT, up(limit), across - LEFT, BOTTOM - up(limit), "zone")]
-    shapes += up.upright(LEFT, across, axis)
-    shapes += [] if limit is None else [stroke("limit", (LEFT, up(limit)), (across, up(limit)))]
+    y_axis = Axis([0.0, 1.2 * (limit or 0.0), *(min(end, LARGEST_DRAWN) for end in ends)], BOTTOM, TOP)
+    shapes = [] if limit is None else [box(LEFT, y_axis(limit), figure_width - LEFT, BOTTOM - y_axis(limit), "zone")]
+    shapes += y_axis.upright(LEFT, figure_width, axis)
+    shapes += [] if limit is None else [stroke("limit", (LEFT, y_axis(limit)), (figure_width, y_axis(limit)))]
     marks: list[Markup] = []
     before: tuple[float, float] | None = None
     for index, moment in enumerate(moments):
         x, estimate = LEFT + (index + 0.5) * step, moment.size.estimate
-        spot = None if estimate is None else (x, up(estimate))
-        if changed[index]:
+        spot = None if estimate is None else (x, y_axis(estimate))
+        if rule_changes[index]:
             start = x - step / 2
             marks += [stroke("line", (start, TOP - 14), (start, BOTTOM)), label(start + 3, TOP - 4, moment.rules, "s")]
         elif before and spot:
             shapes.append(stroke("curve k1", before, spot))
-        marks += _draw_moment(moment, x, up)
+        marks += _draw_moment(moment, x, y_axis)
         before = spot
     sizes = intervals([moment.size for moment in moments])
     rows = tuple(_table_row(moment, size) for moment, size in zip(moments, sizes, strict=True))
     words = "; ".join(" ".join(row) for row in rows)
     table = Table(axis, ("Rated", "Letter", axis, "Rules"), rows)
-    return draw(f"{key}-timeline", table, f"Oldest first: {words}.", BOTTOM + FOOT, *shapes, *marks, across=across)
+    return draw(f"{key}-timeline", table, f"Oldest first: {words}.", BOTTOM + FOOT, *shapes, *marks, width=figure_width)
 
 
-def _draw_moment(moment: Moment, x: float, up: Axis) -> Iterator[Markup]:
+def _draw_moment(moment: Moment, x: float, y_axis: Axis) -> Iterator[Markup]:
     size, letter = moment.size, Letter(moment.letter) if moment.letter else None
     if size.low is not None and size.high is not None:
-        yield stroke("path", (x, up(size.low)), (x, up(size.high)))
+        yield stroke("path", (x, y_axis(size.low)), (x, y_axis(size.high)))
     if size.estimate is not None:
-        yield tag("circle", cx=x, cy=up(size.estimate), r=4, class_="spot")
+        yield tag("circle", cx=x, cy=y_axis(size.estimate), r=4, class_="spot")
     yield hallmark(letter, x - 17, BOTTOM + 8, 34, 17, struck=moment.declared, size=9)
     yield label(x, BOTTOM + 41, f"{moment.date:%-d %b}", "m s")
     yield label(x, BOTTOM + 54, f"{moment.date.year}", "m s")

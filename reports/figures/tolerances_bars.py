@@ -25,7 +25,7 @@ def tolerances_bars(component: Component, declared: float | None, key: str, widt
     table = tables.sensitivity(component)
     if not table.rows:
         return None
-    across = UNITS[width]
+    figure_width = UNITS[width]
     shapes: list[Markup] = []
     for index, row in enumerate(table.rows):
         is_declared = declared is not None and _is_tolerance(row[0], declared)
@@ -33,12 +33,13 @@ def tolerances_bars(component: Component, declared: float | None, key: str, widt
         x, y = float(LEFT), index * ROW + 4
         shares = component.sensitivity[row[0]].probabilities or {}
         for letter in ORDER:
-            wide = (across - LEFT - 14) * shares.get(letter, 0.0)
-            if wide >= 1:
-                share_label = label(x + 8, y + 14, f"{letter} {chance(shares[letter])}", "on") if wide > NAMED else None
-                shapes.append(tag("g", box(x, y, wide - 1, BAR, "flow"), share_label, class_=letter))
-            x += wide
-    axis = Axis([0.0, 1.0], LEFT, across - 14)
+            bar_width = (figure_width - LEFT - 14) * shares.get(letter, 0.0)
+            if bar_width >= 1:
+                text = f"{letter} {chance(shares[letter])}"
+                text_label = label(x + 8, y + 14, text, "on") if bar_width > NAMED else None
+                shapes.append(tag("g", box(x, y, bar_width - 1, BAR, "flow"), text_label, class_=letter))
+            x += bar_width
+    axis = Axis([0.0, 1.0], LEFT, figure_width - 14)
     height = len(table.rows) * ROW
     shapes += axis.across(height, "probability")
     words = ". ".join(
@@ -48,7 +49,7 @@ def tolerances_bars(component: Component, declared: float | None, key: str, widt
         )
         for row in table.rows
     )
-    return draw(f"{key}-tolerances", table, f"{words}.", height + 38, *shapes, across=across)
+    return draw(f"{key}-tolerances", table, f"{words}.", height + 38, *shapes, width=figure_width)
 
 
 def _is_tolerance(text: str, tolerance: float) -> bool:

@@ -58,10 +58,11 @@ def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "
         )
         for number in (1, 2)
     )
-    shapes, across, height = (_draw_wide if width == "wide" else _draw_narrow)(verdict, steps, verdict.probabilities)
+    draw_steps = _draw_wide if width == "wide" else _draw_narrow
+    shapes, figure_width, height = draw_steps(verdict, steps, verdict.probabilities)
     table = _table(verdict, steps)
-    title = "How the two steps lead to the letter"
-    return draw(f"{key}-steps", table, _figure_sentences(verdict, steps), height, *shapes, title=title, across=across)
+    title, description = "How the two steps lead to the letter", _figure_sentences(verdict, steps)
+    return draw(f"{key}-steps", table, description, height, *shapes, title=title, width=figure_width)
 
 
 def _input_name(verdict: Verdict, number: int, component: Component) -> str:
@@ -156,36 +157,36 @@ def _draw_flow_right(start: Place, end: Place, thickness: float, letter: Letter 
 
 def _draw_flow_down(x: float, top: float, bottom: float, thickness: float, letter: Letter | None) -> Markup:
     """Draw a part of the band that runs downwards."""
-    wide = max(thickness, THIN)
-    part = box(x - wide / 2, top, wide, bottom - top, "flow in" if letter is None else "flow")
+    band_width = max(thickness, THIN)
+    part = box(x - band_width / 2, top, band_width, bottom - top, "flow in" if letter is None else "flow")
     return tag("g", part, class_=letter)
 
 
 def _draw_leaf(verdict: Verdict, letter: Letter, x: float, y: float, text_place: Place, anchor: str) -> list[Markup]:
     """Draw a letter and its probability; letters other than the rating's have a thin outline."""
     is_letter = verdict.letter is letter
-    share = chance((verdict.probabilities or {}).get(letter, 0.0))
-    text = f"{share}, not declared" if is_letter and not verdict.declared else share
-    struck, class_ = is_letter and verdict.declared, f"{anchor} {'b' if is_letter else 's'}".strip()
+    chance_text = chance((verdict.probabilities or {}).get(letter, 0.0))
+    text = f"{chance_text}, not declared" if is_letter and not verdict.declared else chance_text
+    class_ = f"{anchor} {'b' if is_letter else 's'}".strip()
     return [
-        hallmark(letter, x, y, LEAF, LEAF_HEIGHT, struck=struck, size=15, quiet=not is_letter),
+        hallmark(letter, x, y, LEAF, LEAF_HEIGHT, struck=is_letter and verdict.declared, size=15, quiet=not is_letter),
         label(*text_place, text, class_),
     ]
 
 
 def _draw_step(step: Step, x: float, y: float, w: float) -> Iterator[Markup]:
     """Draw the box of a step: its input, its interval, and whether the interval is within the tolerance."""
-    text_x, inner = x + PAD, w - 2 * PAD
-    first_line, *further = wrap(step.input_name, int(inner / LETTER)) or [""]
+    text_x, inner_width = x + PAD, w - 2 * PAD
+    first_line, *further = wrap(step.input_name, int(inner_width / LETTER)) or [""]
     yield box(x, y, w, BOX_HEIGHT, "box", rx=8)
     yield label(text_x, y + 24, f"Step {step.number}", "head")
     yield label(text_x, y + 42, first_line, "s")
     if further:
-        yield label(text_x, y + 58, clip(" ".join(further), int(inner / LETTER)), "s")
+        yield label(text_x, y + 58, clip(" ".join(further), int(inner_width / LETTER)), "s")
     if step.effect is None or step.effect.estimate is None:
         yield label(text_x, y + 98, NOT_MEASURED, "s")
         return
-    yield from _draw_interval(step.effect, step.unit, text_x, y + 70, inner)
+    yield from _draw_interval(step.effect, step.unit, text_x, y + 70, inner_width)
     standing = tables.standing(step.effect)
     yield label(text_x, y + 124, standing if step.needed else "step 1 decided", "b" if step.needed else "s")
     yield label(text_x, y + 142, _effect_with_interval(step.effect, step.unit), "s")
@@ -202,10 +203,10 @@ def _draw_interval(effect: Effect, unit: Unit, x: float, y: float, w: float) -> 
     """Draw an effect as a diamond with its interval, over the zone that still counts as unbiased."""
     estimate = effect.estimate or 0.0
     ends = (estimate, effect.low or estimate, effect.high or estimate, 1.6 * (effect.tolerance or 0.0))
-    first, last = min(0.0, *ends), max(1e-9, *ends) * 1.05
+    low_end, high_end = min(0.0, *ends), max(1e-9, *ends) * 1.05
 
     def position(value: float) -> float:
-        return x + (value - first) / (last - first) * w
+        return x + (value - low_end) / (high_end - low_end) * w
 
     if effect.tolerance is not None:
         yield box(x, y, position(effect.tolerance) - x, 18, "zone")

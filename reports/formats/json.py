@@ -25,8 +25,8 @@ def render(document: Json) -> str:
 
     NaN and infinity, which JSON does not have, become ``null``.
     """
-    extended = {**document, "in_words": " ".join(in_words(document))}
-    text = json.dumps(_order_keys(extended), indent=2, ensure_ascii=False, allow_nan=False, default=str)
+    document_with_words = {**document, "in_words": " ".join(in_words(document))}
+    text = json.dumps(_order_keys(document_with_words), indent=2, ensure_ascii=False, allow_nan=False, default=str)
     return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 

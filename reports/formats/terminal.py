@@ -25,13 +25,7 @@ _BAR = 24
 _WORD = re.compile(r"\S*\d %\S*|\S+")  # a number and its percent sign stay on one line
 
 
-def render(
-    document: Json,
-    *,
-    colour: bool = False,
-    columns: int = COLUMNS,
-    brief: bool = False,
-) -> str:
+def render(document: Json, *, colour: bool = False, columns: int = COLUMNS, brief: bool = False) -> str:
     """Write the rating as plain text of at most `columns` columns (at least 60).
 
     If `colour`, the letters also have ANSI colours; shapes and words carry the same information. If `brief`, only
@@ -72,10 +66,10 @@ class _Page:
         verdict = rating.verdict
         yield from self._text_lines(outline.warning(rating) or "")
         name = f"  {verdict.letter or '?'}  "
-        edges, across, side = ("┏┓┗┛", "━", "┃") if verdict.declared else ("┌┐└┘", "╌", "╎")
-        rule = across * len(name)
-        yield self._colour_text(f"{edges[0]}{rule}{edges[1]}", verdict)
-        stamp_lines = (f"{side}{name}{side}", f"{edges[2]}{rule}{edges[3]}")
+        corners, edge, side = ("┏┓┗┛", "━", "┃") if verdict.declared else ("┌┐└┘", "╌", "╎")
+        rule = edge * len(name)
+        yield self._colour_text(f"{corners[0]}{rule}{corners[1]}", verdict)
+        stamp_lines = (f"{side}{name}{side}", f"{corners[2]}{rule}{corners[3]}")
         indent = len(stamp_lines[0]) + 2
         texts = [*wrap(rating.target, self.columns - indent), *wrap(verdict.headline, self.columns - indent)]
         for mark, text in zip_longest(stamp_lines, texts):
@@ -92,19 +86,19 @@ class _Page:
 
     def _probability_lines(self, rating: RatingView) -> Iterator[str]:
         for letter, probability in (rating.verdict.probabilities or {}).items():
-            filled = round(probability * _BAR)
-            bar = "█" * filled + "░" * (_BAR - filled)
+            filled_length = round(probability * _BAR)
+            bar = "█" * filled_length + "░" * (_BAR - filled_length)
             yield f"  {letter.value:<5} {bar} {chance(probability):>5}"
         yield from self._text_lines(tables.confidence_note(rating))
 
     def _component_lines(self, rating: RatingView) -> Iterator[str]:
-        full = rating.foremost[:IN_FULL]
+        detailed_components = rating.foremost[:IN_FULL]
         for component in rating.components:
             yield from self._heading_lines(f"{component.title}: {component.verdict.headline}")
             yield from self._reason_lines(component.reasons)
-            if component in full:
+            if component in detailed_components:
                 yield from self._detail_lines(component)
-        if len(rating.components) > len(full):
+        if len(rating.components) > len(detailed_components):
             yield from self._text_lines("The tables of the other parts are in the HTML, Markdown and JSON reports.")
 
     def _detail_lines(self, component: Component) -> Iterator[str]:
@@ -124,9 +118,9 @@ class _Page:
         lines = [line for reason in reasons for line in self._hanging_lines("  • ", reason.text)]
         yield from (*lines, "") if lines else ()
 
-    def _hanging_lines(self, first: str, text: str) -> Iterator[str]:
-        for index, line in enumerate(wrap(text, self.columns - width(first))):
-            yield (first if index == 0 else " " * width(first)) + line
+    def _hanging_lines(self, label: str, text: str) -> Iterator[str]:
+        for index, line in enumerate(wrap(text, self.columns - width(label))):
+            yield (label if index == 0 else " " * width(label)) + line
 
     def _text_lines(self, *paragraphs: str) -> Iterator[str]:
         for paragraph in filter(None, paragraphs):
@@ -184,10 +178,10 @@ def draw_table(table: Table, columns: int) -> Iterator[str]:
 
 def fit(widths: Sequence[int], columns: int) -> list[int]:
     """Return column widths narrowed, the widest first, until a table with its borders fits into `columns`."""
-    fitted = [max(1, size) for size in widths]
-    while sum(fitted) + 3 * len(fitted) + 1 > columns and max(fitted) > 1:
-        fitted[fitted.index(max(fitted))] -= 1
-    return fitted
+    new_widths = [max(1, size) for size in widths]
+    while sum(new_widths) + 3 * len(new_widths) + 1 > columns and max(new_widths) > 1:
+        new_widths[new_widths.index(max(new_widths))] -= 1
+    return new_widths
 
 
 def wrap(text: str, columns: int) -> Iterator[str]:
@@ -214,8 +208,8 @@ def _word_pieces(text: str, columns: int) -> Iterator[str]:
 
 
 def _row_line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterator[str]:
-    wrapped = [list(wrap(cell, room)) for cell, room in zip(cells, widths, strict=True)]
-    for line in zip_longest(*wrapped, fillvalue=""):
+    wrapped_cells = [list(wrap(cell, room)) for cell, room in zip(cells, widths, strict=True)]
+    for line in zip_longest(*wrapped_cells, fillvalue=""):
         yield "│" + "│".join(f" {_pad(*cell)} " for cell in zip(line, widths, numeric, strict=True)) + "│"
 
 

@@ -51,25 +51,26 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
     records, labels = experiment.get("records") is not None, experiment.get("answers") == "labels"
     scale = (part.scales[0].scale if part.scales else None) or str(experiment.get("scale") or "linear")
     deviation = part.scale or 1.0
-    singles = [hidden for hidden in part.hidden if hidden.kind == "individual"]
-    bare = _judges_changed_labels(part)
-    rows = _changes_by_part(part, bare=bare)
+    case_effects = [hidden for hidden in part.hidden if hidden.kind == "individual"]
+    labels_only = _judges_changed_labels(part)
+    rows = _changes_by_part(part, labels_only=labels_only)
     unit = _unit(scale, deviation, labels)
     yield from _means_in_words(part, unit, labels=labels)
     if AND in (document.attribute or ""):
         yield from _cells_in_words(part)
     yield from _impact_in_words(part)
-    if scale != "log" and not bare:
+    if scale != "log" and not labels_only:
         yield f"For comparison: answers to different inputs typically lie {unit.of(1.0)} from their average."
     yield from _gap_in_words(part, unit, records=records)
     yield from _changes_in_words(rows, unit, deviation)
     persons = " or another person of the same group is named" if ANOTHER_PERSON in rows else ""
-    template = FLIPS if bare else INDIVIDUAL if rows else OF_RECORDS
-    limit = max((hidden.limit or 0.0 for hidden in singles), default=0.0)
-    single = template.replace("{persons}", persons).replace("{limit}", hundredths(limit))
-    yield from hidden_in_words(part, unit, STRATUM, single, Unit(hundredths, " of 100 inputs") if bare else unit)
-    if unexamined := part.not_within:
-        columns = listed([f"“{column}”" for column in unexamined])
+    template = FLIPS if labels_only else INDIVIDUAL if rows else OF_RECORDS
+    limit = max((hidden.limit or 0.0 for hidden in case_effects), default=0.0)
+    sentence = template.replace("{persons}", persons).replace("{limit}", hundredths(limit))
+    case_unit = Unit(hundredths, " of 100 inputs") if labels_only else unit
+    yield from hidden_in_words(part, unit, STRATUM, sentence, case_unit)
+    if part.not_within:
+        columns = listed([f"“{column}”" for column in part.not_within])
         yield f"Not looked into one by one: {columns}. What happens within a column is judged if “strata” names it."
     yield from _cases_in_words(experiment.get("texts"), part.position)
     yield from _outcomes_in_words(document, part)
@@ -139,9 +140,8 @@ def _outcomes_in_words(document: RatingDocument, part: AlternationComponent) -> 
     errors = {True: "unequal", False: "equal", None: "unsettled"}[table.unequal]
     sentences = WORDING.sentences["errors"][errors]
     yield sentences.get(document.letter if document.declared else None) or sentences["undeclared"]
-    undecided = sum(row.undecided or 0 for row in table.groups)
-    if undecided:
-        yield f"{undecided:,} records have no readable answer; they are counted, and in none of these rates."
+    if unreadable := sum(row.undecided or 0 for row in table.groups):
+        yield f"{unreadable:,} records have no readable answer; they are counted, and in none of these rates."
 
 
 def _means_in_words(part: AlternationComponent, unit: Unit, *, labels: bool) -> Iterator[str]:
@@ -154,17 +154,17 @@ def _means_in_words(part: AlternationComponent, unit: Unit, *, labels: bool) -> 
         shift, before, after = -shift, after, before
     name, means, number = part.name, part.means, part.profiles.whole
     if _judges_changed_labels(part) and number and before in means and after in means:
-        first, second = (f"{round(means[value] * number):,}" for value in (before, after))
+        count, other_count = (f"{round(means[value] * number):,}" for value in (before, after))
         yield (
-            f"With “{before}”, {first} of {number:,} inputs get the label “{name}”; with “{after}” instead and nothing "
-            f"else changed, {second}."
+            f"With “{before}”, {count} of {number:,} inputs get the label “{name}”; with “{after}” instead and nothing "
+            f"else changed, {other_count}."
         )
         return
     answer = f"the score of “{name}”" if labels else "the answer"
     if part.position != NOT_COMPARED:
         answer = "the share of comparisons that a document wins"
-    moved = f"{unit.of(shift / (part.scale or 1.0))} higher" if shift else "the same"
-    yield f"With “{after}” instead of “{before}” and nothing else changed, {answer} is {moved} on average."
+    difference = f"{unit.of(shift / (part.scale or 1.0))} higher" if shift else "the same"
+    yield f"With “{after}” instead of “{before}” and nothing else changed, {answer} is {difference} on average."
 
 
 def _cells_in_words(part: AlternationComponent) -> Iterator[str]:
@@ -176,17 +176,17 @@ def _cells_in_words(part: AlternationComponent) -> Iterator[str]:
         if (pair.effect.high or 0.0) < 0:
             above.add((pair.from_, pair.to))
     for value in part.values:
-        others = [other for other in part.values if other != value]
+        other_values = [other_value for other_value in part.values if other_value != value]
         for extreme, order in (("lower", 1), ("higher", -1)):
-            if all((other, value)[::order] in above for other in others):
+            if all((other_value, value)[::order] in above for other_value in other_values):
                 yield f"The answers about “{value}” are {extreme} than those about each other group."
 
 
 def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
     """Yield a sentence on the lowest impact ratio of decisions with the label, its two shares and its interval."""
     rates = {row.value: row.rate for row in part.disparate_impact.rates}
-    known = [row for row in part.disparate_impact.ratios if row.ratio.estimate is not None]
-    lowest = min(known, key=lambda row: row.ratio.estimate or 0.0, default=None)
+    ratios = [row for row in part.disparate_impact.ratios if row.ratio.estimate is not None]
+    lowest = min(ratios, key=lambda row: row.ratio.estimate or 0.0, default=None)
     if lowest is None:
         return
     low, high, limits = rates.get(lowest.of), rates.get(lowest.to), lowest.ratio
@@ -200,14 +200,14 @@ def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
     )
 
 
-def _changes_by_part(part: AlternationComponent, *, bare: bool) -> dict[str | None, ChangeDocument]:
+def _changes_by_part(part: AlternationComponent, *, labels_only: bool) -> dict[str | None, ChangeDocument]:
     """Return counts of changed answers by kind of comparison (`changes.SWAPPED` …); of records, of labels only."""
     if part.changes:
         return {change.what: change for change in part.changes}
-    changed, profiles = [row.changed or 0 for row in part.labels], part.profiles.whole
-    return (
-        {SWAPPED: ChangeDocument(SWAPPED, of=profiles, changed=max(changed))} if bare and changed and profiles else {}
-    )
+    counts, profiles = [row.changed or 0 for row in part.labels], part.profiles.whole
+    if not (labels_only and counts and profiles):
+        return {}
+    return {SWAPPED: ChangeDocument(SWAPPED, of=profiles, changed=max(counts))}
 
 
 def _changes_in_words(rows: Mapping[str | None, ChangeDocument], unit: Unit, deviation: float) -> Iterator[str]:

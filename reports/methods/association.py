@@ -38,11 +38,11 @@ MEASURES: tuple[str, ...] = ("rnd", "ect", "ripa", "rnsb", "direct_bias")
 def in_words(document: RatingDocument, part: AssociationComponent) -> Iterator[str]:
     """Yield sentences on how much distances differ, and on the tested material."""
     means = {row.connection: row.mean for row in part.connections}
-    associated, different = means.get("associated"), means.get("different")
-    if associated is not None and different is not None:
+    own_mean, other_mean = means.get("associated"), means.get("different")
+    if own_mean is not None and other_mean is not None:
         yield (
-            f"Words for a group are on average an estimated {associated:.2f} away from the stereotypes of that group "
-            f"and {different:.2f} from those of other groups, where 0 is the same, 1 is unrelated and 2 is opposite."
+            f"Words for a group are on average an estimated {own_mean:.2f} away from the stereotypes of that group "
+            f"and {other_mean:.2f} from those of other groups, where 0 is the same, 1 is unrelated and 2 is opposite."
         )
     yield from _controls_in_words(part)
     differ = "To {name} they differ by {size}."
@@ -50,11 +50,7 @@ def in_words(document: RatingDocument, part: AssociationComponent) -> Iterator[s
     yield from hidden_in_words(part, Unit(amount), differ, content=differ, strata=alike)
     word_by_group = {row.group: row.word for row in part.protected}
     groups = listed([f"{group} (such as “{word}”)" for group, word in word_by_group.items()])
-    yield tested(
-        document,
-        part,
-        f"words of the list “{title_of_words(part.name or '')}” about {groups or 'groups'}",
-    )
+    yield tested(document, part, f"words of the list “{title_of_words(part.name or '')}” about {groups or 'groups'}")
 
 
 def tables(part: AssociationComponent) -> Iterator[Table | None]:
@@ -159,10 +155,10 @@ def _distances_figure(part: AssociationComponent) -> Picture | None:
     """Return a figure of all single distances of each protected word."""
     rows, cells_of = [], []
     for word, by_connection in charts.evenly(list(part.raw.items()), charts.MOST_WORDS):
-        associated, different = by_connection.get("associated", {}), by_connection.get("different", {})
-        if associated or different:
-            rows.append(Dots(word, (tuple(associated.values()), tuple(different.values()))))
-            cells_of.append((word, _nearest_words(associated), _nearest_words(different)))
+        own_distances, other_distances = by_connection.get("associated", {}), by_connection.get("different", {})
+        if own_distances or other_distances:
+            rows.append(Dots(word, (tuple(own_distances.values()), tuple(other_distances.values()))))
+            cells_of.append((word, _nearest_words(own_distances), _nearest_words(other_distances)))
     if not rows:
         return None
     title = "Single distances of each protected word" + some_of(rows, list(part.raw), SOME_WORDS)
@@ -172,9 +168,9 @@ def _distances_figure(part: AssociationComponent) -> Picture | None:
 
 def _nearest_words(distances: Shares) -> str:
     """Return a list of words with their distances as text, the nearest first."""
-    ordered = sorted(distances.items(), key=lambda entry: entry[1])
-    more = f" and {len(ordered) - NAMED} more" if len(ordered) > NAMED else ""
-    return ", ".join(f"{word} {value:.2f}" for word, value in ordered[:NAMED]) + more or cells.ABSENT
+    nearest_first = sorted(distances.items(), key=lambda entry: entry[1])
+    remainder = f" and {len(nearest_first) - NAMED} more" if len(nearest_first) > NAMED else ""
+    return ", ".join(f"{word} {value:.2f}" for word, value in nearest_first[:NAMED]) + remainder or cells.ABSENT
 
 
 ALL_ASKED = Room(0, "", "words")

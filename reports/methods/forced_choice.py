@@ -30,23 +30,23 @@ def counted(part: ForcedChoiceComponent) -> str:
 
 def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[str]:
     """Yield sentences on the position of words between the two sides, and on the tested material."""
-    first, second = sides(part)
-    placed = sorted(
+    side, other_side = sides(part)
+    places = sorted(
         (row.place, row.word) for row in part.words if row.role == "concept" and row.place is not None and row.word
     )
     if (controls := part.controls_mean) is not None:
         yield (
-            f"A word that is equally near to “{first}” and to “{second}” has one half, and less if it is nearer to "
-            f"“{second}”: neutral words have {_mixture(controls)} on average."
+            f"A word that is equally near to “{side}” and to “{other_side}” has one half, and less if it is nearer to "
+            f"“{other_side}”: neutral words have {_mixture(controls)} on average."
         )
-    if placed:
-        (low, nearest), (high, farthest) = placed[0], placed[-1]
+    if places:
+        (low, nearest), (high, farthest) = places[0], places[-1]
         yield f"Of tested words “{nearest}” has the least ({_mixture(low)}), “{farthest}” the most ({_mixture(high)})."
-    if (more := part.effect("step_2")) is not None:
-        yield f"The tested words take sides by an estimated {HUNDREDTHS.of(abs(more))} beyond what neutral ones do."
+    if (effect := part.effect("step_2")) is not None:
+        yield f"The tested words take sides by an estimated {HUNDREDTHS.of(abs(effect))} beyond what neutral ones do."
     of_stratum = "{name} have in common that they lean to one side, by {size}."
     yield from hidden_in_words(part, HUNDREDTHS, of_stratum, content="{name} lean by {size}.")
-    yield tested(document, part, f"{len(placed)} words of the list “{title_of_words(part.name or '')}”")
+    yield tested(document, part, f"{len(places)} words of the list “{title_of_words(part.name or '')}”")
 
 
 def _mixture(level: float) -> str:
@@ -73,8 +73,8 @@ def _words_table(part: ForcedChoiceComponent) -> Table | None:
     table = WORDING.sheets["words"].read(visible_words)
     if table is None:
         return None
-    first, second = part.sides.first or "the first side", part.sides.second or "the second"
-    title = f"{table.title}, from {first} to {second}{some_of(visible_words, part.words)}"
+    side, other_side = part.sides.first or "the first side", part.sides.second or "the second"
+    title = f"{table.title}, from {side} to {other_side}{some_of(visible_words, part.words)}"
     return Table(title, table.columns, table.rows)
 
 
@@ -83,12 +83,12 @@ def foremost(rows: Sequence[WordDocument], limit: int) -> list[WordDocument]:
 
     Words without a ``pse`` come last.
     """
-    placed = sorted((row for row in rows if row.place is not None), key=lambda row: -(row.place or 0.0))
-    without = [row for row in rows if row.place is None][: max(limit - len(placed), limit // 6)]
-    room = limit - len(without)
-    if len(placed) > room:
-        placed = [*placed[: room // 2], *placed[len(placed) - (room - room // 2) :]]
-    return [*placed, *without]
+    placed_words = sorted((row for row in rows if row.place is not None), key=lambda row: -(row.place or 0.0))
+    unplaced_words = [row for row in rows if row.place is None][: max(limit - len(placed_words), limit // 6)]
+    room = limit - len(unplaced_words)
+    if len(placed_words) > room:
+        placed_words = [*placed_words[: room // 2], *placed_words[len(placed_words) - (room - room // 2) :]]
+    return [*placed_words, *unplaced_words]
 
 
 def _choice_measures(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
@@ -125,16 +125,16 @@ def _curves_figure(part: ForcedChoiceComponent) -> Picture | None:
     series = tuple(curve for row in rows if (curve := _word_curve(row, levels)) is not None)
     if len(levels) < 2 or not series:
         return None
-    first, second = sides(part)
-    title = f"Psychometric curves: how often “{second}” is chosen"
+    side, other_side = sides(part)
+    title = f"Psychometric curves: how often “{other_side}” is chosen"
     twin = charts.sampled(title, "Word", levels, series)
     return Lines(
         title,
-        f"share of {second} in the mixture with {first}",
+        f"share of {other_side} in the mixture with {side}",
         levels,
         series,
         twin,
-        f"share that chose {second}",
+        f"share that chose {other_side}",
         top=1.0,
     )
 
@@ -143,9 +143,9 @@ def _word_curve(row: WordDocument, levels: tuple[float, ...]) -> Series | None:
     control = row.role == "control"
     if row.curve and len(row.curve) == len(levels):
         return Series(_name(row), row.curve, int(control), dashed=control)
-    fitted = _fitted_curve(row, levels)
+    curve = _fitted_curve(row, levels)
     points = tuple((level, chosen_second / trials) for level, chosen_second, trials in row.trials if trials > 0)
-    return None if fitted is None else Series(_name(row), fitted, int(control), dashed=control, points=points)
+    return None if curve is None else Series(_name(row), curve, int(control), dashed=control, points=points)
 
 
 def _fitted_curve(row: WordDocument, levels: tuple[float, ...]) -> tuple[float, ...] | None:
@@ -159,22 +159,22 @@ def _fitted_curve(row: WordDocument, levels: tuple[float, ...]) -> tuple[float, 
 
 def _evenly_ranked_words(rows: Sequence[WordDocument]) -> list[WordDocument]:
     """Pick concepts at evenly spaced ranks of their PSE, and the control word of the middle rank."""
-    ordered = foremost([row for row in rows if row.place is not None], len(rows))
-    concepts = [row for row in ordered if row.role != "control"]
-    controls = [row for row in ordered if row.role == "control"]
+    words = foremost([row for row in rows if row.place is not None], len(rows))
+    concepts = [row for row in words if row.role != "control"]
+    controls = [row for row in words if row.role == "control"]
     if len(concepts) > CURVES:
         concepts = [concepts[round(rank * (len(concepts) - 1) / (CURVES - 1))] for rank in range(CURVES)]
-    picked = [*concepts, *controls[len(controls) // 2 : len(controls) // 2 + 1]]
-    return sorted(picked, key=lambda row: row.place or 0.0)
+    sample = [*concepts, *controls[len(controls) // 2 : len(controls) // 2 + 1]]
+    return sorted(sample, key=lambda row: row.place or 0.0)
 
 
 def _points_figure(part: ForcedChoiceComponent) -> Picture | None:
     """Return a figure of the point of subjective equality of each word."""
     rows = [(_name(row), charts.span(row.pse)) for row in _extreme_words(part.words)]
     title = "Points of subjective equality" + some_of(rows, part.words, ": the {} farthest of {} words")
-    first, second = sides(part)
+    side, other_side = sides(part)
     return charts.forest(
-        title, f"PSE: below 0.5 nearer to {second}, above to {first}", rows, reference=0.5, head="Word"
+        title, f"PSE: below 0.5 nearer to {other_side}, above to {side}", rows, reference=0.5, head="Word"
     )
 
 
@@ -204,8 +204,9 @@ def _shares_figure(part: ForcedChoiceComponent) -> Picture | None:
     middle = [sum(axis) / len(points) for axis in (([point.x for point in points]), ([point.y for point in points]))]
     intercept = None if slope is None else middle[1] - slope * middle[0]
     title = "Points of subjective equality and declared shares" + ("" if r is None else f" (r = {r:.2f})")
-    ordered = sorted(points, key=lambda point: point.x)
-    visible = [ordered[round(rank * (len(ordered) - 1) / 59)] for rank in range(60)] if len(ordered) > 60 else ordered
+    visible = sorted(points, key=lambda point: point.x)
+    if len(visible) > 60:
+        visible = [visible[round(rank * (len(visible) - 1) / 59)] for rank in range(60)]
     twin = Table(
         title, ("Word", "Declared share", "PSE"), tuple((p.label, f"{p.x:.3f}", f"{p.y:.3f}") for p in visible)
     )

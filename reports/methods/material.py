@@ -66,8 +66,8 @@ def coverage_table(part: WordsComponent) -> Table:
     for name, words in part.coverage.items():
         if words.found is not None and words.words is not None:
             missing = words.missing
-            more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-            rows.append((name, f"{words.found} of {words.words}", ", ".join(missing[:NAMED]) + more or "none"))
+            remainder = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
+            rows.append((name, f"{words.found} of {words.words}", ", ".join(missing[:NAMED]) + remainder or "none"))
     return Table("Words that could be used", ("List", "Found", "Missing"), tuple(rows))
 
 
@@ -93,8 +93,8 @@ def profiles_room(document: RatingDocument, part: ProfilesComponent, field: str)
         pairs = min(map(len, texts.people.values()), default=0)
         contents = sum(map(len, texts.contents.values()))
         # the effect varies between people and words: more sentences with the same people and words hardly help
-        exhausted = part.clusters.get("person", 0) >= pairs and part.clusters.get("content", 0) >= contents
-        available = 0 if exhausted else pairs * contents * len(texts.frames)
+        is_exhausted = part.clusters.get("person", 0) >= pairs and part.clusters.get("content", 0) >= contents
+        available = 0 if is_exhausted else pairs * contents * len(texts.frames)
         material = "texts.people and texts.contents"
     return Room(max(0, available - profiles_asked) * len(part.values), field, material)
 

@@ -39,19 +39,19 @@ MOST_STEP_ROWS = 12
 
 def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str | None]:
     """Yield sentences on the two most different groups, flags by chance, steps, and limits of the recorded truth."""
-    compared = [row for row in part.groups if row.rate.estimate is not None and row.excluded is None]
-    if len(compared) > 1:
-        low = min(compared, key=lambda row: row.rate.estimate or 0.0)
-        high = max(compared, key=lambda row: row.rate.estimate or 0.0)
+    groups = [row for row in part.groups if row.rate.estimate is not None and row.excluded is None]
+    if len(groups) > 1:
+        low = min(groups, key=lambda row: row.rate.estimate or 0.0)
+        high = max(groups, key=lambda row: row.rate.estimate or 0.0)
         yield (
             f"By {part.by}, {count_of(high)} of {high.people:,} ({hundredths(high.rate.estimate or 0.0)} %) in "
             f"“{high.group}” have the favourable outcome ({part.outcome}), and {count_of(low)} of {low.people:,} "
             f"({hundredths(low.rate.estimate or 0.0)} %) in “{low.group}”."
         )
     if part.even_flagged is not None:
-        flags = sum(bool(row.flagged) for row in compared)
+        flags = sum(bool(row.flagged) for row in groups)
         yield (
-            f"The four-fifths rule (a rate below 80 % of the highest) flags {flags} of {len(compared)} groups. "
+            f"The four-fifths rule (a rate below 80 % of the highest) flags {flags} of {len(groups)} groups. "
             "Where all groups had one rate, it would flag some of them "
             f"in an estimated {of_audits(part.even_flagged)}."
         )
@@ -70,14 +70,14 @@ def decided(document: RatingDocument, part: OutcomesComponent, deciding: Decidin
     reason = next((reason for reason in part.reasons if reason.code == "unequal-among-alike"), ReasonDocument())
     truth, favourable, unfavourable = ALIKE.get(str(reason.facts.get("alike")), ("", "", ""))
     rows = {row.group: row for row in part.groups}
-    compared = [rows[name] for name in (reason.facts.get("low"), reason.facts.get("high")) if name in rows]
-    cells_of_truth = [row.matrix.get(cell) for row in compared for cell in (favourable, unfavourable)]
-    if len(compared) < 2 or None in cells_of_truth:  # other strata than the truth, or masked counts
+    groups = [rows[name] for name in (reason.facts.get("low"), reason.facts.get("high")) if name in rows]
+    cells_of_truth = [row.matrix.get(cell) for row in groups for cell in (favourable, unfavourable)]
+    if len(groups) < 2 or None in cells_of_truth:  # other strata than the truth, or masked counts
         yield from filter(None, (reason.text,))
         return
     clauses = [
         f"{row.matrix[favourable]:,.0f} of {total:,.0f} ({100 * row.matrix[favourable] / total:.0f} %) in “{row.group}”"
-        for row in compared
+        for row in groups
         if (total := row.matrix[favourable] + row.matrix[unfavourable])
     ]
     yield f"Of people who {truth}, {listed(clauses)} have the favourable outcome ({part.outcome})."
@@ -229,12 +229,12 @@ def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
         "TPR gap": cells.intervals([row.tpr_gap for row in rows]),
         "FPR gap": cells.intervals([row.fpr_gap for row in rows]),
     }
-    filled = {head: column for head, column in columns.items() if set(column) != {cells.ABSENT}}
+    filled_columns = {head: column for head, column in columns.items() if set(column) != {cells.ABSENT}}
     return Panels(
         title,
         "score from which the decision is favourable",
         tuple(panel for panel in panels if any(curve.x for curve in panel.curves)),
-        Table(title, tuple(filled), tuple(zip(*filled.values(), strict=True))),
+        Table(title, tuple(filled_columns), tuple(zip(*filled_columns.values(), strict=True))),
         _thresholds_in_words(chart),
         chart.chosen,
     )
@@ -259,14 +259,14 @@ def _gap_curve(name: str, rows: Sequence[ThresholdDocument], field: str) -> Curv
 def _thresholds_in_words(chart: ThresholdMap) -> str:
     """Describe the threshold map: number of thresholds, where the impact ratio is below .8, the chosen threshold."""
     ratios = [(row.threshold, row.ratio.estimate) for row in chart.thresholds if row.ratio.estimate is not None]
-    below = [threshold for threshold, ratio in ratios if threshold is not None and ratio < FOUR_FIFTHS]
-    flagged = f", the lowest of them {min(below):.6g}" if below else ""
+    thresholds = [threshold for threshold, ratio in ratios if threshold is not None and ratio < FOUR_FIFTHS]
+    lowest = f", the lowest of them {min(thresholds):.6g}" if thresholds else ""
     words = (
-        f"{len(chart.thresholds)} thresholds. The impact ratio is below four fifths at {len(below)} of {len(ratios)}"
-        f"{flagged}."
+        f"{len(chart.thresholds)} thresholds. The impact ratio is below four fifths at {len(thresholds)} of "
+        f"{len(ratios)}{lowest}."
     )
-    at_chosen = [ratio for threshold, ratio in ratios if threshold == chart.chosen]
-    return f"{words} At the chosen threshold, {chart.chosen:g}, it is {at_chosen[0]:.2f}." if at_chosen else words
+    ratio = next((ratio for threshold, ratio in ratios if threshold == chart.chosen), None)
+    return words if ratio is None else f"{words} At the chosen threshold, {chart.chosen:g}, it is {ratio:.2f}."
 
 
 figures = in_order(_thresholds_figure, _funnel_figure)

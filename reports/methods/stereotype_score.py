@@ -15,7 +15,7 @@ from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport
 from reports.methods import terms
 from reports.methods.material import coverage_table, sides, title_of_words
-from reports.sheets import Wording, sampled
+from reports.sheets import Wording, sampled_table
 from reports.units import HUNDREDTHS, of_hundred
 from reports.view import Forest, Mark, Picture, Span, Table
 
@@ -24,16 +24,17 @@ WORDING = Wording.read("stereotype-score")
 
 def in_words(document: RatingDocument, part: StereotypeComponent) -> Iterator[str]:
     """Yield sentences on which sentence of a pair the model prefers, and on the tested material."""
-    first, _ = sides(part)
-    neutral, tied = (terms.Choices.of(part.sentences, neutral=neutral) for neutral in (True, False))
+    side, _ = sides(part)
+    neutral = terms.Choices.of(part.sentences, neutral=True)
+    stereotyped = terms.Choices.of(part.sentences, neutral=False)
     if neutral.cases:
         yield (
             f"Of {neutral.cases:,} pairs of sentences that differ only in the group and have a neutral attribute, the "
-            f"model prefers “{first}” in {neutral.towards:,}{neutral.ties}{neutral.half}."
+            f"model prefers “{side}” in {neutral.towards:,}{neutral.ties}{neutral.half}."
         )
-    if tied.cases:
-        preferred = f"{tied.towards:,}{tied.ties}{tied.half}"
-        yield f"Of {tied.cases:,} that hold a stereotype, it prefers the stereotype in {preferred}."
+    if stereotyped.cases:
+        count = f"{stereotyped.towards:,}{stereotyped.ties}{stereotyped.half}"
+        yield f"Of {stereotyped.cases:,} that hold a stereotype, it prefers the stereotype in {count}."
     yield from hidden_in_words(
         part,
         HUNDREDTHS,
@@ -41,12 +42,10 @@ def in_words(document: RatingDocument, part: StereotypeComponent) -> Iterator[st
         "In a typical sentence pattern it favours one group or the other by {size}.",
         content="In a typical sentence pattern it prefers the stereotype, or its opposite, too often, by {size}.",
     )
-    such = next((f" such as “{case.first}”" for case in part.sentences if case.first), "")
+    example = next((f" such as “{case.first}”" for case in part.sentences if case.first), "")
     number = part.pairs_asked or 0
     yield tested(
-        document,
-        part,
-        f"{number:,} pairs of sentences{such}, of the list “{title_of_words(part.name or '')}”",
+        document, part, f"{number:,} pairs of sentences{example}, of the list “{title_of_words(part.name or '')}”"
     )
 
 
@@ -56,23 +55,23 @@ def tables(part: StereotypeComponent) -> Iterator[Table | None]:
     yield WORDING.sheets["looks"].of(part)
     yield terms.scores_table(part, WORDING.sheets["lists"])
     yield terms.terms_table(part, WORDING.sheets["terms"])
-    yield sampled(WORDING.sheets["sentences"], part.sentences, terms.MOST_ITEMS)
-    refused = {} if part.pairs_asked is None else part.refused
-    yield terms.sources_table(part.writing, refused, "Sentences", Vocabulary(REASONS, PHRASES))
+    yield sampled_table(WORDING.sheets["sentences"], part.sentences, terms.MOST_ITEMS)
+    refusals = {} if part.pairs_asked is None else part.refused
+    yield terms.sources_table(part.writing, refusals, "Sentences", Vocabulary(REASONS, PHRASES))
     yield coverage_table(part)
     yield terms.model_table(part)
 
 
 def figures(part: StereotypeComponent) -> Iterator[Picture | None]:
     """Yield the figures of a component."""
-    first, _ = sides(part)
+    first_side, _ = sides(part)
     title = "In {} of {} pairs the model prefers the stereotype"
     yield terms.squares_figure(part, part.sentences, title, neutral=False)
     title = "In {} of {} neutral pairs the model prefers the first group"
     yield terms.squares_figure(part, part.sentences, title, neutral=True)
     yield _pairs_figure(part)
     yield terms.lists_figure(part, head="Attributes", verb="prefers", axis="share of pairs")
-    yield terms.terms_figure(part, "Neutral attribute terms", f"neutral: share that prefers {first}", neutral=True)
+    yield terms.terms_figure(part, "Neutral attribute terms", f"neutral: share that prefers {first_side}", neutral=True)
     axis = "share that prefers the stereotype"
     yield terms.terms_figure(part, "Attribute terms of the stereotype", axis, neutral=False)
 
@@ -88,10 +87,11 @@ def _pairs_figure(part: StereotypeComponent) -> Picture | None:
         return None
     visible = rows[: charts.MOST_WORDS]
     marks = tuple(
-        Mark(name, (Span(tied), None if neutral is None else Span(neutral))) for name, neutral, tied in visible
+        Mark(name, (Span(share), None if neutral_share is None else Span(neutral_share)))
+        for name, neutral_share, share in visible
     )
-    leaning = sum(tied > 0.5 for _, _, tied in rows)
-    title = f"With {leaning} of {len(rows)} pairs of words for the groups it leans to the stereotype"
+    count = sum(share > 0.5 for _, _, share in rows)
+    title = f"With {count} of {len(rows)} pairs of words for the groups it leans to the stereotype"
     kinds = ("stereotype", "neutral: first word")  # solid is the stereotype, as in the squares
     tolerance = part.tolerances.get("step_1")
     table = charts.twin(title, "Words", marks, kinds)

@@ -30,11 +30,11 @@ def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]
             f"Of the inputs that get “{label}”, an estimated {100 * largest[0]:.0f} % are about “{largest[1]}”; "
             f"even would be {even}."
         )
-    for tied in part.tied[-1:]:
-        for share, value in _shares_by_value(tied.values):
-            if value == tied.favoured:
+    for tied_mix in part.tied[-1:]:
+        for share, value in _shares_by_value(tied_mix.values):
+            if value == tied_mix.favoured:
                 yield (
-                    f"In a mix in which mostly “{value}” comes with “{tied.side}” content, an estimated "
+                    f"In a mix in which mostly “{value}” comes with “{tied_mix.side}” content, an estimated "
                     f"{100 * share:.0f} % of the inputs that get “{label}” are about “{value}”."
                 )
     yield from hidden_in_words(
@@ -74,9 +74,9 @@ def _weights_table(part: SamplingComponent) -> Table:
 def _distribution_figure(part: SamplingComponent) -> Picture | None:
     """Return a figure of the attribute's distribution among all inputs, and among those of the positive class."""
     rows = part.distribution[: charts.MOST_WORDS]
-    tied = {row.value: row.posterior for tied_prior in part.tied[:1] for row in tied_prior.values}
+    tied_shares = {row.value: row.posterior for tied_prior in part.tied[:1] for row in tied_prior.values}
     marks = tuple(
-        Mark(row.value or "value", (charts.span(row.posterior), charts.span(tied.get(row.value, NO_EFFECT))))
+        Mark(row.value or "value", (charts.span(row.posterior), charts.span(tied_shares.get(row.value, NO_EFFECT))))
         for row in rows
     )
     if not any(span for mark in marks for span in mark.spans):

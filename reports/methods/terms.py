@@ -74,9 +74,9 @@ def model_table(aggregation: TermsComponent) -> Table | None:
 # ---------------------------------------------------------------------------- figures
 def lists_figure(part: TermsComponent, *, head: str, verb: str, axis: str) -> Picture | None:
     """Return a figure of the score of each list of terms, with 1/2 and the tolerance for comparison."""
-    first, second = sides(part)
-    titles = {"neutral": f"neutral: {verb} {first}"}
-    titles |= {"first_terms": f"{first}: stereotype", "second_terms": f"{second}: stereotype"}
+    first_side, second_side = sides(part)
+    titles = {"neutral": f"neutral: {verb} {first_side}"}
+    titles |= {"first_terms": f"{first_side}: stereotype", "second_terms": f"{second_side}: stereotype"}
     rows = [(titles[key], charts.span(part.lists[key].posterior)) for key in LISTS if key in part.lists]
     title, axis = f"Scores by list of {head.lower()}", f"{axis}; 0.5 prefers neither"
     return charts.forest(title, axis, rows, reference=0.5, tolerance=part.tolerances.get("step_1"), head=head)
@@ -110,14 +110,14 @@ def squares_figure(part: TermsComponent, cases: Sequence[CaseDocument], title: s
     for case, term, share in scored_cases:
         name = (term if by == "term" else case.list) or by
         rows.setdefault(LISTS.get(name, name) if by == "list" else name, []).append(share)
-    ordered = sorted(
+    share_rows = sorted(
         ((name, tuple(sorted(shares, reverse=True))) for name, shares in rows.items()),
         key=lambda row: -sum(row[1]) / len(row[1]),
     )
-    table_rows = tuple((name, f"{sum(shares):.4g}", str(len(shares))) for name, shares in ordered)
+    table_rows = tuple((name, f"{sum(shares):.4g}", str(len(shares))) for name, shares in share_rows)
     heading = title.format(sum(share > 0.5 for _, _, share in scored_cases), len(scored_cases))
     twin = Table(heading, ("Term" if by == "term" else "List", names[0].capitalize(), "Of"), table_rows)
-    return Squares(heading, tuple(ordered), *names, twin, partial(_cases, part, scored_cases), 1 if neutral else 2)
+    return Squares(heading, tuple(share_rows), *names, twin, partial(_cases, part, scored_cases), 1 if neutral else 2)
 
 
 def _cases(
@@ -136,16 +136,16 @@ def _cases(
 
 def _case_in_words(names: tuple[str, str], case: CaseDocument) -> CaseWords:
     """Return the texts of a case, its term first."""
-    (first, second), term = names, case.term or "term"
+    (side, other_side), term = names, case.term or "term"
     texts = [text for text in (case.first, case.second) if text]
     if case.prefers == "second":
         texts.reverse()
     words = ("likelier: {}", "less likely: {}") if case.prefers in {"first", "second"} else ("{}", "{}")
     lines = [template.format(text) for template, text in zip(words, texts, strict=False)]
     image, score = case.image, case.first_score
-    label = case.says or ({"first": first, "second": second}.get(case.names or "") if image else None)
+    label = case.says or ({"first": side, "second": other_side}.get(case.names or "") if image else None)
     lines += [f"labelled {label}"] if label else []
-    lines += [f"score of “{first}”: {score:.3g}"] if image and score is not None else []
+    lines += [f"score of “{side}”: {score:.3g}"] if image and score is not None else []
     return CaseWords((term, *lines), texts[0] if texts else image or term, image or "")
 
 
@@ -173,8 +173,8 @@ class Choices:
     @property
     def ties(self) -> str:
         """Clause with the number of cases on neither side; empty if there are none."""
-        undecided = self.cases - self.towards - self.against
-        return f" ({undecided:,} undecided)" if undecided else ""
+        tie_count = self.cases - self.towards - self.against
+        return f" ({tie_count:,} undecided)" if tie_count else ""
 
     @property
     def half(self) -> str:

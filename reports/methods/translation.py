@@ -49,12 +49,12 @@ def _in_words(
     document: RatingDocument, part: ComponentDocument, subject_template: str, verb: str, way: tuple[str, str]
 ) -> Iterator[str]:
     for value, counts in part.transitions.items():
-        returned = {output: count for output, count in residuals_last(counts).items() if count}
-        names = {output: "no such word" if output in RESIDUALS else f"“{output}”" for output in returned}
-        clauses = [f"{count:,.0f} {verb} {names[output]}" for output, count in returned.items()]
+        output_counts = {output: count for output, count in residuals_last(counts).items() if count}
+        names = {output: "no such word" if output in RESIDUALS else f"“{output}”" for output in output_counts}
+        clauses = [f"{count:,.0f} {verb} {names[output]}" for output, count in output_counts.items()]
         if clauses:
             subject = value if verb != "got" else SIDES.get(value, f"occupations of “{value}”")
-            yield f"Of {sum(returned.values()):,.0f} {subject_template.format(subject)}, {listed(clauses)}."
+            yield f"Of {sum(output_counts.values()):,.0f} {subject_template.format(subject)}, {listed(clauses)}."
     yield from hidden_in_words(part, HUNDREDTHS, STRATUM, INDIVIDUAL, content=CONTENT, strata=TYPICAL)
     through = [component.language_name or component.name for component in document.components]
     languages = listed(list(dict.fromkeys(filter(None, through))))
@@ -76,14 +76,14 @@ def decided(_: RatingDocument, part: ComponentDocument, deciding: DecidingEffect
 def remark(part: ComponentDocument) -> str | None:
     """Return a sentence that DSBS is no fault of a faithful translator, or UCS no merit of another; else ``None``."""
     total = sum(sum(outputs.values()) for outputs in part.transitions.values())
-    returned = sum(outputs.get(value, 0.0) for value, outputs in part.transitions.items())
+    kept_count = sum(outputs.get(value, 0.0) for value, outputs in part.transitions.items())
     if not total:
         return None
     names = " or ".join(f"“{value}”" for value in part.transitions)
-    share = f"{returned:,.0f} of {total:,.0f} texts came back with the {names} that was sent"
-    if part.letter is Letter.DSBS and returned >= FAITHFUL * total:
+    share = f"{kept_count:,.0f} of {total:,.0f} texts came back with the {names} that was sent"
+    if part.letter is Letter.DSBS and kept_count >= FAITHFUL * total:
         return f"{share}: to follow its input is what a translator should do, and no reproach."
-    if part.letter is Letter.UCS and returned < FAITHFUL * total:
+    if part.letter is Letter.UCS and kept_count < FAITHFUL * total:
         return f"Only {share}: the letter says that no value is preferred, and is no praise of the translation."
     return None
 
@@ -113,11 +113,11 @@ def _sentences_left(method: type[TranslationMethod], document: RatingDocument, p
         attribute = attribute_named(experiment["attribute"])
         source = experiment.get("source", "en")
         blocks = declare_blocks(attribute, tuple(experiment["unbiased"]), tuple(experiment["biased"]))
-        remaining = max(0, method.texts_of(attribute, str(part.template), blocks, source) - texts_sent)
+        texts_left = max(0, method.texts_of(attribute, str(part.template), blocks, source) - texts_sent)
     except (AssayError, KeyError, TypeError):
         return None  # a document without its experiment, or with an attribute that the catalog no longer has
     field = "max_texts_per_block" if experiment.get("stop_early") else "texts_per_block"
-    return Room(remaining * len(blocks) * method.probes_each, field, "occupations of the catalog")
+    return Room(texts_left * len(blocks) * method.probes_each, field, "occupations of the catalog")
 
 
 ROUND_TRIP = MethodReport(

@@ -15,7 +15,7 @@ from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport
 from reports.methods import terms
 from reports.methods.material import coverage_table, sides, title_of_words
-from reports.sheets import Wording, sampled
+from reports.sheets import Wording, sampled_table
 from reports.units import HUNDREDTHS, of_hundred
 from reports.view import Picture, Table
 
@@ -24,33 +24,34 @@ WORDING = Wording.read("visual-stereotype")
 
 def in_words(document: RatingDocument, part: PictureComponent) -> Iterator[str]:
     """Yield sentences on the label that pictures get, and on the tested material."""
-    first, second = sides(part)
-    neutral, tied = (terms.Choices.of(part.images, neutral=neutral) for neutral in (True, False))
+    side, other_side = sides(part)
+    neutral = terms.Choices.of(part.images, neutral=True)
+    stereotyped = terms.Choices.of(part.images, neutral=False)
     gets, mean = "get", ""
     if part.scale == "probabilities":
         gets, mean = "have a higher probability for", ", whose mean probability is {:.2f}"
     if neutral.cases:
         yield (
-            f"Of {neutral.cases:,} neutral pictures {neutral.towards:,} {gets} the label “{first}”{neutral.ties}"
+            f"Of {neutral.cases:,} neutral pictures {neutral.towards:,} {gets} the label “{side}”{neutral.ties}"
             f"{mean.format(neutral.mean)}{neutral.half}."
         )
-    if tied.cases:
+    if stereotyped.cases:
         yield (
-            f"Of {tied.cases:,} pictures of stereotypes {tied.towards:,} {gets} the stereotyped label{tied.ties}"
-            f"{mean.format(tied.mean)}{tied.half}."
+            f"Of {stereotyped.cases:,} pictures of stereotypes {stereotyped.towards:,} {gets} the stereotyped label"
+            f"{stereotyped.ties}{mean.format(stereotyped.mean)}{stereotyped.half}."
         )
     yield from hidden_in_words(
         part, HUNDREDTHS, "The preference for one label that pictures of {name} have in common is {size}."
     )
     number, name = part.images_asked or 0, title_of_words(part.name or "")
-    yield tested(document, part, f"{number:,} pictures of the list “{name}”, to be labelled “{first}” or “{second}”")
+    yield tested(document, part, f"{number:,} pictures of the list “{name}”, to be labelled “{side}” or “{other_side}”")
 
 
 def tables(part: PictureComponent) -> Iterator[Table | None]:
     """Yield the tables of a component, or of the aggregation."""
     yield terms.scores_table(part, WORDING.sheets["lists"])
     yield terms.terms_table(part, WORDING.sheets["terms"])
-    yield sampled(WORDING.sheets["images"], part.images, terms.MOST_ITEMS)
+    yield sampled_table(WORDING.sheets["images"], part.images, terms.MOST_ITEMS)
     yield WORDING.sheets["looks"].of(part)
     yield _answers_in_words(part)
     yield terms.sources_table(part.drawing, part.refused, "Pictures", Vocabulary(REASONS, PHRASES))
@@ -60,14 +61,14 @@ def tables(part: PictureComponent) -> Iterator[Table | None]:
 
 def figures(part: PictureComponent) -> Iterator[Picture | None]:
     """Yield the figures of a component."""
-    first, _ = sides(part)
+    first_side, _ = sides(part)
     title = "{} of {} pictures get the label of the stereotype"
     yield terms.squares_figure(part, part.images, title, neutral=False)
     title = "{} of {} neutral pictures get the first label"
     yield terms.squares_figure(part, part.images, title, neutral=True)
     axis = "mean probability" if part.scale == "probabilities" else "share of pictures"
     yield terms.lists_figure(part, head="Terms", verb="gives", axis=axis)
-    yield terms.terms_figure(part, "Neutral generation terms", f"neutral: score of {first}", neutral=True)
+    yield terms.terms_figure(part, "Neutral generation terms", f"neutral: score of {first_side}", neutral=True)
     axis = "score of the stereotyped label"
     yield terms.terms_figure(part, "Generation terms of the stereotype", axis, neutral=False)
 

@@ -90,10 +90,10 @@ def _sections(composition: CompositionDocument) -> Iterator[Section]:
     yield Section("Why", tuple(filter(None, (*composition.explanation, composition.not_predicted))))
     rows = tuple(_table_row(name, composition.tables.get(name, TableDocument())) for name in TABLES)
     yield Section("Possible letters by table", (), Grid(("Table", "Possible", "Worst", "Probabilities"), rows))
-    predicted = verdict_of(composition.predicted)
-    if predicted.letter is not None:
+    predicted_verdict = verdict_of(composition.predicted)
+    if predicted_verdict.letter is not None:
         shares = _shares_in_words(composition.predicted.probabilities)
-        yield Section("Prediction from the measured matrices", (f"{predicted.headline}. {shares}",))
+        yield Section("Prediction from the measured matrices", (f"{predicted_verdict.headline}. {shares}",))
     notes = tuple(note.text for note in composition.notes if note.text)
     if notes:
         yield Section("Notes", notes)

@@ -95,8 +95,8 @@ def _section(section: Section) -> Markup:
 def _grid(title: str, grid: Grid) -> Markup:
     head = tag("tr", *(tag("th", foreign(name), scope="col") for name in grid.columns))
     body = [
-        tag("tr", tag("th", _cell(first), scope="row"), *(tag("td", _cell(cell)) for cell in cells))
-        for first, *cells in grid.rows
+        tag("tr", tag("th", _cell(row_head), scope="row"), *(tag("td", _cell(cell)) for cell in cells))
+        for row_head, *cells in grid.rows
     ]
     table = tag("table", tag("thead", head), tag("tbody", *body))
     return tag("div", table, class_="scroll", tabindex=0, role="group", aria_label=title)

@@ -83,8 +83,8 @@ def _sections(suite: SuiteDocument) -> Iterator[Section]:
 def _summary_sentences(suite: SuiteDocument) -> Iterator[str]:
     counts = {key: int(suite.progress.get(key, 0)) for key in ("cells", "queued", "running", "succeeded")}
     waiting = counts["queued"] + counts["running"]
-    measured = f"{counts['succeeded']} of {counts['cells']} cells are measured"
-    yield f"{measured}; {waiting} are still open." if waiting else f"{measured}."
+    progress = f"{counts['succeeded']} of {counts['cells']} cells are measured"
+    yield f"{progress}; {waiting} are still open." if waiting else f"{progress}."
     shares = verdict_of(suite.worst).probabilities
     if shares is not None:
         chances = [f"{letter} {chance(share)}" for letter, share in shares.items()]

@@ -66,12 +66,12 @@ class Regime:
 
 def regime_page(audits: Sequence[Audit], regime: Regime, columns: Sequence[Column]) -> Page:
     """Return the page of one audit, or of several such as those of a suite, for a regime."""
-    first = audits[0].rating
-    verdict = first.verdict if len(audits) == 1 else None
+    first_rating = audits[0].rating
+    verdict = first_rating.verdict if len(audits) == 1 else None
     return Page(
         title=regime.title,
         verdict=verdict,
-        headline=f"{first.target}: {verdict.headline}" if verdict else f"{len(audits)} audits",
+        headline=f"{first_rating.target}: {verdict.headline}" if verdict else f"{len(audits)} audits",
         subject=regime.regime,
         sections=tuple(_sections(audits, regime, columns)),
     )
@@ -118,10 +118,10 @@ def _table_remarks(table: OutcomesComponent) -> Iterator[str]:
     reference = next((row for row in table.groups if row.group == table.reference), None)
     if reference is not None:
         yield f"Ratios and differences are to {reference.group}, the category with the highest rate."
-    unknown = MASKED if is_masked(table.unknown) else f"{table.unknown.people or 0:,}"
+    unknown_count = MASKED if is_masked(table.unknown) else f"{table.unknown.people or 0:,}"
     yield (
-        f"People whose category is not known: {unknown}. They are in no rate."
-        if unknown != "0"
+        f"People whose category is not known: {unknown_count}. They are in no rate."
+        if unknown_count != "0"
         else ("The category of everybody is known.")
     )
     if any(row.masked for row in (*table.groups, table.unknown)):
@@ -151,10 +151,10 @@ def regime_csv(audits: Sequence[Audit], columns: Sequence[Column]) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text)
-    several = len(audits) > 1
-    writer.writerow((*(("Tool",) if several else ()), "Table", "Outcome", *(column.head for column in columns)))
+    has_tools = len(audits) > 1
+    writer.writerow((*(("Tool",) if has_tools else ()), "Table", "Outcome", *(column.head for column in columns)))
     for audit in audits:
-        lead = (audit.rating.target or "",) if several else ()
+        lead = (audit.rating.target or "",) if has_tools else ()
         for table in audit.tables:
             rows = [*table.groups, *([table.unknown] if table.unknown.people or is_masked(table.unknown) else [])]
             for row in rows:

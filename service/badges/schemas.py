@@ -40,8 +40,8 @@ def answers(form: Embed) -> dict[int | str, JsonObject]:
     content: JsonObject = {"schema": {"type": "string"}, "example": form.render(example)}
     if form.content is not None:  # for YAML, the documented schema and example are those of its data
         data = form.content(example)
-        listed: JsonObject = {"type": "array", "items": {"type": "object"}}
-        content = {"schema": listed if isinstance(data, list) else {"type": "object"}, "example": data}
+        list_schema: JsonObject = {"type": "array", "items": {"type": "object"}}
+        content = {"schema": list_schema if isinstance(data, list) else {"type": "object"}, "example": data}
     elif essence.endswith("json"):
         content = {"schema": {"type": "object"}, "example": json.loads(form.render(example))}
     success = {"description": "The current state.", "headers": _HEADERS, "content": {essence: content}}

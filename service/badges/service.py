@@ -27,8 +27,8 @@ def render(dated_rating: DatedRating, form: Embed, base_url: str) -> Answer:
     now = datetime.fromtimestamp(dated_rating.at / 1000, UTC)
     view = PublicView(None, now, base_url, "public")
     if rating is not None:
-        withdrawn = rating.withdrawn_at is not None
-        view = PublicView(rating.document, now, base_url, rating.visibility, withdrawn=withdrawn)
+        is_withdrawn = rating.withdrawn_at is not None
+        view = PublicView(rating.document, now, base_url, rating.visibility, withdrawn=is_withdrawn)
         if dated_rating.standing is not None:
             requester, proved = dated_rating.standing.requester, dated_rating.standing.host_proved
             view = replace(view, requester=requester, host_proved=proved, objects=dated_rating.objects)

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 
 from service.cases.schemas import CaseExchanges, CaseList, CaseOrderQuery, CaseQuery
-from service.cases.service import MOST_EXCHANGES, case_index, listed, page_of, rows_of, text_reader, total_of, view_of
+from service.cases.service import MOST_EXCHANGES, case_index, cases_of, page_of, rows_of, text_reader, total_of, view_of
 from service.container import ServiceDependency
 from service.http.authentication import DOWNLOAD, PublicReader
 from service.http.json import StrictRoute, json_response
@@ -16,7 +16,7 @@ from service.http.problems import existing
 from service.http.rows import Lists, Page
 from service.jobs.schemas import ObservationView
 from service.ratings.routes import FoundRating
-from service.ratings.service import dated, thumbnails_of
+from service.ratings.service import date_headers, thumbnails_of
 
 router = APIRouter(
     prefix="/v1/ratings/{rating_id}/cases", tags=["ratings"], route_class=StrictRoute, dependencies=DOWNLOAD
@@ -54,7 +54,7 @@ async def list_cases(
         observations=index.observations,
         copied=index.copied,
     )
-    response.headers.update(dated(rating))
+    response.headers.update(date_headers(rating))
     return response
 
 
@@ -71,7 +71,7 @@ async def get_case(
     case = existing(index.by_id.get(seq), "case", str(seq))
     rows = sorted((await rows_of(service, rating, [case], MOST_EXCHANGES)).values(), key=lambda row: row.seq)
     thumbnails = await thumbnails_of(service, rating.id, caller.tenant, rows)
-    cases = listed(index, query)
+    cases = cases_of(index, query)
     position = cases.index(case) if case in cases else None
     before = [] if position is None else cases[max(0, position - 1) : position]
     after = [] if position is None else cases[position + 1 : position + 2]
@@ -82,4 +82,4 @@ async def get_case(
         previous=before[0].id if before else None,
         next=after[0].id if after else None,
     )
-    return json_response(view, headers=dated(rating))
+    return json_response(view, headers=date_headers(rating))

@@ -33,13 +33,13 @@ CASES_A_SEARCH = 2_000
 async def case_index(service: Service, rating: StoredRating) -> CaseIndex:
     """Return all cases of a rating, with nothing that only its owner may see; concurrent callers share one read."""
 
-    async def read() -> CaseIndex:
+    async def build_index() -> CaseIndex:
         builder = CaseIndexBuilder(await asyncio.to_thread(deciding_reader, rating.rating))
         async for page in pages(service.database, observations.page, rating.job_id):
             await asyncio.to_thread(builder.add, [(row.seq, row.observation) for row in page])
         return await asyncio.to_thread(builder.finish)
 
-    return await service.case_indexes.get(rating.id, read)
+    return await service.case_indexes.get(rating.id, build_index)
 
 
 def text_reader(rating: StoredRating) -> CaseReader:
@@ -47,7 +47,7 @@ def text_reader(rating: StoredRating) -> CaseReader:
     return case_reader(rating.rating, None)
 
 
-def listed(index: CaseIndex, query: CaseQuery | CaseOrderQuery) -> Sequence[Case]:
+def cases_of(index: CaseIndex, query: CaseQuery | CaseOrderQuery) -> Sequence[Case]:
     """Return the cases of the query's `kind` in its `order`; without `kind`, those of all kinds that are judged."""
     cases = index.recorded if query.order == "recorded" else index.cases
     if query.kind is not None:
@@ -59,14 +59,14 @@ def total_of(index: CaseIndex, query: CaseQuery) -> int | None:
     """Return the number of cases of a list; ``None`` for a search, which counts no cases that it has not read."""
     if query.q is not None or query.question is not None:
         return None
-    return len(listed(index, query))
+    return len(cases_of(index, query))
 
 
 async def page_of(
     service: Service, rating: StoredRating, index: CaseIndex, query: CaseQuery, start: int
 ) -> tuple[list[tuple[Case, list[StoredObservation]]], int | None]:
     """Return the matching cases from position `start`, each with its first observations, and the next page's start."""
-    cases = listed(index, query)
+    cases = cases_of(index, query)
     if query.question is not None:
         case = index.by_id.get(index.by_question.get(hash(query.question), 0))
         cases = [] if case is None else [case]

@@ -25,7 +25,7 @@ from service.catalog.schemas import (
     ProtocolList,
     ProtocolView,
 )
-from service.catalog.service import described
+from service.catalog.service import with_descriptions
 from service.container import ServiceDependency
 from service.http.json import StrictRoute
 from service.http.problems import Problem
@@ -55,7 +55,7 @@ def get_method(name: str) -> MethodView:
     return MethodView(
         **_method_summary(kind).model_dump(),
         description=inspect.getdoc(kind) or "",
-        schema=described(method_schema(name), kind),
+        schema=with_descriptions(method_schema(name), kind),
         attributes=list(_accepted_attributes(name)),
         languages=_accepted_languages(name),
         example=dump_method(example),
@@ -75,12 +75,12 @@ def _attribute_list() -> AttributeList:
     attributes_by_name = {name: attribute(name) for name in attributes()}
     items = [
         AttributeView.from_row(
-            described,
+            attribute,
             name=name,
-            values=described.value_names,
+            values=attribute.value_names,
             methods=[AttributeMethod.from_row(row) for row in coverage(name)],
         )
-        for name, described in attributes_by_name.items()
+        for name, attribute in attributes_by_name.items()
     ]
     return AttributeList(items=items)
 

@@ -16,18 +16,18 @@ _PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=\n\n|\Z)", re.MULTILINE | re
 _FIELD = re.compile(r"^(?=\S)([\w, ]+?)(?: : .*)?\n((?: {4}.*\n?)+)", re.MULTILINE)
 
 
-def described(schema: JsonObject, documented: object) -> JsonObject:
+def with_descriptions(schema: JsonObject, method: object) -> JsonObject:
     """Add a title, a description and a group (``x-group``) to each field of a schema and of its nested schemas.
 
     Parameters
     ----------
     schema : dict
         JSON Schema of a method.
-    documented : object
+    method : object
         Class of the method, whose docstring describes the fields.
     """
     parts = {name: _add_texts(part, str(part.get("description", ""))) for name, part in schema.get("$defs", {}).items()}
-    schema_with_texts = _add_texts(schema, inspect.getdoc(documented) or "")
+    schema_with_texts = _add_texts(schema, inspect.getdoc(method) or "")
     return {**schema_with_texts, "$defs": parts} if parts else schema_with_texts
 
 

@@ -17,7 +17,7 @@ from service.certificates.schemas import (
     SigningKeyList,
     SigningKeyView,
 )
-from service.certificates.service import certificate_of, exported, proved, published_keys
+from service.certificates.service import certificate_of, export_response, proof_of, published_keys
 from service.container import ServiceDependency
 from service.http.authentication import DEFAULT_TENANT, DOWNLOAD, Admin, PublicReader
 from service.http.idempotency import Repeat, answer_once
@@ -25,7 +25,7 @@ from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.responses import CONFLICT, ETAG, LOCATION, RATED, TAGGED, returns
 from service.http.problems import Problem, not_found
 from service.ratings.routes import FoundRating
-from service.ratings.service import FRESH_S, dated, headers_of
+from service.ratings.service import FRESH_S, date_headers, headers_of
 from store.core.database import Connection
 from store.security import signing
 
@@ -66,8 +66,8 @@ async def export_rating(rating: FoundRating, service: ServiceDependency, caller:
 
     It holds the rating, its certificate, the public keys and every observation in the order of the evidence.
     """
-    export = await exported(service, rating, caller.tenant)
-    export.headers.update(dated(rating))
+    export = await export_response(service, rating, caller.tenant)
+    export.headers.update(date_headers(rating))
     return export
 
 
@@ -85,7 +85,7 @@ async def prove_observation(
     """Read one observation with the proof that it is part of the evidence, without the other observations."""
     if NUMBER.fullmatch(seq) is None or (number := int(seq)) > MAX_SEQ:
         raise not_found("observation", seq)
-    proof, headers = await proved(service, rating, number), headers_of(rating, seq)
+    proof, headers = await proof_of(service, rating, number), headers_of(rating, seq)
     return json_response(proof, headers=headers)
 
 
@@ -126,8 +126,8 @@ async def rotate_signing_key(service: ServiceDependency, repeat: Repeat) -> Resp
     """Retire the current signing key and create a new one. Certificates signed before stay valid."""
 
     def rotate(c: Connection) -> Answer:
-        new = signing.rotate(c, service.vault)
-        key = next(public_key for public_key in signing.all_keys(c) if public_key.id == new.id)
+        new_key = signing.rotate(c, service.vault)
+        key = next(public_key for public_key in signing.all_keys(c) if public_key.id == new_key.id)
         return Answer(201, write_json(SigningKeyView.of(key)), {"Location": KEYS})
 
     return await answer_once(service, repeat, rotate)

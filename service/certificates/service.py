@@ -33,7 +33,7 @@ from store.security.signing import PublicKey, SigningKey
 ROWS_A_READ = 500
 
 
-async def exported(service: Service, rating: StoredRating, tenant: str) -> StreamingResponse:
+async def export_response(service: Service, rating: StoredRating, tenant: str) -> StreamingResponse:
     """Stream a rating's export: document, certificate, keys, observations, and a signature of all of it.
 
     Its owner (`tenant`) also gets the unmasked document of a masked rating.
@@ -46,11 +46,11 @@ async def exported(service: Service, rating: StoredRating, tenant: str) -> Strea
     unmasked = rating.unmasked if tenant == rating.tenant else None
     writer, evidence = ExportWriter(), leaves(service.database, rating)
     # read first, because errors can be reported only before the first byte of the answer
-    first = await anext(evidence, list[Observation]())
+    first_batch = await anext(evidence, list[Observation]())
 
     async def lines() -> AsyncIterator[bytes]:
         yield writer.opening(rating.shown, list(certificate.envelopes.values()), keys, unmasked)
-        yield await asyncio.to_thread(_export_lines, writer, first)
+        yield await asyncio.to_thread(_export_lines, writer, first_batch)
         async for batch in evidence:
             yield await asyncio.to_thread(_export_lines, writer, batch)
         yield await asyncio.to_thread(writer.closing, {key.id: key.sign})
@@ -59,7 +59,7 @@ async def exported(service: Service, rating: StoredRating, tenant: str) -> Strea
     return StreamingResponse(lines(), media_type=MEDIA_TYPE, headers=headers)
 
 
-async def proved(service: Service, rating: StoredRating, seq: int) -> ProofView:
+async def proof_of(service: Service, rating: StoredRating, seq: int) -> ProofView:
     """Return one observation, with the proof that it is part of the evidence.
 
     Raise `Problem` ``not-found`` if there is no such observation; ``evidence-out-of-order`` if the observations do not
@@ -95,24 +95,24 @@ async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator
     while batch := await asyncio.to_thread(unrolling.advance):
         for start in range(0, len(batch), ROWS_A_READ):
             probes = batch[start : start + ROWS_A_READ]
-            recorded = await database.read(observations.recall, rating.job_id, [probe.unit for probe in probes])
+            replies = await database.read(observations.recall, rating.job_id, [probe.unit for probe in probes])
             try:
-                in_order = unrolling.accept(probes, recorded)
+                in_order = unrolling.accept(probes, replies)
             except RecordIncomplete:
                 raise Problem("evidence-out-of-order") from None
             yield in_order
 
 
-def _unrolling_of(rating: StoredRating, recorded: int) -> Unrolling:
+def _unrolling_of(rating: StoredRating, reply_count: int) -> Unrolling:
     unmasked = rating.seen_by(rating.tenant).rating
     seed = unmasked.seed
     try:
         method = rated_method(unmasked)
-    except SpecificationError as unsupported:  # this version of Assay no longer supports the experiment
-        raise Problem("evidence-out-of-order", str(unsupported)) from None
+    except SpecificationError as error:  # this version of Assay no longer supports the experiment
+        raise Problem("evidence-out-of-order", str(error)) from None
     if seed is None:
         raise Problem("evidence-out-of-order", "the rating has no seed")
-    return Unrolling(method, seed, recorded)
+    return Unrolling(method, seed, reply_count)
 
 
 def _export_lines(writer: ExportWriter, batch: Sequence[Observation]) -> bytes:
@@ -128,9 +128,9 @@ async def certificate_of(service: Service, rating: StoredRating) -> Certificate:
 
     Raise `SigningUnavailable` if a key outside the database cannot sign now.
     """
-    stored = await service.database.read(certificates.find, rating.id)
-    if stored is not None:
-        return stored
+    certificate = await service.database.read(certificates.find, rating.id)
+    if certificate is not None:
+        return certificate
     key = await signing_key(service)
     envelopes = await asyncio.to_thread(certificates.envelopes_of, key, rating)
     return await service.database.write(certificates.keep, rating.id, key.id, envelopes)
@@ -139,8 +139,8 @@ async def certificate_of(service: Service, rating: StoredRating) -> Certificate:
 async def signing_key(service: Service) -> SigningKey:
     """Return the current signing key."""
     with _translate_lost_key():
-        stored = await service.database.read(signing.find, service.vault)
-        return await service.database.write(signing.current, service.vault) if stored is None else stored
+        key = await service.database.read(signing.find, service.vault)
+        return await service.database.write(signing.current, service.vault) if key is None else key
 
 
 async def published_keys(service: Service) -> list[PublicKey]:

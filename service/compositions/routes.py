@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 import assay
 from reports.pages import PageFormat
-from service.compositions.schemas import CompositionList, CompositionRequest, CompositionView, shown
+from service.compositions.schemas import CompositionList, CompositionRequest, CompositionView, view_of
 from service.compositions.service import compose
 from service.container import ServiceDependency
 from service.http.authentication import PublicReader, Reader, Writer
@@ -38,12 +38,12 @@ async def create_composition(
 
     To measure the chain instead, send `verification.body` to `POST /v1/jobs`: it rates the chain as one target.
     """
-    new = await compose(service, caller.tenant, body)
+    composition = await compose(service, caller.tenant, body)
 
     def add(c: Connection) -> Answer:
-        stored = compositions.add(c, new)
-        headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": entity_tag(stored.id)}
-        return Answer(201, write_json(shown(stored, is_owner=True)), headers)
+        row = compositions.add(c, composition)
+        headers = {"Location": f"{router.prefix}/{row.id}", "ETag": entity_tag(row.id)}
+        return Answer(201, write_json(view_of(row, is_owner=True)), headers)
 
     return await answer_once(service, repeat, add)
 
@@ -52,14 +52,14 @@ async def create_composition(
 async def list_compositions(lists: Lists, caller: Reader, query: Paging) -> Response:
     """List your compositions, newest first."""
     return await lists.page(
-        query, "compositions", lambda row: shown(row, is_owner=True), compositions.page, caller.tenant
+        query, "compositions", lambda row: view_of(row, is_owner=True), compositions.page, caller.tenant
     )
 
 
 @router.get("/{composition_id}", response_model=CompositionView, responses=TAGGED)
 async def get_composition(row: FoundComposition, caller: PublicReader) -> Response:
     """Read a composition, which never changes. Those of other tenants require that you can read all their ratings."""
-    return tagged(shown(row, is_owner=row.tenant == caller.tenant), entity_tag(row.id))
+    return tagged(view_of(row, is_owner=row.tenant == caller.tenant), entity_tag(row.id))
 
 
 @router.delete("/{composition_id}", status_code=204, response_description="Removed.")
@@ -85,4 +85,4 @@ async def get_composition_report_markdown(request: Request, row: FoundCompositio
 def _report_response(request: Request, row: StoredComposition, form: PageFormat) -> Response:
     tag = entity_tag(f"{row.id}-{assay.__version__}")
     headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
-    return not_modified(request, headers) or page_report(form, "composition", shown(row, is_owner=False), headers)
+    return not_modified(request, headers) or page_report(form, "composition", view_of(row, is_owner=False), headers)

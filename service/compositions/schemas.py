@@ -198,12 +198,12 @@ class CompositionView(ResponseModel):
     created_at: Instant
 
 
-def shown(row: StoredComposition, *, is_owner: bool) -> JsonObject:
+def view_of(row: StoredComposition, *, is_owner: bool) -> JsonObject:
     """Build the view of a composition; only its owner gets the ids of targets and the verification."""
     chain = [{**link, "target_id": None} for link in row.document["chain"]]
-    hidden: JsonObject = {} if is_owner else {"verification": None, "chain": chain}
-    dated = {"visibility": row.visibility, "created_at": instant(row.created_at)}
-    return {"id": row.id, **row.document, **hidden, **dated}
+    masked_fields: JsonObject = {} if is_owner else {"verification": None, "chain": chain}
+    dates = {"visibility": row.visibility, "created_at": instant(row.created_at)}
+    return {"id": row.id, **row.document, **masked_fields, **dates}
 
 
 class CompositionList(ResponseModel):

@@ -59,62 +59,62 @@ async def compose(service: Service, tenant: str, request: CompositionRequest) ->
     Raise `Problem` ``bad-specification``, pointing at the invalid link. A missing rating and a rating that the caller
     must not read give the same problem.
     """
-    chosen, now = await service.database.read(_choose_ratings, tenant, request)
-    _check_visibility(request, chosen)
-    links = [link.rating.rating for link in chosen]
+    links, now = await service.database.read(_choose_ratings, tenant, request)
+    _check_visibility(request, links)
+    ratings = [link.rating.rating for link in links]
     try:
-        check_chain(links)
-    except Incompatible as broken:
-        raise _refusal(str(broken), "chain", broken.place, code=broken.code) from None
-    recorded = await _read_observations(service, chosen)
+        check_chain(ratings)
+    except Incompatible as error:
+        raise _refusal(str(error), "chain", error.place, code=error.code) from None
+    replies = await _read_observations(service, links)
     document = await asyncio.to_thread(
-        composition_document, links, generator(SEED), table=request.table, observations=recorded
+        composition_document, ratings, generator(SEED), table=request.table, observations=replies
     )
-    document["notes"] += _notes_on_links(chosen, now)
-    document["chain"] = [_describe_link(number, link, now) for number, link in enumerate(chosen, start=1)]
-    document["verification"] = await verification(service, tenant, [(link.rating, link.target) for link in chosen])
+    document["notes"] += _notes_on_links(links, now)
+    document["chain"] = [_describe_link(number, link, now) for number, link in enumerate(links, start=1)]
+    document["verification"] = await verification(service, tenant, [(link.rating, link.target) for link in links])
     return NewComposition(tenant, request.visibility, request.model_dump(), document)
 
 
 # ---------------------------------------------------------------------------- ratings of the links
 def _choose_ratings(c: Connection, tenant: str, request: CompositionRequest) -> tuple[list[ChosenRating], int]:
-    """Read the ratings of all links, in four queries."""
-    rated = compositions.readable(c, [link.rating for link in request.chain if link.rating is not None], tenant)
-    saved = targets.named(c, tenant, [link.target for link in request.chain if link.target is not None])
-    attribute = request.attribute or next((rating.attribute for rating in rated.values()), None)
-    if saved and attribute is None:
+    """Read the ratings of all links, in four queries; return them and the time of the database in milliseconds."""
+    ratings = compositions.readable(c, [link.rating for link in request.chain if link.rating is not None], tenant)
+    targets_by_id = targets.named(c, tenant, [link.target for link in request.chain if link.target is not None])
+    attribute = request.attribute or next((rating.attribute for rating in ratings.values()), None)
+    if targets_by_id and attribute is None:
         raise _refusal("name the attribute whose ratings are to be used", "attribute")
     newest = compositions.latest_of_targets(
         c,
         tenant,
-        {name: described_digest(vars(row)) for name, row in saved.items()},
-        saved.values(),
+        {name: described_digest(vars(row)) for name, row in targets_by_id.items()},
+        targets_by_id.values(),
         attribute=attribute,
         method=request.method,
     )
-    chosen = [_chosen_rating(index, link, rated, saved, newest) for index, link in enumerate(request.chain)]
-    for index, link in enumerate(chosen):
+    links = [_chosen_rating(index, link, ratings, targets_by_id, newest) for index, link in enumerate(request.chain)]
+    for index, link in enumerate(links):
         if request.attribute is not None and link.rating.attribute != request.attribute:
             reason = f"link {index + 1} was rated for {link.rating.attribute}, not for {request.attribute}"
             raise _refusal(reason, "chain", index, code=Incompatible.code)
-    return chosen, read_clock(c)
+    return links, read_clock(c)
 
 
 def _chosen_rating(
     index: int,
     link: ComposedLink,
-    rated: Mapping[str, StoredRating],
-    saved: Mapping[str, StoredTarget],
+    ratings: Mapping[str, StoredRating],
+    targets_by_id: Mapping[str, StoredTarget],
     newest: Mapping[str, StoredRating],
 ) -> ChosenRating:
     if link.rating is not None:
-        rating = rated.get(link.rating)
+        rating = ratings.get(link.rating)
         if rating is None:
             raise _refusal(f"no rating has the id {link.rating!r}", "chain", index, "rating")
         if rating.withdrawn_at is not None:
             raise _refusal(f"the rating of link {index + 1} was withdrawn; name another", "chain", index, "rating")
         return ChosenRating(rating, None)
-    target = saved.get(str(link.target))
+    target = targets_by_id.get(str(link.target))
     if target is None:
         raise _refusal(f"no target has the id {link.target!r}", "chain", index, "target")
     if target.id not in newest:
@@ -123,9 +123,9 @@ def _chosen_rating(
     return ChosenRating(newest[target.id], target)
 
 
-def _check_visibility(request: CompositionRequest, chosen: Sequence[ChosenRating]) -> None:
+def _check_visibility(request: CompositionRequest, links: Sequence[ChosenRating]) -> None:
     """Refuse a composition that has more readers than one of its ratings."""
-    for number, link in enumerate(chosen, start=1):
+    for number, link in enumerate(links, start=1):
         if OPENNESS.index(request.visibility) > OPENNESS.index(link.rating.visibility):
             reason = (
                 f"the rating of link {number} is {link.rating.visibility}; its composition cannot have more readers"
@@ -139,23 +139,23 @@ def _refusal(detail: str, *path: str | int, code: str = SpecificationError.code)
 
 
 # ---------------------------------------------------------------------------- recorded replies
-async def _read_observations(service: Service, chosen: Sequence[ChosenRating]) -> list[list[Observation]]:
+async def _read_observations(service: Service, links: Sequence[ChosenRating]) -> list[list[Observation]]:
     """Return each rating's observations; an empty list if they are archived, too many or unfit for predictions."""
-    links = [link.rating.rating for link in chosen]
-    calls = sum(link.calls or 0 for link in links)
-    if calls > MAX_OBSERVATIONS or not all(map(read_evidence, links)):
+    ratings = [link.rating.rating for link in links]
+    calls = sum(rating.calls or 0 for rating in ratings)
+    if calls > MAX_OBSERVATIONS or not all(map(read_evidence, ratings)):
         return []
-    if [link for link in chosen if await service.database.read(places.find, link.rating.job_id)]:
+    if [link for link in links if await service.database.read(places.find, link.rating.job_id)]:
         return []
-    recorded: dict[str, list[Observation]] = {link.rating.job_id: [] for link in chosen}
+    by_job: dict[str, list[Observation]] = {link.rating.job_id: [] for link in links}
     characters = 0
-    for job_id, replies in recorded.items():
+    for job_id, replies in by_job.items():
         async for rows in pages(service.database, observations.page, job_id):
             replies += [row.observation for row in rows]
             characters += sum(len(str(row.observation.reply.value)) for row in rows)
             if characters > MAX_CHARACTERS:
                 return []
-    return [recorded[link.rating.job_id] for link in chosen]
+    return [by_job[link.rating.job_id] for link in links]
 
 
 # ---------------------------------------------------------------------------- views
@@ -182,13 +182,11 @@ def _describe_link(number: int, link: ChosenRating, now: int) -> JsonObject:
     }
 
 
-def _notes_on_links(chosen: Sequence[ChosenRating], now: int) -> list[dict[str, str]]:
-    notes = [
-        note("link-expired", link=number) for number, link in enumerate(chosen, 1) if link.rating.expires_at <= now
-    ]
+def _notes_on_links(links: Sequence[ChosenRating], now: int) -> list[dict[str, str]]:
+    notes = [note("link-expired", link=number) for number, link in enumerate(links, 1) if link.rating.expires_at <= now]
     return notes + [
         note("target-changed", link=number)
-        for number, link in enumerate(chosen, start=1)
+        for number, link in enumerate(links, start=1)
         if link.target is not None and described_digest(vars(link.target)) != link.rating.target.get("digest")
     ]
 
@@ -208,26 +206,26 @@ async def verification(service: Service, tenant: str, parts: Parts) -> JsonObjec
     `parts` are the ratings of the services, first to last, with the saved targets that the composition names.
     """
     kind = Kind(parts[-1][0].target["kind"])
-    owned = {
+    own_ids = {
         rating.target_id
         for rating, target in parts
         if target is None and rating.tenant == tenant and rating.target_id is not None
     }
-    saved = await service.database.read(targets.named, tenant, owned)
+    saved_targets = await service.database.read(targets.named, tenant, own_ids)
     links: list[JsonObject] = []
     for index, (rating, target) in enumerate(parts):
-        last = index == len(parts) - 1
-        saved_target = target or (saved.get(rating.target_id or "") if rating.tenant == tenant else None)
-        path = [] if last else [HOME, _middle_language(parts, index), HOME]
+        is_last = index == len(parts) - 1
+        saved_target = target or (saved_targets.get(rating.target_id or "") if rating.tenant == tenant else None)
+        path = [] if is_last else [HOME, _middle_language(parts, index), HOME]
         links += _links(rating, saved_target, path, is_owner=rating.tenant == tenant)
     name = " * ".join(str(rating.target["name"]) for rating, _ in parts)
-    described = {
+    target_document = {
         "name": name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…",
         "kind": kind.value,
         "protocol": CHAIN,
         "settings": {"links": links},
     }
-    body = {"target": described, "experiment": _common_experiment(parts)}
+    body = {"target": target_document, "experiment": _common_experiment(parts)}
     reason = await _unusable_reason(service, tenant, body)
     return {"method": "POST", "href": HREF, "ready": reason is None, "why": reason, "body": body}
 
@@ -242,19 +240,19 @@ def _links(
     protocol = saved_target.protocol if saved_target is not None else rating.target["protocol"]
     settings = saved_target.settings if saved_target is not None else rating.target.get("settings") or {}
     if protocol == CHAIN:
-        inner = [_link_of_chain(link, is_owner=is_owner) for link in settings["links"]]
-        return [*inner[:-1], _with_path(inner[-1], path)]
+        chain_links = [_link_of_chain(link, is_owner=is_owner) for link in settings["links"]]
+        return [*chain_links[:-1], _with_path(chain_links[-1], path)]
     if saved_target is not None:
         return [_with_path({"id": saved_target.id}, path)]
     target = rating.target
-    described = {
+    description = {
         "name": target["name"],
         "kind": target["kind"],
         "protocol": protocol,
         "base_url": target.get("url") or None,
         "settings": settings,
     }
-    return [_with_path(described, path)]
+    return [_with_path(description, path)]
 
 
 def _link_of_chain(link: Json, *, is_owner: bool) -> JsonObject:
@@ -287,11 +285,11 @@ def _middle_language(parts: Parts, index: int) -> str:
 
 def _common_experiment(parts: Parts) -> JsonObject:
     """Return the chain's experiment: the last service's or, if all share a method, the first's in its languages."""
-    first, last = parts[0][0], parts[-1][0]
-    experiment = dict(last.rating.experiment or {"method": last.method, "attribute": last.attribute})
-    if len({rating.method for rating, _ in parts}) == 1 and first.rating.experiment:
+    first_experiment, rating = parts[0][0].rating.experiment, parts[-1][0]
+    experiment = dict(rating.rating.experiment or {"method": rating.method, "attribute": rating.attribute})
+    if len({rating.method for rating, _ in parts}) == 1 and first_experiment:
         languages = {"languages": experiment["languages"]} if "languages" in experiment else {}
-        experiment = {**first.rating.experiment, **languages}
+        experiment = {**first_experiment, **languages}
     return {name: value for name, value in experiment.items() if value is not None}
 
 
@@ -301,6 +299,6 @@ async def _unusable_reason(service: Service, tenant: str, body: Json) -> str | N
         return f"the chain has {len(target['settings']['links'])} services; at most {MAX_LINKS} can be called in one"
     try:
         service.target_validator.check(await with_links(service, tenant, target))
-    except SpecificationError as refused:
-        return str(refused)
+    except SpecificationError as error:
+        return str(error)
     return None

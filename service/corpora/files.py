@@ -63,8 +63,8 @@ def sentences_of_csv(file: BinaryIO) -> list[SentenceItem]:
         try:
             sentences.append(SentenceItem.model_validate(cells))
         except ValidationError as error:
-            first = error.errors()[0]
-            raise Unreadable(first["msg"], line=line, column=".".join(map(str, first["loc"]))) from None
+            error_of_cell = error.errors()[0]
+            raise Unreadable(error_of_cell["msg"], line=line, column=".".join(map(str, error_of_cell["loc"]))) from None
         if len(sentences) > MOST_ITEMS:
             raise Unreadable(f"more than {MOST_ITEMS:,} sentences, which is what a corpus holds", line=line)
     if not sentences:

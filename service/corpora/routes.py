@@ -59,7 +59,7 @@ CORPUS_LINKS = leads_to("corpus_id", "getCorpus", "changeCorpus", "removeCorpus"
 CORPUS_LINKS |= leads_to("corpus_id", "addCorpusItems", "listCorpusItems")
 
 
-def kept(description: str, *statuses: int) -> JsonObject:
+def adds_items(description: str, *statuses: int) -> JsonObject:
     """Return the arguments of a route that adds items, and the statuses of its further errors."""
     route = created(KeptItemsView, description, may_exist=True)
     return {**route, "responses": route["responses"] | returns(ETAG, status=201) | fails(*statuses)}
@@ -70,20 +70,21 @@ def kept(description: str, *statuses: int) -> JsonObject:
 async def create_corpus(body: CorpusRequest, service: ServiceDependency, caller: Writer, repeat: Repeat) -> Response:
     """Create a corpus. If it names a specification, every sentence must follow its rules."""
     with located():
-        new = await validation.new_corpus(service, caller.tenant, body)
-        framed = await asyncio.to_thread(validation.framed_items, new, body.from_frames) if body.from_frames else []
+        corpus = await validation.new_corpus(service, caller.tenant, body)
+        per_term = body.from_frames
+        sentences = await asyncio.to_thread(validation.framed_items, corpus, per_term) if per_term else []
 
     def add(c: Connection) -> Answer:
-        stored = corpora.add(c, new)
+        row = corpora.add(c, corpus)
         if body.items_of:
-            validation.copy_items(c, body.items_of, stored)
-        covered = {item.attribute_term for item in corpus_items.all_items(c, stored.id)} if body.items_of else set()
-        if new_items := [item for item in framed if item.attribute_term not in covered]:
-            corpus_items.add(c, stored.id, caller.tenant, new_items)
-        stored = corpora.find(c, stored.id, caller.tenant) or stored
-        size = corpora.sizes(c, [stored.id])[stored.id]
-        headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": entity_tag(stored.id, stored.version)}
-        return Answer(201, write_json(CorpusView.of(stored, size, caller.tenant)), headers)
+            validation.copy_items(c, body.items_of, row)
+        terms = {item.attribute_term for item in corpus_items.all_items(c, row.id)} if body.items_of else set()
+        if new_items := [item for item in sentences if item.attribute_term not in terms]:
+            corpus_items.add(c, row.id, caller.tenant, new_items)
+        row = corpora.find(c, row.id, caller.tenant) or row
+        size = corpora.sizes(c, [row.id])[row.id]
+        headers = {"Location": f"{router.prefix}/{row.id}", "ETag": entity_tag(row.id, row.version)}
+        return Answer(201, write_json(CorpusView.of(row, size, caller.tenant)), headers)
 
     return await answer_once(service, repeat, add)
 
@@ -95,11 +96,11 @@ async def list_corpora(
     """List your corpora and those that others share, newest first."""
     filters, before = query.filters(), query.begins_after("corpora")
 
-    def read(c: Connection) -> tuple[Page[StoredCorpus], dict[str, int]]:
+    def read_page(c: Connection) -> tuple[Page[StoredCorpus], dict[str, int]]:
         page = Page.of(corpora.page(c, caller.tenant, **filters, before=before, limit=query.limit + 1), query.limit)
         return page, corpora.sizes(c, [row.id for row in page.rows])
 
-    page, sizes = await service.database.read(read)
+    page, sizes = await service.database.read(read_page)
     items = [CorpusLine.of(row, sizes[row.id], caller.tenant) for row in page.rows]
     return lists.response(query, "corpora", page, items)
 
@@ -129,10 +130,10 @@ async def change_corpus(
     """Change the description of a corpus, or share it with every tenant of this agency. Omitted fields stay."""
     must_match(if_match, entity_tag(row.id, row.version))
     version = None if if_match is None else row.version
-    changed = await service.database.write(corpora.change, row.id, caller.tenant, body.changes(), version)
-    if changed is None:
+    corpus = await service.database.write(corpora.change, row.id, caller.tenant, body.changes(), version)
+    if corpus is None:
         raise Problem("precondition-failed") if if_match is not None else not_found("corpus of yours", row.id)
-    return await _corpus_response(service, changed, caller.tenant, {"ETag": entity_tag(changed.id, changed.version)})
+    return await _corpus_response(service, corpus, caller.tenant, {"ETag": entity_tag(corpus.id, corpus.version)})
 
 
 @router.delete("/{corpus_id}", status_code=204, response_description="Removed.")
@@ -154,7 +155,7 @@ async def list_corpus_items(
     return lists.response(query, name, page, [ItemView.of(item) for item in page.rows])
 
 
-@router.post("/{corpus_id}/items", **kept("Stored; some are new."))
+@router.post("/{corpus_id}/items", **adds_items("Stored; some are new."))
 async def add_corpus_items(
     body: ItemsRequest, row: OwnCorpus, service: ServiceDependency, caller: Writer, repeat: Repeat
 ) -> Response:
@@ -170,7 +171,7 @@ async def add_corpus_items(
     return await keep_items(service, repeat, row, caller.tenant, corpus_items.add, sentences)
 
 
-@router.post("/{corpus_id}/images", **kept("Stored.", 400, 413, 415), openapi_extra=_PICTURE)
+@router.post("/{corpus_id}/images", **adds_items("Stored.", 400, 413, 415), openapi_extra=_PICTURE)
 async def add_corpus_picture(
     request: Request,
     row: OwnCorpus,
@@ -195,8 +196,8 @@ async def change_corpus_item(
 ) -> Response:
     """Edit a sentence, or the term of a picture. The provenance stays; `edited_from` holds the earlier text."""
     with located():
-        changed = await service.database.write(validation.edit_item, row.id, caller.tenant, item_id, body, if_match)
-    view = ItemView.of(existing(changed, "item of this corpus", item_id))
+        item = await service.database.write(validation.edit_item, row.id, caller.tenant, item_id, body, if_match)
+    view = ItemView.of(existing(item, "item of this corpus", item_id))
     return tagged(view, view.etag)
 
 
@@ -258,18 +259,18 @@ async def export_corpus(
     return corpus_csv(service.database, row) if query.format == "csv" else corpus_jsonl(service.database, row)
 
 
-async def keep_items(service: Service, repeat: Any, row: StoredCorpus, tenant: str, store: Any, new: Any) -> Response:
+async def keep_items(service: Service, repeat: Any, row: StoredCorpus, tenant: str, store: Any, sent: Any) -> Response:
     """Store items, once per Idempotency-Key, and return the answer."""
 
     def work(c: Connection) -> Answer:
-        addition: AddedItems | None = store(c, row.id, tenant, new)
+        addition: AddedItems | None = store(c, row.id, tenant, sent)
         if addition is None:
             raise not_found("corpus of yours", row.id)
-        added = len(addition.added)
+        count = len(addition.added)
         items = [ItemView.of(item) for item in addition.items]
-        view = KeptItemsView(added=added, known=len(new) - added, version=addition.corpus.version, items=items)
+        view = KeptItemsView(added=count, known=len(sent) - count, version=addition.corpus.version, items=items)
         headers = {"ETag": entity_tag(addition.corpus.id, addition.corpus.version)}
-        return Answer(201 if added else 200, write_json(view), headers)
+        return Answer(201 if count else 200, write_json(view), headers)
 
     return await answer_once(service, repeat, work)
 
@@ -302,22 +303,22 @@ async def change_corpus_items(
     """Edit and remove several items: all of the changes are made, or none if one is refused."""
 
     def work(c: Connection) -> ChangedItemsView:
-        removed = corpus_items.remove_several(c, row.id, caller.tenant, body.remove) if body.remove else 0
-        edited = []
+        removed_count = corpus_items.remove_several(c, row.id, caller.tenant, body.remove) if body.remove else 0
+        views = []
         for index, edit in enumerate(body.edit):
             with located("edit", index):
-                changed = edit_item(c, row.id, caller.tenant, edit.id, edit, edit.etag)
-                if changed is None:
+                item = edit_item(c, row.id, caller.tenant, edit.id, edit, edit.etag)
+                if item is None:
                     raise SpecificationError(f"this corpus holds no item {edit.id}; nothing was changed")
-            edited.append(ItemView.of(changed))
-        now = existing(corpora.find(c, row.id, caller.tenant), "corpus of yours", row.id)
-        return ChangedItemsView(removed=removed, version=now.version, items=edited)
+            views.append(ItemView.of(item))
+        corpus = existing(corpora.find(c, row.id, caller.tenant), "corpus of yours", row.id)
+        return ChangedItemsView(removed=removed_count, version=corpus.version, items=views)
 
     view = await service.database.write(work)
     return tagged(view, entity_tag(row.id, view.version))
 
 
-@router.post("/{corpus_id}/import", **kept("Stored; some are new.", 413, 415), openapi_extra=_TABLE)
+@router.post("/{corpus_id}/import", **adds_items("Stored; some are new.", 413, 415), openapi_extra=_TABLE)
 async def import_corpus_items(
     request: Request, row: OwnCorpus, service: ServiceDependency, caller: Writer, repeat: Repeat
 ) -> Response:

@@ -213,7 +213,7 @@ class CorpusLine(ResponseModel):
     links: dict[str, str]
 
     @classmethod
-    def of(cls, row: StoredCorpus, items: int, tenant: str, **more: object) -> Self:
+    def of(cls, row: StoredCorpus, items: int, tenant: str, **fields: object) -> Self:
         """Build the view of a stored corpus for a tenant."""
         path, is_own = f"/v1/corpora/{row.id}", row.tenant == tenant
         links = {"self": path, "items": f"{path}/items", "export": f"{path}/export"}
@@ -221,7 +221,7 @@ class CorpusLine(ResponseModel):
             links["writing"] = f"{path}/writing"
         digest = None if row.rules is None else row.rules.digest
         return cls.from_row(
-            row, specification=named(row), specification_digest=digest, own=is_own, items=items, links=links, **more
+            row, specification=named(row), specification_digest=digest, own=is_own, items=items, links=links, **fields
         )
 
 
@@ -232,9 +232,9 @@ class CorpusView(CorpusLine):
     """Words of the specification; every reader of the corpus may use them."""
 
     @classmethod
-    def of(cls, row: StoredCorpus, items: int, tenant: str, **more: object) -> Self:
+    def of(cls, row: StoredCorpus, items: int, tenant: str, **fields: object) -> Self:
         """Build the full view of a stored corpus for a tenant."""
-        return super().of(row, items, tenant, words=None if row.rules is None else dict(row.rules.words), **more)
+        return super().of(row, items, tenant, words=None if row.rules is None else dict(row.rules.words), **fields)
 
 
 class ItemView(ResponseModel):
@@ -354,11 +354,11 @@ class CoverageView(ResponseModel):
     """Number of items by source."""
 
     @classmethod
-    def of(cls, counted: Iterable[tuple[str | None, str, int]], words: Json | None) -> Self:
+    def of(cls, counts: Iterable[tuple[str | None, str, int]], words: Json | None) -> Self:
         """Build the view from counts by term and source, and the words of the corpus's specification."""
         by_term: dict[str | None, int] = {}
         sources: dict[str, int] = {}
-        for term, source, number in counted:
+        for term, source, number in counts:
             by_term[term] = by_term.get(term, 0) + number
             sources[source] = sources.get(source, 0) + number
         roles = {term: role for role, field in LISTS.items() for term in (words or {}).get(field, ())}

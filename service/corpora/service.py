@@ -95,28 +95,28 @@ async def _readable_sentences(service: Service, tenant: str, body: CorpusRequest
         raise SpecificationError("only sentences can be copied; send pictures as files", "items_of")
 
 
-def _specified_value(field: str, requested: str | None, specified: str, name: str) -> str:
-    if requested not in {None, specified}:
-        raise SpecificationError(f"the {field} is {requested!r}, but {specified!r} in {name}; leave it out", field)
+def _specified_value(field: str, value: str | None, specified: str, name: str) -> str:
+    if value not in {None, specified}:
+        raise SpecificationError(f"the {field} is {value!r}, but {specified!r} in {name}; leave it out", field)
     return specified
 
 
 # ---------------------------------------------------------------------------- sentences
-def checked_sentences(corpus: StoredCorpus, sent: Sequence[SentenceItem | PictureItem]) -> list[NewItem]:
+def checked_sentences(corpus: StoredCorpus, sentences: Sequence[SentenceItem | PictureItem]) -> list[NewItem]:
     """Validate new sentences of a corpus; name each refused one, up to `MAX_ERRORS`, in one problem."""
     words = None if corpus.rules is None else words_of(corpus.rules)
-    new: list[NewItem] = []
+    new_items: list[NewItem] = []
     errors: list[Json] = []
-    for index, item in enumerate(sent):
+    for index, item in enumerate(sentences):
         try:
-            new.append(_new_sentence(words, item))
+            new_items.append(_new_sentence(words, item))
         except SpecificationError as error:
             where = pointer_to("items", index, *([error.field] if error.field else []))
             errors.append({"pointer": where, "detail": str(error), "code": error.code})
     if errors:
-        several = f"{len(errors)} of {len(sent)} sentences are refused; the first: {errors[0]['detail']}"
-        raise Problem("bad-specification", several, errors=errors[:MAX_ERRORS])
-    return new
+        detail = f"{len(errors)} of {len(sentences)} sentences are refused; the first: {errors[0]['detail']}"
+        raise Problem("bad-specification", detail, errors=errors[:MAX_ERRORS])
+    return new_items
 
 
 def _new_sentence(words: StereotypeWords | None, sent: SentenceItem | PictureItem) -> NewItem:
@@ -129,10 +129,10 @@ def _new_sentence(words: StereotypeWords | None, sent: SentenceItem | PictureIte
 def with_terms(words: StereotypeWords, item: NewItem) -> NewItem:
     """Validate a sentence by the rules of its specification; fill in its two terms and its counterpart."""
     sentence = Sentence(item.text or "", item.group_term or "", item.attribute_term or "", item.source)
-    checked = as_item(sentence, words, item.provenance)
-    if isinstance(checked, str):
-        raise SpecificationError(_refusal_message(checked, words), "text")
-    return checked
+    checked_item = as_item(sentence, words, item.provenance)
+    if isinstance(checked_item, str):
+        raise SpecificationError(_refusal_message(checked_item, words), "text")
+    return checked_item
 
 
 REFUSALS: Mapping[str, str] = {
@@ -158,10 +158,10 @@ def _refusal_message(reason: str, words: StereotypeWords) -> str:
 
 
 # ---------------------------------------------------------------------------- pictures
-async def read_pictures(sent: Sequence[SentenceItem | PictureItem]) -> list[NewPicture]:
+async def read_pictures(sent_items: Sequence[SentenceItem | PictureItem]) -> list[NewPicture]:
     """Decode new pictures of a corpus from base64; name the refused picture in a problem."""
     pictures = []
-    for index, item in enumerate(sent):
+    for index, item in enumerate(sent_items):
         with located("items", index):
             if isinstance(item, SentenceItem):
                 raise SpecificationError("this corpus holds pictures; create one of kind sentences for these", "text")
@@ -173,27 +173,27 @@ async def read_picture(content: bytes, term: str, note: str | None, *, field: st
     """Decode a picture; refuse content that is not a valid picture, with an error that names `field`."""
     try:
         facts = await asyncio.get_running_loop().run_in_executor(READERS, read_image, content)
-    except SpecificationError as refused:
-        refused.field = refused.field or field
+    except SpecificationError as error:
+        error.field = error.field or field
         raise
     return NewPicture(NewItem(image=facts.digest, term=term, provenance=_note_of(note)), content, facts)
 
 
-def _decode_base64(encoded: str) -> bytes:
+def _decode_base64(base64_text: str) -> bytes:
     try:
-        return base64.b64decode(encoded, validate=True)
+        return base64.b64decode(base64_text, validate=True)
     except (binascii.Error, ValueError):
         raise SpecificationError("this is not base64", "image_b64") from None
 
 
 # ---------------------------------------------------------------------------- storage
-def store_pictures(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewPicture]) -> AddedItems | None:
+def store_pictures(c: Connection, corpus_id: str, tenant: str, pictures: Sequence[NewPicture]) -> AddedItems | None:
     """Store pictures with their images in one transaction; ``None`` if the tenant has no such corpus."""
     if corpora.lock(c, corpus_id, tenant) is None:
         return None
-    for picture in new:
+    for picture in pictures:
         images.keep(c, tenant, picture.content, picture.facts)
-    return items.add(c, corpus_id, tenant, [picture.item for picture in new])
+    return items.add(c, corpus_id, tenant, [picture.item for picture in pictures])
 
 
 def edit_item(
@@ -213,62 +213,62 @@ def edit_item(
         If the corpus has the sentence already, as another item.
     """
     corpus = corpora.lock(c, corpus_id, tenant)
-    old = None if corpus is None else items.find(c, corpus_id, item_id)
-    if corpus is None or old is None:
+    old_item = None if corpus is None else items.find(c, corpus_id, item_id)
+    if corpus is None or old_item is None:
         return None
-    must_match(if_match, item_etag(old))
-    return items.edit(c, corpus_id, tenant, item_id, edited(corpus, old, change))
+    must_match(if_match, item_etag(old_item))
+    return items.edit(c, corpus_id, tenant, item_id, edited_item(corpus, old_item, change))
 
 
 def copy_items(c: Connection, source: str, corpus: StoredCorpus) -> None:
-    """Copy the sentences of a corpus that follow the rules of another corpus."""
+    """Copy the sentences of the corpus `source` that satisfy the rules of `corpus` into it; skip the others."""
     words = None if corpus.rules is None else words_of(corpus.rules)
-    new = []
+    new_items = []
     for item in items.all_items(c, source):
-        how = {**item.provenance, "taken_from": {"corpus": source, "item": item.id}}
-        copied = NewItem(item.text, item.group_term, item.attribute_term, item.counterpart, source=item.source)
+        provenance = {**item.provenance, "taken_from": {"corpus": source, "item": item.id}}
+        copy = NewItem(item.text, item.group_term, item.attribute_term, item.counterpart, source=item.source)
         with suppress(SpecificationError):
-            checked = copied if words is None else with_terms(words, replace(copied, group_term="", attribute_term=""))
-            new.append(replace(checked, source=item.source, provenance=how))
-    if new:
-        items.add(c, corpus.id, corpus.tenant, new)
+            checked_item = copy if words is None else with_terms(words, replace(copy, group_term="", attribute_term=""))
+            new_items.append(replace(checked_item, source=item.source, provenance=provenance))
+    if new_items:
+        items.add(c, corpus.id, corpus.tenant, new_items)
 
 
-def framed_items(new: NewCorpus, per_term: int) -> list[NewItem]:
+def framed_items(corpus: NewCorpus, per_term: int) -> list[NewItem]:
     """Return `per_term` sentences for each term, written from sentence frames; equal requests give equal sentences.
 
     Raise `SpecificationError` if the corpus has no specification, more than `MAX_TOGETHER` sentences would be made, or
     no frame fits.
     """
-    if new.rules is None or new.kind != "sentences":
+    if corpus.rules is None or corpus.kind != "sentences":
         raise SpecificationError("sentences are made from the words of a specification; name one", "from_frames")
-    words = words_of(new.rules)
+    words = words_of(corpus.rules)
     if per_term * len(words.roles) > MAX_TOGETHER:
-        several = f"{per_term} sentences of {len(words.roles)} terms"
-        raise OutOfBounds(f"{several} are more than {MAX_TOGETHER:,} together; ask for fewer", "from_frames")
-    if not words.frames and new.language.partition("-")[0] != "en":
+        amount = f"{per_term} sentences of {len(words.roles)} terms"
+        raise OutOfBounds(f"{amount} are more than {MAX_TOGETHER:,} together; ask for fewer", "from_frames")
+    if not words.frames and corpus.language.partition("-")[0] != "en":
         raise SpecificationError(f"{words.name} has no frames, and those that fit any word are English", "from_frames")
     sentences = template_sentences(words, per_term, generator(0))
     return [item for item in (as_item(sentence, words, {}) for sentence in sentences) if not isinstance(item, str)]
 
 
-def edited(corpus: StoredCorpus, old: StoredItem, change: ItemChange) -> NewItem:
+def edited_item(corpus: StoredCorpus, old_item: StoredItem, change: ItemChange) -> NewItem:
     """Return the item with the changed fields; raise `SpecificationError` if it has no such field or breaks rules."""
-    picture = old.text is None
-    for name in ("text", "group_term", "attribute_term") if picture else ("term",):
+    is_picture = old_item.text is None
+    for name in ("text", "group_term", "attribute_term") if is_picture else ("term",):
         if getattr(change, name) is not None:
-            raise SpecificationError(f"{'a picture' if picture else 'a sentence'} has no {name}", name)
-    if picture:
-        return NewItem(image=old.image, term=change.term or old.term)
-    item = NewItem(change.text or old.text, change.group_term, change.attribute_term)
+            raise SpecificationError(f"{'a picture' if is_picture else 'a sentence'} has no {name}", name)
+    if is_picture:
+        return NewItem(image=old_item.image, term=change.term or old_item.term)
+    item = NewItem(change.text or old_item.text, change.group_term, change.attribute_term)
     if corpus.rules is not None:
         return with_terms(words_of(corpus.rules), item)
     # a new text may contain other terms than the old text, so the terms are kept only if the text is unchanged
-    same = change.text is None
+    is_same_text = change.text is None
     return replace(
         item,
-        group_term=item.group_term or (old.group_term if same else None),
-        attribute_term=item.attribute_term or (old.attribute_term if same else None),
+        group_term=item.group_term or (old_item.group_term if is_same_text else None),
+        attribute_term=item.attribute_term or (old_item.attribute_term if is_same_text else None),
     )
 
 

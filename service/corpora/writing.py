@@ -48,7 +48,7 @@ async def writing_order(service: Service, caller: Caller, corpus: StoredCorpus, 
         "words": specifications.dump_words(words),
         **{name: getattr(body, name) for name in ("per_term", "family", "tries", "reuse")},
     }
-    new = new_job(
+    job = new_job(
         service,
         caller,
         author,
@@ -60,7 +60,7 @@ async def writing_order(service: Service, caller: Caller, corpus: StoredCorpus, 
         deadline_s=body.deadline_s,
         expected=len(words.roles) * body.per_term,
     )
-    return Order(new)
+    return Order(job)
 
 
 async def _requested_words(

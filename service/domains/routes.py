@@ -35,9 +35,9 @@ async def add_domain(body: DomainRequest, service: ServiceDependency, caller: Ta
         service.target_validator.check_callback(f"https://{body.host}/", "host")
 
     def add(c: Connection) -> Answer:
-        stored, new = domains.add(c, caller.tenant, body.host)
-        headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": _etag(stored)}
-        return Answer(201 if new else 200, write_json(DomainView.of(stored)), headers)
+        domain, is_new = domains.add(c, caller.tenant, body.host)
+        headers = {"Location": f"{router.prefix}/{domain.id}", "ETag": _etag(domain)}
+        return Answer(201 if is_new else 200, write_json(DomainView.of(domain)), headers)
 
     return await answer_once(service, repeat, add)
 
@@ -61,8 +61,8 @@ async def get_domain(row: FoundDomain) -> Response:
 @router.patch("/{domain_id}", response_model=DomainView)
 async def change_domain(row: OwnDomain, body: DomainChange, service: ServiceDependency) -> Response:
     """Refuse ratings of a verified host, or allow them again. You may still rate the host yourself."""
-    changed = existing(await service.database.write(domains.set_policy, row, body.ratings), "domain", row.id)
-    return tagged(DomainView.of(changed), _etag(changed))
+    domain = existing(await service.database.write(domains.set_policy, row, body.ratings), "domain", row.id)
+    return tagged(DomainView.of(domain), _etag(domain))
 
 
 @router.delete("/{domain_id}", status_code=204, response_description="Removed.")

@@ -42,8 +42,8 @@ class HttpParts:
     def database_for(self, request: Request) -> PublicDatabase:
         """Return the database for the public data of an answer: the replica, if there is one.
 
-        Callers who may have written read from the primary: with a key or a cookie (of a page, ``assay.has_cookie``), or
-        without keys where none is required.
+        Callers who may just have written read the primary, and so see their own writes: those with a key or a cookie
+        (of a page, ``assay.has_cookie``), and all callers of an agency that requires no keys.
         """
         scope = request.scope
         is_known = scope.get("assay.has_cookie") or scope.get("assay.caller", UNKNOWN_CALLER).tenant != NO_TENANT
@@ -113,14 +113,14 @@ async def _identify_caller(request: Request, *, cached: bool) -> Caller:
         return UNKNOWN_CALLER if service.settings.keys_required else DEFAULT_CALLER
     credentials = await _bearer(request)
     secret = "" if credentials is None else credentials.credentials
-    read = partial(verified, service, secret)
-    key = await (service.recent_keys.get(sha256(secret.encode()).digest(), read) if cached else read())
+    read_key = partial(verified_key, service, secret)
+    key = await (service.recent_keys.get(sha256(secret.encode()).digest(), read_key) if cached else read_key())
     return Caller(key.tenant, frozenset(key.scopes), key.id)
 
 
-async def verified(service: HttpParts, plain: str) -> keys.ApiKey:
+async def verified_key(service: HttpParts, secret: str) -> keys.ApiKey:
     """Return the key with this plain text, or raise ``key-invalid``."""
-    key = await service.database.read(keys.verify, plain) if plain.isascii() else None
+    key = await service.database.read(keys.verify, secret) if secret.isascii() else None
     if key is None:
         raise _unauthorized("key-invalid", 'Bearer realm="assay", error="invalid_token"')
     return key

@@ -83,10 +83,10 @@ def once(
             raise Problem("idempotency-in-flight", headers={"Retry-After": str(RETRY_AFTER_S)})
         case idempotency.Mismatch():
             raise Problem("idempotency-mismatch", errors=[{"header": "Idempotency-Key", "detail": "used before"}])
-    answer, created = work(c)
-    if is_final(created):
+    answer, creation = work(c)
+    if is_final(creation):
         store_answer(c, repeat, answer)
-    return answer, created
+    return answer, creation
 
 
 async def answer_once(service: HttpParts, repeat: Repeatable, work: Callable[[Connection], Answer]) -> Response:

@@ -180,10 +180,10 @@ def _walk_strings(value: object) -> Iterator[tuple[_Path, int, str, bool]]:
             yield path, depth, element, False
         elif isinstance(element, dict):
             yield path, depth + 1, "".join(element), True
-            stack.extend(((path, key), depth + 1, inner) for key, inner in element.items())
+            stack.extend(((path, key), depth + 1, child) for key, child in element.items())
         elif isinstance(element, list):
             yield path, depth + 1, "", True
-            stack.extend(((path, index), depth + 1, inner) for index, inner in enumerate(element))
+            stack.extend(((path, index), depth + 1, child) for index, child in enumerate(element))
 
 
 def _pointer_of_path(path: _Path) -> str:

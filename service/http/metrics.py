@@ -23,8 +23,8 @@ GAUGES = {
 class Meter:
     """Metrics of one service, in a registry of its own, because two services can share a process."""
 
-    def __init__(self, more: Sequence[CollectorRegistry] = ()) -> None:
-        self.registry, self._more = CollectorRegistry(), tuple(more)
+    def __init__(self, registries: Sequence[CollectorRegistry] = ()) -> None:
+        self.registry, self._more = CollectorRegistry(), tuple(registries)
         self._requests = Counter(
             "assay_http_requests_total", "Requests answered.", ("method", "route", "status"), registry=self.registry
         )

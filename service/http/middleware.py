@@ -95,12 +95,12 @@ class RequestMiddleware:
         self._meter.count_request(answer.method, route, answer.status, time.perf_counter() - began)
 
     async def _respond(self, scope: Scope, receive: Receive, answer: _ResponseState) -> None:
-        if self._hosts is not None and (refused := foreign_origin(scope, self._hosts)) is not None:
-            await respond(Request(scope), refused)(scope, receive, answer.send)
+        if self._hosts is not None and (problem := foreign_origin(scope, self._hosts)) is not None:
+            await respond(Request(scope), problem)(scope, receive, answer.send)
             return
         limit = self._body_limit(scope["method"], scope["path"])
-        declared = Headers(scope=scope).get("content-length", "")
-        if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
+        length_text = Headers(scope=scope).get("content-length", "")
+        if length_text.isdecimal() and (len(length_text) > 18 or int(length_text) > limit):
             response: Response = respond(Request(scope), too_large(limit))
         elif (size := len(scope["query_string"])) > MAX_QUERY_BYTES:
             detail = f"the query has {size:,} bytes; at most {MAX_QUERY_BYTES:,} are allowed"

@@ -44,8 +44,9 @@ def allowed_methods(app: FastAPI, path: str) -> list[str]:
     A path without parameters, such as /v1/jobs/plan, takes precedence, as in the OpenAPI document.
     """
     routes = [(route.path, route.methods) for route in iter_route_contexts(app.routes) if route.path and route.methods]
-    same = [methods for pattern, methods in routes if pattern == path]
-    allowed = set().union(*(same or [methods for pattern, methods in routes if compile_path(pattern)[0].match(path)]))
+    matches = [methods for pattern, methods in routes if pattern == path]
+    matches = matches or [methods for pattern, methods in routes if compile_path(pattern)[0].match(path)]
+    allowed = set().union(*matches)
     if "GET" in allowed:
         allowed.add("HEAD")
     return sorted(allowed | {"OPTIONS"}) if allowed else []
@@ -94,9 +95,9 @@ async def on_invalid_request(request: Request, error: Exception) -> JSONResponse
     ]
     well_formed = all(isinstance(cause, SpecificationError) for cause in causes)
     detail = places[0]["detail"] if len(places) == 1 else f"{len(places)} fields are invalid; see errors"
-    if (more := len(invalid) - MAX_ERRORS) > 0:
+    if (unnamed := len(invalid) - MAX_ERRORS) > 0:
         detail = (
-            f"{len(invalid):,} fields are invalid; errors names the first {len(places)}, and {more:,} are not named"
+            f"{len(invalid):,} fields are invalid; errors names the first {len(places)}, and {unnamed:,} are not named"
         )
     return respond(request, Problem("bad-specification" if well_formed else "invalid-request", detail, errors=places))
 
@@ -135,8 +136,8 @@ def _incomparable_rating(error: NotComparable | NotTheSameQuestion) -> Problem:
     return Problem("bad-specification", str(error), errors=[entry])
 
 
-def _problem_in_field(code: str, kind: str, name: str, error: Exception, **more: Any) -> Problem:
-    return Problem(code, str(error), errors=[{kind: name, "detail": str(error)}], **more)
+def _problem_in_field(code: str, kind: str, name: str, error: Exception, **facts: Any) -> Problem:
+    return Problem(code, str(error), errors=[{kind: name, "detail": str(error)}], **facts)
 
 
 def _known_fields(request: Request, location: Sequence[str | int], body: object) -> Sequence[str]:
@@ -175,11 +176,11 @@ def _place(error: JsonObject, body: object) -> dict[str, str]:
     if where != "body":
         return {"parameter" if where in {"query", "path"} else str(where): ".".join(str(part) for part in parts)}
     cause = error.get("ctx", {}).get("error")
-    inner = field_parts(cause.field) if isinstance(cause, SpecificationError) else []
+    inner_parts = field_parts(cause.field) if isinstance(cause, SpecificationError) else []
     missing = str(error["type"]).startswith("missing")
     if error["type"].startswith("union_tag"):
-        inner = [str(error["ctx"]["discriminator"]).strip("'")]
-    return {"pointer": pointer_to(*_existing_path(parts, body, missing=missing), *inner)}
+        inner_parts = [str(error["ctx"]["discriminator"]).strip("'")]
+    return {"pointer": pointer_to(*_existing_path(parts, body, missing=missing), *inner_parts)}
 
 
 def _existing_path(parts: Sequence[str | int], body: Any, *, missing: bool) -> list[str | int]:

@@ -68,11 +68,11 @@ class Problem(HTTPException):
         *,
         errors: Sequence[Json] = (),
         headers: Mapping[str, str] | None = None,
-        **more: object,
+        **extensions: object,
     ) -> None:
         self.kind = KINDS[code]
         super().__init__(self.kind.status, detail or self.kind.meaning, dict(headers or {}))
-        self.errors, self.more = tuple(errors), more
+        self.errors, self.more = tuple(errors), extensions
 
 
 def not_found(noun: str, name: str) -> Problem:

@@ -82,8 +82,8 @@ class Page(Generic[Row]):
     @classmethod
     def of(cls, rows: Sequence[Row], limit: int, key: Callable[[Row], Key] = newest_first) -> Page[Row]:
         """Return a page of `rows`, which were read with ``limit + 1``, or fewer if they are large (`Rows.cut`)."""
-        more = len(rows) > limit or getattr(rows, "cut", False)
-        return cls(rows[:limit], key(rows[:limit][-1]) if more else None, getattr(rows, "total", None))
+        has_more = len(rows) > limit or getattr(rows, "cut", False)
+        return cls(rows[:limit], key(rows[:limit][-1]) if has_more else None, getattr(rows, "total", None))
 
 
 def make_cursor(key: Key, list_name: str, filters: Json) -> str:
@@ -95,8 +95,8 @@ def make_cursor(key: Key, list_name: str, filters: Json) -> str:
 def open_cursor(cursor: str, list_name: str, filters: Json) -> Key:
     """Parse a cursor of `make_cursor`; raise ``bad-cursor`` if it was made for another list or other filters."""
     try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        at, name, checksum = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        padded_cursor = cursor + "=" * (-len(cursor) % 4)
+        at, name, checksum = json.loads(base64.b64decode(padded_cursor, altchars=b"-_", validate=True))
         key = (int(at), str(name))
     except (binascii.Error, ValueError, TypeError, OverflowError, RecursionError):
         checksum, key = None, (0, "")

@@ -20,7 +20,7 @@ class _Entry(Generic[V]):
     """A value, the time when it was last read, and the reading in progress."""
 
     read_at: float = float("-inf")
-    last: V | None = None
+    value: V | None = None
     reading: asyncio.Future[V] | None = None
 
 
@@ -55,47 +55,47 @@ class SwrCache(Generic[K, V]):
         self._most, self._clock = capacity, clock
         self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
 
-    async def get(self, key: K, read: Callable[[], Awaitable[V]]) -> V:
+    async def get(self, key: K, read_value: Callable[[], Awaitable[V]]) -> V:
         """Return a value; read it if it is missing or too old.
 
         An error is raised for every caller that waited for the same reading, and is not stored.
         """
         entry = self._entries.get(key)
-        if entry is not None and entry.last is not None and (age_s := self._clock() - entry.read_at) <= self._stale_s:
+        if entry is not None and entry.value is not None and (age_s := self._clock() - entry.read_at) <= self._stale_s:
             if age_s > self._keep_s:
-                self._start_reading(key, entry, read)
+                self._start_reading(key, entry, read_value)
             self._entries.move_to_end(key)
             self._count("hit")
-            return entry.last
+            return entry.value
         self._count("miss")
         if self._keep_s <= 0:
             self._count("read")
-            return await read()
+            return await read_value()
         if entry is None:
             entry = self._entries[key] = _Entry()
             if len(self._entries) > self._most:
                 self._entries.popitem(last=False)
         # if the first caller is cancelled, the others still get the value
-        return await asyncio.shield(self._start_reading(key, entry, read))
+        return await asyncio.shield(self._start_reading(key, entry, read_value))
 
     def clear(self) -> None:
         """Remove every value, including values that are being read."""
         self._entries.clear()
 
-    def _start_reading(self, key: K, entry: _Entry[V], read: Callable[[], Awaitable[V]]) -> asyncio.Future[V]:
+    def _start_reading(self, key: K, entry: _Entry[V], read_value: Callable[[], Awaitable[V]]) -> asyncio.Future[V]:
         if entry.reading is None:
             began = self._clock()
             self._count("read")
-            entry.reading = asyncio.ensure_future(read())
+            entry.reading = asyncio.ensure_future(read_value())
 
             def put(done: asyncio.Future[V]) -> None:
                 entry.reading = None
                 if done.cancelled() or done.exception() is not None:
-                    entry.last = None
+                    entry.value = None
                     if self._entries.get(key) is entry:
                         del self._entries[key]
                 else:
-                    entry.last, entry.read_at = done.result(), began
+                    entry.value, entry.read_at = done.result(), began
 
             entry.reading.add_done_callback(put)
         return entry.reading

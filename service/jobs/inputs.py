@@ -74,7 +74,7 @@ async def with_rows(service: Service, tenant: str, method: AnyMethod, rows: Name
         return method.with_references(Found(rows=chosen_rows(table.rows, rows, rng)))
 
 
-async def with_kept(service: Service, tenant: str, method: AnyMethod) -> AnyMethod:
+async def with_stored_items(service: Service, tenant: str, method: AnyMethod) -> AnyMethod:
     """Insert the items that the experiment needs and that an author generated in earlier jobs of the tenant."""
     material = await service.database.read(materials.stored_material, tenant, method.references().authored)
     return await asyncio.to_thread(method.with_references, Found(authored=material)) if any(material) else method
@@ -141,8 +141,8 @@ def read_held_back(path: Path | None) -> HeldBack:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         reason = f"it cannot be read as TOML: {error}"
     except ValidationError as invalid:
-        first = invalid.errors(include_url=False)[0]
-        reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        first_error = invalid.errors(include_url=False)[0]
+        reason = f"{'.'.join(map(str, first_error['loc']))}: {first_error['msg']}"
     except SpecificationError as error:
         reason = f"{error.field}: {error}" if error.field else str(error)
     else:

@@ -72,11 +72,11 @@ async def ledger_jsonl(database: AsyncDatabase, job_id: str) -> StreamingRespons
 
 
 async def pages(
-    database: AsyncDatabase, read: Callable[[Connection, str, int, int], Sequence[Any]], owner_id: str
+    database: AsyncDatabase, read_page: Callable[[Connection, str, int, int], Sequence[Any]], owner_id: str
 ) -> AsyncIterator[Sequence[Any]]:
     """Yield all rows of a job or corpus in pages, by ``read(c, owner_id, after, limit)``."""
     after = 0
-    while rows := await database.read(read, owner_id, after, ROWS_A_READ):
+    while rows := await database.read(read_page, owner_id, after, ROWS_A_READ):
         yield rows
         after = rows[-1].seq
 
@@ -196,10 +196,10 @@ class _MemoryFile(io.RawIOBase):
         return True
 
     def write(self, piece: Any) -> int:
-        copied = bytes(piece)
-        self._pieces.append(copied)
-        self._length += len(copied)
-        return len(copied)
+        copy = bytes(piece)
+        self._pieces.append(copy)
+        self._length += len(copy)
+        return len(copy)
 
     def tell(self) -> int:
         return self._length

@@ -353,8 +353,8 @@ class ProgressView(ResponseModel):
 @router.get("/{job_id}/progress", response_model=ProgressView)
 async def get_job_progress(job_id: str, service: ServiceDependency, caller: Reader) -> Response:
     """Read how many questions of each language were asked, and the newest exchanges. May be 2 seconds old."""
-    read = partial(service.database.read, _read_progress, job_id, caller.tenant)
-    return json_response(existing(await service.progress.get((caller.tenant, job_id), read), "job", job_id))
+    read_progress = partial(service.database.read, _read_progress, job_id, caller.tenant)
+    return json_response(existing(await service.progress.get((caller.tenant, job_id), read_progress), "job", job_id))
 
 
 def _read_progress(c: Connection, job_id: str, tenant: str) -> ProgressView | None:

@@ -286,9 +286,9 @@ class JobLine(JobView):
         experiment = _experiment_to_show(job)
         if experiment is None:
             return cls(**dict(JobView.of(job, base=base, now_s=now_s, rating=rating)), left_out={})
-        short = shorten(experiment, max_entries)
-        view = JobView.of(replace(job, experiment=short.experiment), base=base, now_s=now_s, rating=rating)
-        return cls(**dict(view), left_out=short.left_out)
+        short_experiment = shorten(experiment, max_entries)
+        view = JobView.of(replace(job, experiment=short_experiment.experiment), base=base, now_s=now_s, rating=rating)
+        return cls(**dict(view), left_out=short_experiment.left_out)
 
 
 class ObservationView(ResponseModel):

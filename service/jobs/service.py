@@ -27,7 +27,7 @@ from service.http.idempotency import Repeatable, is_known, once
 from service.http.json import Answer, bad_specification, located, write_json
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
-from service.jobs.inputs import reading_of, with_kept, with_rows, without_rows
+from service.jobs.inputs import reading_of, with_rows, with_stored_items, without_rows
 from service.jobs.schemas import TEN_YEARS_S, Prices, RatingRequest, UnnamedExperiment
 from service.targets.schemas import TargetDescription, TargetReference
 from service.targets.service import ResolvedTarget, check_language_model, check_rated, check_target, find_target
@@ -55,13 +55,13 @@ MAX_EXPERIMENT_BYTES = 7_000_000
 class Order:
     """A requested job; a rating at most `max_age_s` seconds old (``None``: any unexpired one) makes it unnecessary."""
 
-    new: NewJob
+    job: NewJob
     max_age_s: int | None = 0
 
     @property
     def age_s(self) -> int:
         """Maximum age in seconds of a rating that makes the job unnecessary; 0 if the job is not to make a rating."""
-        if self.new.kind != "rating":
+        if self.job.kind != "rating":
             return 0
         return TEN_YEARS_S if self.max_age_s is None else self.max_age_s
 
@@ -85,16 +85,16 @@ async def place(
     Raise `Problem` ``rate-limited``, ``too-many-jobs`` or ``cooling-down``, for new jobs only.
     """
     max_active, allowance = service.settings.max_active_jobs, None
-    target_url = order.new.target["base_url"] if order.new.kind == "rating" else None
+    target_url = order.job.target["base_url"] if order.job.kind == "rating" else None
     if await service.database.read(_is_new, order, repeat, max_active):
         allowance = await permit(service, caller, target_url)
     arguments = (order, repeat, show, max_active, waits)
     try:
-        answer, placed = await service.database.write(_place_order, *arguments, permitted=allowance is not None)
+        answer, placement = await service.database.write(_place_order, *arguments, permitted=allowance is not None)
     except RateNotTaken:  # the rating or job that would have answered this request expired or ended in the meantime
         allowance = await permit(service, caller, target_url)
-        answer, placed = await service.database.write(_place_order, *arguments, permitted=True)
-    job, is_new = placed or (None, False)
+        answer, placement = await service.database.write(_place_order, *arguments, permitted=True)
+    job, is_new = placement or (None, False)
     if job is not None and is_new:
         service.dispatcher.ring(job.id)
     return answer, job, allowance
@@ -149,21 +149,21 @@ def _place_order(
     c: Connection, order: Order, repeat: Repeatable, show: Show, max_active: int, waits: bool, *, permitted: bool
 ) -> tuple[Answer, tuple[Job, bool] | None]:
     def work(c: Connection) -> tuple[Answer, tuple[Job, bool]]:
-        jobs.serialise(c, order.new.request_digest)
+        jobs.serialise(c, order.job.request_digest)
         rating, job, before = _find_existing(c, order, max_active)
         is_new = rating is None and job is None
         if is_new and not permitted:
             raise RateNotTaken
         if rating is not None:
-            unmasked = rating.seen_by(order.new.tenant).rating
-            seed = order.new.seed if unmasked.seed is None else unmasked.seed
-            same = replace(order.new, seed=seed, experiment=dict(unmasked.experiment))
-            job = jobs.add_finished(c, same, rating.id)
+            unmasked = rating.seen_by(order.job.tenant).rating
+            seed = order.job.seed if unmasked.seed is None else unmasked.seed
+            answered_job = replace(order.job, seed=seed, experiment=dict(unmasked.experiment))
+            job = jobs.add_finished(c, answered_job, rating.id)
         elif job is None:
-            job = jobs.add(c, order.new)
+            job = jobs.add(c, order.job)
         return show(job, rating, before), (job, is_new)
 
-    return once(c, repeat, work, lambda placed: not waits or placed[0].finished)
+    return once(c, repeat, work, lambda placement: not waits or placement[0].finished)
 
 
 def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
@@ -172,19 +172,19 @@ def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[Stored
     If neither exists and the tenant has the maximum number of unfinished jobs, raise ``too-many-jobs``; if a host of
     the targets is known to refuse ratings, raise `RatingsRefused`.
     """
-    new = order.new
-    work = jobs.existing_work(c, new.tenant, new.request_digest, order.age_s, max_active)
-    rating = None if work.rating_id is None else ratings.find(c, work.rating_id, new.tenant)
-    if rating is not None and rating.visibility == new.visibility:
+    job = order.job
+    known_work = jobs.existing_work(c, job.tenant, job.request_digest, order.age_s, max_active)
+    rating = None if known_work.rating_id is None else ratings.find(c, known_work.rating_id, job.tenant)
+    if rating is not None and rating.visibility == job.visibility:
         return rating, None, None
-    twin = None if work.twin_id is None else jobs.find(c, work.twin_id, new.tenant)
-    if twin and twin.visibility == new.visibility and new.callback_url in {None, twin.callback_url}:
+    twin = None if known_work.twin_id is None else jobs.find(c, known_work.twin_id, job.tenant)
+    if twin and twin.visibility == job.visibility and job.callback_url in {None, twin.callback_url}:
         return None, twin, queued_before(c, twin)
-    if work.active >= max_active - NEAR_LIMIT and count_active(c, new.tenant) >= max_active:
+    if known_work.active >= max_active - NEAR_LIMIT and count_active(c, job.tenant) >= max_active:
         raise too_many_jobs(f"{max_active} of your jobs are queued or running")
-    if work.refusals and new.kind in domains.CALLING:
-        domains.check(c, new.tenant, new.target, new.author)
-    return None, None, work.own_before
+    if known_work.refusals and job.kind in domains.CALLING:
+        domains.check(c, job.tenant, job.target, job.author)
+    return None, None, known_work.own_before
 
 
 def queued_before(c: Connection, job: Job) -> int | None:
@@ -229,12 +229,12 @@ async def rating_order(
     if rows is not None:
         method = await with_rows(service, caller.tenant, method, rows, seed)
     if author is not None and not recurring:
-        method = await with_kept(service, caller.tenant, method)
+        method = await with_stored_items(service, caller.tenant, method)
     experiment = dump_method(method)
     if (size := len(write_json(experiment))) > MAX_EXPERIMENT_BYTES:
         reason = f"the experiment holds {size:,} bytes with its stored material; {MAX_EXPERIMENT_BYTES:,} are allowed"
         raise bad_specification(OutOfBounds(f"{reason}: take fewer or shorter sentences or rows"), ("experiment",))
-    new = new_job(
+    job = new_job(
         service,
         caller,
         target,
@@ -250,7 +250,7 @@ async def rating_order(
         deadline_s=request.deadline_s,
         expected=method.expected_probes(),
     )
-    return Order(new, request.max_age_s)
+    return Order(job, request.max_age_s)
 
 
 def check_deadline(service: Service, deadline_s: int) -> None:
@@ -273,8 +273,8 @@ def probe_order(service: Service, caller: Caller, target: ResolvedTarget) -> Ord
     The digest of a target that is not saved would be the same with another secret.
     """
     digest = probe_digest(caller, target) if target.saved_id is not None else new_id("probe")
-    new = new_job(service, caller, target, kind="probe", experiment=None, digest=digest, max_calls=100, deadline_s=120)
-    return Order(new)
+    job = new_job(service, caller, target, kind="probe", experiment=None, digest=digest, max_calls=100, deadline_s=120)
+    return Order(job)
 
 
 def probe_digest(caller: Caller, target: ResolvedTarget) -> str:
@@ -288,20 +288,20 @@ def new_job(service: Service, caller: Caller, target: ResolvedTarget, *, digest:
     A secret in the request is encrypted for this job; the secret of a saved target stays with the target.
     """
     job_id = new_id("job")
-    sealed: SealedSecret | None = None
+    sealed_secret: SealedSecret | None = None
     if target.secret is not None and target.saved_id is None:  # the secret of a saved target stays with the target
         owner = {"tenant": caller.tenant, "target": job_id}
-        sealed = service.vault.seal_for_target(target.secret, **owner, described=target.descriptor)
-    usual: dict[str, Any] = {"seed": 0, "visibility": "private", "callback_url": None, "expected": 0}
+        sealed_secret = service.vault.seal_for_target(target.secret, **owner, described=target.descriptor)
+    defaults: dict[str, Any] = {"seed": 0, "visibility": "private", "callback_url": None, "expected": 0}
     return NewJob(
         id=job_id,
         tenant=caller.tenant,
         key_id=caller.key_id,
         target_id=target.saved_id,
         target=dict(target.descriptor),
-        sealed_secret=sealed,
+        sealed_secret=sealed_secret,
         request_digest=digest,
-        **(usual | fields),
+        **(defaults | fields),
     )
 
 
@@ -396,7 +396,7 @@ async def facts_of(service: Service, caller: Caller, target: ResolvedTarget, pri
 
 async def plan_order(order: Order, facts: Plannable) -> Plan:
     """Plan the job of an order, in a thread, because long lists of words take some tenths of a second."""
-    new = order.new
+    job = order.job
     return await asyncio.to_thread(
-        lambda: plan_of(parse_method(new.experiment or {}), facts, seed=new.seed, max_calls=new.max_calls)
+        lambda: plan_of(parse_method(job.experiment or {}), facts, seed=job.seed, max_calls=job.max_calls)
     )

@@ -28,8 +28,8 @@ router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=StrictRoute)
 )
 async def create_key(body: KeyRequest, service: ServiceDependency, caller: Admin) -> Response:
     """Create a key. It is shown in this answer and never again."""
-    key, plain = await service.database.write(_create_key, caller.tenant, body)
-    view = NewKeyView.from_row(key, key=plain)
+    key, plain_text = await service.database.write(_create_key, caller.tenant, body)
+    view = NewKeyView.from_row(key, key=plain_text)
     headers = {"Location": f"{router.prefix}/{key.id}", "Cache-Control": "no-store"}
     return json_response(view, status=201, headers=headers)
 

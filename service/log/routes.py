@@ -52,15 +52,15 @@ CACHED_FOREVER = "public, max-age=31536000, immutable"
 async def get_log_head(service: ServiceDependency) -> Response:
     """Read the size of the log and its signed root hash."""
     key, origin = await signing_key(service), witnessing.log_name(service.settings.public_url)
-    tree_head, cosigned = await service.database.read(_read_head, origin)
-    headers = _note_headers(tree_head, key, cosigned)
+    tree_head, lines = await service.database.read(_read_head, origin)
+    headers = _note_headers(tree_head, key, lines)
     head = HeadView(
         origin=origin,
         size=tree_head.size,
         root=tree_head.root,
         key_id=key.id,
         verifier_key=str(VerifierKey(origin, ED25519, key.public_key)),
-        checkpoint=await _cosigned_note(origin, tree_head, key, cosigned),
+        checkpoint=await _cosigned_note(origin, tree_head, key, lines),
     )
     return json_response(head, headers=headers)
 
@@ -69,9 +69,9 @@ async def get_log_head(service: ServiceDependency) -> Response:
 async def get_checkpoint(service: ServiceDependency) -> Response:
     """Read the newest checkpoint that a witness cosigned, or else the current checkpoint, as a signed note."""
     key, origin = await signing_key(service), witnessing.log_name(service.settings.public_url)
-    tree_head, cosigned = await service.database.read(_read_cosigned_head, origin)
-    headers = _note_headers(tree_head, key, cosigned)
-    return Response(await _cosigned_note(origin, tree_head, key, cosigned), 200, headers, "text/plain; charset=utf-8")
+    tree_head, lines = await service.database.read(_read_cosigned_head, origin)
+    headers = _note_headers(tree_head, key, lines)
+    return Response(await _cosigned_note(origin, tree_head, key, lines), 200, headers, "text/plain; charset=utf-8")
 
 
 @router.get("/entries", response_model=EntryList)
@@ -85,7 +85,7 @@ async def list_log_entries(service: ServiceDependency, query: Annotated[EntriesQ
 async def prove_inclusion(service: ServiceDependency, query: Annotated[InclusionQuery, Query()]) -> Response:
     """Prove that an entry is in the log."""
     proof = await service.database.read(log.inclusion, query.position, query.size)
-    headers = _tree_headers(f"{proof.position}-{proof.head.size}", fixed=query.size is not None)
+    headers = _tree_headers(f"{proof.position}-{proof.head.size}", is_fixed=query.size is not None)
     return json_response(InclusionView.of(proof), headers=headers)
 
 
@@ -93,7 +93,7 @@ async def prove_inclusion(service: ServiceDependency, query: Annotated[Inclusion
 async def prove_consistency(service: ServiceDependency, query: Annotated[ConsistencyQuery, Query()]) -> Response:
     """Prove that the log only grew since it had `first` entries."""
     proof = await service.database.read(log.consistency, query.first, query.second)
-    headers = _tree_headers(f"{proof.first.size}-{proof.second.size}", fixed=query.second is not None)
+    headers = _tree_headers(f"{proof.first.size}-{proof.second.size}", is_fixed=query.second is not None)
     return json_response(ConsistencyView.of(proof), headers=headers)
 
 
@@ -107,9 +107,9 @@ def _read_cosigned_head(c: Connection, origin: str) -> tuple[TreeHead, list[str]
     return (log.head(c, size), witnessing.lines(c, origin, size)) if size else _read_head(c, origin)
 
 
-async def _cosigned_note(origin: str, tree_head: TreeHead, key: SigningKey, cosigned: Sequence[str]) -> str:
+async def _cosigned_note(origin: str, tree_head: TreeHead, key: SigningKey, lines: Sequence[str]) -> str:
     note = await asyncio.to_thread(_signed_note, Checkpoint(origin, tree_head.size, tree_head.root), key)
-    return note + "".join(f"{line}\n" for line in cosigned)
+    return note + "".join(f"{line}\n" for line in lines)
 
 
 @lru_cache(16)
@@ -118,13 +118,13 @@ def _signed_note(checkpoint: Checkpoint, key: SigningKey) -> str:
     return checkpoint.signed(key.public_key, key.sign)
 
 
-def _note_headers(tree_head: TreeHead, key: SigningKey, cosigned: Sequence[str]) -> dict[str, str]:
-    etag = f"{tree_head.size}-{tree_head.root.hex()[:16]}-{key.id}-{len(cosigned)}"
+def _note_headers(tree_head: TreeHead, key: SigningKey, lines: Sequence[str]) -> dict[str, str]:
+    etag = f"{tree_head.size}-{tree_head.root.hex()[:16]}-{key.id}-{len(lines)}"
     return {"ETag": f'"{etag}"', "Cache-Control": CACHED_BRIEFLY}
 
 
-def _tree_headers(name: str, *, fixed: bool) -> dict[str, str]:
-    return {"ETag": f'"{name}"', "Cache-Control": CACHED_FOREVER if fixed else CACHED_BRIEFLY}
+def _tree_headers(name: str, *, is_fixed: bool) -> dict[str, str]:
+    return {"ETag": f'"{name}"', "Cache-Control": CACHED_FOREVER if is_fixed else CACHED_BRIEFLY}
 
 
 witness = APIRouter(prefix=witnessing.WITNESS_PATH, tags=["log"], route_class=StrictRoute)
@@ -186,8 +186,8 @@ async def add_checkpoint(request: Request, service: ServiceDependency) -> Respon
         time_s = await service.database.write(
             witnessing.witness, checkpoint.origin, submission.old, head, submission.proof
         )
-    except OtherHead as other:
-        return Response(f"{other.size}\n", 409, {"Content-Type": SIZE_TYPE})  # exactly this type, without a charset
+    except OtherHead as error:
+        return Response(f"{error.size}\n", 409, {"Content-Type": SIZE_TYPE})  # exactly this type, without a charset
     # signed after the head is stored: if signing fails, the log can repeat the request with this head as the old head
     key = await signing_key(service)
     own_key = VerifierKey(witnessing.witness_name(service.settings.public_url), COSIGNATURE, key.public_key)
@@ -203,12 +203,12 @@ def _signed_request(body: bytes, keys: Sequence[VerifierKey]) -> tuple[AddCheckp
         submission = AddCheckpoint.read(body)
         checkpoint, lines = read_note(submission.note)
         public_keys = [log_key.public_key for log_key in keys if log_key.name == checkpoint.origin]
-        signed = any(is_signed_by(checkpoint, lines, key, is_signature) for key in public_keys)
-    except BadCheckpoint as wrong:
-        raise Problem("malformed-checkpoint", str(wrong)) from None
+        is_signed = any(is_signed_by(checkpoint, lines, key, is_signature) for key in public_keys)
+    except BadCheckpoint as error:
+        raise Problem("malformed-checkpoint", str(error)) from None
     if not public_keys:
         raise not_found("witnessed log", checkpoint.origin)
-    if not signed:
+    if not is_signed:
         raise Problem("checkpoint-not-signed", f"no known key of {checkpoint.origin[:200]} signed the checkpoint")
     if submission.old > checkpoint.size:
         raise Problem(

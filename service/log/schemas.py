@@ -14,11 +14,11 @@ from store.ratings.log import Consistency, Inclusion, LogEntry
 
 Count = Annotated[int, Field(ge=0, le=2**53)]
 OneOrMore = Annotated[int, Field(ge=1, le=2**53)]
-Hash = Annotated[str, BeforeValidator(lambda digest: written(digest) if isinstance(digest, bytes) else digest)]
+Hash = Annotated[str, BeforeValidator(lambda digest: digest_text(digest) if isinstance(digest, bytes) else digest)]
 """A hash as ``sha256:…``; made from its bytes."""
 
 
-def written(digest: bytes) -> str:
+def digest_text(digest: bytes) -> str:
     """Format a hash as ``sha256:…``."""
     return "sha256:" + digest.hex()
 
@@ -99,8 +99,8 @@ class EntryList(ResponseModel):
     @classmethod
     def of(cls, rows: Sequence[LogEntry], limit: int) -> Self:
         """Return a page of entries that were read with ``limit + 1``."""
-        more = rows[limit].position if len(rows) > limit else None
-        return cls(items=[LogEntryView.from_row(row) for row in rows[:limit]], next_start=more)
+        next_position = rows[limit].position if len(rows) > limit else None
+        return cls(items=[LogEntryView.from_row(row) for row in rows[:limit]], next_start=next_position)
 
 
 class TreeView(ResponseModel):

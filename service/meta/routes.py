@@ -77,10 +77,7 @@ async def readyz(service: ServiceDependency) -> Readiness:
 
 
 @router.get(
-    "/metrics",
-    response_class=Response,
-    dependencies=[Depends(MetricsReader())],
-    responses=returns({}, "text/plain"),
+    "/metrics", response_class=Response, dependencies=[Depends(MetricsReader())], responses=returns({}, "text/plain")
 )
 async def metrics(service: ServiceDependency) -> Response:
     """Read the service's metrics in Prometheus's text format.
@@ -111,15 +108,15 @@ async def get_info(service: ServiceDependency) -> InfoView:
 @router.get("/v1/limits")
 async def get_limits(service: ServiceDependency, caller: Reader) -> LimitsView:
     """Read your limits, and how much of them is left."""
-    remaining = await service.rate_limiter.left(caller.tenant)
+    allowance = await service.rate_limiter.left(caller.tenant)
     active_limit = service.settings.max_active_jobs
-    unfinished = await service.database.read(jobs.count_unfinished, caller.tenant)
-    stored = await service.database.read(quota.by_kind, caller.tenant)
+    active_count = await service.database.read(jobs.count_unfinished, caller.tenant)
+    bytes_by_kind = await service.database.read(quota.by_kind, caller.tenant)
     return LimitsView(
-        new_jobs=RateView.from_row(remaining),
-        active_jobs=ActiveView(limit=active_limit, used=unfinished),
+        new_jobs=RateView.from_row(allowance),
+        active_jobs=ActiveView(limit=active_limit, used=active_count),
         storage_bytes=StorageView(
-            limit=service.settings.storage_quota_bytes, used=sum(stored.values()), by_kind=stored
+            limit=service.settings.storage_quota_bytes, used=sum(bytes_by_kind.values()), by_kind=bytes_by_kind
         ),
         body_bytes=service.settings.max_body_bytes,
         upload_bytes=service.settings.max_upload_bytes,

@@ -74,11 +74,11 @@ async def get_methodology(version: Version, service: ServiceDependency) -> Respo
 @of_ratings.get("/{rating_id}/methodologies", response_model=LetterList, responses=TAGGED)
 async def list_letters_by_methodology(rating: FoundRating, service: ServiceDependency) -> Response:
     """List a rating's letters by version of the methodology: the original first, then the re-ratings."""
-    stored = await service.database.read(rerated.of_rating, rating.id)
-    first = LetterByVersion.of(rating, original=True, computed_at=iso(rating.created_at))
-    others = [row for row in stored if row.methodology_version != rating.methodology_version]
-    rerated_letters = [LetterByVersion.of(row, original=False, computed_at=row.created_at) for row in others]
-    listing = LetterList(rating=rating.id, items=[first, *rerated_letters])
+    reratings = await service.database.read(rerated.of_rating, rating.id)
+    original = LetterByVersion.of(rating, original=True, computed_at=iso(rating.created_at))
+    by_other_rules = [row for row in reratings if row.methodology_version != rating.methodology_version]
+    rerated_letters = [LetterByVersion.of(row, original=False, computed_at=row.created_at) for row in by_other_rules]
+    listing = LetterList(rating=rating.id, items=[original, *rerated_letters])
     return tagged(listing, f'"{digest_of(listing.model_dump())[7:23]}"')
 
 
@@ -104,8 +104,8 @@ async def rerate_rating(
 def _find_methodology(service: Service, version: str) -> Methodology:
     try:
         return service.methodologies.named(version)
-    except UnknownName as unknown:
-        raise Problem("not-found", str(unknown)) from None
+    except UnknownName as error:
+        raise Problem("not-found", str(error)) from None
 
 
 def _cache_headers(methodology: Methodology) -> dict[str, str]:

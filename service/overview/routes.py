@@ -8,7 +8,7 @@ from typing import Literal
 
 from fastapi import APIRouter, Response
 
-from service.container import ServiceDependency, added
+from service.container import ServiceDependency, sum_of
 from service.http.authentication import Reader
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.common_schemas import ResponseModel
@@ -74,13 +74,15 @@ class OverviewView(ResponseModel):
 @router.get("", response_model=OverviewView)
 async def get_overview(service: ServiceDependency, caller: Reader) -> Response:
     """Read the newest letter of each of your targets, what needs attention, the queue and the workers."""
-    newest, standing, sentences, failed, queue = await service.database.read(_read_overview, caller.tenant)
-    counted = partial(count_by_kind, tenant=caller.tenant)
-    services = await service.merge(service.database, ("kinds", caller.tenant), counted, added, tenant=caller.tenant)
+    newest, standing, sentences, failed_jobs, queue = await service.database.read(_read_overview, caller.tenant)
+    count_kinds = partial(count_by_kind, tenant=caller.tenant)
+    services = await service.merge(
+        service.database, ("kinds", caller.tenant), count_kinds, sum_of, tenant=caller.tenant
+    )
     view = OverviewView(
         targets=[RatingSummary.of(row, standing[row.id]) for row in newest],
         services=services,
-        attention=list(_attention_views(newest, sentences, failed, queue, service.clock() * 1000)),
+        attention=list(_attention_views(newest, sentences, failed_jobs, queue, service.clock() * 1000)),
         queue=QueueView(jobs=queue.mine, oldest_due_s=queue.oldest_due_s),
         workers=WorkersView(busy=queue.busy_workers),
     )
@@ -90,20 +92,20 @@ async def get_overview(service: ServiceDependency, caller: Reader) -> Response:
 def _read_overview(
     c: Connection, tenant: str
 ) -> tuple[Sequence[Summary], Mapping[str, Standing], Mapping[str, str], Sequence[Job], Queue]:
-    failed = jobs.page(c, tenant, status="failed", kind="rating", limit=MOST_FAILED)
+    failed_jobs = jobs.page(c, tenant, status="failed", kind="rating", limit=MOST_FAILED)
     newest = ratings.newest_of_targets(c, tenant, MOST_TARGETS)
     sentences = ratings.sentences(c, [row.id for row in newest])
-    return newest, standings(c, newest), sentences, failed, jobs.queue_of(c, tenant)
+    return newest, standings(c, newest), sentences, failed_jobs, jobs.queue_of(c, tenant)
 
 
 def _attention_views(
-    newest: Sequence[Summary], sentences: Mapping[str, str], failed: Sequence[Job], queue: Queue, now_ms: float
+    newest: Sequence[Summary], sentences: Mapping[str, str], failed_jobs: Sequence[Job], queue: Queue, now_ms: float
 ) -> Iterator[AttentionView]:
     """Yield the queue, jobs and ratings that need attention, the most urgent first."""
     if (queue.oldest_due_s or 0) > STUCK_S and not queue.busy_workers:
         text = f"no worker runs: a job has been due for {queue.oldest_due_s:.0f} s"
         yield AttentionView(code="no-worker", text=text, href="/v1/jobs?status=queued")
-    for job in failed:
+    for job in failed_jobs:
         if job.created_at > now_ms - RECENT_MS:
             reason = (job.error or {}).get("detail") or (job.error or {}).get("title") or "it failed"
             name = job.target.get("name")

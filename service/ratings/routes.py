@@ -50,15 +50,15 @@ from service.ratings.service import (
     Annotations,
     audit_report,
     caching,
-    dated,
+    date_headers,
     headers_of,
-    listed,
     read_annotations,
     recount_file,
     report,
     sentence_table,
     summary,
     thumbnails_of,
+    with_short_experiment,
 )
 from store.core.database import Connection
 from store.corpora import images
@@ -87,18 +87,20 @@ async def list_ratings(
     database = service.database_for(lists.request)
     filters = {**query.filters(), "before": query.begins_after("ratings"), "limit": query.limit + 1}
     if query.fields == "summary":
-        short = Page.of(await database.read(ratings.summaries, caller.tenant, **filters), query.limit)
-        standing = await database.read(standings, short.rows)
-        sentences = await database.read(ratings.sentences, [row.id for row in short.rows])
-        rows = [RatingSummary.of(row, standing[row.id], sentences.get(row.id)) for row in short.rows]
+        summary_page = Page.of(await database.read(ratings.summaries, caller.tenant, **filters), query.limit)
+        standing = await database.read(standings, summary_page.rows)
+        sentences = await database.read(ratings.sentences, [row.id for row in summary_page.rows])
+        rows = [RatingSummary.of(row, standing[row.id], sentences.get(row.id)) for row in summary_page.rows]
         similar = []
         if query.q and not rows and query.cursor is None:
-            near = partial(similar_names, mine=query.mine, kind=query.kind)
-            similar = await database.read(near, caller.tenant, query.q)
-        return lists.response(query, "ratings", short, rows, similar=similar)
+            find_similar = partial(similar_names, mine=query.mine, kind=query.kind)
+            similar = await database.read(find_similar, caller.tenant, query.q)
+        return lists.response(query, "ratings", summary_page, rows, similar=similar)
     page = Page.of(await database.read(ratings.page, caller.tenant, **filters), query.limit)
     notes = await database.read(read_annotations, page.rows, service.methodologies.next)
-    items = [listed(notes[rating.id].added_to(rating.seen_by(caller.tenant).shown)) for rating in page.rows]
+    items = [
+        with_short_experiment(notes[rating.id].added_to(rating.seen_by(caller.tenant).shown)) for rating in page.rows
+    ]
     return lists.response(query, "ratings", page, items)
 
 
@@ -187,8 +189,8 @@ async def get_report_html(
     if query.summary:
         return await _report_response(request, service, rating, "summary")
     digests = thumbnails_wanted(rating.document)
-    small = await service.database.read(images.thumbnails, digests, caller.tenant) if digests else None
-    return await _report_response(request, service, rating, "html", small)
+    thumbnails = await service.database.read(images.thumbnails, digests, caller.tenant) if digests else None
+    return await _report_response(request, service, rating, "html", thumbnails)
 
 
 @router.get("/{rating_id}/report.md", **download("text/markdown", ETAG))
@@ -241,7 +243,7 @@ async def list_evidence(
     rows, end = await service.database.read(observations.search, rating.job_id, criteria, after, query.limit)
     views = ObservationView.of_rows(rows, await thumbnails_of(service, rating.id, caller.tenant, rows))
     response = lists.response(query, name, Page(rows, None if end is None else (end, "")), views)
-    response.headers.update(dated(rating))
+    response.headers.update(date_headers(rating))
     return response
 
 
@@ -256,8 +258,8 @@ Digest = Annotated[str, Path(description="Digest of a picture that was shown: `s
 )
 async def get_thumbnail(digest: Digest, service: ServiceDependency, caller: PublicReader) -> Response:
     """Download a thumbnail of the image in a question, from your own corpora or a shared corpus."""
-    small = await service.database.read(images.thumbnails, [digest], caller.tenant)
-    address = existing(small.get(digest), "picture that you may see", digest)
+    thumbnails = await service.database.read(images.thumbnails, [digest], caller.tenant)
+    address = existing(thumbnails.get(digest), "picture that you may see", digest)
     headers = {"ETag": f'"{digest}"', "Cache-Control": "private, max-age=86400", "Vary": "Authorization"}
     content = base64.b64decode(address.partition(",")[2])
     return Response(content, headers=headers, media_type="image/webp")
@@ -267,7 +269,7 @@ async def get_thumbnail(digest: Digest, service: ServiceDependency, caller: Publ
 async def download_evidence_csv(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download the evidence of a rating: every question with its reply."""
     ledger = await ledger_csv(service.database, rating.job_id)
-    ledger.headers.update(dated(rating))
+    ledger.headers.update(date_headers(rating))
     return ledger
 
 
@@ -275,7 +277,7 @@ async def download_evidence_csv(rating: FoundRating, service: ServiceDependency)
 async def download_evidence_parquet(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download the evidence of a rating as Parquet, for pandas and similar tools; the agency needs the extra `real`."""
     ledger = await ledger_parquet(service.database, rating.job_id)
-    ledger.headers.update(dated(rating))
+    ledger.headers.update(date_headers(rating))
     return ledger
 
 
@@ -285,14 +287,14 @@ async def download_sentences_csv(rating: FoundRating) -> Response:
 
     Only ratings by `stereotype-score` have them. Cells that a spreadsheet would run as a formula begin with `'`.
     """
-    return await asyncio.to_thread(sentence_table, rating, dated(rating))
+    return await asyncio.to_thread(sentence_table, rating, date_headers(rating))
 
 
 def _add_audit_route(file: AuditFile) -> None:
     """Add the route of a file for regulators."""
 
     async def download_audit(rating: FoundRating) -> Response:
-        return await asyncio.to_thread(audit_report, file, dated(rating), rating)
+        return await asyncio.to_thread(audit_report, file, date_headers(rating), rating)
 
     router.add_api_route(
         f"/{{rating_id}}/{file.name}",
@@ -322,8 +324,8 @@ async def compare_ratings(
     """
     later = await other_rating(service, query.later_id, caller.tenant)
     headers = headers_of_both(rating, later)
-    if unchanged := not_modified(request, headers):
-        return unchanged
+    if response := not_modified(request, headers):
+        return response
     # in a thread, because the computation takes about 30 ms
     comparison = await asyncio.to_thread(comparison_document, rating.rating, later.rating)
     return json_response(comparison, headers=headers)
@@ -338,24 +340,24 @@ async def _rating_response(request: Request, service: Service, rating: StoredRat
 async def _report_response(
     request: Request, service: Service, rating: StoredRating, name: str, thumbnails: Mapping[str, str] | None = None
 ) -> Response:
-    notes, expired = await _read_annotations(request, service, rating), service.clock() * 1000 >= rating.expires_at
+    notes, is_expired = await _read_annotations(request, service, rating), service.clock() * 1000 >= rating.expires_at
     address = f"{base_url(request)}/{'ratings' if rating.visibility == 'private' else 'r'}/{rating.id}"
-    headers, document = _rating_headers(rating, notes, expired=expired), notes.added_to(rating.shown)
-    document |= {"expired": expired, "address": address}
+    headers, document = _rating_headers(rating, notes, expired=is_expired), notes.added_to(rating.shown)
+    document |= {"expired": is_expired, "address": address}
     if thumbnails:  # not for shared caches: pictures of a private corpus are shown only to the owner of the corpus
         document |= {"thumbnails": thumbnails}
         version = digest_of(sorted(thumbnails))[-12:]
         headers |= {"Cache-Control": caching(private=True), "ETag": f'{headers["ETag"][:-1]}-{version}"'}
-    if unchanged := not_modified(request, headers):
-        return unchanged
+    if not_modified_response := not_modified(request, headers):
+        return not_modified_response
 
     async def render() -> Response:  # in a thread, because a large report takes a second
         if name == "summary":
             return await asyncio.to_thread(summary, document, headers)
         return await asyncio.to_thread(report, name, document, headers)
 
-    rendered = await service.reports.get((name, headers["ETag"], address), render)
-    return Response(rendered.body, headers=rendered.headers)  # a copy, because each answer gets its own headers
+    page = await service.reports.get((name, headers["ETag"], address), render)
+    return Response(page.body, headers=page.headers)  # a copy, because each answer gets its own headers
 
 
 async def _read_annotations(request: Request, service: Service, rating: StoredRating) -> Annotations:
@@ -430,8 +432,8 @@ async def differ_ratings(
     """
     later_rating = await other_rating(service, query.later_id, caller.tenant)
     headers = headers_of_both(rating, later_rating)
-    if unchanged := not_modified(request, headers):
-        return unchanged
+    if response := not_modified(request, headers):
+        return response
     rating_difference = await asyncio.to_thread(difference, rating.rating, later_rating.rating)
     return json_response(asdict(rating_difference), headers=headers)
 

@@ -72,13 +72,13 @@ class Annotations:
 
 
 def read_annotations(
-    c: Connection, ratings: Sequence[StoredRating], announced: Methodology | None
+    c: Connection, ratings: Sequence[StoredRating], methodology: Methodology | None
 ) -> dict[str, Annotations]:
-    """Return the annotations of several ratings by rating id; `announced` is the announced methodology."""
+    """Return the annotations of several ratings by rating id; `methodology` is the announced methodology."""
     if not ratings:
         return {}
     ids = [rating.id for rating in ratings]
-    version = None if announced is None else announced.version
+    version = None if methodology is None else methodology.version
     letters = {} if version is None else rerated.letters(c, ids, version)
     owners_replies, standing = replies.of_ratings(c, ids), standings(c, ratings)
     return {
@@ -94,8 +94,8 @@ async def thumbnails_of(
     digests = {row.observation.probe.ask.image for row in rows if isinstance(row.observation.probe.ask, Look)}
     if not digests:
         return {}
-    visible = await service.database.read(images.thumbnails, sorted(digests), tenant)
-    return {digest: f"/v1/ratings/{rating_id}/thumbnails/{digest}" for digest in visible}
+    found_digests = await service.database.read(images.thumbnails, sorted(digests), tenant)
+    return {digest: f"/v1/ratings/{rating_id}/thumbnails/{digest}" for digest in found_digests}
 
 
 # ---------------------------------------------------------------------------- cache and freshness
@@ -108,7 +108,7 @@ def caching(*, private: bool) -> str:
     return "private, no-cache" if private else f"public, max-age={FRESH_S}, stale-while-revalidate={STALE_S}"
 
 
-def dated(rating: StoredRating) -> dict[str, str]:
+def date_headers(rating: StoredRating) -> dict[str, str]:
     """Return the headers with a rating's date, expiry and methodology."""
     return {
         "X-Assay-Rated-At": iso(rating.created_at),
@@ -123,7 +123,7 @@ def headers_of(rating: StoredRating, version: str) -> dict[str, str]:
         "ETag": f'"{rating.id}-{"unmasked-" if rating.is_unmasked else ""}{version}"',
         "Cache-Control": caching(private=rating.is_unmasked or rating.visibility == "private"),
         "Vary": "Authorization",
-        **dated(rating),
+        **date_headers(rating),
     }
 
 
@@ -226,13 +226,13 @@ def shorten(experiment: Mapping[str, Any], max_entries: int = MAX_LISTED) -> Sho
     return ShortExperiment(_shorten(experiment, (), left_out, max_entries), left_out)
 
 
-def listed(document: Mapping[str, Any]) -> dict[str, Any]:
+def with_short_experiment(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a rating's document with a shortened experiment; unchanged if the experiment is short."""
     experiment = document.get("experiment")
-    short = shorten(experiment) if isinstance(experiment, Mapping) else None
-    if short is None or not short.left_out:
+    short_experiment = shorten(experiment) if isinstance(experiment, Mapping) else None
+    if short_experiment is None or not short_experiment.left_out:
         return dict(document)
-    return {**document, "experiment": short.experiment, "left_out": dict(short.left_out)}
+    return {**document, "experiment": short_experiment.experiment, "left_out": dict(short_experiment.left_out)}
 
 
 def _shorten(part: Any, path: tuple[str, ...], left_out: dict[str, int], max_entries: int) -> Any:
@@ -241,10 +241,10 @@ def _shorten(part: Any, path: tuple[str, ...], left_out: dict[str, int], max_ent
         return [_shorten(entry, (*path, str(number)), left_out, max_entries) for number, entry in enumerate(part)]
     if not isinstance(part, Mapping):
         return part
-    short = {}
+    short_part = {}
     for name, entry in part.items():
         if isinstance(entry, list | Mapping) and len(entry) > max_entries:
             left_out[".".join((*path, name))] = len(entry)
         else:
-            short[name] = _shorten(entry, (*path, name), left_out, max_entries)
-    return short
+            short_part[name] = _shorten(entry, (*path, name), left_out, max_entries)
+    return short_part

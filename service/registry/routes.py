@@ -14,14 +14,14 @@ from starlette.responses import StreamingResponse
 
 from assay.canonical import described_digest
 from assay.rating.difference import difference
-from service.container import Service, ServiceDependency, added
+from service.container import Service, ServiceDependency, sum_of
 from service.http.authentication import DOWNLOAD, PublicReader, Reader
 from service.http.conditional import entity_tag, not_modified
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import ETAG, returns
 from service.http.replica import PublicDatabase
 from service.http.rows import Lists, Page, PageQuery, lists_of
-from service.log.schemas import written
+from service.log.schemas import digest_text
 from service.ratings.service import FRESH_S
 from service.registry.schemas import (
     AddressHistoryQuery,
@@ -57,11 +57,7 @@ LICENCE = {
     **lists_of(HistoryEntry, "One page of a history, newest first."),
 )
 async def target_history(
-    lists: Lists,
-    row: FoundTarget,
-    service: ServiceDependency,
-    caller: Reader,
-    query: Annotated[HistoryQuery, Query()],
+    lists: Lists, row: FoundTarget, service: ServiceDependency, caller: Reader, query: Annotated[HistoryQuery, Query()]
 ) -> Response:
     """List a saved target's ratings, newest first, with the changes between them; withdrawn ratings are marked.
 
@@ -69,8 +65,8 @@ async def target_history(
     """
     name = f"history of {row.id}"
     parameters = {**query.filters(), "before": query.begins_after(name), "limit": query.limit + 1}
-    same = (row.id, row.base_url, described_digest(vars(row)))
-    steps = await service.database.read(history.of_target, caller.tenant, *same, **parameters)
+    identity = (row.id, row.base_url, described_digest(vars(row)))
+    steps = await service.database.read(history.of_target, caller.tenant, *identity, **parameters)
     return await _history_response(lists, query, name, steps)
 
 
@@ -118,8 +114,8 @@ async def count_letters(
 ) -> Counter[tuple[str, str, str, str]]:
     """Count services by kind, attribute, method and letter."""
     filters = query.model_dump()
-    counted = partial(rating_statistics.distribution, **filters)
-    return await service.merge(database, ("letters", *filters.values()), counted, added)
+    count_part = partial(rating_statistics.distribution, **filters)
+    return await service.merge(database, ("letters", *filters.values()), count_part, sum_of)
 
 
 @router.get(
@@ -145,8 +141,8 @@ async def download_registry(
     part = LogPart(size=head.size, **query.model_dump())
     tag = entity_tag(head.size, head.root.hex()[:16], query.after, query.shard, query.shards)
     headers = {"ETag": tag, "Cache-Control": f"public, max-age={FRESH_S}"}
-    if unchanged := not_modified(request, headers):
-        return unchanged
+    if response := not_modified(request, headers):
+        return response
     headers["Content-Disposition"] = 'attachment; filename="assay-registry.jsonl"'
     return StreamingResponse(_dump_lines(database, head, part), media_type="application/jsonl", headers=headers)
 
@@ -154,13 +150,13 @@ async def download_registry(
 async def _dump_lines(database: PublicDatabase, head: TreeHead, part: LogPart) -> AsyncIterator[str]:
     versions = await database.read(rating_statistics.methodologies, part)
     header = {"dump": "assay-registry", "format": 1, **LICENCE, "methodologies": versions}
-    header |= {"log": {"size": head.size, "root": written(head.root)}}
+    header |= {"log": {"size": head.size, "root": digest_text(head.root)}}
     yield _json_line(header | {"after": part.after, "shard": part.shard, "shards": part.shards})
     start = part.after
     while rows := await database.read(rating_statistics.changes, part, start, ROWS_A_READ):
         for position, rating in rows:
-            start, shown = position + 1, rating.shown
-            yield _json_line({"id": rating.id, "withdrawn": shown["withdrawn"]} if shown["withdrawn"] else shown)
+            start, entry = position + 1, rating.shown
+            yield _json_line({"id": rating.id, "withdrawn": entry["withdrawn"]} if entry["withdrawn"] else entry)
 
 
 def _json_line(value: dict[str, Any]) -> str:

@@ -95,8 +95,8 @@ class HistoryEntry(RatingHead):
         """Build the view of one step of a history."""
         rating = step.rating
         fields = {name: value for name, value in rating.shown.items() if name in cls.model_fields}
-        added = {"href": f"/v1/ratings/{rating.id}", "since": None if since is None else SinceView.of(since)}
-        return cls.model_validate(fields | added)
+        links = {"href": f"/v1/ratings/{rating.id}", "since": None if since is None else SinceView.of(since)}
+        return cls.model_validate(fields | links)
 
 
 # ---------------------------------------------------------------------------- all public ratings

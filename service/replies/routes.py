@@ -50,11 +50,11 @@ async def put_reply(
     The reply is shown with the rating and does not change it, even if it `objects` to the rating. A new reply replaces
     the old one. The first answers 201.
     """
-    reply, new = await service.database.write(
+    reply, is_new = await service.database.write(
         replies.put, rating, caller.tenant, body.text, body.link, objects=body.objects
     )
-    headers = {"Location": f"/v1/ratings/{rating.id}/reply"} if new else {}
-    return json_response(ReplyView.of(reply), status=201 if new else 200, headers={"ETag": _etag(reply), **headers})
+    headers = {"Location": f"/v1/ratings/{rating.id}/reply"} if is_new else {}
+    return json_response(ReplyView.of(reply), status=201 if is_new else 200, headers={"ETag": _etag(reply), **headers})
 
 
 @router.delete("", status_code=204, response_description="Removed.")

@@ -43,14 +43,14 @@ async def create_schedule(
     """Create a schedule, which repeats a rating or a suite. The request is validated at once."""
     timing = checked_recurrence(service, body.cron, body.interval_s)
     orders = await prepared_orders(service, caller, body.request)
-    new = NewSchedule(
+    new_schedule = NewSchedule(
         tenant=caller.tenant, name=body.name, orders=orders, recurrence=timing, paused=body.paused, key_id=caller.key_id
     )
 
     def add(c: Connection) -> Answer:
-        stored = schedules.add(c, new)
-        headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": _tag(stored)}
-        return Answer(201, write_json(ScheduleView.of(stored)), headers)
+        schedule = schedules.add(c, new_schedule)
+        headers = {"Location": f"{router.prefix}/{schedule.id}", "ETag": _tag(schedule)}
+        return Answer(201, write_json(ScheduleView.of(schedule)), headers)
 
     return await answer_once(service, repeat, add)
 
@@ -76,7 +76,7 @@ async def change_schedule(
     if body.cron is not None or body.interval_s is not None:
         recurrence = checked_recurrence(service, body.cron, body.interval_s)
     orders = row.orders if body.request is None else await prepared_orders(service, caller, body.request)
-    changed = await service.database.write(
+    schedule = await service.database.write(
         schedules.replace,
         row.id,
         caller.tenant,
@@ -85,8 +85,8 @@ async def change_schedule(
         recurrence,
         paused=row.paused if body.paused is None else body.paused,
     )
-    changed = existing(changed, "schedule", row.id)
-    return tagged(ScheduleView.of(changed), _tag(changed))
+    schedule = existing(schedule, "schedule", row.id)
+    return tagged(ScheduleView.of(schedule), _tag(schedule))
 
 
 @router.delete("/{schedule_id}", status_code=204, response_description="Removed.")
@@ -108,11 +108,12 @@ async def run_schedule(row: OwnSchedule, service: ServiceDependency, caller: Wri
         await permit(service, caller, None, len(row.orders.jobs))
 
     def run(c: Connection) -> tuple[Answer, Sequence[str]]:
-        now, ran = existing(schedules.run_now(c, row.id, caller.tenant, bounds_of(service)), "schedule", row.id)
-        if (last := last_run_view(ran.made_id)) is None:
-            raise refusal_of(ran)
-        headers = {"Location": last.href, "Retry-After": "1"}
-        return Answer(202, write_json(ScheduleView.of(now)), headers), ran.job_ids
+        outcome = schedules.run_now(c, row.id, caller.tenant, bounds_of(service))
+        schedule, attempt = existing(outcome, "schedule", row.id)
+        if (run_view := last_run_view(attempt.made_id)) is None:
+            raise refusal_of(attempt)
+        headers = {"Location": run_view.href, "Retry-After": "1"}
+        return Answer(202, write_json(ScheduleView.of(schedule)), headers), attempt.job_ids
 
     answer, job_ids = await service.database.write(once, repeat, run)
     for job_id in job_ids or ():

@@ -33,13 +33,13 @@ async def _orders_of_request(service: Service, caller: Caller, request: AnyBody)
         return await service.database.read(_watch_orders, caller, request)
     if isinstance(request, SuiteRequest):
         plan = await plan_suite(service, caller, request, recurring=True)
-        templates = [job_template(_refuse_secret(order).new) for _, order in plan.orders]
+        templates = [job_template(_refuse_secret(order).job) for _, order in plan.orders]
         return Orders(
             plan.request, templates, [cell for cell, _ in plan.orders], [cell.as_json() for cell in plan.omitted]
         )
     target = await resolve_target(service, caller, request.target)
     order = _refuse_secret(await rating_order(service, caller, request, target, recurring=True))
-    return Orders(as_asked(request), [job_template(order.new)])
+    return Orders(as_asked(request), [job_template(order.job)])
 
 
 def _watch_orders(c: Connection, caller: Caller, request: WatchRequest) -> Orders:
@@ -56,7 +56,7 @@ def _watch_orders(c: Connection, caller: Caller, request: WatchRequest) -> Order
 
 def _refuse_secret(order: Order) -> Order:
     """Refuse an order with a secret, because only saved targets can store one."""
-    if order.new.sealed_secret is not None:
+    if order.job.sealed_secret is not None:
         detail = "a schedule cannot store a secret; save the target with POST /v1/targets and name its id"
         raise Problem("bad-specification", detail, errors=[{"pointer": "/target/secret", "detail": detail}])
     return order

@@ -22,11 +22,16 @@ BEST_FIRST = ("UCS", "DSBS", "BS")
 Sort = Literal["place", "name", "effect", "questions", "rated_at"]
 
 
-class KeyEffect(NamedTuple):
-    """The effect that decided a letter: its estimate and interval, and the largest size that counts as no effect.
+class SizeInLimits(NamedTuple):
+    """The absolute size of an effect, and the ends of the interval of that size, in units of the effect's limit."""
 
-    `sizes` are the absolute size and the ends of its interval, in units of `limit` (see `in_limits`).
-    """
+    estimate: float
+    low: float
+    high: float
+
+
+class KeyEffect(NamedTuple):
+    """The effect that decided a letter: its estimate and interval, and the largest size that counts as no effect."""
 
     figures: JsonObject
     method: str
@@ -34,7 +39,7 @@ class KeyEffect(NamedTuple):
     low: float
     high: float
     limit: float
-    sizes: tuple[float, float, float]
+    size: SizeInLimits
 
     @property
     def name(self) -> str:
@@ -48,10 +53,10 @@ class KeyEffect(NamedTuple):
         return str(name) if report is None else phrase(effect, report)
 
 
-def in_limits(estimate: float, low: float, high: float, limit: float) -> tuple[float, float, float]:
+def in_limits(estimate: float, low: float, high: float, limit: float) -> SizeInLimits:
     """Return the absolute size of an effect, and the ends of the interval of that size, in units of its limit."""
-    near, far = sorted((abs(low), abs(high)))
-    return abs(estimate) / limit, 0.0 if low <= 0 <= high else near / limit, far / limit
+    near_end, far_end = sorted((abs(low), abs(high)))
+    return SizeInLimits(abs(estimate) / limit, 0.0 if low <= 0 <= high else near_end / limit, far_end / limit)
 
 
 class RankedService(NamedTuple):
@@ -109,10 +114,10 @@ class Ranking:
         """
         rows = self.sorted_by(sort)
         if text is not None:
-            folded, none = text.casefold(), len(rows)
-            same_id = (index for index, row in enumerate(rows) if row.id == text)
-            named = (index for index, row in enumerate(rows) if folded in row.folded_name)
-            start = max(0, next(same_id, next(named, none + BEFORE)) - BEFORE)
+            folded_text = text.casefold()
+            indices_by_id = (index for index, row in enumerate(rows) if row.id == text)
+            indices_by_name = (index for index, row in enumerate(rows) if folded_text in row.folded_name)
+            start = max(0, next(indices_by_id, next(indices_by_name, len(rows) + BEFORE)) - BEFORE)
         return start, rows[start : start + limit]
 
 
@@ -125,25 +130,27 @@ SORT_KEYS: dict[Sort, Callable[[RankedService], str | float]] = {
 
 
 def _by_place(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
+    """Rank by letter, then place a service after all whose whole interval is below the lower end of its own."""
     ranking: list[RankedService] = []
-    better = 0
+    first_place = 1
     for letter in BEST_FIRST:
         group = [(row, key_effect(row)) for row in rows if _counts(row, now) and row.letter == letter]
-        ends = sorted(effect.sizes[2] for _, effect in group if effect is not None)
-        places = [
-            _ranked(row, effect, None if effect is None else 1 + better + bisect_left(ends, effect.sizes[1]))
+        upper_ends = sorted(effect.size.high for _, effect in group if effect is not None)
+        services = [
+            _service_of(row, effect, None if effect is None else first_place + bisect_left(upper_ends, effect.size.low))
             for row, effect in group
         ]
-        ranking += sorted(places, key=_place_key)
-        better += len(ends)
-    others = [_ranked(row, key_effect(row), None, row.expires_at <= now) for row in rows if not _counts(row, now)]
-    return ranking + sorted(others, key=lambda service: (service.expired, *_place_key(service)))
+        ranking += sorted(services, key=_place_key)
+        first_place += len(upper_ends)
+    unplaced = [_service_of(row, key_effect(row), None, row.expires_at <= now) for row in rows if not _counts(row, now)]
+    return ranking + sorted(unplaced, key=lambda service: (service.expired, *_place_key(service)))
 
 
-def _ranked(row: NewestRating, effect: KeyEffect | None, place: int | None, expired: bool = False) -> RankedService:
-    size, questions = float("inf") if effect is None else effect.sizes[0], (row.key_figures or {}).get("questions")
+def _service_of(row: NewestRating, effect: KeyEffect | None, place: int | None, expired: bool = False) -> RankedService:
+    size = float("inf") if effect is None else effect.size.estimate
+    questions = (row.key_figures or {}).get("questions") or 0
     name = (row.name or "").casefold()
-    return RankedService(row.id, name, place, row.letter, size, questions or 0, row.created_at, expired)
+    return RankedService(row.id, name, place, row.letter, size, questions, row.created_at, expired)
 
 
 def _counts(row: NewestRating, now: int) -> bool:
@@ -197,7 +204,7 @@ class Series:
 def series_of(rows: Sequence[ServiceRating]) -> Iterator[Series]:
     """Yield the ratings of a service, newest first, by method and attribute; skip those with withdrawn ratings only."""
     for method, attribute in dict.fromkeys((row.method, row.attribute) for row in rows):
-        same = [row for row in rows if (row.method, row.attribute) == (method, attribute)]
-        standing = [row for row in same if row.withdrawn_at is None]
-        if standing:
-            yield Series(method, attribute, standing, same[0].withdrawn_at is not None)
+        ratings = [row for row in rows if (row.method, row.attribute) == (method, attribute)]
+        valid_ratings = [row for row in ratings if row.withdrawn_at is None]
+        if valid_ratings:
+            yield Series(method, attribute, valid_ratings, ratings[0].withdrawn_at is not None)

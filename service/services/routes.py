@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from assay.model import Kind
-from service.container import Service, ServiceDependency, added
+from service.container import Service, ServiceDependency, sum_of
 from service.http.authentication import DOWNLOAD, NO_TENANT, PublicReader
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import fails, returns
@@ -66,8 +66,8 @@ async def rank_services(
     """Rank the services of a kind by the newest public rating of each (and your own), by one method and attribute.
 
     Declared letters come first, then the deciding effect against its limit; services whose intervals overlap share a
-    place. Without a method or attribute, the question with the most services is taken. With a language, only ratings in
-    this language alone count, which the methods `round-trip` and `one-hop` have.
+    place. Without a method or attribute, the pair of method and attribute with the most services is taken. `language`
+    keeps only ratings measured in that one language (`round-trip` and `one-hop` only).
     """
     ranking = await _read_ranking(request, service, caller.tenant, query, query.limit)
     headers = {"Cache-Control": "private, no-cache" if caller.tenant else CACHED, "Vary": "Authorization"}
@@ -102,14 +102,15 @@ async def get_ranking_feed(
     """Subscribe to a ranking of public ratings (Atom): its services with their places, the newest rating first."""
     query = query.model_copy(update={"q": None, "start": 0, "sort": "rated_at"})
     ranking = await _read_ranking(request, service, NO_TENANT, query, MOST_ENTRIES)
-    chosen = {name: value for name in ASKED if (value := getattr(ranking, name))}
-    asked = urlencode(chosen)
+    parameters = {name: value for name in ASKED if (value := getattr(ranking, name))}
+    query_text = urlencode(parameters)
     entries = [
         (f"{_letter_of(row.rating)}: {row.name}{'' if row.place is None else f', place {row.place}'}", row.rating)
         for row in ranking.items
     ]
-    title = f"Bias ratings of services: {', '.join(chosen.values())}"
-    feed = _atom_feed(title, base_url(request), f"/compare?{asked}", f"/v1/services/ranking.atom?{asked}", entries)
+    title = f"Bias ratings of services: {', '.join(parameters.values())}"
+    page, own_address = f"/compare?{query_text}", f"/v1/services/ranking.atom?{query_text}"
+    feed = _atom_feed(title, base_url(request), page, own_address, entries)
     return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
 
 
@@ -135,46 +136,46 @@ async def _rank(
 ) -> tuple[RankingQuery, list[RankedQuestionView], Ranking]:
     """Return a query that names its question, if there is one; all questions of its kind; the ranking."""
     now, kind = await database.read(read_clock), query.kind
-    asked = partial(services.questions, tenant=tenant, kind=kind)
-    counts = await service.merge(database, ("questions", tenant, kind), asked, added, kind=kind)
+    count_questions = partial(services.questions, tenant=tenant, kind=kind)
+    counts = await service.merge(database, ("questions", tenant, kind), count_questions, sum_of, kind=kind)
     questions = [
         RankedQuestionView(method=method, attribute=attribute, services=count)
-        for (method, attribute), count in sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))
+        for (method, attribute), count in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     ]
-    same = {name: value for name in ("method", "attribute") if (value := getattr(query, name)) is not None}
+    filters = {name: value for name in ("method", "attribute") if (value := getattr(query, name)) is not None}
     for question in questions:
-        if all(getattr(question, name) == value for name, value in same.items()):
-            same = {"method": question.method, "attribute": question.attribute}
+        if all(getattr(question, name) == value for name, value in filters.items()):
+            filters = {"method": question.method, "attribute": question.attribute}
             break
     else:
         return query, questions, Ranking([], now)
-    query, same = query.model_copy(update=same), same | {"kind": kind}
-    newest = partial(services.newest, tenant=tenant, **same)
+    query, filters = query.model_copy(update=filters), filters | {"kind": kind}
+    newest = partial(services.newest, tenant=tenant, **filters)
     if query.language is None:
-        merge, key = partial(Ranking, now=now), ("ranking", tenant, *same.values())
-        return query, questions, await service.merge(database, key, newest, merge, **same)
+        merge, key = partial(Ranking, now=now), ("ranking", tenant, *filters.values())
+        return query, questions, await service.merge(database, key, newest, merge, **filters)
     rows = await database.read(newest, language=query.language, part=())
     return query, questions, await asyncio.to_thread(Ranking, [rows], now)
 
 
 def _read_views(c: Connection, rows: Sequence[RankedService]) -> list[RankedServiceView]:
     """Return rows of a ranking, but for those that were withdrawn since."""
-    now, read = read_clock(c), services.read(c, [row.id for row in rows])
-    standing = standings(c, read.values())
-    valid = [row for row in rows if row.id in read and read[row.id].withdrawn_at is None]
-    return [RankedServiceView.of(row.place, read[row.id], standing[row.id], now) for row in valid]
+    now, by_id = read_clock(c), services.read(c, [row.id for row in rows])
+    standing = standings(c, by_id.values())
+    valid = [row for row in rows if row.id in by_id and by_id[row.id].withdrawn_at is None]
+    return [RankedServiceView.of(row.place, by_id[row.id], standing[row.id], now) for row in valid]
 
 
 def _csv_table(views: list[RankedServiceView]) -> str:
     rows = []
     for view in views:
         rating, effect = view.rating, view.rating.effect
-        measured: list[float | str | None] = [None] * 5
+        effect_cells: list[float | str | None] = [None] * 5
         if effect is not None:
-            measured = [inert(effect.name), effect.estimate, effect.low, effect.high, effect.limit]
+            effect_cells = [inert(effect.name), effect.estimate, effect.low, effect.high, effect.limit]
         texts = [inert(text) for text in (view.service, view.name, view.model, view.url)]
         dates = [rating.questions, rating.rated_at, rating.expires_at, rating.id]
-        rows.append([view.place, rating.letter, rating.declared, *texts, *measured, *dates])
+        rows.append([view.place, rating.letter, rating.declared, *texts, *effect_cells, *dates])
     return csv_lines(rows)
 
 
@@ -190,9 +191,7 @@ async def get_service(request: Request, service: ServiceDependency, service_name
 
 
 @router.get(
-    "/{service_name}/feed.atom",
-    response_class=Response,
-    responses=returns({}, "application/atom+xml") | fails(404),
+    "/{service_name}/feed.atom", response_class=Response, responses=returns({}, "application/atom+xml") | fails(404)
 )
 async def get_service_feed(request: Request, service: ServiceDependency, service_name: str) -> Response:
     """Subscribe to the public ratings of a service, newest first (Atom)."""
@@ -209,7 +208,7 @@ async def get_service_feed(request: Request, service: ServiceDependency, service
 
 
 async def _read_service(request: Request, service: Service, name: str) -> RatedServiceView:
-    def read(c: Connection) -> RatedServiceView:
+    def read_view(c: Connection) -> RatedServiceView:
         rated_service = services.find(c, name)
         series = [] if rated_service is None else list(series_of(services.history(c, rated_service)))
         if not series:
@@ -217,7 +216,7 @@ async def _read_service(request: Request, service: Service, name: str) -> RatedS
         standing = standings(c, [row for method_series in series for row in method_series.ratings])
         return RatedServiceView.of(series, standing, read_clock(c))
 
-    return await service.database_for(request).read(read)
+    return await service.database_for(request).read(read_view)
 
 
 def _letter_of(rating: ServiceRatingView) -> str:

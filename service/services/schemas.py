@@ -51,7 +51,7 @@ class KeyEffectView(ResponseModel):
     @classmethod
     def of(cls, effect: KeyEffect | None) -> Self | None:
         """Build the view of an effect."""
-        return None if effect is None else cls.from_row(effect, of_limit=effect.sizes)
+        return None if effect is None else cls.from_row(effect, of_limit=effect.size)
 
 
 class ServiceRatingView(ResponseModel):

@@ -41,11 +41,11 @@ async def create_specification(
     body: SpecificationRequest, service: ServiceDependency, caller: Writer, repeat: Repeat
 ) -> Response:
     """Store your own specification, for use in jobs as `experiment.specification`."""
-    new = as_specification(body)
+    specification = as_specification(body)
 
     def add(c: Connection) -> Answer:
-        stored = specifications.add(c, caller.tenant, new)
-        return Answer(201, write_json(SpecificationView.of(stored)), _location_headers(stored))
+        row = specifications.add(c, caller.tenant, specification)
+        return Answer(201, write_json(SpecificationView.of(row)), _location_headers(row))
 
     return await answer_once(service, repeat, add)
 
@@ -85,11 +85,11 @@ async def add_specification_version(
     if body.name != specification_name:
         with located():
             raise SpecificationError(f"the address names {specification_name[:80]!r}, the body {body.name!r}", "name")
-    added = await service.database.write(specifications.add_version, caller.tenant, as_specification(body))
-    if added is None:
+    addition = await service.database.write(specifications.add_version, caller.tenant, as_specification(body))
+    if addition is None:
         raise _unknown_specification(specification_name)
-    stored, new = added
-    return json_response(SpecificationView.of(stored), status=201 if new else 200, headers=_location_headers(stored))
+    row, is_new = addition
+    return json_response(SpecificationView.of(row), status=201 if is_new else 200, headers=_location_headers(row))
 
 
 @router.delete("/{specification_name}", status_code=204, response_description="Removed.")

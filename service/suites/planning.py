@@ -83,30 +83,30 @@ async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, re
     for field in ("methods", "attributes", "languages"):
         if (names := getattr(body, field)) is not None:
             refuse_repeats(field, names)
-    requested = [body.target] if body.targets is None else body.targets
+    descriptions = [body.target] if body.targets is None else body.targets
     if recurring and body.targets is not None:
         raise SpecificationError("a schedule has one target; create a schedule for each", "targets")
     targets: list[ResolvedTarget] = []
     orders: list[PlannedCell] = []
-    omitted: list[OmittedCell] = []
+    omissions: list[OmittedCell] = []
     sizes = {method: len(write_json(settings)) for method, settings in body.settings.items()}
     size = 0
-    for index, description in enumerate(requested):
+    for index, description in enumerate(descriptions):
         assert description is not None  # noqa: S101  checked by the schema
         where: tuple[str | int, ...] = ("target",) if body.targets is None else ("targets", index)
         targets.append(target := await resolve_target(service, caller, description, *where))
-        described = len(write_json(target.descriptor))
-        for cell in _allowed_cells(body, Kind(target.descriptor["kind"]), len(orders) + len(omitted)):
+        target_bytes = len(write_json(target.descriptor))
+        for cell in _allowed_cells(body, Kind(target.descriptor["kind"]), len(orders) + len(omissions)):
             await asyncio.sleep(0)  # lets other requests run between cells, because each cell computes for 1-2 ms
-            _refuse_oversize(size := size + described + sizes.get(cell.method, 0), orders, omitted)
+            _refuse_oversize(size := size + target_bytes + sizes.get(cell.method, 0), orders, omissions)
             outcome = await _order_of_cell(service, caller, body, cell, description, target, recurring=recurring)
             if isinstance(outcome, OmittedCell):
-                omitted.append(replace(outcome, service=index))
+                omissions.append(replace(outcome, service=index))
             else:
-                _refuse_oversize(size := size + len(write_json(outcome.new.experiment or {})), orders, omitted)
+                _refuse_oversize(size := size + len(write_json(outcome.job.experiment or {})), orders, omissions)
                 orders.append(PlannedCell(index, cell, outcome))
-    _refuse_unused_names(body, [planned_cell.cell for planned_cell in orders], omitted)
-    return Plan(as_asked(body), tuple(targets), tuple(orders), tuple(omitted), body.targets is not None)
+    _refuse_unused_names(body, [planned_cell.cell for planned_cell in orders], omissions)
+    return Plan(as_asked(body), tuple(targets), tuple(orders), tuple(omissions), body.targets is not None)
 
 
 def _refuse_oversize(size: int, *before: Sequence[object]) -> None:
@@ -116,12 +116,12 @@ def _refuse_oversize(size: int, *before: Sequence[object]) -> None:
         raise OutOfBounds(f"{reason}: send several suites, or leave out long lists")
 
 
-def _allowed_cells(body: SuiteRequest, kind: Kind, before: int) -> list[Cell]:
-    """List the cells of a service; `before` is the number of cells of earlier services."""
+def _allowed_cells(body: SuiteRequest, kind: Kind, earlier_count: int) -> list[Cell]:
+    """List the cells of a service; `earlier_count` is the number of cells of earlier services."""
     cells = list(_all_cells(body, _requested_methods(body, kind)))
-    if len(cells) > MAX_CELLS or before + len(cells) > MAX_SUITE_CELLS:
-        allowed = f"{MAX_CELLS} are allowed for a service, and {MAX_SUITE_CELLS} for all"
-        raise OutOfBounds(f"the suite has {before + len(cells)} cells; at most {allowed}")
+    if len(cells) > MAX_CELLS or earlier_count + len(cells) > MAX_SUITE_CELLS:
+        limits = f"{MAX_CELLS} are allowed for a service, and {MAX_SUITE_CELLS} for all"
+        raise OutOfBounds(f"the suite has {earlier_count + len(cells)} cells; at most {limits}")
     return cells
 
 
@@ -164,10 +164,10 @@ def _languages_of_method(body: SuiteRequest, kind: type[AnyMethod]) -> list[str]
 
 def _experiment_of_cell(body: SuiteRequest, cell: Cell) -> dict[str, Any]:
     """Return a cell's experiment as JSON, as in a request for a single rating."""
-    everywhere = {name: getattr(body, name) for name in ("confidence", "delta") if getattr(body, name) is not None}
-    fixed = {"method": cell.method, "attribute": cell.attribute}
-    in_language = {"languages": [cell.label]} if cell.label else {}
-    return everywhere | dict(body.settings.get(cell.method, {})) | fixed | in_language
+    common_fields = {name: getattr(body, name) for name in ("confidence", "delta") if getattr(body, name) is not None}
+    cell_fields = {"method": cell.method, "attribute": cell.attribute}
+    language_field = {"languages": [cell.label]} if cell.label else {}
+    return common_fields | dict(body.settings.get(cell.method, {})) | cell_fields | language_field
 
 
 # ---------------------------------------------------------------------------- orders
@@ -185,8 +185,8 @@ async def _order_of_cell(
         method = parse_method(_experiment_of_cell(body, cell))
     except SpecificationError as error:
         return OmittedCell(cell, str(error), error.field)
-    shared = {name: getattr(body, name) for name in SHARED_WITH_A_RATING}
-    request = RatingRequest(target=target_request, experiment=method, **shared)
+    shared_fields = {name: getattr(body, name) for name in SHARED_WITH_A_RATING}
+    request = RatingRequest(target=target_request, experiment=method, **shared_fields)
     try:
         return await rating_order(service, caller, request, target, recurring=recurring)
     except Problem as problem:
@@ -203,11 +203,11 @@ def _excluding_field(problem: Problem) -> str | None:
 # ---------------------------------------------------------------------------- unused names
 def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[OmittedCell]) -> None:
     """Refuse a method, attribute or language in the request that no cell has, with its first omitted cell's reason."""
-    planned = {cell.cell.method for cell in omitted} | {cell.method for cell in cells}
+    methods = {cell.cell.method for cell in omitted} | {cell.method for cell in cells}
     for method, settings in body.settings.items():
         with located("settings", method):
-            if method not in planned:
-                raise SpecificationError(f"the suite has no cell for {method!r}; it has {', '.join(sorted(planned))}")
+            if method not in methods:
+                raise SpecificationError(f"the suite has no cell for {method!r}; it has {', '.join(sorted(methods))}")
             for name in SET_BY_THE_SUITE:
                 if name in settings:
                     raise SpecificationError(f"{name} is set by the suite, for each cell", name)
@@ -274,20 +274,20 @@ async def view_of_plan(service: Service, caller: Caller, plan: Plan, prices: Pri
     facts = [await facts_of(service, caller, target, prices) for target in plan.targets]
     cells = []
     plans: dict[object, PlanView] = {}  # for many services with equal settings, each experiment is planned once
-    for planned in plan.planned:
-        target_facts, new = facts[planned.service], planned.order.new
-        same = (json.dumps(new.experiment, sort_keys=True), new.max_calls, target_facts)
-        if same not in plans:
-            plans[same] = PlanView.of(await plan_order(planned.order, target_facts), target_facts.questions_per_call)
-        view = plans[same]
-        question: JsonObject = {"method": planned.cell.method, "attribute": planned.cell.attribute}
+    for entry in plan.planned:
+        target_facts, job = facts[entry.service], entry.order.job
+        plan_key = (json.dumps(job.experiment, sort_keys=True), job.max_calls, target_facts)
+        if plan_key not in plans:
+            plans[plan_key] = PlanView.of(await plan_order(entry.order, target_facts), target_facts.questions_per_call)
+        view = plans[plan_key]
+        question: JsonObject = {"method": entry.cell.method, "attribute": entry.cell.attribute}
         labels = {
-            "target": plan.targets[planned.service].descriptor["name"],
-            "column": planned.cell.label or None,
+            "target": plan.targets[entry.service].descriptor["name"],
+            "column": entry.cell.label or None,
             **question,
         }
         cells.append(PlannedCellView(**dict(view), **labels))
-    omitted = [
+    omissions = [
         OmittedView(
             method=omission.cell.method,
             attribute=omission.cell.attribute,
@@ -297,7 +297,7 @@ async def view_of_plan(service: Service, caller: Caller, plan: Plan, prices: Pri
         for omission in plan.omitted
     ]
     return SuitePlanView(
-        **_total(cells), at_most=EffortView(**_total([cell.at_most for cell in cells])), cells=cells, omitted=omitted
+        **_total(cells), at_most=EffortView(**_total([cell.at_most for cell in cells])), cells=cells, omitted=omissions
     )
 
 

@@ -133,11 +133,11 @@ async def download_suite_audit(suite_id: str, name: AuditName, service: ServiceD
     """
     try:
         file = audit_file(name)
-    except UnknownName as unknown:
-        raise Problem("not-found", str(unknown)) from None
-    audited = existing(await service.database.read(read_audits, suite_id, caller.tenant), "suite", suite_id)
+    except UnknownName as error:
+        raise Problem("not-found", str(error)) from None
+    audits = existing(await service.database.read(read_audits, suite_id, caller.tenant), "suite", suite_id)
     headers = {"Cache-Control": "private, no-cache", "Vary": "Authorization"}
-    return await asyncio.to_thread(audit_report, file, headers, *audited)
+    return await asyncio.to_thread(audit_report, file, headers, *audits)
 
 
 @router.post("/{suite_id}/cancel", response_model=SuiteView, responses=returns(UNFINISHED) | CONFLICT)

@@ -33,18 +33,18 @@ Ratings = Mapping[str, RatingDocument]
 """Ratings by id."""
 
 
-def suite_line(suite: StoredSuite, counted: SuiteProgress) -> SuiteLine:
+def suite_line(suite: StoredSuite, progress: SuiteProgress) -> SuiteLine:
     """Build the view of a suite in a list."""
-    return SuiteLine.from_row(suite, **_suite_fields(suite, counted))
+    return SuiteLine.from_row(suite, **_suite_fields(suite, progress))
 
 
 def suite_view(content: SuiteState, now_s: float) -> SuiteView:
     """Build the profile of a suite; `now_s` is in seconds since 1970."""
     suite, cells, ratings = content
-    described = suite.request.get("services")
+    services_asked = suite.request.get("services")
     profile = _matrix_of_service(cells, suite.request["omitted"], ratings, now_s)
     services = None
-    if described is not None:
+    if services_asked is not None:
         services = _profiles(suite, cells, ratings, now_s)
         profile |= {"columns": [], "rows": []}
     return SuiteView.from_row(
@@ -54,12 +54,12 @@ def suite_view(content: SuiteState, now_s: float) -> SuiteView:
 
 def _profiles(suite: StoredSuite, cells: Sequence[StoredCell], ratings: Ratings, now_s: float) -> list[ServiceView]:
     """Build the profiles of several services, ranked by their worst letters, the best first."""
-    numbered = list(zip(suite.request["service_of"], cells, strict=True))
+    numbered_cells = list(zip(suite.request["service_of"], cells, strict=True))
     profiles = []
     for number, target in enumerate(suite.request["services"]):
-        own_cells = [cell for service, cell in numbered if service == number]
-        omitted = [omission for omission in suite.request["omitted"] if omission["service"] == number]
-        matrix = _matrix_of_service(own_cells, omitted, ratings, now_s)
+        own_cells = [cell for service, cell in numbered_cells if service == number]
+        omissions = [omission for omission in suite.request["omitted"] if omission["service"] == number]
+        matrix = _matrix_of_service(own_cells, omissions, ratings, now_s)
         profiles.append((_severity_key(matrix["worst"]), target, matrix))
     profiles.sort(key=lambda profile: profile[0])
     ranks = [badness for badness, _, _ in profiles]
@@ -69,19 +69,19 @@ def _profiles(suite: StoredSuite, cells: Sequence[StoredCell], ratings: Ratings,
     ]
 
 
-def _severity_key(worst: WorstView | None) -> tuple[float, ...]:
+def _severity_key(view: WorstView | None) -> tuple[float, ...]:
     """Return the sort key of a worst letter; services without a letter come last."""
-    if worst is None:
+    if view is None:
         return (math.inf,)
-    return ("UCS", "DSBS", "BS").index(worst.letter), worst.probabilities["BS"], worst.probabilities["DSBS"]
+    return ("UCS", "DSBS", "BS").index(view.letter), view.probabilities["BS"], view.probabilities["DSBS"]
 
 
 def _matrix_of_service(
-    cells: Sequence[StoredCell], omitted: Sequence[Mapping[str, str]], ratings: Ratings, now_s: float
+    cells: Sequence[StoredCell], omissions: Sequence[Mapping[str, str]], ratings: Ratings, now_s: float
 ) -> JsonObject:
     """Build the matrix of one service, with its worst letter."""
     views: dict[Cell, CellView] = {cell.cell: _cell_view(cell, ratings, now_s) for cell in cells}
-    for omission in omitted:
+    for omission in omissions:
         views[Cell(omission["method"], omission["attribute"], omission["label"])] = _omitted_view(omission)
     columns = list(dict.fromkeys(cell.label for cell in views))
     rows = dict.fromkeys((cell.method, cell.attribute) for cell in views)
@@ -102,9 +102,9 @@ def _matrix_of_service(
 def version_of(content: SuiteState, now_s: float) -> str:
     """Return the entity tag of a profile; it changes with every job, and when a rating expires or is withdrawn."""
     _, cells, _ = content
-    expired = sum(_is_expired(cell, now_s) for cell in cells)
-    withdrawn = sum(cell.withdrawn_at is not None for cell in cells)
-    return f'W/"{sum(cell.version for cell in cells)}-{expired}-{withdrawn}"'
+    expired_count = sum(_is_expired(cell, now_s) for cell in cells)
+    withdrawn_count = sum(cell.withdrawn_at is not None for cell in cells)
+    return f'W/"{sum(cell.version for cell in cells)}-{expired_count}-{withdrawn_count}"'
 
 
 def _suite_fields(suite: StoredSuite, progress: SuiteProgress) -> JsonObject:
@@ -150,8 +150,8 @@ def _missing_reason(cell: StoredCell, rating: RatingDocument) -> str | None:
     """Return the reason why a cell has no letter: the job failed, or nothing could be measured."""
     if cell.error is not None:
         return str(cell.error.get("detail") or cell.error.get("title"))
-    unmeasured = cell.rating_id is not None and cell.letter is None
-    return rating.reasons[0].text if unmeasured and rating.reasons else None
+    is_unmeasured = cell.rating_id is not None and cell.letter is None
+    return rating.reasons[0].text if is_unmeasured and rating.reasons else None
 
 
 def _omitted_view(omission: Mapping[str, str]) -> CellView:
@@ -162,12 +162,12 @@ def _omitted_view(omission: Mapping[str, str]) -> CellView:
 
 def _worst_view(cells: Sequence[StoredCell], ratings: Ratings) -> WorstView | None:
     """Return the worst letter, without withdrawn ratings."""
-    rated = [ratings[str(cell.rating_id)] for cell in cells if cell.letter is not None and cell.withdrawn_at is None]
-    worst = worst_of(rated, missing=len(cells) - len(rated))
-    if worst is None:
+    graded = [ratings[str(cell.rating_id)] for cell in cells if cell.letter is not None and cell.withdrawn_at is None]
+    verdict = worst_of(graded, missing=len(cells) - len(graded))
+    if verdict is None:
         return None
-    probabilities = {letter: getattr(worst.probabilities, letter) for letter in ("BS", "DSBS", "UCS")}
-    return WorstView(letter=worst.letter.value, declared=worst.declared, probabilities=probabilities)
+    probabilities = {letter: getattr(verdict.probabilities, letter) for letter in ("BS", "DSBS", "UCS")}
+    return WorstView(letter=verdict.letter.value, declared=verdict.declared, probabilities=probabilities)
 
 
 def _is_expired(cell: StoredCell, now_s: float) -> bool:
@@ -188,16 +188,16 @@ async def place_suite(
     Each new job counts towards the caller's rate limit, and is refused as in `permit`, or with ``too-many-jobs``.
     """
     tenant = caller.tenant
-    new = await service.database.read(_count_new, tenant, plan, repeat)
-    if new:
+    new_count = await service.database.read(_count_new, tenant, plan, repeat)
+    if new_count:
         for target in plan.targets[1:]:
             await refuse_cooling(service, caller, target.descriptor["base_url"])
-        await permit(service, caller, plan.targets[0].descriptor["base_url"], new)
-    answer, placed = await service.database.write(
+        await permit(service, caller, plan.targets[0].descriptor["base_url"], new_count)
+    answer, placement = await service.database.write(
         _add_suite, tenant, plan, repeat, show, service.settings.max_active_jobs, bool(wait)
     )
-    if placed is not None:
-        (suite, cells, _), job_ids = placed
+    if placement is not None:
+        (suite, cells, _), job_ids = placement
         for job_id in job_ids:
             service.dispatcher.ring(job_id)
         if wait and not _all_finished(cells):
@@ -250,10 +250,10 @@ def cancel_jobs_of(c: Connection, suite_id: str, tenant: str) -> list[str] | Non
     suite = suites.find(c, suite_id, tenant)
     if suite is None:
         return None
-    unfinished = [cell.job_id for cell in suites.cells(c, suite_id) if not cell.finished]
-    if not unfinished:
+    unfinished_ids = [cell.job_id for cell in suites.cells(c, suite_id) if not cell.finished]
+    if not unfinished_ids:
         raise Problem("already-finished", "every job of the suite has ended")
-    own_jobs = sorted(set(unfinished) - set(suite.request["joined"]))
+    own_jobs = sorted(set(unfinished_ids) - set(suite.request["joined"]))
     for job_id in own_jobs:  # sorted, so that two concurrent cancellations cannot deadlock
         with suppress(AlreadyFinished):  # the job may have ended after its cell was read
             jobs.request_cancel(c, job_id, tenant)
@@ -276,17 +276,17 @@ def _add_suite(
 
     def work(c: Connection) -> tuple[Answer, tuple[SuiteState, list[str]]]:
         wanted_jobs, ids = _settle_jobs(plan, _read_reusable(c, tenant, plan))
-        fresh = [new for new, rating_id in wanted_jobs if rating_id is None]
-        _refuse_too_many(c, tenant, fresh, limit)
-        domains.check(c, tenant, *(called for new in fresh for called in (new.target, new.author)))
+        new_jobs = [job for job, rating_id in wanted_jobs if rating_id is None]
+        _refuse_too_many(c, tenant, new_jobs, limit)
+        domains.check(c, tenant, *(target for job in new_jobs for target in (job.target, job.author)))
         jobs.add_all(c, wanted_jobs)
-        added = {new.id for new, _ in wanted_jobs}
-        suite = suites.add(c, _new_suite(tenant, plan, ids, sorted(set(ids) - added)))
+        added_ids = {job.id for job, _ in wanted_jobs}
+        suite = suites.add(c, _new_suite(tenant, plan, ids, sorted(set(ids) - added_ids)))
         content = read_suite(c, suite.id, tenant)
         assert content is not None  # noqa: S101  the suite was just stored
-        return show(content), (content, [new.id for new in fresh])
+        return show(content), (content, [job.id for job in new_jobs])
 
-    return once(c, repeat, work, lambda placed: not waits or _all_finished(placed[0][1]))
+    return once(c, repeat, work, lambda placement: not waits or _all_finished(placement[0][1]))
 
 
 def _all_finished(cells: Sequence[StoredCell]) -> bool:
@@ -303,7 +303,7 @@ def _answer_after_wait(c: Connection, suite_id: str, tenant: str, repeat: Repeat
 
 
 def _read_reusable(c: Connection, tenant: str, plan: Plan) -> dict[str, ReusableWork]:
-    digests = {order.new.request_digest for _, order in plan.orders}
+    digests = {order.job.request_digest for _, order in plan.orders}
     return suites.reusable_work(c, tenant, digests, plan.orders[0][1].age_s)
 
 
@@ -312,44 +312,44 @@ def _settle_jobs(plan: Plan, known_jobs: dict[str, ReusableWork]) -> tuple[list[
     wanted_jobs: dict[str, tuple[NewJob, str | None]] = {}
     ids: list[str] = []
     for _, order in plan.orders:
-        new, known_job = order.new, known_jobs[order.new.request_digest]
-        if _joins_running_job(new, known_job):
+        job, known_job = order.job, known_jobs[order.job.request_digest]
+        if _joins_running_job(job, known_job):
             ids.append(str(known_job.twin_id))
             continue
-        rating_id = known_job.rating_id if known_job.rating_visibility == new.visibility else None
-        first, _ = wanted_jobs.setdefault(
-            new.request_digest, (new, rating_id)
+        rating_id = known_job.rating_id if known_job.rating_visibility == job.visibility else None
+        shared_job, _ = wanted_jobs.setdefault(
+            job.request_digest, (job, rating_id)
         )  # two cells with equal requests share one job
-        ids.append(first.id)
+        ids.append(shared_job.id)
     return list(wanted_jobs.values()), ids
 
 
-def _joins_running_job(new: NewJob, known_job: ReusableWork) -> bool:
+def _joins_running_job(job: NewJob, known_job: ReusableWork) -> bool:
     """Return whether a running job has the requested visibility and callback, and no rating answers the request."""
-    if known_job.twin_id is None or known_job.rating_visibility == new.visibility:
+    if known_job.twin_id is None or known_job.rating_visibility == job.visibility:
         return False
-    return known_job.twin_visibility == new.visibility and new.callback_url in {None, known_job.twin_callback_url}
+    return known_job.twin_visibility == job.visibility and job.callback_url in {None, known_job.twin_callback_url}
 
 
-def _refuse_too_many(c: Connection, tenant: str, new: Sequence[NewJob], limit: int) -> None:
-    active = count_active(c, tenant) if new else 0
-    if active + len(new) > limit:
-        detail = f"{active} of your jobs are queued or running; with {len(new)} more there would be over {limit}"
+def _refuse_too_many(c: Connection, tenant: str, new_jobs: Sequence[NewJob], limit: int) -> None:
+    active = count_active(c, tenant) if new_jobs else 0
+    if active + len(new_jobs) > limit:
+        detail = f"{active} of your jobs are queued or running; with {len(new_jobs)} more there would be over {limit}"
         raise too_many_jobs(detail)
 
 
-def _new_suite(tenant: str, plan: Plan, ids: Sequence[str], joined: Sequence[str]) -> NewSuite:
-    first: Order = plan.orders[0][1]
-    omitted = [omission.as_json() for omission in plan.omitted]
-    described = [target.descriptor for target in plan.targets]
-    several = (
-        {"services": described, "service_of": [planned.service for planned in plan.planned]} if plan.several else {}
+def _new_suite(tenant: str, plan: Plan, ids: Sequence[str], joined_ids: Sequence[str]) -> NewSuite:
+    first_order: Order = plan.orders[0][1]
+    omissions = [omission.as_json() for omission in plan.omitted]
+    descriptions = [target.descriptor for target in plan.targets]
+    services = (
+        {"services": descriptions, "service_of": [planned.service for planned in plan.planned]} if plan.several else {}
     )
     return NewSuite(
         tenant=tenant,
-        target={"name": f"{len(described)} services"} if plan.several else described[0],
-        request={"asked": dict(plan.request), "omitted": omitted, "joined": list(joined), **several},
-        callback_url=first.new.callback_url,
-        visibility=first.new.visibility,
+        target={"name": f"{len(descriptions)} services"} if plan.several else descriptions[0],
+        request={"asked": dict(plan.request), "omitted": omissions, "joined": list(joined_ids), **services},
+        callback_url=first_order.job.callback_url,
+        visibility=first_order.job.visibility,
         cells=[(cell, job_id) for (cell, _), job_id in zip(plan.orders, ids, strict=True)],
     )

@@ -47,12 +47,12 @@ async def save_target(
     body: TargetDescription, service: ServiceDependency, caller: TargetWriter, repeat: Repeat
 ) -> Response:
     """Save a target, so that jobs can name it by id and its secret is sent only once."""
-    new = await _new_target(service, caller.tenant, new_id("tgt"), body)
+    new_target = await _new_target(service, caller.tenant, new_id("tgt"), body)
 
     def add(c: Connection) -> Answer:
-        saved = targets.add(c, new)
-        headers = {"Location": f"{router.prefix}/{saved.id}", "ETag": entity_tag(saved.id, saved.version)}
-        return Answer(201, write_json(TargetView.of(saved)), headers)
+        row = targets.add(c, new_target)
+        headers = {"Location": f"{router.prefix}/{row.id}", "ETag": entity_tag(row.id, row.version)}
+        return Answer(201, write_json(TargetView.of(row)), headers)
 
     return await answer_once(service, repeat, add)
 
@@ -71,7 +71,7 @@ async def list_targets(
     """List your targets, newest first, each with your newest rating of it."""
     before = query.begins_after("targets")
 
-    def read(c: Connection) -> tuple[Page[StoredTarget], list[TargetLine]]:
+    def read_page(c: Connection) -> tuple[Page[StoredTarget], list[TargetLine]]:
         rows = targets.page(c, caller.tenant, **query.filters(), before=before, limit=query.limit + 1)
         page = Page.of(rows, query.limit)
         views = [TargetView.of(row) for row in page.rows]
@@ -79,7 +79,7 @@ async def list_targets(
         newest = (NewestLetterView.of(letters.get(view.digest)) for view in views)
         return page, [TargetLine(**vars(view), newest=letter) for view, letter in zip(views, newest, strict=True)]
 
-    return lists.response(query, "targets", *await service.database.read(read))
+    return lists.response(query, "targets", *await service.database.read(read_page))
 
 
 FoundTarget = Annotated[StoredTarget, in_path("target", targets.find, Reader)]
@@ -104,11 +104,11 @@ async def replace_target(
     Running jobs continue with the earlier description.
     """
     keep = "secret" not in body.model_fields_set
-    new = await _new_target(service, caller.tenant, row.id, body, row if keep else None)
-    replaced = existing(
-        await service.database.write(targets.replace, row.id, caller.tenant, new, keep_secret=keep), "target", row.id
+    target = await _new_target(service, caller.tenant, row.id, body, row if keep else None)
+    stored_target = existing(
+        await service.database.write(targets.replace, row.id, caller.tenant, target, keep_secret=keep), "target", row.id
     )
-    return tagged(TargetView.of(replaced), entity_tag(replaced.id, replaced.version))
+    return tagged(TargetView.of(stored_target), entity_tag(stored_target.id, stored_target.version))
 
 
 @router.delete("/{target_id}", status_code=204, response_description="Removed.")
@@ -154,21 +154,22 @@ async def _new_target(
     """Return a target to store, validated with the secret in `body` or in `previous`; a new secret is encrypted."""
     described_target = of_described(body)
     with located():
-        described = await with_links(service, tenant, described_target.descriptor)
+        descriptor = await with_links(service, tenant, described_target.descriptor)
         if previous is not None and previous.sealed_secret is not None:
-            _check_destination(targets.descriptor(previous), described)
+            _check_destination(targets.descriptor(previous), descriptor)
         secret = described_target.secret if previous is None else open_secret(service, previous)
-        await check_target(service, ResolvedTarget(described, secret))
-        await check_uploaded(service, tenant, described)
-    secret_to_seal, sealed = described_target.secret, None
-    if secret_to_seal is not None:
-        sealed = service.vault.seal_for_target(secret_to_seal, tenant=tenant, target=target_id, described=described)
-    return NewTarget(id=target_id, tenant=tenant, sealed_secret=sealed, **described)
+        await check_target(service, ResolvedTarget(descriptor, secret))
+        await check_uploaded(service, tenant, descriptor)
+    new_secret, sealed_secret = described_target.secret, None
+    if new_secret is not None:
+        owner = {"tenant": tenant, "target": target_id}
+        sealed_secret = service.vault.seal_for_target(new_secret, **owner, described=descriptor)
+    return NewTarget(id=target_id, tenant=tenant, sealed_secret=sealed_secret, **descriptor)
 
 
-def _check_destination(saved: JsonObject, described: JsonObject) -> None:
+def _check_destination(old_descriptor: JsonObject, new_descriptor: JsonObject) -> None:
     """Refuse a change that would send a stored secret to another destination."""
-    if destination_of(saved) != destination_of(described):
+    if destination_of(old_descriptor) != destination_of(new_descriptor):
         detail = (
             "the target's protocol, address or way of authentication changes, so its stored secret is not kept: send "
             "`secret` again, or null to remove it"

@@ -66,8 +66,8 @@ async def find_target(service: Service, caller: Caller, request: TargetDescripti
 
 async def with_described_links(service: Service, caller: Caller, target: ResolvedTarget) -> ResolvedTarget:
     """Return a chain with the descriptions of the saved targets that its links name; other targets are unchanged."""
-    described = await with_links(service, caller.tenant, target.descriptor, saved=target.saved_id is not None)
-    return replace(target, descriptor=described)
+    descriptor = await with_links(service, caller.tenant, target.descriptor, saved=target.saved_id is not None)
+    return replace(target, descriptor=descriptor)
 
 
 def of_described(description: TargetDescription) -> ResolvedTarget:
@@ -86,8 +86,8 @@ def open_secret(service: Service, row: StoredTarget) -> str | None:
     """Return a saved target's secret in plain text; ``None`` if it has none."""
     if row.sealed_secret is None:
         return None
-    described = targets.descriptor(row)
-    return service.vault.open_for_target(row.sealed_secret, tenant=row.tenant, target=row.id, described=described)
+    descriptor = targets.descriptor(row)
+    return service.vault.open_for_target(row.sealed_secret, tenant=row.tenant, target=row.id, described=descriptor)
 
 
 async def check_target(service: Service, target: ResolvedTarget) -> None:
@@ -141,10 +141,10 @@ async def with_links(service: Service, tenant: str, target: Json, *, saved: bool
         return dict(target)  # malformed links are refused later, when the settings are validated
     ids = {link["id"] for link in links[:MAX_LINKS] if _names_target(link)}
     saved_targets = await service.database.read(targets.named, tenant, ids)
-    filled = [
+    full_links = [
         _expand(link, saved_targets, index, saved) if _names_target(link) else link for index, link in enumerate(links)
     ]
-    return {**target, "settings": {**target["settings"], "links": filled}}
+    return {**target, "settings": {**target["settings"], "links": full_links}}
 
 
 def _names_target(link: object) -> bool:

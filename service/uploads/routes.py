@@ -17,7 +17,7 @@ from service.http.openapi.responses import CONFLICT, TAGGED, created, file_body,
 from service.http.problems import Problem, removed
 from service.http.rows import Lists, in_path, lists_of
 from service.uploads.schemas import UploadForm, UploadLine, UploadQuery, UploadView
-from service.uploads.service import keep, received
+from service.uploads.service import keep, received_file
 from store.corpora import uploads
 from store.corpora.uploads import StoredUpload
 from store.formats import CSV, NPZ, PURPOSES, XLSX
@@ -57,10 +57,10 @@ async def send_upload(
     """
     media_type = _accepted_media_type(request, form.purpose)
     reading = _reading_options(request, form, media_type)
-    async with received(request, caller.tenant) as came:
-        stored, new = await keep(service, caller.tenant, form.name, form.purpose, media_type, came, reading)
-    headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": entity_tag(stored.id)}
-    return json_response(UploadView.from_row(stored), status=201 if new else 200, headers=headers)
+    async with received_file(request, caller.tenant) as came:
+        upload, is_new = await keep(service, caller.tenant, form.name, form.purpose, media_type, came, reading)
+    headers = {"Location": f"{router.prefix}/{upload.id}", "ETag": entity_tag(upload.id)}
+    return json_response(UploadView.from_row(upload), status=201 if is_new else 200, headers=headers)
 
 
 @router.get("", **lists_of(UploadLine, "One page of uploads, newest first."))
@@ -98,14 +98,14 @@ def _reading_options(request: Request, form: UploadForm, media_type: str) -> dic
 
 def _accepted_media_type(request: Request, purpose: str) -> str:
     essence = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    media_type, (accepted, _) = ALSO.get(essence, essence), PURPOSES[purpose]
-    if media_type not in accepted:
+    media_type, (accepted_types, _) = ALSO.get(essence, essence), PURPOSES[purpose]
+    if media_type not in accepted_types:
         declaration = f"declared as {essence[:80]!r}" if essence else "not declared"
-        detail = f"the file is {declaration}; an upload of purpose {purpose} is {' or '.join(accepted)}"
+        detail = f"the file is {declaration}; an upload of purpose {purpose} is {' or '.join(accepted_types)}"
         raise Problem(
             "unsupported-upload-type",
             detail,
             errors=[{"header": "Content-Type", "detail": detail}],
-            headers={"Accept": ", ".join(accepted)},
+            headers={"Accept": ", ".join(accepted_types)},
         )
     return media_type

@@ -67,7 +67,7 @@ class ReceivedFile:
 
 
 @asynccontextmanager
-async def received(request: Request, tenant: str) -> AsyncIterator[ReceivedFile]:
+async def received_file(request: Request, tenant: str) -> AsyncIterator[ReceivedFile]:
     """Write the body of a request to a temporary file, deleted at the end of the block.
 
     Raise `Problem` ``rate-limited`` while `MAX_RECEIVING` files are being received, or `MAX_RECEIVING_OF_TENANT` of
@@ -121,13 +121,13 @@ async def keep(
     earlier = await service.database.read(uploads.find, came.digest, tenant, purpose)
     if earlier and earlier.media_type == media_type and earlier.summary.get("reading") == (reading or None):
         return earlier, False  # the same file was validated when it was first sent
-    quota, stored = service.settings.upload_quota_bytes, await service.database.read(uploads.stored_bytes, tenant)
-    if earlier is None and stored + came.bytes > quota:  # checked again when the file is stored; this saves reading it
-        raise UploadsFull(stored, came.bytes, quota)
+    quota, used = service.settings.upload_quota_bytes, await service.database.read(uploads.stored_bytes, tenant)
+    if earlier is None and used + came.bytes > quota:  # checked again when the file is stored; this saves reading it
+        raise UploadsFull(used, came.bytes, quota)
     summary = await _run_task("inspect", came.file, purpose=purpose, media_type=media_type, **(reading or {}))
     summary |= {"reading": dict(reading)} if reading else {}
-    new = NewUpload(tenant, name, purpose, media_type, came.digest, came.bytes, summary)
-    return await service.database.write(uploads.add, new, came.file, quota)
+    upload = NewUpload(tenant, name, purpose, media_type, came.digest, came.bytes, summary)
+    return await service.database.write(uploads.add, upload, came.file, quota)
 
 
 async def rows_of(
@@ -186,8 +186,8 @@ async def _run_on_content(service: Service, upload: StoredUpload, task: str, **a
 
 async def _run_task(task: str, file: BinaryIO, **arguments: object) -> Any:
     """Run a task of `store.formats.child`: in a child process, unless the file is small and not compressed."""
-    small = arguments.get("media_type") not in PACKED and file.seek(0, os.SEEK_END) <= SMALL_BYTES
-    work = partial(TASKS[task], file, **arguments) if small else partial(run_limited, task, file, **arguments)
+    is_small = arguments.get("media_type") not in PACKED and file.seek(0, os.SEEK_END) <= SMALL_BYTES
+    work = partial(TASKS[task], file, **arguments) if is_small else partial(run_limited, task, file, **arguments)
     return await asyncio.get_running_loop().run_in_executor(READERS, work)
 
 

@@ -45,14 +45,14 @@ def describe_notices(document: JsonObject) -> None:
     for kind in (Notice, CloudEvent):
         document["components"]["schemas"][kind.__name__] = kind.model_json_schema()
     document["webhooks"] = {
-        kind: {"post": _notice_operation(kind, **documented)} for kind, documented in _DOCUMENTED["notices"].items()
+        kind: {"post": _notice_operation(kind, **texts)} for kind, texts in _DOCUMENTED["notices"].items()
     }
 
 
 def _notice_operation(kind: str, summary: str, data: Json) -> JsonObject:
-    first, _, second = kind.partition(".")
+    subject, _, event = kind.partition(".")
     return {
-        "operationId": f"on{first.capitalize()}{second.capitalize()}",
+        "operationId": f"on{subject.capitalize()}{event.capitalize()}",
         "tags": ["webhooks"],
         "summary": summary.rstrip("."),
         "description": f"{summary} Answer 2xx within 15 seconds, or 410 to unsubscribe.",

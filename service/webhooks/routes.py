@@ -60,9 +60,9 @@ async def create_webhook(
 
     def add(c: Connection) -> Answer:
         secret = webhooks.seal(service.vault, webhooks.new_secret(), caller.tenant, webhook_id)
-        described = body.model_dump()
-        new = NewWebhook(id=webhook_id, tenant=caller.tenant, sealed_secret=secret, **described)
-        webhook = webhooks.add(c, new, confirmed=False)
+        description = body.model_dump()
+        new_webhook = NewWebhook(id=webhook_id, tenant=caller.tenant, sealed_secret=secret, **description)
+        webhook = webhooks.add(c, new_webhook, confirmed=False)
         fan_out.challenge(c, webhook, _base_url(service))
         # creates the signing key if there is none, because the answer contains the public key
         signing.current(c, service.vault)
@@ -97,11 +97,11 @@ async def replace_webhook(
         service.target_validator.check_callback(body.url, "url")
 
     def replace(c: Connection) -> Webhook | None:
-        moved = webhooks.has_moved(c, row.id, caller.tenant, body.url)
-        changed = webhooks.replace(c, row.id, caller.tenant, **body.model_dump())
-        if moved and changed is not None:
-            fan_out.challenge(c, changed, _base_url(service))
-        return changed
+        has_moved = webhooks.has_moved(c, row.id, caller.tenant, body.url)
+        webhook = webhooks.replace(c, row.id, caller.tenant, **body.model_dump())
+        if has_moved and webhook is not None:
+            fan_out.challenge(c, webhook, _base_url(service))
+        return webhook
 
     return await _change(service, row.id, replace)
 
@@ -136,10 +136,10 @@ async def enable_webhook(webhook_id: str, service: ServiceDependency, caller: We
     """
 
     def enable(c: Connection) -> Webhook | None:
-        enabled = webhooks.enable(c, webhook_id, caller.tenant)
-        if enabled is not None and enabled.confirmed_at is None:
-            fan_out.challenge(c, enabled, _base_url(service))
-        return enabled
+        webhook = webhooks.enable(c, webhook_id, caller.tenant)
+        if webhook is not None and webhook.confirmed_at is None:
+            fan_out.challenge(c, webhook, _base_url(service))
+        return webhook
 
     return await _change(service, webhook_id, enable)
 

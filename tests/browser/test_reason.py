@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.browser.conftest import Reader
 from tests.support.filled_agency import Site
 from tests.support.keyboard import Keys
-from web.compose.pages import rearranged
+from web.compose.pages import rearranged_chain
 from web.frame.rendering import number, percent
 
 
@@ -188,7 +188,7 @@ def test_a_chain_can_be_composed_measured_and_removed_without_javascript(site: S
     ],
 )
 def test_buttons_move_and_remove_services_of_a_chain_and_set_the_focus(act: str, after: list[str], focus: str) -> None:
-    assert rearranged(["a", "b", "c"], act) == (after, focus)
+    assert rearranged_chain(["a", "b", "c"], act) == (after, focus)
 
 
 def test_a_suite_can_be_planned_and_requested_and_its_matrix_agrees_with_the_api(site: Site, reader: Reader) -> None:

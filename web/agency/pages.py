@@ -30,13 +30,9 @@ async def webhooks(visit: Visit) -> Response:
 async def create_webhook(visit: Visit) -> Response:
     """Create an endpoint, and show its secret on a page of its own."""
     form = visit.form
-    body = {
-        "url": form.get("url").strip(),
-        "description": form.get("description"),
-        "events": form.getlist("events"),
-    }
-    created = await visit.api.post("/v1/webhooks", body)
-    return await show_once(visit, {"secret": created["secret"], "webhook": created})
+    body = {"url": form.get("url").strip(), "description": form.get("description"), "events": form.getlist("events")}
+    webhook_document = await visit.api.post("/v1/webhooks", body)
+    return await show_once(visit, {"secret": webhook_document["secret"], "webhook": webhook_document})
 
 
 @pages.get("/keys/shown-once")
@@ -69,17 +65,17 @@ async def delivery(visit: Visit) -> Response:
 @pages.post("/webhooks/{webhook_id}/rotate", "webhooks:write")
 async def rotate(visit: Visit) -> Response:
     """Rotate the secret of an endpoint."""
-    rotated = await visit.api.post(f"/v1/webhooks/{visit.path('webhook_id')}/rotate")
-    return await show_once(visit, {"secret": rotated["secret"], "webhook": rotated})
+    webhook_document = await visit.api.post(f"/v1/webhooks/{visit.path('webhook_id')}/rotate")
+    return await show_once(visit, {"secret": webhook_document["secret"], "webhook": webhook_document})
 
 
 @pages.post("/webhooks/{webhook_id}/redeliver", "webhooks:write")
 async def redeliver(visit: Visit) -> Response:
     """Resend the failed deliveries of an endpoint."""
     path = f"/webhooks/{visit.path('webhook_id')}"
-    failed = await visit.api.get(f"/v1{path}/deliveries", state="given-up", limit=MOST_REDELIVERED)
-    for failed_delivery in failed["items"]:
-        await visit.api.ask("POST", f"{failed_delivery['href']}/redeliver")
+    page = await visit.api.get(f"/v1{path}/deliveries", state="given-up", limit=MOST_REDELIVERED)
+    for delivery_document in page["items"]:
+        await visit.api.ask("POST", f"{delivery_document['href']}/redeliver")
     return visit.redirect(path)
 
 
@@ -107,8 +103,8 @@ async def create_key(visit: Visit) -> Response:
     body: JsonObject = {"name": form.get("name"), "scopes": form.getlist("scopes")}
     if (days := whole_number(form.get("days"))) is not None:
         body["expires_in_s"] = days * DAY_S
-    created = await visit.api.post("/v1/keys", body)
-    return await show_once(visit, {"secret": created["key"], "key": created})
+    key = await visit.api.post("/v1/keys", body)
+    return await show_once(visit, {"secret": key["key"], "key": key})
 
 
 pages.act("/keys/{key_id}/revoke", "admin", "DELETE", "/v1/keys/{key_id}", "/keys")

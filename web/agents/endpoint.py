@@ -104,11 +104,11 @@ def _asking(context: Context) -> Ask:
 def add_agents(app: FastAPI) -> None:
     """Add the endpoint of agents to an application (`service.app.create_app`)."""
     endpoint = AgentEndpoint()
-    outer: Callable[[FastAPI], AbstractAsyncContextManager[Any]] = app.router.lifespan_context
+    app_lifespan: Callable[[FastAPI], AbstractAsyncContextManager[Any]] = app.router.lifespan_context
 
     @asynccontextmanager
     async def living(application: FastAPI) -> AsyncIterator[Any]:
-        async with outer(application) as state, endpoint.running():
+        async with app_lifespan(application) as state, endpoint.running():
             yield state
 
     app.router.lifespan_context = living

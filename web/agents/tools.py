@@ -133,8 +133,8 @@ class AgencyTools:
             {name: component.get(name) for name in ("name", "letter", "declared", "effects")}
             for component in rating["components"][:MOST_RATINGS]
         ]
-        explained = {name: rating[name] for name in members if name in rating}
-        return _text({**_rating_facts(rating), **explained, "components": parts, "report": f"/r/{rating_id}"})
+        explanation = {name: rating[name] for name in members if name in rating}
+        return _text({**_rating_facts(rating), **explanation, "components": parts, "report": f"/r/{rating_id}"})
 
     async def choices(self, context: Context, kind: Name = "") -> str:
         """List what a rating can be asked for: methods with an example request, protocols, attributes.
@@ -200,8 +200,8 @@ class AgencyTools:
 
         try:
             checks = [*check_statements(rating, [*map(opened, envelopes)], made)]
-        except CertificateError as invalid:
-            return _text({"verified": False, "differs": [str(invalid)]})
+        except CertificateError as error:
+            return _text({"verified": False, "differs": [str(error)]})
         return _text(
             {
                 "verified": all(check.ok for check in checks),
@@ -218,10 +218,10 @@ class AgencyTools:
         """Return the rating that stands for an address; `None` if there is none, or the API asks which."""
         try:
             answer = await self._asking(context)("GET", "/v1/ratings/latest", query=query)
-        except Refused as refused:
-            if refused.status in {404, 409}:
+        except Refused as error:
+            if error.status in {404, 409}:
                 return None
-            raise _tool_error(refused) from None
+            raise _tool_error(error) from None
         return _rating_facts(answer.document)
 
     async def _get(
@@ -232,8 +232,8 @@ class AgencyTools:
     async def _ask(self, context: Context, method: str, path: str, **arguments: Any) -> Any:
         try:
             return (await self._asking(context)(method, path, **arguments)).document
-        except Refused as refused:
-            raise _tool_error(refused) from None
+        except Refused as error:
+            raise _tool_error(error) from None
 
 
 def _segment(identifier: str) -> str:
@@ -261,13 +261,13 @@ def _text(document: Document) -> str:
     return json.dumps(document, ensure_ascii=False)
 
 
-def _tool_error(refused: Refused) -> ToolError:
+def _tool_error(refusal: Refused) -> ToolError:
     """Return the API's refusal as the error of a tool, with every invalid field."""
-    problem = refused.problem
+    problem = refusal.problem
     parts = [str(problem["detail"] or problem["title"])]
-    parts += [f"{error['pointer'] or error['parameter']}: {error['detail']}" for error in refused.errors]
-    if refused.status == UNAUTHORIZED:
+    parts += [f"{error['pointer'] or error['parameter']}: {error['detail']}" for error in refusal.errors]
+    if refusal.status == UNAUTHORIZED:
         parts.append("give the agency's key in the header Authorization, or to `assay mcp` in ASSAY_KEY")
-    if wait := refused.headers.get("retry-after"):
+    if wait := refusal.headers.get("retry-after"):
         parts.append(f"try again in {wait} s")
-    return ToolError(f"{refused.code}: {'; '.join(parts)}")
+    return ToolError(f"{refusal.code}: {'; '.join(parts)}")

@@ -46,16 +46,16 @@ async def send_decisions(visit: Visit) -> Response:
 async def columns(visit: Visit) -> Response:
     """Show the columns, their values and the first rows, with a form that asks for the meaning of each column."""
     upload = await _read_table(visit)
-    described = upload["summary"]["columns"]
+    table_columns = upload["summary"]["columns"]
     return visit.page(
         "audits/columns.html",
         upload=upload,
-        columns=described,
-        outcomes=[*_outcomes(described)],
-        groups=[column for column in described if (column.get("distinct") or 0) > 1],
-        numbers=[(column["name"],) * 2 for column in described if column["type"] in {"integer", "number"}],
-        all_names=[(column["name"],) * 2 for column in described],
-        marks=sorted({mark for column in described for mark in column.get("marks", ())}),
+        columns=table_columns,
+        outcomes=[*_outcomes(table_columns)],
+        groups=[column for column in table_columns if (column.get("distinct") or 0) > 1],
+        numbers=[(column["name"],) * 2 for column in table_columns if column["type"] in {"integer", "number"}],
+        all_names=[(column["name"],) * 2 for column in table_columns],
+        marks=sorted({mark for column in table_columns for mark in column.get("marks", ())}),
         tool=upload["name"].rpartition(".")[0] or upload["name"],
         chosen={name: visit.form.getlist(name) for name in ("by", "strata")},
     )
@@ -94,9 +94,9 @@ def value_text(entry: Mapping[str, Any]) -> str:
     return str(entry.get("text", entry["value"]))
 
 
-def _outcomes(described: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+def _outcomes(table_columns: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     """Yield each value that can be favourable: its form value, and ``column = value``."""
-    for column in described:
+    for column in table_columns:
         texts = [value_text(entry) for entry in column.get("values") or ()]
         if 1 < len(texts) <= MAX_VALUES:
             yield from ((json.dumps([column["name"], text]), f"{column['name']} = {text}") for text in texts)
@@ -107,24 +107,25 @@ def experiment(visit: Visit) -> dict[str, Any]:
 
     Raise `Refused` if the form names no groups, or neither a decision nor a score.
     """
-    typed, by = visit.typed, list(dict.fromkeys(visit.form.getlist("by")))
-    decision, favourable = _read_choice(typed.get("outcome", ""), "outcome")
-    truth, proved_right = _read_choice(typed.get("truth", ""), "truth")
-    if not by:
+    texts, groups = visit.typed, list(dict.fromkeys(visit.form.getlist("by")))
+    decision, favourable = _read_choice(texts.get("outcome", ""), "outcome")
+    truth, proved_right = _read_choice(texts.get("truth", ""), "truth")
+    if not groups:
         raise unreadable("by", "choose at least one column of groups, such as sex")
-    if not decision and not typed.get("score"):
+    if not decision and not texts.get("score"):
         raise unreadable("outcome", "choose the value that is favourable to a person, or a column of scores")
-    if typed.get("combine") and len(by) > MAX_COMBINED:
-        raise unreadable("combine", f"combinations of {len(by)} columns are too many: choose at most {MAX_COMBINED}")
+    if texts.get("combine") and len(groups) > MAX_COMBINED:
+        detail = f"combinations of {len(groups)} columns are too many: choose at most {MAX_COMBINED}"
+        raise unreadable("combine", detail)
     fields = {"decision": decision, "favourable": favourable, "truth": truth, "truth_favourable": proved_right}
-    fields |= {name: typed.get(name, "").strip() for name in ("score", "cluster", "weight", "period")}
+    fields |= {name: texts.get(name, "").strip() for name in ("score", "cluster", "weight", "period")}
     lists = {
-        "by": by,
+        "by": groups,
         "strata": list(dict.fromkeys(visit.form.getlist("strata"))),
-        "intersections": [list(pair) for pair in combinations(by, 2)] if typed.get("combine") else [],
-        "exclusions": [*_exclusions(typed.get("exclusions", ""))],
+        "intersections": [list(pair) for pair in combinations(groups, 2)] if texts.get("combine") else [],
+        "exclusions": [*_exclusions(texts.get("exclusions", ""))],
     }
-    lists |= {name: _lines(typed.get(name, "")) for name in ("unfavourable", "truth_unfavourable", "unknown")}
+    lists |= {name: _lines(texts.get(name, "")) for name in ("unfavourable", "truth_unfavourable", "unknown")}
     return {"method": "outcomes", **{name: value for name, value in {**fields, **lists}.items() if value}}
 
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from assay.document import NO_EFFECT, ComponentDocument, Json, RatingDocument
 from assay.methods import rating_of
 from service.jobs.ledger import csv_lines, inert
-from service.services.ranking import in_limits
+from service.services.ranking import SizeInLimits, in_limits
 from web.compare.sentences import joined_by_question
 from web.frame import Api, Pages, Refused, Visit, segment
 from web.frame.rendering import WORDING
@@ -43,12 +43,12 @@ async def compare(visit: Visit) -> Response:
     ratings = [rating_of(document) for document in documents]
     ids = [str(document["id"]) for document in documents]
     sizes = {str(document["id"]): size for document in documents if (size := _relative_effect(document.get("because")))}
-    same = {"method": ratings[0].method, "attribute": ratings[0].attribute} if ratings else {}
+    question = {"method": ratings[0].method, "attribute": ratings[0].attribute} if ratings else {}
     kind = visit.query("kind") if not ratings and visit.query("kind") in WORDING["service_kinds"] else ""
     matches: list[dict[str, Any]] = []
     listing: Json = {}
     if visit.query("q") or not kind:
-        matches, listing = await search(visit.api, visit.query("q"), cursor=visit.query("cursor"), **same)
+        matches, listing = await search(visit.api, visit.query("q"), cursor=visit.query("cursor"), **question)
     changes: dict[str, Any] = {"difference": None, "refused": None, "joined": [], "words": None, "cut": False}
     if len(ratings) == 2:
         changes |= await _changes(visit.api, *ratings)
@@ -114,9 +114,9 @@ def _row(document: Json) -> list[object]:
 
 async def _ranking(visit: Visit, kind: str) -> dict[str, Any]:
     """Return the template's values for a page of a ranking, with the ends of the axis (`scale`) of all its effects."""
-    searched, start = visit.query("of"), min(whole_number(visit.query("start")) or 0, 10**6)
+    text, start = visit.query("of"), min(whole_number(visit.query("start")) or 0, 10**6)
     parameters = {name: visit.query(name) for name in RANKED_BY}
-    ranking = await visit.api.get("/v1/services/ranking", **parameters, kind=kind, q=searched, start=start, limit=ROWS)
+    ranking = await visit.api.get("/v1/services/ranking", **parameters, kind=kind, q=text, start=start, limit=ROWS)
     filters = {name: value for name, value in parameters.items() if value}
     ends = [row["rating"]["effect"]["of_limit"][2] for row in ranking["items"] if row["rating"]["effect"]]
 
@@ -124,7 +124,7 @@ async def _ranking(visit: Visit, kind: str) -> dict[str, Any]:
         query = {"kind": kind, **filters, **changes}
         return urlencode({name: value for name, value in query.items() if value})
 
-    page = {"ranking": ranking, "searched": searched, "own": filters, "scale": size_axis(ends)}
+    page = {"ranking": ranking, "searched": text, "own": filters, "scale": size_axis(ends)}
     return {**page, "ranked_by": ranked_by, "sort": parameters["sort"]}
 
 
@@ -140,19 +140,19 @@ async def ranking_csv(visit: Visit) -> Response:
     return visit.api.passed_on("/v1/services/ranking.csv", **query)
 
 
-def _relative_effect(because: Mapping[str, Any] | None) -> tuple[float, float, float] | None:
-    """Return (size, low, high) of the deciding effect in units of its limit; ``None`` without an effect or limit."""
+def _relative_effect(because: Mapping[str, Any] | None) -> SizeInLimits | None:
+    """Return the size of the deciding effect and its interval; ``None`` without an effect or limit."""
     if not because or not because["limit"]:
         return None
     ends = [because["estimate"] if because[end] is None else because[end] for end in ("low", "high")]
     return in_limits(because["estimate"], ends[0], ends[1], because["limit"])
 
 
-def address(ids: Sequence[str], **more: str | int) -> str:
+def address(ids: Sequence[str], **parameters: str | int) -> str:
     """Return the address of the page that compares these ratings."""
     names = ("first", "second")
     query = [(names[index] if index < len(names) else "more", rating_id) for index, rating_id in enumerate(ids)]
-    return with_query("/compare", [*query, *more.items()])
+    return with_query("/compare", [*query, *parameters.items()])
 
 
 def deciding(rating: RatingDocument) -> ComponentDocument:
@@ -169,10 +169,10 @@ async def _changes(api: Api, before: RatingDocument, after: RatingDocument) -> d
             words = await api.get(f"/v1/ratings/{before.id}/comparison", **{"with": after.id})
             words["words"].sort(key=lambda word: -abs(word["p_after_greater"] - 0.5))
             return changes | {"words": words}
-    except Refused as refused:
-        if refused.status != 422:
+    except Refused as error:
+        if error.status != 422:
             raise
-        return changes | {"refused": refused.problem.get("detail")}
+        return changes | {"refused": error.problem.get("detail")}
     sentences, cut = await joined_by_question(api, before, after)
     return changes | {"joined": sentences, "cut": cut}
 
@@ -197,11 +197,11 @@ async def search(api: Api, q: str, **filters: str | None) -> tuple[list[dict[str
 
     The second value is the API's page of the list; it is empty if the text has an id.
     """
-    if pasted := _ID.search(q):
+    if match := _ID.search(q):
         try:
-            return [await api.get(f"/v1/ratings/{pasted[0]}")], {}
-        except Refused as refused:
-            if refused.status != 404:
+            return [await api.get(f"/v1/ratings/{match[0]}")], {}
+        except Refused as error:
+            if error.status != 404:
                 raise
             return [], {}
     page = await api.get("/v1/ratings", q=q.strip(), limit=SHOWN, **filters)

@@ -46,10 +46,10 @@ class JoinedQuestion:
     @classmethod
     def of(cls, question: Question, before: Reply, after: Reply) -> Self:
         """Join two replies to a question."""
-        moved = float(before.text != after.text)
+        distance = float(before.text != after.text)
         if before.score is not None and after.score is not None:
-            moved = abs(after.score - before.score)
-        return cls(*question, before.text, after.text, moved)
+            distance = abs(after.score - before.score)
+        return cls(*question, before.text, after.text, distance)
 
     @property
     def changed(self) -> bool:
@@ -59,15 +59,15 @@ class JoinedQuestion:
     @property
     def words(self) -> tuple[list[tuple[str, bool]], list[tuple[str, bool]]]:
         """Both replies as runs of words, each marked if the other reply lacks it; a long reply is one run."""
-        old, new = self.before.split(), self.after.split()
-        if max(len(old), len(new)) > MOST_WORDS:
+        words_before, words_after = self.before.split(), self.after.split()
+        if max(len(words_before), len(words_after)) > MOST_WORDS:
             return [(self.before, self.changed)], [(self.after, self.changed)]
         first_runs, second_runs = list[tuple[str, bool]](), list[tuple[str, bool]]()
-        for how, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        for tag, a, b, c, d in SequenceMatcher(None, words_before, words_after, autojunk=False).get_opcodes():
             if b > a:
-                first_runs.append((" ".join(old[a:b]), how != "equal"))
+                first_runs.append((" ".join(words_before[a:b]), tag != "equal"))
             if d > c:
-                second_runs.append((" ".join(new[c:d]), how != "equal"))
+                second_runs.append((" ".join(words_after[c:d]), tag != "equal"))
         return first_runs, second_runs
 
 
@@ -75,12 +75,14 @@ async def joined_by_question(
     api: Api, before: RatingDocument, after: RatingDocument
 ) -> tuple[list[JoinedQuestion], bool]:
     """Join two ratings by their questions, the largest change first; also return whether observations were left out."""
-    first, second, cut = _preferences(before), _preferences(after), False
-    if not first:
-        (first, first_cut), (second, second_cut) = await _replies(api, before.id), await _replies(api, after.id)
-        cut = first_cut or second_cut
-    pairs = [JoinedQuestion.of(key, reply, second[key]) for key, reply in first.items() if key in second]
-    return sorted(pairs, key=lambda pair: (not pair.changed, -pair.moved)), cut
+    replies, later_replies, is_cut = _preferences(before), _preferences(after), False
+    if not replies:
+        replies, is_cut = await _replies(api, before.id)
+        later_replies, later_is_cut = await _replies(api, after.id)
+        is_cut = is_cut or later_is_cut
+    questions = [key for key in replies if key in later_replies]
+    pairs = [JoinedQuestion.of(question, replies[question], later_replies[question]) for question in questions]
+    return sorted(pairs, key=lambda pair: (not pair.changed, -pair.moved)), is_cut
 
 
 def _preferences(rating: RatingDocument) -> dict[Question, Reply]:

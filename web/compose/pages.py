@@ -26,7 +26,7 @@ async def compose(visit: Visit) -> Response:
     """Show the chain so far, ratings to put into it, and the saved compositions."""
     query, chain = visit.request.query_params, _ids_of_chain(visit)
     if "act" in query:
-        chain, position = rearranged(chain, query["act"])
+        chain, position = rearranged_chain(chain, query["act"])
         parameters = [("rating", rating_id) for rating_id in chain] + [("at", position)]
         return RedirectResponse(f"/compose?{urlencode(parameters)}", 303)
     links = [await visit.api.get(f"/v1/ratings/{segment(rating_id)}") for rating_id in chain]
@@ -80,7 +80,7 @@ async def verify(visit: Visit) -> Response:
 pages.act("/compose/{composition_id}/remove", "jobs:write", "DELETE", "/v1/compositions/{composition_id}", "/compose")
 
 
-def rearranged(chain: list[str], act: str) -> tuple[list[str], str]:
+def rearranged_chain(chain: list[str], act: str) -> tuple[list[str], str]:
     """Return the chain after an action, and the element that then gets the focus: a position, or ``add``.
 
     Actions are ``up-N``, ``down-N`` and ``remove-N`` for the position N, from 0; others change nothing.
@@ -89,12 +89,12 @@ def rearranged(chain: list[str], act: str) -> tuple[list[str], str]:
     index = whole_number(number)
     if index is None or index >= len(chain):
         return chain, "add"
-    remaining = chain[:index] + chain[index + 1 :]
+    others = chain[:index] + chain[index + 1 :]
     if name == "remove":
-        return remaining, "add"
+        return others, "add"
     position = {"up": index - 1, "down": index + 1}.get(name, index)
-    position = min(max(position, 0), len(remaining))
-    return [*remaining[:position], chain[index], *remaining[position:]], str(position)
+    position = min(max(position, 0), len(others))
+    return [*others[:position], chain[index], *others[position:]], str(position)
 
 
 def _hidden_effects(document: JsonObject) -> list[JsonObject]:

@@ -35,15 +35,15 @@ async def item(visit: Visit) -> Response:
 @pages.post("/corpora/{corpus_id}/items/{item_id}", "jobs:write", form_page=item)
 async def change_item(visit: Visit) -> Response:
     """Edit or remove an item."""
-    typed, back, path = visit.typed, _return_page(visit), _item_path(visit)
-    if typed.get("act") == "remove":
+    texts, back, path = visit.typed, _return_page(visit), _item_path(visit)
+    if texts.get("act") == "remove":
         await visit.api.ask("DELETE", path)
         return visit.page("corpora/removed.html", id=visit.path("item_id")) if visit.partial else visit.redirect(back)
-    body = {name: typed[name] for name in EDITED if typed.get(name, "").strip()}
-    edited = await visit.api.ask("PATCH", path, body=body, headers={"If-Match": typed.get("etag", "*")})
+    body = {name: texts[name] for name in EDITED if texts.get(name, "").strip()}
+    answer = await visit.api.ask("PATCH", path, body=body, headers={"If-Match": texts.get("etag", "*")})
     if visit.partial:
         corpus = await corpus_of(visit)
-        return visit.page("corpora/row_alone.html", corpus=corpus, one=edited.document, here=back, focus=True)
+        return visit.page("corpora/row_alone.html", corpus=corpus, one=answer.document, here=back, focus=True)
     return visit.redirect(f"{back}#{visit.path('item_id')}")
 
 
@@ -54,11 +54,12 @@ pages.file("/corpora/{corpus_id}/items/{item_id}/image", "/v1/corpora/{corpus_id
 async def change_selected(visit: Visit) -> Response:
     """Remove the ticked items of a page, or all items that are not ticked."""
     form, corpus_id = visit.form, visit.path("corpus_id")
-    ticked = [str(value) for value in form.getlist("item")]
-    listed_ids = form.get("shown", "").split()
-    removed = ticked if form.get("act") == "remove" else [item_id for item_id in listed_ids if item_id not in ticked]
-    if ticked and removed:
-        await visit.api.ask("PATCH", f"/v1/corpora/{corpus_id}/items", body={"remove": removed})
+    ticked_ids = [str(value) for value in form.getlist("item")]
+    ids = ticked_ids
+    if form.get("act") != "remove":
+        ids = [item_id for item_id in form.get("shown", "").split() if item_id not in ticked_ids]
+    if ticked_ids and ids:
+        await visit.api.ask("PATCH", f"/v1/corpora/{corpus_id}/items", body={"remove": ids})
     return visit.redirect(way_back(form.get("back", ""), corpus_id))
 
 
@@ -71,9 +72,9 @@ async def add_items(visit: Visit) -> Response:
 @pages.post("/corpora/{corpus_id}/items", "jobs:write", form_page=add_items)
 async def add_sentences(visit: Visit) -> Response:
     """Add the sentences that were typed, one a line."""
-    typed = visit.typed
-    lines = lines_of(typed.get("sentences", ""))
-    terms = {name: typed[name].strip() for name in ("group_term", "attribute_term") if typed.get(name, "").strip()}
+    texts = visit.typed
+    lines = lines_of(texts.get("sentences", ""))
+    terms = {name: texts[name].strip() for name in ("group_term", "attribute_term") if texts.get(name, "").strip()}
     return await _add_item(visit, "items", body={"items": [{"text": line, **terms} for line in lines]})
 
 

@@ -37,8 +37,8 @@ async def corpus(visit: Visit) -> Response:
 @pages.post("/corpora/{corpus_id}", "jobs:write", form_page=corpus)
 async def change_corpus(visit: Visit) -> Response:
     """Change the description of a corpus, or share it."""
-    typed, corpus_id = visit.typed, visit.path("corpus_id")
-    body = {name: typed[name] for name in ("name", "licence", "citation", "description", "visibility") if name in typed}
+    texts, corpus_id = visit.typed, visit.path("corpus_id")
+    body = {name: texts[name] for name in ("name", "licence", "citation", "description", "visibility") if name in texts}
     await visit.api.ask("PATCH", f"/v1/corpora/{corpus_id}", body=body)
     return visit.redirect(f"/corpora/{corpus_id}")
 

@@ -142,39 +142,39 @@ class Api:
         await self._request.app(self._scope(method, path, query or {}, all_headers), receive, send)
         if not start:
             raise ClientDisconnect
-        return accepted(Answer(start["status"], Headers(raw=start["headers"]), b"".join(pieces)))
+        return accepted_answer(Answer(start["status"], Headers(raw=start["headers"]), b"".join(pieces)))
 
     def passed_on(self, path: str, **query: Any) -> Response:
         """Return a response that streams the API's own answer, such as a file or server-sent events."""
-        forwarded = ("accept", "if-none-match", "last-event-id", "range")
-        headers = {name: value for name, value in self._request.headers.items() if name in forwarded}
+        names = ("accept", "if-none-match", "last-event-id", "range")
+        headers = {name: value for name, value in self._request.headers.items() if name in names}
         return PassedOn(self._request.app, self._scope("GET", path, query, headers))
 
     def _scope(self, method: str, path: str, query: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
-        outer = self._request.scope
-        present = {name: value for name, value in query.items() if value not in (None, "", [], False)}
-        encoded = urlencode({name: "true" if value is True else value for name, value in present.items()}, doseq=True)
+        page_scope = self._request.scope
+        values = {name: value for name, value in query.items() if value not in (None, "", [], False)}
+        query_text = urlencode({name: "true" if value is True else value for name, value in values.items()}, doseq=True)
         request_headers = {
             "host": self._request.headers.get("host", "localhost"),
-            "x-request-id": outer["assay.request_id"],
+            "x-request-id": page_scope["assay.request_id"],
         }
         return {
             "type": "http",
-            "asgi": outer["asgi"],
+            "asgi": page_scope["asgi"],
             "http_version": "1.1",
             "method": method,
-            "scheme": outer["scheme"],
+            "scheme": page_scope["scheme"],
             "path": path,
             "raw_path": quote(path).encode(),
-            "query_string": encoded.encode(),
+            "query_string": query_text.encode(),
             "root_path": "",
             "headers": [
                 (name.lower().encode(), value.encode("latin-1", "replace"))
                 for name, value in {**request_headers, **headers}.items()
             ],
-            "client": outer.get("client"),
-            "server": outer.get("server"),
-            "state": outer.get("state", {}),
+            "client": page_scope.get("client"),
+            "server": page_scope.get("server"),
+            "state": page_scope.get("state", {}),
             "assay.caller": self.caller,
             "assay.has_cookie": "cookie" in self._request.headers,
         }
@@ -186,9 +186,9 @@ class PassedOn(Response):
     A browser keeps no copy of an answer that is not public, because it could be shown after the session has ended.
     """
 
-    def __init__(self, app: Any, inner: dict[str, Any]) -> None:
+    def __init__(self, app: Any, scope: dict[str, Any]) -> None:
         super().__init__()
-        self._app, self._inner = app, inner
+        self._app, self._inner = app, scope
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Send the answer; `scope` belongs to the page's own request and is ignored."""
@@ -214,7 +214,7 @@ async def _next_message(chunks: AsyncIterator[bytes]) -> Message | None:
     return {"type": "http.request", "body": chunk, "more_body": True} if chunk else None
 
 
-def accepted(answer: Answer) -> Answer:
+def accepted_answer(answer: Answer) -> Answer:
     """Return an answer; raise `Refused` if its status is 400 or above."""
     if answer.status < 400:
         return answer

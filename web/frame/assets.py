@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from reports.figures import stylesheet
 from service.http.problems import Problem, respond
-from web.frame.compression import compressed
+from web.frame.compression import compressed_content
 
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "woff2": "font/woff2", "svg": "image/svg+xml"}
 
@@ -60,8 +60,8 @@ async def _asset(request: Request) -> Response:
     if asset is None or asset.digest != request.path_params["digest"]:
         return respond(request, Problem("not-found", "there is no such file"))
     headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
-    accepted = "" if asset.media_type == MEDIA_TYPES["woff2"] else request.headers.get("accept-encoding", "")
-    content, coding = compressed(asset.content, accepted)
+    encodings = "" if asset.media_type == MEDIA_TYPES["woff2"] else request.headers.get("accept-encoding", "")
+    content, coding = compressed_content(asset.content, encodings)
     return Response(
         content, headers=headers | ({"Content-Encoding": coding} if coding else {}), media_type=asset.media_type
     )

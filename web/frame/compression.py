@@ -10,10 +10,10 @@ WORTH_COMPRESSING = 2_000
 """Content of at most this many bytes is not compressed."""
 
 
-def compressed(content: bytes, accepted: str) -> tuple[bytes, str]:
+def compressed_content(content: bytes, encodings: str) -> tuple[bytes, str]:
     """Return the content and its ``Content-Encoding``, empty if it is sent as it is, for an ``Accept-Encoding``."""
     if len(content) <= WORTH_COMPRESSING:
         return content, ""
-    if "br" in accepted:
+    if "br" in encodings:
         return brotli.compress(content, quality=5), "br"
-    return (gzip.compress(content, 8, mtime=0), "gzip") if "gzip" in accepted else (content, "")
+    return (gzip.compress(content, 8, mtime=0), "gzip") if "gzip" in encodings else (content, "")

@@ -32,19 +32,19 @@ async def store_draft(visit: Visit, content: Mapping[str, Any], draft_id: str = 
     service, draft_id, text = service_of(visit.request), draft_id or new_id("drf"), json.dumps(content)
     if len(text) > MAX_DRAFT_CHARACTERS:
         raise too_large(MAX_DRAFT_CHARACTERS)
-    sealed = service.vault.seal(text, **seal_context(visit, f"draft {draft_id}"))
-    await service.database.write(drafts.store, visit.caller.tenant, draft_id, sealed)
+    sealed_text = service.vault.seal(text, **seal_context(visit, f"draft {draft_id}"))
+    await service.database.write(drafts.store, visit.caller.tenant, draft_id, sealed_text)
     return draft_id
 
 
 async def read_draft(visit: Visit, draft_id: str, *, once: bool = False) -> JsonObject | None:
     """Return a draft of this session; ``None`` if there is none. With `once`, it is removed."""
     service, tenant = service_of(visit.request), visit.caller.tenant
-    sealed = await service.database.read(drafts.find, tenant, draft_id)
-    if sealed is None:
+    sealed_text = await service.database.read(drafts.find, tenant, draft_id)
+    if sealed_text is None:
         return None
     try:
-        content: JsonObject = json.loads(service.vault.open(sealed, **seal_context(visit, f"draft {draft_id}")))
+        content: JsonObject = json.loads(service.vault.open(sealed_text, **seal_context(visit, f"draft {draft_id}")))
     except (SecretLost, SecretMoved):
         return None
     if once:

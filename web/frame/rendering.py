@@ -98,8 +98,8 @@ def number(value: float | None, digits: int = 2) -> str:
 
 def language(code: str) -> str:
     """Return the language name for a component's name, such as ``es`` or ``es/possessive``."""
-    first, *parts = code.split("/")
-    return " · ".join([_translate(languages().get(first, first)), *parts])
+    code_of_language, *details = code.split("/")
+    return " · ".join([_translate(languages().get(code_of_language, code_of_language)), *details])
 
 
 def titled(name: str) -> str:

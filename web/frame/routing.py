@@ -85,8 +85,8 @@ class Pages:
 
         async def send(visit: Visit) -> Response:
             parameters, texts = visit.request.path_params, visit.typed
-            sent = {name: texts.get(name, "").strip() for name in fields} if fields else body
-            await visit.api.ask(method, resource.format(**parameters), body=sent, headers=headers)
+            content = {name: texts.get(name, "").strip() for name in fields} if fields else body
+            await visit.api.ask(method, resource.format(**parameters), body=content, headers=headers)
             return visit.redirect(then.format(**parameters))
 
         self._add_route(path, "POST", scope, form_page=form_page)(send)
@@ -131,8 +131,8 @@ class Pages:
                     elif not self.public and visit.query(REFUSED):
                         visit = await _restore_refused_form(visit)
                     return await _call_page(page, visit, form_page)
-                except (Refused, Problem) as refused:
-                    return problem_page(request, visit, refused)
+                except (Refused, Problem) as refusal:
+                    return problem_page(request, visit, refusal)
 
             kind = BrowserRoute if self.negotiated else Route
             route = kind(path, answer, methods=[method], name=page.__name__, include_in_schema=False)
@@ -161,13 +161,13 @@ async def _call_page(page: Page, visit: Visit, form_page: Page | None) -> Respon
     """
     try:
         return await page(visit)
-    except Refused as refused:
+    except Refused as refusal:
         if form_page is None:
             raise
-        if visit.partial or refused.status in {429, 503}:  # a busy agency stores nothing more
-            return await form_page(replace(visit, refused=refused))
+        if visit.partial or refusal.status in {429, 503}:  # a busy agency stores nothing more
+            return await form_page(replace(visit, refused=refusal))
         kept_fields = [field for field in visit.form.fields if field[0] not in {*SECRETS, TOKEN_FIELD}]
-        content = {"fields": kept_fields, "status": refused.status, "problem": refused.problem}
+        content = {"fields": kept_fields, "status": refusal.status, "problem": refusal.problem}
         path = PATHS[form_page].format(**{name: quote(part) for name, part in visit.request.path_params.items()})
         query = {**visit.request.query_params, REFUSED: await store_draft(visit, content)}
         return visit.redirect(path, **query)
@@ -205,19 +205,19 @@ class NotFoundPage(BrowserRoute):
         problem = Problem("not-found", f"nothing is served at {request.scope['path'][:200]}")
         try:
             await visit_of(request, public=True)  # counts the visitor
-        except Problem as limited:
-            problem = limited
+        except Problem as limit_problem:
+            problem = limit_problem
         return problem_page(request, None, problem)
 
 
-def problem_page(request: Request, visit: Visit | None, refused: Refused | Problem) -> Response:
+def problem_page(request: Request, visit: Visit | None, refusal: Refused | Problem) -> Response:
     """Render the problem of a refused request; without a session, redirect to the sign-in page."""
-    headers: Mapping[str, str] = refused.headers or {}
-    if isinstance(refused, Refused):
-        code, detail, status, errors = refused.code, refused.problem.get("detail"), refused.status, refused.errors
+    headers: Mapping[str, str] = refusal.headers or {}
+    if isinstance(refusal, Refused):
+        code, detail, status, errors = refusal.code, refusal.problem.get("detail"), refusal.status, refusal.errors
     else:
-        code, detail, status = refused.kind.code, refused.detail, refused.status_code
-        errors = [dict(error) for error in refused.errors]
+        code, detail, status = refusal.kind.code, refusal.detail, refusal.status_code
+        errors = [dict(error) for error in refusal.errors]
     if status == 401 and visit is not None:
         return RedirectResponse("/sign-in", 303)
     wait = headers.get("retry-after") or headers.get("Retry-After")
@@ -231,6 +231,6 @@ def problem_page(request: Request, visit: Visit | None, refused: Refused | Probl
         "visit": visit or Visit(request, UNKNOWN_CALLER, "", public=True),
     }
     retry_headers = {"Retry-After": str(context["wait_s"])} if context["wait_s"] else {}
-    page = RenderedPage(partial(render, "frame/problem.html", context), accepted="", status=status, public=False)
+    page = RenderedPage(partial(render, "frame/problem.html", context), encodings="", status=status, public=False)
     page.headers.update(retry_headers)
     return page

@@ -34,15 +34,15 @@ async def send_file(visit: Visit, purpose: str) -> dict[str, Any]:
 
     Raise `Refused` if the API refuses the file, or the form has none.
     """
-    typed, file = visit.typed, visit.form.file
+    texts, file = visit.typed, visit.form.file
     if file is None or not file.name:
         raise unreadable("file", "choose a file")
     kind = TYPES.get(file.name.rpartition(".")[2].lower(), file.media_type or "application/octet-stream")
     if purpose == "table" and kind not in TABLES:
         kind = TYPES["csv"]  # a text with another ending is read; for other formats the API says what to save instead
-    query = {"purpose": purpose, "name": typed.get("name", "").strip() or file.name[:200]}
-    query |= {name: value for name in ("decimal", "sheet") if (value := typed.get(name, "").strip())}
-    if kind == TYPES["csv"] and (encoding := typed.get("encoding", "").strip()):
+    query = {"purpose": purpose, "name": texts.get("name", "").strip() or file.name[:200]}
+    query |= {name: value for name in ("decimal", "sheet") if (value := texts.get(name, "").strip())}
+    if kind == TYPES["csv"] and (encoding := texts.get("encoding", "").strip()):
         if not ENCODING.fullmatch(encoding):
             raise unreadable("encoding", "an encoding has letters and digits in its name, such as windows-1252")
         kind = f"{kind}; charset={encoding}"

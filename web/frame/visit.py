@@ -22,7 +22,7 @@ from service.http.problems import Problem, base_url, scope_missing
 from service.http.rate_limit import SIGN_INS, VISITS, address_of
 from store.security import sessions
 from web.frame.api import Api, Refused
-from web.frame.compression import compressed
+from web.frame.compression import compressed_content
 from web.frame.form import Form, read_form
 from web.frame.rendering import render
 
@@ -111,13 +111,13 @@ class Visit:
         `filters` name the parameters of the page's address that filter the list; the template gets them as `chosen`,
         and `filtered` says whether any is set. `similar` has names that resemble those of a search without matches.
         """
-        chosen = {name: self.query(name).strip() for name in filters}
-        page = await self.api.get(path, **chosen, **query, cursor=self.query("cursor"), limit=limit)
+        texts = {name: self.query(name).strip() for name in filters}
+        page = await self.api.get(path, **texts, **query, cursor=self.query("cursor"), limit=limit)
         return {
             "items": page["items"],
             "older": self.older(page),
-            "chosen": chosen,
-            "filtered": any(chosen.values()),
+            "chosen": texts,
+            "filtered": any(texts.values()),
             "similar": page.get("similar", ()),
         }
 
@@ -161,10 +161,10 @@ class Visit:
 
     def page(self, template: str, status: int | None = None, **values: Any) -> Response:
         """Return a page that is rendered while it is sent; the template gets `values`, the form and its refusal."""
-        accepted, refused = self.request.headers.get("accept-encoding", ""), self.refused
-        shared = {"visit": self, "typed": self.typed, "refused": refused, "problem": refused and refused.problem}
+        encodings, refused = self.request.headers.get("accept-encoding", ""), self.refused
+        context = {"visit": self, "typed": self.typed, "refused": refused, "problem": refused and refused.problem}
         status = status or (refused.status if refused else 200)
-        return RenderedPage(partial(render, template, {**shared, **values}), accepted, status, self.public)
+        return RenderedPage(partial(render, template, {**context, **values}), encodings, status, self.public)
 
     def redirect(self, path: str, **query: Any) -> Response:
         """Send the browser to another page (303)."""
@@ -174,9 +174,9 @@ class Visit:
 class RenderedPage(HTMLResponse):
     """A page that is rendered and compressed in a thread, because a large page would delay other requests."""
 
-    def __init__(self, render_page: Callable[[], str], accepted: str, status: int, public: bool) -> None:
+    def __init__(self, render_page: Callable[[], str], encodings: str, status: int, public: bool) -> None:
         super().__init__(b"", status, headers_of(public=public) | {"Vary": "Accept-Encoding"})
-        self._written, self._accepted = render_page, accepted
+        self._written, self._accepted = render_page, encodings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Render and send the page."""
@@ -189,7 +189,7 @@ class RenderedPage(HTMLResponse):
     def _content(self) -> tuple[bytes, str]:
         # replies of services can contain lone surrogates, which UTF-8 cannot encode
         content = self._written().encode("utf-8", "backslashreplace")
-        return compressed(content, self._accepted)
+        return compressed_content(content, self._accepted)
 
 
 def check_origin(request: Request) -> None:

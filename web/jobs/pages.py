@@ -43,7 +43,7 @@ The keys are tenant, scopes and job: a thousand viewers cost four renderings a s
 @pages.get("/jobs/{job_id}/now")
 async def now(visit: Visit) -> Response:
     """Return the changing part of a job's page, up to 2 seconds old; 304 if the reader has it already."""
-    etag, packed = await LIVE.get(
+    etag, compressed_html = await LIVE.get(
         (visit.caller.tenant, visit.caller.scopes, visit.path("job_id")), partial(_render, visit)
     )
     headers = {**headers_of(public=False), "ETag": etag, "Cache-Control": "private, no-cache"}
@@ -51,8 +51,8 @@ async def now(visit: Visit) -> Response:
         return Response(status_code=304, headers=headers)
     headers["Vary"] = "Accept-Encoding"
     if "gzip" not in visit.request.headers.get("accept-encoding", ""):
-        return HTMLResponse(gzip.decompress(packed), headers=headers)
-    return HTMLResponse(packed, headers=headers | {"Content-Encoding": "gzip"})
+        return HTMLResponse(gzip.decompress(compressed_html), headers=headers)
+    return HTMLResponse(compressed_html, headers=headers | {"Content-Encoding": "gzip"})
 
 
 async def _render(visit: Visit) -> tuple[str, bytes]:
@@ -67,8 +67,8 @@ async def cancel(visit: Visit) -> Response:
     path = f"/jobs/{visit.path('job_id')}"
     try:
         await visit.api.ask("POST", f"/v1{path}/cancel")
-    except Refused as refused:
-        if refused.code != "already-finished":
+    except Refused as error:
+        if error.code != "already-finished":
             raise
     LIVE.clear()
     return visit.redirect(path)
@@ -99,12 +99,12 @@ def _percent(job: Json) -> int | None:
 def _pace(job: Json) -> float | None:
     """Return questions per second: those of the whole job if it has ended, otherwise the remaining ones by its ETA."""
     if job["finished_at"] is None:
-        remaining, seconds = job["expected"] - job["asked"], job["eta_seconds"]
-        return float(remaining / seconds) if seconds and remaining > 0 else None
+        questions_left, seconds = job["expected"] - job["asked"], job["eta_seconds"]
+        return float(questions_left / seconds) if seconds and questions_left > 0 else None
     if job["started_at"] is None:
         return None
-    began, ended = (datetime.fromisoformat(job[name]) for name in ("started_at", "finished_at"))
-    return float(job["asked"]) / max(0.001, (ended - began).total_seconds())
+    start, end = (datetime.fromisoformat(job[name]) for name in ("started_at", "finished_at"))
+    return float(job["asked"]) / max(0.001, (end - start).total_seconds())
 
 
 MAX_CHARACTERS = 300

@@ -44,10 +44,10 @@ async def say_bias(visit: Visit) -> Response:
         return visit.redirect("/own-words")
     kind = next(name for name, noun in KINDS.items() if noun == words_document["kind"])
     texts = _texts_of(KINDS[kind], words_document["words"])
-    described = {name: words_document[name] for name in ("title", "language", "citation")}
+    description = {name: words_document[name] for name in ("title", "language", "citation")}
     if source == example:
-        described["title"] = SERVICES[kind]["example_title"]
-    initial = {**texts, **described} if source else {"neutral": texts["neutral"], "language": "en"}
+        description["title"] = SERVICES[kind]["example_title"]
+    initial = {**texts, **description} if source else {"neutral": texts["neutral"], "language": "en"}
     return await _form(visit, kind, initial, source)
 
 
@@ -58,10 +58,10 @@ def _kind(text: str) -> str:
 @pages.post("/own-words", "jobs:write", form_page=say_bias)
 async def store_bias(visit: Visit) -> Response:
     """Store the words and a corpus of sentences made with them, and go on to step 2."""
-    typed = visit.typed
-    kind = _kind(typed.get("kind", ""))
-    texts = _complete_fields(KINDS[kind], typed)
-    specification = await _specification(visit, KINDS[kind], texts, typed.get("from", ""))
+    form_texts = visit.typed
+    kind = _kind(form_texts.get("kind", ""))
+    texts = _complete_fields(KINDS[kind], form_texts)
+    specification = await _specification(visit, KINDS[kind], texts, form_texts.get("from", ""))
     corpus = await _corpus(visit, kind, texts, specification)
     test = BiasTest.of(corpus, specification)
     return visit.redirect(test.path("sentences"), **test.query)
@@ -72,8 +72,8 @@ async def change_words(visit: Visit) -> Response:
     """Show step 1 again, with the entered words."""
     now = await read_test(visit)
     name = now.specification.partition("@")[0]
-    stored = {"title": now.corpus["name"], "language": now.corpus["language"]}
-    texts = visit.typed or {**_texts_of(KINDS[now.kind], now.words), **stored}
+    description = {"title": now.corpus["name"], "language": now.corpus["language"]}
+    texts = visit.typed or {**_texts_of(KINDS[now.kind], now.words), **description}
     return await _form(visit, now.kind, texts, name, now=now)
 
 
@@ -101,39 +101,37 @@ def _texts_of(kind: str, words: Json) -> dict[str, str]:
     return {**typed_of(kind, words), **lists}
 
 
-def _complete_fields(kind: str, typed: Mapping[str, str]) -> dict[str, str]:
+def _complete_fields(kind: str, texts: Mapping[str, str]) -> dict[str, str]:
     """Return the fields of a specification: pairs of words for the groups, and an attribute if none is typed.
 
     Raise `Refused` if a word for a group has no counterpart.
     """
-    names = [typed.get(side, "").strip() for side in ("first", "second")]
-    texts = {**typed, "attribute": typed.get("attribute", "").strip() or " or ".join(filter(None, names))}
+    names = [texts.get(side, "").strip() for side in ("first", "second")]
+    fields = {**texts, "attribute": texts.get("attribute", "").strip() or " or ".join(filter(None, names))}
     if kind != "stereotype":
-        return texts
-    first, second = (split_words(typed.get(f"{side}_words", "")) for side in ("first", "second"))
+        return fields
+    first, second = (split_words(texts.get(f"{side}_words", "")) for side in ("first", "second"))
     if len(first) != len(second):
-        several = (
-            f"{len(first)} words for the first group, and {len(second)} for the second: each needs its counterpart"
-        )
-        raise Refused.unreadable([{"pointer": f"/words/{PAIR_FIELD}", "detail": several}])
+        detail = f"{len(first)} words for the first group, and {len(second)} for the second: each needs its counterpart"
+        raise Refused.unreadable([{"pointer": f"/words/{PAIR_FIELD}", "detail": detail}])
     pairs: list[Sequence[str]] = [*zip(first, second, strict=True)] or [names]
-    return {**texts, PAIR_FIELD: "\n".join(map(", ".join, pairs))}
+    return {**fields, PAIR_FIELD: "\n".join(map(", ".join, pairs))}
 
 
 async def _next_version(visit: Visit, kind: str, texts: Mapping[str, str], name: str) -> JsonObject:
     try:
-        stored: JsonObject = await visit.api.get(f"/v1/specifications/{name}")
+        newest: JsonObject = await visit.api.get(f"/v1/specifications/{name}")
     except Refused:
         return await store_new(visit, kind, texts)  # the specification was removed, or belongs to another tenant
-    return await (store_new(visit, kind, texts) if stored["shipped"] else store_version(visit, kind, texts, name))
+    return await (store_new(visit, kind, texts) if newest["shipped"] else store_version(visit, kind, texts, name))
 
 
 async def _specification(visit: Visit, kind: str, texts: Mapping[str, str], source: str) -> JsonObject:
     """Return the specification that the form began with if its words are unchanged, else a new one."""
     if source:
-        stored: JsonObject = await visit.api.get(f"/v1/specifications/{segment(source)}")
-        if stored["kind"] == kind and _are_unchanged(kind, texts, stored["words"]):
-            return stored
+        source_words: JsonObject = await visit.api.get(f"/v1/specifications/{segment(source)}")
+        if source_words["kind"] == kind and _are_unchanged(kind, texts, source_words["words"]):
+            return source_words
     return await store_new(visit, kind, texts)
 
 
@@ -147,12 +145,12 @@ async def _corpus(
     name, words = texts.get("title", "").strip() or specification["title"], specification["words"]
     if kind == "language-model":
         terms = sum(len(words.get(field, ())) for field in ("first_terms", "second_terms", "neutral"))
-        framed = words.get("frames") or specification["language"].partition("-")[0] == "en"
+        has_frames = words.get("frames") or specification["language"].partition("-")[0] == "en"
         body = {
             "name": name,
             "specification": f"{specification['name']}@{specification['version']}",
             "items_of": items_of,
-            "from_frames": min(PER_TERM, MOST_MADE // terms) if framed else 0,
+            "from_frames": min(PER_TERM, MOST_MADE // terms) if has_frames else 0,
         }
     else:
         subject = {"attribute": words["attribute"], "language": specification["language"]}
@@ -160,19 +158,19 @@ async def _corpus(
     return dict(await visit.api.post("/v1/corpora", body))
 
 
-async def _form(visit: Visit, kind: str, typed: Json, source: str, *, now: BiasTest | None = None) -> Response:
+async def _form(visit: Visit, kind: str, texts: Json, source: str, *, now: BiasTest | None = None) -> Response:
     words = KINDS[kind]
-    shipped = await visit.api.get("/v1/specifications", kind=words, limit=200)
-    earlier = await visit.api.get("/v1/corpora", kind="sentences", limit=50) if now is None else {"items": []}
+    specifications = await visit.api.get("/v1/specifications", kind=words, limit=200)
+    corpora = await visit.api.get("/v1/corpora", kind="sentences", limit=50) if now is None else {"items": []}
     return visit.page(
         "own_words/words.html",
         kind=kind,
-        typed=typed,
+        typed=texts,
         source=source,
         now=now,
         wrong=wrong_fields(words, visit.refused.errors) if visit.refused else {},
         folded=[field for field in FIELDS[words] if field.name not in SHOWN],
         example=SERVICES[kind]["example"],
-        shipped=shipped["items"],
-        earlier=[corpus for corpus in earlier["items"] if corpus["own"] and corpus["specification"]][:NEWEST],
+        shipped=specifications["items"],
+        earlier=[corpus for corpus in corpora["items"] if corpus["own"] and corpus["specification"]][:NEWEST],
     )

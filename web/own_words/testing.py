@@ -16,7 +16,7 @@ from web.corpora.review import corpus_of, review_of
 from web.frame import Pages, Refused, Visit, segment
 from web.frame.visit import whole_number
 from web.own_words.answer import answer_of
-from web.wizard.answers import Answers, by_name, described
+from web.wizard.answers import Answers, by_name, target_from_texts
 from web.wizard.schema_form import Field, settings_fields, text_of
 
 pages = Pages()
@@ -51,11 +51,11 @@ async def sentences(visit: Visit) -> Response:
 @pages.post("/own-words/{corpus_id}/writing", "jobs:write", form_page=sentences)
 async def write(visit: Visit) -> Response:
     """Start the job in which a model writes the missing sentences."""
-    typed, now = visit.typed, await read_test(visit)
-    author = await _target_of(visit, typed, "language-model")
-    body: JsonObject = {"author": author, "family": typed.get("family", "nothing-else")}
-    if typed.get("per_term"):
-        body["per_term"] = _number(typed["per_term"])
+    texts, now = visit.typed, await read_test(visit)
+    author = await _target_of(visit, texts, "language-model")
+    body: JsonObject = {"author": author, "family": texts.get("family", "nothing-else")}
+    if texts.get("per_term"):
+        body["per_term"] = _number(texts["per_term"])
     job = await visit.api.post(f"/v1/corpora/{now.corpus['id']}/writing", body)
     return visit.redirect(now.path("sentences"), **now.query, job=job["id"])
 
@@ -72,9 +72,9 @@ async def progress(visit: Visit) -> Response:
 @pages.post("/own-words/{corpus_id}/cancel", "jobs:write")
 async def cancel(visit: Visit) -> Response:
     """Cancel a writing job; its sentences so far are kept."""
-    now, typed = await read_test(visit), visit.typed
-    await visit.api.ask("POST", f"/v1/jobs/{segment(typed['job'])}/cancel")
-    return visit.redirect(now.path("sentences"), **now.query, job=typed.get("job"))
+    now, texts = await read_test(visit), visit.typed
+    await visit.api.ask("POST", f"/v1/jobs/{segment(texts['job'])}/cancel")
+    return visit.redirect(now.path("sentences"), **now.query, job=texts.get("job"))
 
 
 @pages.get("/own-words/{corpus_id}/test")
@@ -101,40 +101,40 @@ async def choose_model(visit: Visit) -> Response:
 @pages.post("/own-words/{corpus_id}/test", "jobs:write", form_page=choose_model)
 async def begin_test(visit: Visit) -> Response:
     """Request the rating, and show its progress and its answer in this step."""
-    typed, now = visit.typed, await read_test(visit)
+    texts, now = visit.typed, await read_test(visit)
     if not now.corpus["items"]:
         return await choose_model(visit)
     experiment: JsonObject = {"method": SERVICES[now.kind]["method"], "corpus": now.corpus["id"]}
     if now.kind == "image-classifier":
         experiment["specification"] = now.specification
-    if typed.get("per_term"):
-        experiment["per_term"] = _number(typed["per_term"])
-    body = {"experiment": experiment, "visibility": typed.get("visibility", "private")}
-    body["target"] = await _target_of(visit, typed, now.kind)
+    if texts.get("per_term"):
+        experiment["per_term"] = _number(texts["per_term"])
+    body = {"experiment": experiment, "visibility": texts.get("visibility", "private")}
+    body["target"] = await _target_of(visit, texts, now.kind)
     job = await visit.api.post("/v1/jobs", body)
     return visit.redirect(now.path("test"), **now.query, job=job["id"])
 
 
 async def _service_context(visit: Visit, kind: str) -> JsonObject:
     """Return the values for the fields of a service."""
-    typed = visit.typed
+    texts = visit.typed
     protocols = await _protocols(visit, kind)
-    protocol = _protocol_named(protocols, typed.get("protocol") or visit.query("protocol"))
+    protocol = _protocol_named(protocols, texts.get("protocol") or visit.query("protocol"))
     settings = _settings_of(protocol, kind)
     errors = visit.refused.errors if visit.refused else []
-    about_it = [{**error, "pointer": error["pointer"].removeprefix("/author")} for error in errors]
-    saved = await visit.api.get("/v1/targets", kind=kind, q=visit.query("service"), limit=MOST_SAVED)
+    service_errors = [{**error, "pointer": error["pointer"].removeprefix("/author")} for error in errors]
+    targets = await visit.api.get("/v1/targets", kind=kind, q=visit.query("service"), limit=MOST_SAVED)
     return {
         "kind": kind,
         "protocols": protocols,
         "protocol": protocol,
         "settings": sorted(settings, key=_is_folded),
         "folded": _is_folded,
-        "saved": saved["items"],
-        "more_saved": bool(saved["next_cursor"]),
-        "answers": Answers({"settings.task": SERVICES[kind]["task"], **typed}),
+        "saved": targets["items"],
+        "more_saved": bool(targets["next_cursor"]),
+        "answers": Answers({"settings.task": SERVICES[kind]["task"], **texts}),
         "text_of": text_of,
-        "wrong": by_name(about_it, settings),
+        "wrong": by_name(service_errors, settings),
     }
 
 
@@ -155,15 +155,15 @@ def _is_folded(field: Field) -> bool:
     return not field.required and field.key not in FIRST
 
 
-async def _target_of(visit: Visit, typed: Mapping[str, str], kind: str) -> JsonObject:
+async def _target_of(visit: Visit, texts: Mapping[str, str], kind: str) -> JsonObject:
     """Return the service of a form, a saved one by its id; raise `Refused` if a setting cannot be read."""
-    if typed.get("saved"):
-        return {"id": typed["saved"]}
-    protocol = _protocol_named(await _protocols(visit, kind), typed.get("protocol", ""))
-    target, wrong = described(typed, kind, protocol["name"], _settings_of(protocol, kind))
+    if texts.get("saved"):
+        return {"id": texts["saved"]}
+    protocol = _protocol_named(await _protocols(visit, kind), texts.get("protocol", ""))
+    target, wrong = target_from_texts(texts, kind, protocol["name"], _settings_of(protocol, kind))
     if wrong:
         raise Refused.unreadable(wrong)
-    secret = typed.get("secret", "").strip()
+    secret = texts.get("secret", "").strip()
     return target | ({"secret": secret} if secret else {})
 
 

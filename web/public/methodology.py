@@ -74,14 +74,14 @@ class Line:
     text: str
 
 
-def changed_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
+def changed_lines(before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
     """Return the lines that differ, each group with `CONTEXT` equal lines around it."""
-    for number, group in enumerate(SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT)):
+    for number, group in enumerate(SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(CONTEXT)):
         if number:
             yield Line("…", "")
         for tag, old_from, old_to, new_from, new_to in group:
             if tag == "equal":
-                yield from (Line(" ", text) for text in old[old_from:old_to])
+                yield from (Line(" ", text) for text in before[old_from:old_to])
             else:
-                yield from (Line("-", text) for text in old[old_from:old_to])
-                yield from (Line("+", text) for text in new[new_from:new_to])
+                yield from (Line("-", text) for text in before[old_from:old_to])
+                yield from (Line("+", text) for text in after[new_from:new_to])

@@ -94,9 +94,9 @@ async def log(visit: Visit) -> Response:
     if rating:
         listing = await visit.api.get("/v1/log/entries", rating=rating, limit=ROWS)
     else:
-        first = max(0, before - ROWS)
+        first_index = max(0, before - ROWS)
         # at least 1, because the API refuses a limit of 0
-        listing = await visit.api.get("/v1/log/entries", start=first, limit=max(1, before - first))
+        listing = await visit.api.get("/v1/log/entries", start=first_index, limit=max(1, before - first_index))
     return visit.page(
         "public/log.html",
         head=head,
@@ -114,8 +114,8 @@ async def _consistency_proof(visit: Visit) -> dict[str, Any]:
         return {"size": "", "proof": None, "wrong": ""}
     try:
         return {"size": size, "proof": await visit.api.get("/v1/log/proof/consistency", first=size), "wrong": ""}
-    except Refused as refused:
-        return {"size": size, "proof": None, "wrong": refused.problem.get("detail")}
+    except Refused as error:
+        return {"size": size, "proof": None, "wrong": error.problem.get("detail")}
 
 
 negotiated = Pages(public=True, negotiated=True)

@@ -90,14 +90,14 @@ def _text_line(text: Json, counterpart: str, looked_for: str, vocabulary: Vocabu
 
 def _exchange_line(observation: Json, looked_for: str, vocabulary: Vocabulary) -> Line:
     ask, answer, failure = observation["ask"], answer_text(observation), observation["failure"]
-    translated = ask.get("asks") == "translate"
+    is_translation = ask.get("asks") == "translate"
     question = question_text(ask)
     return Line(
         f"no. {observation['seq']}",
         list(pieces(question, looked_for)),
-        ask.get("source") if translated else "en",
+        ask.get("source") if is_translation else "en",
         None if answer is None else list(pieces(answer, looked_for)),
-        ask.get("target") if translated else None,
+        ask.get("target") if is_translation else None,
         None if failure is None else failure.get("service_said") or vocabulary.cause(failure["code"]),
         observation["unit"],
         _shorten(question, LONGEST_QUESTION),
@@ -128,14 +128,14 @@ def _mark_differences(text: str, counterpart: str) -> Iterator[tuple[str, bool]]
     end_of_previous = 0
     for tag, start, end, _, _ in matcher.get_opcodes():
         if tag != "equal" and start < end:
-            first, last = words[start].start(), words[end - 1].end()
-            yield text[end_of_previous:first], False
-            yield text[first:last], True
-            end_of_previous = last
+            start_of_change, end_of_change = words[start].start(), words[end - 1].end()
+            yield text[end_of_previous:start_of_change], False
+            yield text[start_of_change:end_of_change], True
+            end_of_previous = end_of_change
     yield text[end_of_previous:], False
 
 
-def address_of(base: str, filters: Mapping[str, str], **changed: object) -> str:
+def address_of(base: str, filters: Mapping[str, str], **changes: object) -> str:
     """Return the address of the evidence page with the filters, some of them changed, and without empty ones."""
-    address = with_query(f"{base}/evidence", {**filters, **changed}.items())
-    return f"{address}#case-{changed['case']}" if changed.get("case") else address
+    address = with_query(f"{base}/evidence", {**filters, **changes}.items())
+    return f"{address}#case-{changes['case']}" if changes.get("case") else address

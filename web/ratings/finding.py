@@ -70,7 +70,7 @@ def part_of(rating: Rating, name: str, walk: str = "") -> dict[str, Any] | None:
         return None
     matches = (component for component in components if component.name == name)
     component = next(matches, None) or rating.view.decider or rating.view.foremost[0]
-    rated = rating.rated.components[component.number - 1]
+    part = rating.rated.components[component.number - 1]
     return {
         "component": component,
         "band": _steps_figure(rating, component),
@@ -79,17 +79,17 @@ def part_of(rating: Rating, name: str, walk: str = "") -> dict[str, Any] | None:
         "hidden": _hidden_figure(rating, component),
         "tolerances": _tolerances_figure(rating, component),
         "sheets": outline.component_tables(component, outline.DRAWN | {"hidden", "sensitivity"}),
-        "scales": rated.scales if isinstance(rated, AlternationComponent) else (),
+        "scales": part.scales if isinstance(part, AlternationComponent) else (),
     }
 
 
 def _figure(heading: str, how: str, key: str, draw: Draw, note: str = "", *, folds: bool = True) -> PageFigure | None:
-    narrow, wide = draw(f"{key}-n", "narrow"), draw(f"{key}-w", "wide")
-    if narrow is None or wide is None:
+    small_figure, large_figure = draw(f"{key}-n", "narrow"), draw(f"{key}-w", "wide")
+    if small_figure is None or large_figure is None:
         return None
-    folded = folds and narrow.height > TALL
-    svgs = Markup(narrow.svg), None if folded else Markup(wide.svg)  # noqa: S704  escaped by the figures
-    return PageFigure(heading, how, *svgs, narrow.table, folded, note)
+    is_folded = folds and small_figure.height > TALL
+    svgs = Markup(small_figure.svg), None if is_folded else Markup(large_figure.svg)  # noqa: S704  escaped
+    return PageFigure(heading, how, *svgs, small_figure.table, is_folded, note)
 
 
 def _fixed_figure(heading: str, how: str, figure: Figure | None) -> Iterator[PageFigure]:
@@ -98,13 +98,13 @@ def _fixed_figure(heading: str, how: str, figure: Figure | None) -> Iterator[Pag
 
 
 def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
-    alone = len(rating.view.components) == 1
-    verdict = rating.view.verdict if alone else component.verdict
-    rated = rating.rated if alone else rating.rated.components[component.number - 1]
-    unlocated = rated.probabilities.get("unlocated", 0.0)
+    is_only_part = len(rating.view.components) == 1
+    verdict = rating.view.verdict if is_only_part else component.verdict
+    document = rating.rated if is_only_part else rating.rated.components[component.number - 1]
+    unlocated = document.probabilities.get("unlocated", 0.0)
     missing = f"The other {chance(unlocated)} go to no letter: {UNLOCATED}." if unlocated >= MIN_PROBABILITY else ""
     return _figure(
-        "How the letter was reached" if alone else f"How the letter of “{component.title}” was reached",
+        "How the letter was reached" if is_only_part else f"How the letter of “{component.title}” was reached",
         "The band is as thick as the probability. A diamond is the effect of a step, the line its interval, "
         "the shaded zone what still counts as unbiased.",
         "band",
@@ -114,14 +114,14 @@ def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
     )
 
 
-def _walks(rating: Rating, component: Component, read: int | None) -> Iterator[Walk]:
-    """Yield every set of squares; only the set with the index `read` is drawn, or else that of the deciding step."""
-    walked = [picture for picture in component.pictures if isinstance(picture, Squares)]
-    if read is None:
+def _walks(rating: Rating, component: Component, shown_index: int | None) -> Iterator[Walk]:
+    """Yield every set of squares; only that with `shown_index` is drawn, or else that of the deciding step."""
+    pictures = [picture for picture in component.pictures if isinstance(picture, Squares)]
+    if shown_index is None:
         step = 1 if rating.view.verdict.letter is Letter.BS else 2
-        read = next((index for index, picture in enumerate(walked) if picture.step == step), 0)
-    for index, picture in enumerate(walked):
-        walking = picture.cases if index == min(read, len(walked) - 1) else ()
+        shown_index = next((index for index, picture in enumerate(pictures) if picture.step == step), 0)
+    for index, picture in enumerate(pictures):
+        walking = picture.cases if index == min(shown_index, len(pictures) - 1) else ()
         groups = dict.fromkeys(case.group for _, cases in walking for case in cases)
         squares = [
             (group, figures.linked_squares(picture, group, f"sq{number}", lambda c: rating.case_of(c.search)))
@@ -158,34 +158,34 @@ def _evidence_figures(component: Component) -> Iterator[PageFigure]:
 
 def _transitions_heading(component: Component) -> str:
     """Return a heading with the number of sentences that came back with the value that they were sent with."""
-    sent = sum(sum(row.values()) for row in component.transitions.values())
-    unchanged = sum(row.get(name, 0) for name, row in component.transitions.items())
-    return f"{unchanged:,.0f} of {sent:,.0f} sentences came back as they were sent" if sent else "No sentence came back"
+    total = sum(sum(row.values()) for row in component.transitions.values())
+    unmoved = sum(row.get(name, 0) for name, row in component.transitions.items())
+    return f"{unmoved:,.0f} of {total:,.0f} sentences came back as they were sent" if total else "No sentence came back"
 
 
 def _hidden_figure(rating: Rating, component: Component) -> PageFigure | None:
     """Draw the hidden effects; the figure is open if one of them decided the letter."""
-    measured = [effect for effect in component.hidden if effect.estimate is not None]
+    effects = [effect for effect in component.hidden if effect.estimate is not None]
     deciding = deciding_effect(component.part, component.part.letter)
-    decided = component is rating.view.decider and deciding is not None and deciding.hidden is not None
+    is_deciding = component is rating.view.decider and deciding is not None and deciding.hidden is not None
     return _figure(
-        _hidden_heading(measured),
+        _hidden_heading(effects),
         "A mean can hide effects that go both ways. Each is held against its own limit, the shaded zone.",
         "hidden",
         lambda key, width: figures.hidden_forest(component, key, width),
-        folds=not decided,
+        folds=not is_deciding,
     )
 
 
-def _hidden_heading(measured: Sequence[Effect]) -> str:
+def _hidden_heading(effects: Sequence[Effect]) -> str:
     """Return the heading of the hidden effects: the effects beyond their limits, or the number of undecided ones."""
-    beyond = [effect.title for effect in measured if tables.standing(effect) == BEYOND]
+    beyond = [effect.title for effect in effects if tables.standing(effect) == BEYOND]
     if beyond:
-        more = f" and {len(beyond) - 1} more" if len(beyond) > 1 else ""
-        return f"Beyond its limit: {beyond[0][:1].lower()}{beyond[0][1:]}{more}"
-    open_ = [effect.title for effect in measured if tables.standing(effect) != WITHIN]
-    if open_:
-        return f"{len(open_)} of {len(measured)} effects that the mean could hide are undecided"
+        remainder = f" and {len(beyond) - 1} more" if len(beyond) > 1 else ""
+        return f"Beyond its limit: {beyond[0][:1].lower()}{beyond[0][1:]}{remainder}"
+    undecided = [effect.title for effect in effects if tables.standing(effect) != WITHIN]
+    if undecided:
+        return f"{len(undecided)} of {len(effects)} effects that the mean could hide are undecided"
     return "Nothing beyond its limit hides behind the mean"
 
 

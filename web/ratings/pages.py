@@ -73,9 +73,9 @@ async def evidence(visit: Visit) -> Response:
         cases, **filters, cursor=visit.query("cursor"), limit=1 if visit.query("first") else ROWS
     )
     number = visit.query("case") or next((str(case["id"]) for case in page["items"] if filters["question"]), "")
-    opened = None
+    case = None
     if number.isascii() and number.isdecimal():
-        opened = await visit.api.get(f"{cases}/{number}", kind=filters["kind"], order=filters["order"])
+        case = await visit.api.get(f"{cases}/{number}", kind=filters["kind"], order=filters["order"])
     row = partial(row_of, looked_for=filters["q"], vocabulary=Vocabulary.of(method_of(rating.document)))
     return render_page(
         visit,
@@ -83,7 +83,7 @@ async def evidence(visit: Visit) -> Response:
         "evidence",
         page=page,
         rows=list(map(row, page["items"])),
-        opened=None if opened is None else row(opened),
+        opened=None if case is None else row(case),
         asked=filters,
         address=partial(address_of, rating.base, filters),
         kinds=KINDS,
@@ -153,7 +153,7 @@ async def provenance(visit: Visit) -> Response:
     """Show the facts needed to repeat the rating, and its letters by other methodologies."""
     rating = await rating_in_path(visit)
     letters = await visit.api.get(f"/v1/ratings/{rating.id}/methodologies")
-    rated = {letter["version"] for letter in letters["items"]}
+    versions = {letter["version"] for letter in letters["items"]}
     methods = {
         methodology["version"]: methodology["methods"]
         for methodology in (await visit.api.get("/v1/methodology"))["items"]
@@ -168,7 +168,7 @@ async def provenance(visit: Visit) -> Response:
         letters=letters["items"],
         known=methods,
         title_of=title_of,
-        versions=[version for version in others if version not in rated and rating.rated.method in methods[version]],
+        versions=[version for version in others if version not in versions and rating.rated.method in methods[version]],
         job=await _read_job(visit, rating),
     )
 

@@ -166,11 +166,11 @@ def _decision_and_mention(document: Mapping[str, Any]) -> tuple[str, str] | None
     return (texts["decision"], texts.get("mention") or "explicit") if texts.get("decision") else None
 
 
-def _mention_row(mention: str, rated: RatingDocument) -> JsonObject:
+def _mention_row(mention: str, document: RatingDocument) -> JsonObject:
     effects, ratios = [], []
-    for part in rated.components:
+    for part in document.components:
         effects.append((part.name or "", part.effects.get("step_1") or EffectDocument()))
         impact = getattr(part, "disparate_impact", None)
-        measured = [row.ratio for row in (impact.ratios if impact else ()) if row.ratio.estimate is not None]
-        ratios += [(part.name or "", min(measured, key=lambda ratio: ratio.estimate))] if measured else []
-    return {"mention": MENTIONS[mention], "rated": rated, "effects": effects, "ratios": ratios}
+        known_ratios = [row.ratio for row in (impact.ratios if impact else ()) if row.ratio.estimate is not None]
+        ratios += [(part.name or "", min(known_ratios, key=lambda ratio: ratio.estimate))] if known_ratios else []
+    return {"mention": MENTIONS[mention], "rated": document, "effects": effects, "ratios": ratios}

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from assay.document import Json, JsonObject
 from web.frame import Api, Pages, Visit, segment
-from web.suites.pages import choices, described, target_of
+from web.suites.pages import choices, description_of_rated, target_of
 
 pages = Pages()
 
@@ -39,8 +39,8 @@ async def new_schedule(visit: Visit) -> Response:
     names = ("rating", "service", "attribute", "method", "every")
     texts = visit.typed or {name: visit.query(name) for name in names if visit.query(name)}
     rating = await visit.api.get(f"/v1/ratings/{segment(texts['rating'])}") if texts.get("rating") else None
-    picked = [texts["service"]] if texts.get("service") else []
-    services, complete = ([], True) if rating else await choices(visit.api, visit.query("q"), picked)
+    service_ids = [texts["service"]] if texts.get("service") else []
+    services, complete = ([], True) if rating else await choices(visit.api, visit.query("q"), service_ids)
     return visit.page(
         "schedules/new.html",
         given={**USUAL, **texts},
@@ -93,9 +93,9 @@ async def _request(api: Api, texts: dict[str, str]) -> JsonObject:
 async def _saved_target(api: Api, target: JsonObject) -> JsonObject:
     """Return the id of the saved target of a rating; if none is saved, the target as it was rated."""
     name = target["url"] or target["name"]
-    saved = (await api.get("/v1/targets", kind=target["kind"], q=name, limit=READ))["items"]
-    target_id = next((target_row["id"] for target_row in saved if target_row["digest"] == target["digest"]), None)
-    return {"id": target_id} if target_id else described(target)
+    target_rows = (await api.get("/v1/targets", kind=target["kind"], q=name, limit=READ))["items"]
+    target_id = next((target_row["id"] for target_row in target_rows if target_row["digest"] == target["digest"]), None)
+    return {"id": target_id} if target_id else description_of_rated(target)
 
 
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")

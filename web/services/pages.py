@@ -13,9 +13,9 @@ from store.targets.domains import host_of
 from web.frame import Pages, Refused, Visit, segment
 from web.frame.visit import whole_number
 from web.services.service import Service, find_rated, lines, read_matrix, read_service
-from web.wizard.answers import Answers, by_name, described
+from web.wizard.answers import Answers, by_name, target_from_texts
 from web.wizard.catalog import LIMITS
-from web.wizard.schema_form import Field, settings_fields, text_of, written
+from web.wizard.schema_form import Field, settings_fields, text_of, texts_of_value
 
 pages = Pages()
 
@@ -27,15 +27,15 @@ ROWS, READ = 50, 200
 async def services(visit: Visit) -> Response:
     """List saved services, and those that were rated without being saved, each with its newest letter."""
     query = {name: visit.query(name) for name in ("q", "kind", "cursor") if visit.query(name)}
-    saved = await visit.api.get("/v1/targets", **query, limit=READ)
-    rows = [(target, target["newest"]) for target in saved["items"]]
+    page = await visit.api.get("/v1/targets", **query, limit=READ)
+    rows = [(target, target["newest"]) for target in page["items"]]
     filters, complete = {name: query.get(name, "") for name in ("q", "kind")}, False
-    if not saved["next_cursor"] and not visit.query("cursor"):
-        rated, complete = await find_rated(visit.api, **filters)
-        digests = {target["digest"] for target in saved["items"]}
-        rows += [(None, row) for row in rated if row["target"]["digest"] not in digests]
+    if not page["next_cursor"] and not visit.query("cursor"):
+        rated_rows, complete = await find_rated(visit.api, **filters)
+        digests = {target["digest"] for target in page["items"]}
+        rows += [(None, row) for row in rated_rows if row["target"]["digest"] not in digests]
     start = whole_number(visit.query("start")) or 0
-    older = visit.older(saved)
+    older = visit.older(page)
     if start + ROWS < len(rows):
         older = (f"/services?{urlencode({**query, 'start': start + ROWS})}", len(rows) if complete else None)
     similar = []
@@ -88,8 +88,8 @@ async def domain_of(visit: Visit, rated_service: Service) -> JsonObject:
     """Return the host of a service, and the caller's claim of the host, if any."""
     address = rated_service.target["base_url"]
     host = host_of(address) if address else None
-    claimed = (await visit.api.get("/v1/domains", limit=READ))["items"] if host else []
-    return {"host": host, "domain": next((claim for claim in claimed if claim["host"] == host), None)}
+    claims = (await visit.api.get("/v1/domains", limit=READ))["items"] if host else []
+    return {"host": host, "domain": next((claim for claim in claims if claim["host"] == host), None)}
 
 
 def _is_of(schedule: Json, rated_service: Service) -> bool:
@@ -129,15 +129,15 @@ async def save(visit: Visit) -> Response:
 @pages.get("/services/{id}/edit")
 async def edit(visit: Visit) -> Response:
     """Show the form that changes a saved service."""
-    saved = await visit.api.get(f"/v1/targets/{visit.path('id')}")
-    settings, refused = await _settings_of(visit, saved), visit.refused
-    wrong = by_name(refused.errors, (*settings, *LIMITS)) or {"": str(refused.problem["detail"])} if refused else {}
+    target = await visit.api.get(f"/v1/targets/{visit.path('id')}")
+    settings, refusal = await _settings_of(visit, target), visit.refused
+    wrong = by_name(refusal.errors, (*settings, *LIMITS)) or {"": str(refusal.problem["detail"])} if refusal else {}
     return visit.page(
         "services/edit.html",
-        saved=saved,
+        saved=target,
         settings=settings,
         limits=LIMITS,
-        answers=Answers(dict(visit.typed or _form_texts(saved, settings))),
+        answers=Answers(dict(visit.typed or _form_texts(target, settings))),
         text_of=text_of,
         wrong=wrong,
     )
@@ -146,13 +146,13 @@ async def edit(visit: Visit) -> Response:
 @pages.post("/services/{id}/edit", "targets:write", form_page=edit)
 async def change(visit: Visit) -> Response:
     """Change a saved service. Its secret stays unless another is sent."""
-    target_id, typed = visit.path("id"), visit.typed
-    saved = await visit.api.get(f"/v1/targets/{target_id}")
-    body, wrong = described(typed, saved["kind"], saved["protocol"], await _settings_of(visit, saved))
+    target_id, texts = visit.path("id"), visit.typed
+    target = await visit.api.get(f"/v1/targets/{target_id}")
+    body, wrong = target_from_texts(texts, target["kind"], target["protocol"], await _settings_of(visit, target))
     if wrong:
         raise Refused.unreadable(wrong)
-    if typed.get("forget") or typed.get("secret"):
-        body["secret"] = None if typed.get("forget") else typed["secret"]
+    if texts.get("forget") or texts.get("secret"):
+        body["secret"] = None if texts.get("forget") else texts["secret"]
     await visit.api.ask("PUT", f"/v1/targets/{target_id}", body=body)
     return visit.redirect(f"/services/{target_id}")
 
@@ -171,19 +171,19 @@ async def verify(visit: Visit) -> Response:
     return visit.redirect(f"/services/{visit.path('id')}#owner")
 
 
-async def _settings_of(visit: Visit, saved: Json) -> Sequence[Field]:
+async def _settings_of(visit: Visit, target: Json) -> Sequence[Field]:
     """Return the settings of a service's protocol as form fields."""
     protocol = next(
-        info for info in (await visit.api.get("/v1/protocols"))["items"] if info["name"] == saved["protocol"]
+        info for info in (await visit.api.get("/v1/protocols"))["items"] if info["name"] == target["protocol"]
     )
-    return settings_fields(protocol["settings_schema"], saved["kind"])
+    return settings_fields(protocol["settings_schema"], target["kind"])
 
 
-def _form_texts(saved: Mapping[str, Any], settings: Sequence[Field]) -> dict[str, str]:
+def _form_texts(target: Mapping[str, Any], settings: Sequence[Field]) -> dict[str, str]:
     """Return the texts of the form for a saved service."""
-    texts = {"name": saved["name"], "base_url": saved["base_url"] or ""}
+    texts = {"name": target["name"], "base_url": target["base_url"] or ""}
     for name, group in (("settings", settings), ("limits", LIMITS)):
         for field in group:
-            if field.key in saved[name]:
-                texts |= written(field, saved[name][field.key])
+            if field.key in target[name]:
+                texts |= texts_of_value(field, target[name][field.key])
     return texts

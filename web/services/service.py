@@ -35,9 +35,9 @@ class Service:
     @property
     def newest(self) -> Sequence[Json]:
         """The newest rating of each method and attribute that was not withdrawn."""
-        standing = [entry for entry in self.entries if entry["withdrawn"] is None]
-        first = {(entry["attribute"], entry["method"]): entry for entry in reversed(standing)}
-        return sorted(first.values(), key=lambda entry: (entry["attribute"], entry["method"]))
+        valid_entries = [entry for entry in self.entries if entry["withdrawn"] is None]
+        newest_entries = {(entry["attribute"], entry["method"]): entry for entry in reversed(valid_entries)}
+        return sorted(newest_entries.values(), key=lambda entry: (entry["attribute"], entry["method"]))
 
     @property
     def description(self) -> JsonObject:
@@ -50,15 +50,15 @@ class Service:
 async def read_service(visit: Visit, service_id: str) -> Service:
     """Read a service by the id of its saved target, or of one of the caller's ratings of the service."""
     if not service_id.startswith("rat_"):
-        saved = await visit.api.get(f"/v1/targets/{service_id}")
+        document = await visit.api.get(f"/v1/targets/{service_id}")
         history = await visit.api.get(f"/v1/targets/{service_id}/history", limit=MOST_ENTRIES)
-        return Service(service_id, saved, saved, history["items"], history["next_cursor"] is not None)
-    rated = (await visit.api.get(f"/v1/ratings/{service_id}"))["target"]
-    history = await visit.api.get("/v1/ratings", mine=True, state="all", limit=200, digest=rated["digest"] or "none")
+        return Service(service_id, document, document, history["items"], history["next_cursor"] is not None)
+    target = (await visit.api.get(f"/v1/ratings/{service_id}"))["target"]
+    history = await visit.api.get("/v1/ratings", mine=True, state="all", limit=200, digest=target["digest"] or "none")
     entries = history["items"]
     if not entries:
         raise not_found("service", service_id)
-    target = {**rated, "base_url": rated["url"], "settings": rated.get("settings", {})}
+    target |= {"base_url": target["url"], "settings": target.get("settings", {})}
     return Service(service_id, target, None, entries, history["next_cursor"] is not None)
 
 
@@ -97,8 +97,8 @@ def lines(entries: Iterable[Json]) -> Iterator[JsonObject]:
             series.setdefault((entry["method"], entry["attribute"]), []).append(entry)
     for (method, attribute), series_entries in series.items():
         likely = [(entry["probabilities"] or {}).get(entry["letter"], 0.0) for entry in series_entries]
-        dated = [{**entry, "methodology": entry["methodology"]["version"]} for entry in series_entries]
-        if svg := line_of(dated, map(EffectDocument, likely), "probability of the letter", f"{method}-{attribute}"):
+        points = [{**entry, "methodology": entry["methodology"]["version"]} for entry in series_entries]
+        if svg := line_of(points, map(EffectDocument, likely), "probability of the letter", f"{method}-{attribute}"):
             yield {
                 "method": method,
                 "attribute": attribute,

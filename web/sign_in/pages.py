@@ -8,7 +8,7 @@ import structlog
 from starlette.responses import RedirectResponse, Response
 
 from service.container import service_of
-from service.http.authentication import verified
+from service.http.authentication import verified_key
 from service.http.problems import Problem
 from store.security import sessions
 from web.frame import Pages, Visit
@@ -71,13 +71,13 @@ async def sign_in(visit: Visit) -> Response:
 async def begin_session(visit: Visit) -> Response:
     """Begin a session with the pasted key, and redirect to the requested page."""
     form = visit.form
-    following, plain = form.get("next", ""), form.get("key", "").strip()
+    next_page, key_text = form.get("next", ""), form.get("key", "").strip()
     api_service = service_of(visit.request)
     try:
-        key = await verified(api_service, plain)
+        key = await verified_key(api_service, key_text)
     except Problem:
-        return visit.redirect("/sign-in", next=following, wrong=1)
-    return await start_session(visit, following, key_id=key.id)
+        return visit.redirect("/sign-in", next=next_page, wrong=1)
+    return await start_session(visit, next_page, key_id=key.id)
 
 
 @private.post("/sign-out", None)

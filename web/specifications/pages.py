@@ -20,11 +20,11 @@ async def specifications(visit: Visit) -> Response:
 @pages.get("/specifications/new")
 async def new_specification(visit: Visit) -> Response:
     """Show the form for a new specification; `from` names a specification to copy."""
-    begun, kind, typed = visit.query("from"), visit.query("kind"), dict(visit.typed)
-    if begun and not typed:
-        source = await visit.api.get(f"/v1/specifications/{segment(begun)}")
-        kind, typed = source["kind"], {**source, **typed_of(source["kind"], source["words"])}
-    return _show_form(visit, _kind(typed.get("kind", kind)), typed)
+    source_name, kind, texts = visit.query("from"), visit.query("kind"), dict(visit.typed)
+    if source_name and not texts:
+        source = await visit.api.get(f"/v1/specifications/{segment(source_name)}")
+        kind, texts = source["kind"], {**source, **typed_of(source["kind"], source["words"])}
+    return _show_form(visit, _kind(texts.get("kind", kind)), texts)
 
 
 def _kind(text: str) -> str:
@@ -34,8 +34,8 @@ def _kind(text: str) -> str:
 @pages.post("/specifications", "jobs:write", form_page=new_specification)
 async def create_specification(visit: Visit) -> Response:
     """Store a new specification."""
-    created = await store_new(visit, _kind(visit.typed.get("kind", "")), visit.typed)
-    return visit.redirect(f"/specifications/{created['name']}")
+    specification_document = await store_new(visit, _kind(visit.typed.get("kind", "")), visit.typed)
+    return visit.redirect(f"/specifications/{specification_document['name']}")
 
 
 @pages.get("/specifications/{name}")
@@ -47,17 +47,17 @@ async def specification(visit: Visit) -> Response:
 @pages.get("/specifications/{name}/edit")
 async def edit_specification(visit: Visit) -> Response:
     """Show the form for the words of the next version."""
-    stored = await _read_stored(visit)
-    typed = visit.typed or {**stored, **typed_of(stored["kind"], stored["words"])}
-    return _show_form(visit, stored["kind"], typed, name=stored["name"])
+    document = await _read_stored(visit)
+    texts = visit.typed or {**document, **typed_of(document["kind"], document["words"])}
+    return _show_form(visit, document["kind"], texts, name=document["name"])
 
 
 @pages.post("/specifications/{name}", "jobs:write", form_page=edit_specification)
 async def add_version(visit: Visit) -> Response:
     """Store the next version of the caller's own specification."""
-    stored = await _read_stored(visit)
-    await store_version(visit, stored["kind"], visit.typed, stored["name"])
-    return visit.redirect(f"/specifications/{stored['name']}")
+    document = await _read_stored(visit)
+    await store_version(visit, document["kind"], visit.typed, document["name"])
+    return visit.redirect(f"/specifications/{document['name']}")
 
 
 pages.act("/specifications/{name}/remove", "jobs:write", "DELETE", "/v1/specifications/{name}", "/specifications")
@@ -65,10 +65,10 @@ pages.act("/specifications/{name}/remove", "jobs:write", "DELETE", "/v1/specific
 
 async def _read_stored(visit: Visit) -> JsonObject:
     path, version = f"/v1/specifications/{visit.path('name')}", visit.query("version")
-    stored: JsonObject = await visit.api.get(f"{path}/versions/{segment(version)}" if version else path)
-    return stored
+    document: JsonObject = await visit.api.get(f"{path}/versions/{segment(version)}" if version else path)
+    return document
 
 
-def _show_form(visit: Visit, kind: str, typed: Json, *, name: str = "") -> Response:
+def _show_form(visit: Visit, kind: str, texts: Json, *, name: str = "") -> Response:
     wrong = wrong_fields(kind, visit.refused.errors) if visit.refused else {}
-    return visit.page("specifications/form.html", kind=kind, typed=typed, name=name, wrong=wrong, fields=FIELDS[kind])
+    return visit.page("specifications/form.html", kind=kind, typed=texts, name=name, wrong=wrong, fields=FIELDS[kind])

@@ -39,10 +39,10 @@ FIELDS: Mapping[str, tuple[WordField, ...]] = {
 """Fields of each kind of specification, in the order of its form."""
 
 
-def words_of(kind: str, typed: Mapping[str, str]) -> JsonObject:
+def words_of(kind: str, texts: Mapping[str, str]) -> JsonObject:
     """Parse the fields of a form; empty fields are left out."""
-    parsed = {field.name: _parse_words(field.shape, typed.get(field.name, "")) for field in FIELDS[kind]}
-    return {name: value for name, value in parsed.items() if value not in ("", [], {})}
+    values = {field.name: _parse_words(field.shape, texts.get(field.name, "")) for field in FIELDS[kind]}
+    return {name: value for name, value in values.items() if value not in ("", [], {})}
 
 
 def typed_of(kind: str, words: Json) -> dict[str, str]:
@@ -121,36 +121,36 @@ TRIES = 50
 """Largest number that is added to a name that is already taken."""
 
 
-def body_of(kind: str, typed: Mapping[str, str], name: str) -> JsonObject:
+def body_of(kind: str, texts: Mapping[str, str], name: str) -> JsonObject:
     """Return the request that stores the entered words."""
-    title = typed.get("title", "").strip()
+    title = texts.get("title", "").strip()
     return {
         "name": name,
         "title": title,
         "kind": kind,
-        "language": typed.get("language", "").strip() or "en",
-        "citation": typed.get("citation", "").strip() or title,
-        "words": words_of(kind, typed),
+        "language": texts.get("language", "").strip() or "en",
+        "citation": texts.get("citation", "").strip() or title,
+        "words": words_of(kind, texts),
     }
 
 
-async def store_new(visit: Visit, kind: str, typed: Mapping[str, str]) -> JsonObject:
+async def store_new(visit: Visit, kind: str, texts: Mapping[str, str]) -> JsonObject:
     """Store a new specification, named after its title; a name that is taken gets a number.
 
     Raise `Refused` if the API refuses the words.
     """
-    name = name_for(typed.get("title", ""))
+    name = name_for(texts.get("title", ""))
     for number in range(1, TRIES):
-        body = body_of(kind, typed, name if number == 1 else f"{name}-{number}")
+        body = body_of(kind, texts, name if number == 1 else f"{name}-{number}")
         try:
             return dict(await visit.api.post("/v1/specifications", body))
-        except Refused as refused:
-            if refused.code != "name-taken" or number == TRIES - 1:
+        except Refused as error:
+            if error.code != "name-taken" or number == TRIES - 1:
                 raise
     raise AssertionError
 
 
-async def store_version(visit: Visit, kind: str, typed: Mapping[str, str], name: str) -> JsonObject:
+async def store_version(visit: Visit, kind: str, texts: Mapping[str, str], name: str) -> JsonObject:
     """Store the next version of the caller's own specification."""
-    path, body = f"/v1/specifications/{name}/versions", body_of(kind, typed, name)
+    path, body = f"/v1/specifications/{name}/versions", body_of(kind, texts, name)
     return dict(await visit.api.post(path, body))

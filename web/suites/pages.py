@@ -39,18 +39,18 @@ async def new_suite(visit: Visit) -> Response:
     if visit.refused is None and form.getlist("service"):
         try:
             plan = await visit.api.post("/v1/suites/plan", await _suite_request(visit.api, form))
-        except Refused as refused:
-            problem = refused.problem
-    choices_made = {name: form.getlist(name) for name in ("service", "method", "attribute")}
-    services, complete = await choices(visit.api, form.get("q", "").strip(), choices_made["service"])
+        except Refused as error:
+            problem = error.problem
+    selection = {name: form.getlist(name) for name in ("service", "method", "attribute")}
+    services, complete = await choices(visit.api, form.get("q", "").strip(), selection["service"])
     return visit.page(
         "suites/new.html",
-        services=services[: len(choices_made["service"]) + BOXES],
+        services=services[: len(selection["service"]) + BOXES],
         total=len(services) if complete else None,
         filter=form.get("q", ""),
         methods=(await visit.api.get("/v1/methods"))["items"],
         attributes=(await visit.api.get("/v1/attributes"))["items"],
-        chosen=choices_made,
+        chosen=selection,
         languages=form.get("languages", ""),
         plan=plan,
         problem=problem,
@@ -60,8 +60,8 @@ async def new_suite(visit: Visit) -> Response:
 @pages.post("/suites/new", "jobs:write", form_page=new_suite)
 async def request_suite(visit: Visit) -> Response:
     """Request the planned suite."""
-    created = await visit.api.post("/v1/suites", await _suite_request(visit.api, visit.form))
-    return visit.redirect(f"/suites/{created['id']}")
+    suite_document = await visit.api.post("/v1/suites", await _suite_request(visit.api, visit.form))
+    return visit.redirect(f"/suites/{suite_document['id']}")
 
 
 @pages.get("/suites/{suite_id}")
@@ -76,8 +76,8 @@ async def suite(visit: Visit) -> Response:
         }
     columns = dict.fromkeys(column for profile in services for column in profile["by_column"])
     cells = [(column[0], cell) for profile in services for column, row in profile["by_column"].items() for cell in row]
-    audited = [cell for method, cell in cells if method == AUDITED and cell["status"] != "omitted"]
-    complete = audited and all(cell["status"] == "succeeded" for cell in audited)
+    audit_cells = [cell for method, cell in cells if method == AUDITED and cell["status"] != "omitted"]
+    complete = audit_cells and all(cell["status"] == "succeeded" for cell in audit_cells)
     files = [(file.name, file.title) for file in AUDIT_FILES] if complete else []
     return visit.page("suites/suite.html", suite=document, services=services, columns=list(columns), audit_files=files)
 
@@ -93,11 +93,7 @@ async def _suite_request(api: Api, form: Form | QueryParams) -> dict[str, Any]:
         await target_of(api, service_id) for service_id in at_most(MAX_TARGETS, form.getlist("service"), "services")
     ]
     languages = [code for code in re.split(r"[\s,;]+", form.get("languages", "")) if code]
-    lists = {
-        "methods": form.getlist("method"),
-        "attributes": form.getlist("attribute"),
-        "languages": languages,
-    }
+    lists = {"methods": form.getlist("method"), "attributes": form.getlist("attribute"), "languages": languages}
     targets_entry = {"target": targets[0]} if len(targets) == 1 else {"targets": targets}
     return {**targets_entry, **{name: values for name, values in lists.items() if values}}
 
@@ -106,36 +102,36 @@ MAX_LISTED_SERVICES = 50
 """Number of saved services that a form lists."""
 
 
-async def choices(api: Api, text: str, picked: Sequence[str]) -> tuple[list[Json], bool]:
+async def choices(api: Api, text: str, selected_ids: Sequence[str]) -> tuple[list[Json], bool]:
     """Return the caller's saved or rated services whose name or address has a text, and whether these are all.
 
     The `value` of a service is the id of its saved target, or of a rating that describes it.
-    The `picked` services come first, even if they do not match. Rated services that are not saved are read only if
-    all saved ones are listed.
+    The services `selected_ids` come first, even if they do not match. Rated services that are not saved are read only
+    if all saved ones are listed.
     """
     listing = await api.get("/v1/targets", q=text, limit=MAX_LISTED_SERVICES)
-    saved, complete, rated = listing["items"], not listing["next_cursor"], list[Json]()
+    targets, complete, rated_rows = listing["items"], not listing["next_cursor"], list[Json]()
     if complete:
-        rated, complete = await find_rated(api, q=text)
-    saved_digests = {target["digest"] for target in saved}
-    services = [_choice(target["id"], {**target, "url": target["base_url"]}) for target in saved]
-    for row in rated:
+        rated_rows, complete = await find_rated(api, q=text)
+    saved_digests = {target["digest"] for target in targets}
+    services = [_choice(target["id"], {**target, "url": target["base_url"]}) for target in targets]
+    for row in rated_rows:
         target = row["target"]
         if target["digest"] not in saved_digests and target["protocol"] != "uploaded":
             saved_digests.add(target["digest"])
             services.append(_choice(row["id"], target))
     services.sort(key=lambda service: (service["kind"], service["name"].casefold()))
-    matching, picked_services = {service["value"]: service for service in services}, []
-    for value in picked:
-        if value in matching:
-            picked_services.append(matching.pop(value))
+    by_id, selected_services = {service["value"]: service for service in services}, []
+    for value in selected_ids:
+        if value in by_id:
+            selected_services.append(by_id.pop(value))
             continue
         with suppress(Refused):  # an unknown one is left out
             kind = "ratings" if value.startswith("rat_") else "targets"
             document = await api.get(f"/v1/{kind}/{segment(value)}")
             target = {"url": document.get("base_url"), **document.get("target", document)}
-            picked_services.append(_choice(value, target))
-    return [*picked_services, *matching.values()], complete
+            selected_services.append(_choice(value, target))
+    return [*selected_services, *by_id.values()], complete
 
 
 def _choice(value: str, target: Json) -> Json:
@@ -146,10 +142,10 @@ async def target_of(api: Api, value: str) -> dict[str, Any]:
     """Return the target for a request: the id of a saved target, or the description in a rating."""
     if not value.startswith("rat_"):
         return {"id": value}
-    return described((await api.get(f"/v1/ratings/{segment(value)}"))["target"])
+    return description_of_rated((await api.get(f"/v1/ratings/{segment(value)}"))["target"])
 
 
-def described(target: Mapping[str, Any]) -> dict[str, Any]:
+def description_of_rated(target: Mapping[str, Any]) -> dict[str, Any]:
     """Return the description of a rated service for a request; it has no secret, because ratings store none."""
     return {
         "name": target["name"],

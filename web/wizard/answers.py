@@ -9,7 +9,7 @@ from typing import Any
 
 from web.frame import Api, Refused, segment
 from web.wizard.catalog import DECIDING_MODEL, LIMITS, MORE, material_for
-from web.wizard.schema_form import Field, read_all, written
+from web.wizard.schema_form import Field, read_all, texts_of_value
 
 Errors = list[dict[str, str]]
 
@@ -28,7 +28,7 @@ class Answers:
         self.texts = {name: text for name, text in self.texts.items() if not name.startswith(prefix)}
 
 
-def described(
+def target_from_texts(
     texts: Mapping[str, str], kind: str, protocol: str, fields: Sequence[Field]
 ) -> tuple[dict[str, Any], Errors]:
     """Return the target that a form describes, without its secret, and its errors; `fields` are its settings."""
@@ -44,16 +44,16 @@ def name_of(pointer: str, inputs: Sequence[Field]) -> str:
     """Return the name of the input that a JSON pointer of the API refers to, or else the pointer's first parts."""
     parts = [part for part in pointer.split("/") if part and part != "target"]
     names = {field.name for field in inputs}
-    dotted = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
-    return next((name for name in dotted if name in names), ".".join(parts[:2]) if len(parts) > 1 else "".join(parts))
+    prefixes = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
+    return next((name for name in prefixes if name in names), ".".join(parts[:2]) if len(parts) > 1 else "".join(parts))
 
 
 def step_of(name: str) -> str:
     """Return the step whose page has an input."""
-    first = name.partition(".")[0]
-    if first in {"experiment", "method", "author", "judge"}:
+    group = name.partition(".")[0]
+    if group in {"experiment", "method", "author", "judge"}:
         return "what"
-    return "confirm" if first in {field.name.partition(".")[0] for field in MORE} else "where"
+    return "confirm" if group in {field.name.partition(".")[0] for field in MORE} else "where"
 
 
 def by_name(errors: Sequence[Mapping[str, str]], inputs: Sequence[Field]) -> dict[str, str]:
@@ -68,8 +68,8 @@ async def answers_from(api: Api, *, rating: str, job: str, target: str) -> Answe
     """Return the answers of a rating, a job or a saved target; ``None`` if none is named."""
     if rating:
         document = await api.get(f"/v1/ratings/{segment(rating)}")
-        described = {**document["target"], "base_url": document["target"].get("url")}
-        return await _answers_of(api, rating, {**document, "target": described}, await _id_of(api, document["target"]))
+        document["target"]["base_url"] = document["target"].get("url")
+        return await _answers_of(api, rating, document, await _id_of(api, document["target"]))
     if job:
         document = await api.get(f"/v1/jobs/{segment(job)}")
         return await _answers_of(api, job, document, await _existing_id(api, document["target_id"]))
@@ -79,12 +79,12 @@ async def answers_from(api: Api, *, rating: str, job: str, target: str) -> Answe
     return None
 
 
-async def _answers_of(api: Api, earlier: str, request: Mapping[str, Any], saved: str) -> Answers:
+async def _answers_of(api: Api, source_id: str, request: Mapping[str, Any], target_id: str) -> Answers:
     target, experiment = request["target"], request["experiment"] or {}
     method = str(experiment.get("method", ""))
     texts = {
         **_kind_and_decision(target),
-        "target": saved,
+        "target": target_id,
         "protocol": target["protocol"],
         "settings_of": target["protocol"],
         "name": target.get("name") or "",
@@ -92,7 +92,7 @@ async def _answers_of(api: Api, earlier: str, request: Mapping[str, Any], saved:
         "method": method,
         "fields_of": method,
         "decision_of": ((target.get("settings") or {}).get("decision") or {}).get("name") or "",
-        "earlier": earlier,
+        "earlier": source_id,
         **{name: ((request.get(name) or {}).get("id")) or "" for name in ("author", "judge")},
     }
     material = await material_for(api, {**texts, "earlier": ""})
@@ -105,11 +105,11 @@ async def _answers_of(api: Api, earlier: str, request: Mapping[str, Any], saved:
     for fields, values in sources:
         for form_field in fields:
             if values.get(form_field.key) is not None:
-                texts |= written(form_field, values[form_field.key])
+                texts |= texts_of_value(form_field, values[form_field.key])
     cases = experiment.get("texts") or {}
     for form_field in material.front:
         if form_field.name.startswith("experiment.") and cases.get(form_field.key) is not None:
-            texts |= written(form_field, cases[form_field.key])
+            texts |= texts_of_value(form_field, cases[form_field.key])
     return Answers({name: text for name, text in texts.items() if text})
 
 
@@ -136,8 +136,8 @@ async def _existing_id(api: Api, target: str | None) -> str:
         return ""
     try:
         await api.get(f"/v1/targets/{segment(target)}")
-    except Refused as refused:
-        if refused.status != 404:
+    except Refused as error:
+        if error.status != 404:
             raise
         return ""
     return target

@@ -70,24 +70,24 @@ async def material_for(api: Api, texts: Mapping[str, str]) -> Material:
     """Read from the API the choices that fit the answers so far (`texts`)."""
     kind, decides, earlier = kind_of(texts), texts.get("kind") == DECIDING_MODEL, texts.get("earlier", "")
     protocol, method = texts.get("protocol", ""), texts.get("method", "")
-    protocols, methods = await asyncio.gather(api.get("/v1/protocols"), api.get("/v1/methods"))
-    speaking = [
+    protocol_list, method_list = await asyncio.gather(api.get("/v1/protocols"), api.get("/v1/methods"))
+    protocols = [
         info
-        for info in protocols["items"]
+        for info in protocol_list["items"]
         if kind in info["kinds"]
         and _can_be_written(info["settings_schema"])
         and ("language-model" in info["kinds"] or not decides)
     ]
-    rating = [info for info in methods["items"] if kind in info["kinds"]]
-    usual = next((info for info in speaking if decides and info["name"] == "openai-chat"), speaking[0])
-    chosen_protocol = next((info for info in speaking if info["name"] == protocol), usual)
-    chosen_method = next((info for info in rating if info["name"] == method), rating[0])
+    methods = [info for info in method_list["items"] if kind in info["kinds"]]
+    default = next((info for info in protocols if decides and info["name"] == "openai-chat"), protocols[0])
+    chosen_protocol = next((info for info in protocols if info["name"] == protocol), default)
+    chosen_method = next((info for info in methods if info["name"] == method), methods[0])
     settings = [_with_decisions(field) for field in settings_fields(chosen_protocol["settings_schema"], kind)]
-    described = await api.get(chosen_method["href"])
-    fields = await _method_fields(api, described)
+    method_facts = await api.get(chosen_method["href"])
+    fields = await _method_fields(api, method_facts)
     hidden = await _hidden_values(api, earlier, chosen_method["name"], fields) if earlier else {}
     front = tuple(field for field in _inner_fields(*settings, *fields) if field.name in FRONT) if decides else ()
-    return Material(speaking, rating, chosen_protocol, described, tuple(settings), tuple(fields), hidden, front)
+    return Material(protocols, methods, chosen_protocol, method_facts, tuple(settings), tuple(fields), hidden, front)
 
 
 def _inner_fields(*fields: Field) -> Iterator[Field]:
@@ -122,9 +122,9 @@ async def _with_options(api: Api, method: Mapping[str, Any], field: Field) -> Fi
         case "attribute":
             titles = {attribute["name"]: attribute["title"] for attribute in (await api.get("/v1/attributes"))["items"]}
             # the caller's own records and inputs may have attributes that are not in the catalog
-            free = {"records", "vectors"} & set(method["schema"]["properties"])
+            free_fields = {"records", "vectors"} & set(method["schema"]["properties"])
             options = tuple((name, titles[name]) for name in method["attributes"])
-            return replace(field, form="text" if free else "choice", options=options, description="")
+            return replace(field, form="text" if free_fields else "choice", options=options, description="")
         case "languages":
             return replace(field, form="languages", options=tuple((method["languages"] or {}).items()))
         case "specification":

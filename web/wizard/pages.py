@@ -58,8 +58,8 @@ async def show(visit: Visit) -> Response:
         return await _show_kinds(visit, answers["kind"], f"/new/{visit.path('draft_id')}")
     state = await _read_state(visit, answers)
     if content.get("refused_at") == step:
-        refused = content["refused"] and Refused(**content["refused"])
-        return await STEP_BY_NAME[step].show(state.with_errors(content["errors"], refused))
+        refusal = content["refused"] and Refused(**content["refused"])
+        return await STEP_BY_NAME[step].show(state.with_errors(content["errors"], refusal))
     if step == "where":
         return await STEP_BY_NAME["where"].show(state)
     _, errors = request_of(state)
@@ -67,8 +67,8 @@ async def show(visit: Visit) -> Response:
         return await _show_errors(state.with_errors(errors))
     try:
         return await STEP_BY_NAME[step].show(state)
-    except Refused as refused:
-        return await _show_errors(state.with_errors(refused.errors, refused))
+    except Refused as refusal:
+        return await _show_errors(state.with_errors(refusal.errors, refusal))
 
 
 @pages.post("/new/{draft_id}/{step}", "jobs:write")
@@ -80,8 +80,8 @@ async def go_on(visit: Visit) -> Response:
     earlier = Answers((await _read_draft(visit))["texts"])
     if step == "kind":
         return await _accept_kind(visit, earlier)
-    displayed = STEP_BY_NAME[step].inputs(await _read_state(visit, earlier))
-    elsewhere = {name: text for name, text in earlier.texts.items() if name not in displayed}
+    input_names = STEP_BY_NAME[step].inputs(await _read_state(visit, earlier))
+    elsewhere = {name: text for name, text in earlier.texts.items() if name not in input_names}
     answers = Answers(elsewhere | _form_texts(visit))
     if go == "describe":
         answers.forget("target")
@@ -116,8 +116,8 @@ def _form_texts(visit: Visit) -> dict[str, str]:
 
 async def _show_kinds(visit: Visit, kind: str, draft: str = "") -> Response:
     """Show the first step: the kinds of service, and the saved services."""
-    saved = await visit.api.get("/v1/targets", limit=12)
-    return visit.page("wizard/kind.html", kinds=KINDS, saved=saved["items"], chosen=kind, draft=draft)
+    targets = await visit.api.get("/v1/targets", limit=12)
+    return visit.page("wizard/kind.html", kinds=KINDS, saved=targets["items"], chosen=kind, draft=draft)
 
 
 async def _read_state(visit: Visit, answers: Answers) -> WizardState:
@@ -131,8 +131,8 @@ async def _go_to_step(visit: Visit, state: WizardState, step: str) -> Response:
     """Store the answers, and go to a step or, if some are wrong, to the earliest step with wrong answers."""
     content: dict[str, Any] = {"texts": state.answers.texts}
     if state.errors or state.refused:
-        step, refused = _earliest_wrong_step(state, step), state.refused
-        problem = refused and {"status": refused.status, "problem": refused.problem}
+        step, refusal = _earliest_wrong_step(state, step), state.refused
+        problem = refusal and {"status": refusal.status, "problem": refusal.problem}
         content |= {"refused_at": step, "errors": list(state.errors), "refused": problem}
     draft_id = await store_draft(visit, content, visit.request.path_params.get("draft_id", ""))
     return visit.redirect(f"/new/{draft_id}/{step}")
@@ -159,8 +159,8 @@ async def _send_request(visit: Visit, state: WizardState) -> Response:
         try:
             answer = await visit.api.ask("POST", "/v1/jobs", body=body, headers={"idempotency-key": mark})
             return visit.redirect(f"/jobs/{answer.document['id']}")
-        except Refused as refused:
-            if refused.code != "idempotency-in-flight":
-                return await _go_to_step(visit, state.with_errors(refused.errors, refused), "confirm")
+        except Refused as error:
+            if error.code != "idempotency-in-flight":
+                return await _go_to_step(visit, state.with_errors(error.errors, error), "confirm")
             await asyncio.sleep(IN_FLIGHT_S)
     raise Refused(409, {"code": "idempotency-in-flight"}, visit.request.headers)

@@ -20,7 +20,7 @@ from store.core.errors import SecretLost, SecretMoved
 from store.security.secrets import destination_of
 from web.frame import Refused, Visit
 from web.frame.drafts import seal_context
-from web.wizard.answers import Answers, Errors, described
+from web.wizard.answers import Answers, Errors, target_from_texts
 from web.wizard.catalog import DECIDING_MODEL, MORE, Material, kind_of, sizes_of
 from web.wizard.schema_form import read_all
 
@@ -34,19 +34,19 @@ def settle(state: WizardState) -> None:
         answers.forget("settings.")
         answers.texts |= decision
     if material.method["name"] != answers["fields_of"]:
-        unchanged = {name: answers[name] for name in ("experiment.attribute", "experiment.languages") if answers[name]}
+        texts = {name: answers[name] for name in ("experiment.attribute", "experiment.languages") if answers[name]}
         answers.forget("experiment.")
-        answers.texts |= unchanged
+        answers.texts |= texts
     answers.texts |= {
         "protocol": material.protocol["name"],
         "settings_of": material.protocol["name"],
         "method": material.method["name"],
         "fields_of": material.method["name"],
     }
-    plain = answers.texts.pop("secret", "")
-    if plain:
-        described, _ = description_of(state)
-        answers.texts["sealed"] = seal(state.visit, plain, described)
+    secret = answers.texts.pop("secret", "")
+    if secret:
+        description, _ = description_of(state)
+        answers.texts["sealed"] = seal(state.visit, secret, description)
 
 
 def _settle_decision(answers: Answers) -> None:
@@ -68,7 +68,7 @@ def _settle_decision(answers: Answers) -> None:
 def description_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
     """Return the described target, without its secret, and its errors."""
     answers = state.answers
-    return described(answers.texts, kind_of(answers.texts), answers["protocol"], state.material.settings)
+    return target_from_texts(answers.texts, kind_of(answers.texts), answers["protocol"], state.material.settings)
 
 
 def target_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
@@ -76,18 +76,18 @@ def target_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
     answers = state.answers
     if answers["target"]:
         return {"id": answers["target"]}, []
-    described, wrong = description_of(state)
+    target, wrong = description_of(state)
     if answers["sealed"]:
-        plain = opened(state.visit, answers["sealed"], described)
-        if plain is None:
+        secret = opened_secret(state.visit, answers["sealed"], target)
+        if secret is None:
             del answers.texts["sealed"]
             wrong.append({"pointer": "/secret", "detail": LOST})
         else:
-            described["secret"] = plain
+            target["secret"] = secret
     for name, needs, detail in NEEDED:
-        if state.material.protocol[needs] and not described.get(name):
+        if state.material.protocol[needs] and not target.get(name):
             wrong.append({"pointer": f"/{name}", "detail": detail})
-    return described, wrong
+    return target, wrong
 
 
 NEEDED = (
@@ -121,11 +121,11 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
     return body, [*wrong, *more_wrong, *still_wrong]
 
 
-def _has_same_cases(texts: Any, copied: Any) -> bool:
-    """Return whether two requests, now and `copied` from earlier, have the same decision and mention of people."""
-    if not isinstance(texts, dict) or not isinstance(copied, dict):
+def _has_same_cases(texts: Any, other_texts: Any) -> bool:
+    """Return whether two requests, now and `other_texts` from earlier, have the same decision and mention of people."""
+    if not isinstance(texts, dict) or not isinstance(other_texts, dict):
         return False
-    return all(texts.get(name) == copied.get(name) for name in ("decision", "mention"))
+    return all(texts.get(name) == other_texts.get(name) for name in ("decision", "mention"))
 
 
 FACTORS = (("0.5", "Half"), ("1", "Usual"), ("2", "Double"), ("4", "Fourfold"))
@@ -157,35 +157,35 @@ class WizardState:
     refused: Refused | None = None
     """The API's refusal of the answers."""
 
-    def with_errors(self, errors: Sequence[Mapping[str, str]], refused: Refused | None = None) -> WizardState:
+    def with_errors(self, errors: Sequence[Mapping[str, str]], refusal: Refused | None = None) -> WizardState:
         """Return the state with errors of the answers, and the API's refusal that caused them, if any."""
-        return replace(self, errors=errors, refused=refused)
+        return replace(self, errors=errors, refused=refusal)
 
 
 KEPT_S = 2 * 60 * 60
 """Seconds after which a sealed secret is not opened any more."""
 
 
-def seal(visit: Visit, plain: str, described: Mapping[str, Any]) -> str:
+def seal(visit: Visit, secret: str, description: Mapping[str, Any]) -> str:
     """Return a secret, encrypted for this session, for the destination of the described target, and for two hours."""
     until = str(int(time.time()) + KEPT_S)
-    sealed = service_of(visit.request).vault.seal(plain, **_vault_context(visit, until, described))
-    parts = (base64.urlsafe_b64encode(part).decode() for part in (sealed.nonce, sealed.ciphertext))
-    return ".".join((until, sealed.key_id, *parts))
+    sealed_secret = service_of(visit.request).vault.seal(secret, **_vault_context(visit, until, description))
+    parts = (base64.urlsafe_b64encode(part).decode() for part in (sealed_secret.nonce, sealed_secret.ciphertext))
+    return ".".join((until, sealed_secret.key_id, *parts))
 
 
-def opened(visit: Visit, field_text: str, described: Mapping[str, Any]) -> str | None:
+def opened_secret(visit: Visit, field_text: str, description: Mapping[str, Any]) -> str | None:
     """Return a sealed secret; ``None`` if it is too old, altered, or for another session or target."""
     try:
         until, key_id, *parts = field_text.split(".")
         nonce, ciphertext = (base64.b64decode(part, b"-_", validate=True) for part in parts)
-        sealed = SealedSecret(ciphertext, nonce, key_id, "")
+        sealed_secret = SealedSecret(ciphertext, nonce, key_id, "")
         if int(until) < time.time():
             return None
-        return service_of(visit.request).vault.open(sealed, **_vault_context(visit, until, described))
+        return service_of(visit.request).vault.open(sealed_secret, **_vault_context(visit, until, description))
     except (ValueError, binascii.Error, SecretLost, SecretMoved):
         return None
 
 
-def _vault_context(visit: Visit, until: str, described: Mapping[str, Any]) -> dict[str, str]:
-    return seal_context(visit, json.dumps(["wizard", until, destination_of(described)]))
+def _vault_context(visit: Visit, until: str, description: Mapping[str, Any]) -> dict[str, str]:
+    return seal_context(visit, json.dumps(["wizard", until, destination_of(description)]))

@@ -59,9 +59,9 @@ def fields_of(schema: Schema, prefix: str, *, as_json: bool = False) -> list[Fie
 
     Fields that fit no other kind of input are left out or, with `as_json`, written as JSON.
     """
-    required = schema.get("required", ())
+    required_keys = schema.get("required", ())
     optional_fields = (
-        _field(f"{prefix}.{name}", property_schema, schema.get("$defs", {}), name in required, as_json=as_json)
+        _field(f"{prefix}.{name}", property_schema, schema.get("$defs", {}), name in required_keys, as_json=as_json)
         for name, property_schema in schema.get("properties", {}).items()
         if name != "held_back"  # filled in by the agency
     )
@@ -82,26 +82,26 @@ def _field(name: str, schema: Schema, defs: Schema, required: bool, *, as_json: 
     kinds = [_resolve(alternative, defs) for alternative in schema.get("anyOf", [schema])]
     nullable = any(alternative.get("type") == "null" for alternative in kinds)
     kinds = [alternative for alternative in kinds if alternative.get("type") != "null"]
-    resolved = _resolve(schema, defs)
+    facts = _resolve(schema, defs)
     description = {
-        "title": _title(resolved, name),
-        "description": " ".join(str(resolved.get("description", "")).split("Parameters\n")[0].replace("`", "").split()),
-        "default": resolved.get("default"),
-        "required": required and "default" not in resolved,
+        "title": _title(facts, name),
+        "description": " ".join(str(facts.get("description", "")).split("Parameters\n")[0].replace("`", "").split()),
+        "default": facts.get("default"),
+        "required": required and "default" not in facts,
         "nullable": nullable,
-        "group": resolved.get("x-group", ""),
+        "group": facts.get("x-group", ""),
     }
     if not kinds:
         return None
     value_schema = kinds[0] if len(kinds) == 1 else {}
-    form, more = _form_of_value(name, value_schema, defs, as_json=as_json)
+    form, details = _form_of_value(name, value_schema, defs, as_json=as_json)
     if len(kinds) > 1 and {alternative.get("type") for alternative in kinds} == {"string", "array"}:
         form = "texts" if any(alternative.get("maxLength", 0) >= LONG for alternative in kinds) else "lines"
     if not form and as_json:
         form = "json"
     if form == "part" and not nullable:
         form = "json" if as_json else ""
-    return Field(name, form, **{**description, **more}) if form else None
+    return Field(name, form, **{**description, **details}) if form else None
 
 
 def _form_of_value(name: str, value_schema: Schema, defs: Schema, *, as_json: bool) -> tuple[str, dict[str, Any]]:
@@ -132,11 +132,11 @@ def _form_of_value(name: str, value_schema: Schema, defs: Schema, *, as_json: bo
 def _list_form(items: Schema, value_schema: Schema) -> str:
     if "prefixItems" in value_schema:
         return ""
-    plain = {"string", "integer", "number", "boolean", "null"}
-    if items.get("type") in plain or {item_schema.get("type") for item_schema in items.get("anyOf", ())} == plain:
+    scalars = {"string", "integer", "number", "boolean", "null"}
+    if items.get("type") in scalars or {item_schema.get("type") for item_schema in items.get("anyOf", ())} == scalars:
         return "lines"
-    inner = items.get("additionalProperties")
-    return "shares" if isinstance(inner, Mapping) and inner.get("type") == "number" else ""
+    members = items.get("additionalProperties")
+    return "shares" if isinstance(members, Mapping) and members.get("type") == "number" else ""
 
 
 def _mapping_form(values: Any) -> str:
@@ -148,17 +148,17 @@ def _variant_parts(name: str, kinds: Sequence[Schema], defs: Schema) -> dict[str
     """Return the options of a variant (all its words), and a part for each of its objects."""
     options: list[tuple[str, str]] = []
     parts: list[Field] = []
-    for kind in (_resolve(alternative, defs) for outer in kinds for alternative in outer.get("anyOf", [outer])):
+    for kind in (_resolve(alternative, defs) for schema in kinds for alternative in schema.get("anyOf", [schema])):
         words = kind.get("enum")
         if words is None:
             tag = kind["properties"]["type"]
             words = tag.get("enum") or [tag["const"]]
             properties = {key: property_schema for key, property_schema in kind["properties"].items() if key != "type"}
-            inner = fields_of({**kind, "properties": properties, "$defs": defs}, f"{name}.{words[0]}")
+            fields = fields_of({**kind, "properties": properties, "$defs": defs}, f"{name}.{words[0]}")
             literals = tuple((word, word) for word in words)
             description = str(kind.get("description", "")).replace("`", "")
             parts.append(
-                Field(inner[0].name.rpartition(".")[0], "part", description, options=literals, parts=tuple(inner))
+                Field(fields[0].name.rpartition(".")[0], "part", description, options=literals, parts=tuple(fields))
             )
         options += [(word, word.replace("-", " ")) for word in words]
     return {"options": tuple(dict(options).items()), "parts": tuple(parts)}
@@ -182,15 +182,15 @@ def _title(schema: Schema, name: str) -> str:
 
 
 # ---------------------------------------------------------------------------- JSON to text and back
-def written(field: Field, value: Any) -> dict[str, str]:
+def texts_of_value(field: Field, value: Any) -> dict[str, str]:
     """Return the texts of the inputs that represent a value, by the names of the inputs."""
     if field.form == "part":
         members = value or {}
-        inner = (written(part, members[part.key]) for part in field.parts if part.key in members)
-        return {name: text for texts in inner for name, text in texts.items()}
+        texts_of_parts = (texts_of_value(part, members[part.key]) for part in field.parts if part.key in members)
+        return {name: text for texts in texts_of_parts for name, text in texts.items()}
     if field.form == "variant" and isinstance(value, Mapping):
         part = _selected_part(field, value["type"])
-        return {field.name: value["type"]} | ({} if part is None else written(part, value))
+        return {field.name: value["type"]} | ({} if part is None else texts_of_value(part, value))
     return {field.name: _text(field.form, value)}
 
 

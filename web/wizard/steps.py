@@ -16,7 +16,7 @@ from web.wizard.answers import by_name
 from web.wizard.catalog import DECIDING_MODEL, KINDS, LIMITS, MORE
 from web.wizard.request import WizardState, request_of
 from web.wizard.schema_form import Field, text_of
-from web.wizard.trials import newest_probe, planned
+from web.wizard.trials import newest_probe, plans_of
 
 
 class Step(ABC):
@@ -35,10 +35,10 @@ class Step(ABC):
     async def show(self, state: WizardState) -> Response:
         """Render the page, with an error beside each refused answer."""
         context = await self.context(state)
-        refused = state.refused
+        refusal = state.refused
         return state.visit.page(
             f"wizard/{self.name}.html",
-            422 if state.errors or refused else 200,
+            422 if state.errors or refusal else 200,
             step=self.name,
             steps=STEPS,
             answers=state.answers,
@@ -49,8 +49,8 @@ class Step(ABC):
             more=MORE,
             wrong=by_name(state.errors, state.material.inputs),
             refused=None
-            if refused is None
-            else {"detail": refused.problem.get("detail"), "kind": kind_named(refused.code)},
+            if refusal is None
+            else {"detail": refusal.problem.get("detail"), "kind": kind_named(refusal.code)},
             text_of=text_of,
             **context,
         )
@@ -71,11 +71,11 @@ class WhereStep(Step):
     async def context(self, state: WizardState) -> dict[str, Any]:
         """Read the saved service and the last test."""
         target_id, api = state.answers["target"], state.visit.api
-        described = any(name.startswith("settings.decision.") for name in state.answers.texts)
-        if state.answers["kind"] == DECIDING_MODEL and not described:
+        has_decision = any(name.startswith("settings.decision.") for name in state.answers.texts)
+        if state.answers["kind"] == DECIDING_MODEL and not has_decision:
             state.answers.texts["settings.decision.name"] = decisions()[0]
-        saved = await api.get(f"/v1/targets/{segment(target_id)}") if target_id else None
-        return {"saved": saved, "probe": await newest_probe(state)}
+        target = await api.get(f"/v1/targets/{segment(target_id)}") if target_id else None
+        return {"saved": target, "probe": await newest_probe(state)}
 
 
 class WhatStep(Step):
@@ -118,8 +118,8 @@ class PlanStep(Step):
 
     async def context(self, state: WizardState) -> dict[str, Any]:
         """Plan the request unless its answers were refused; return the plans, the last test and the request's body."""
-        probe, refused = await newest_probe(state), state.errors or state.refused
-        plans = [] if refused else await planned(state, probe, all_sizes=self.all_sizes)
+        probe, is_refused = await newest_probe(state), state.errors or state.refused
+        plans = [] if is_refused else await plans_of(state, probe, all_sizes=self.all_sizes)
         return {"plans": plans, "probe": probe, "body": request_of(state)[0]}
 
 

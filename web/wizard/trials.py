@@ -23,12 +23,12 @@ async def run_probe(state: WizardState) -> WizardState:
     target, errors = target_of(state)
     if errors:
         return state.with_errors(errors)
-    saved = answers["target"]
-    path, body = (f"/v1/targets/{segment(saved)}/probe", None) if saved else ("/v1/targets/probe", target)
+    target_id = answers["target"]
+    path, body = (f"/v1/targets/{segment(target_id)}/probe", None) if target_id else ("/v1/targets/probe", target)
     try:
         job = await state.visit.api.post(path, body, prefer=f"wait={WAIT_S}")
-    except Refused as refused:
-        return state.with_errors(refused.errors, refused)
+    except Refused as error:
+        return state.with_errors(error.errors, error)
     answers.texts["probe"] = job["id"]
     return state
 
@@ -40,19 +40,19 @@ async def newest_probe(state: WizardState) -> Mapping[str, Any] | None:
         return None
     try:
         job: Mapping[str, Any] = await state.visit.api.get(f"/v1/jobs/{segment(answers['probe'])}")
-    except Refused as refused:
-        if refused.status != 404:
+    except Refused as error:
+        if error.status != 404:
             raise
         return None
     if job["kind"] != "probe":
         return None
-    described, _ = description_of(state)
+    description, _ = description_of(state)
     if answers["target"]:
-        same = job["target_id"] in (answers["target"], None)
+        is_same = job["target_id"] in (answers["target"], None)
     else:
-        same = all(job["target"][name] == described.get(name) for name in ("kind", "protocol", "base_url"))
-        same = same and job["target"]["settings"] == described["settings"]
-    return job if same else None
+        is_same = all(job["target"][name] == description.get(name) for name in ("kind", "protocol", "base_url"))
+        is_same = is_same and job["target"]["settings"] == description["settings"]
+    return job if is_same else None
 
 
 def latency_of(job: Mapping[str, Any] | None) -> float | None:
@@ -64,7 +64,7 @@ def latency_of(job: Mapping[str, Any] | None) -> float | None:
 LONGEST_PRICE = 15
 
 
-async def planned(state: WizardState, probe: Mapping[str, Any] | None, *, all_sizes: bool) -> list[dict[str, Any]]:
+async def plans_of(state: WizardState, probe: Mapping[str, Any] | None, *, all_sizes: bool) -> list[dict[str, Any]]:
     """Plan the request in the chosen size or, if `all_sizes`, in all sizes that the method's bounds allow.
 
     A size is a factor of the usual number of questions, with its title, its plan, and whether it is chosen.

@@ -139,7 +139,7 @@ def test_rate_requests_a_rating_waits_for_it_and_returns_it(ask, scripted, said)
 def polled(answers, timeout_s=None):
     """Wait for a job with a simulated clock; return the requests and the length of each pause."""
     now, steps = [100.0], []
-    flow = waiting.job_ended("job_1", timeout_s, Patience(), lambda: now[0])
+    flow = waiting.finished_job("job_1", timeout_s, Patience(), lambda: now[0])
     step = resume(flow, None)
     for body, headers, took_s in answers:
         steps.append(step.call.headers["Prefer"])

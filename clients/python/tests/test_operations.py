@@ -18,7 +18,7 @@ from assay_client import AsyncClient, Client, documents
 from assay_client.call import Call
 from assay_client.exchange import Patience, Send
 from assay_client.operations import AsyncOperations, Operations
-from assay_client.waiting import job_ended, rated, suite_ended
+from assay_client.waiting import finished_job, finished_suite, new_rating
 
 ROOT = Path(__file__).resolve().parents[1]
 ARGUMENTS = {
@@ -173,9 +173,9 @@ def test_methods_that_wait_for_a_result_send_the_same_requests_as_the_generated_
         return (call.method, call.path, {k: v for k, v in call.headers.items() if v}, call.json)
 
     calls, patience, body = Calls(), Patience(), {"target": {}, "experiment": {}}
-    assert first(job_ended("job_1", None, patience, lambda: 0.0)) == described(calls.get_job("job_1", wait_s=30))
-    assert first(suite_ended("ste_1", None, patience, lambda: 0.0)) == described(calls.get_suite("ste_1", wait_s=30))
-    assert first(rated({}, {}, {"idempotency_key": "key", "timeout_s": 1.0}, patience)) == described(
+    assert first(finished_job("job_1", None, patience, lambda: 0.0)) == described(calls.get_job("job_1", wait_s=30))
+    assert first(finished_suite("ste_1", None, patience, lambda: 0.0)) == described(calls.get_suite("ste_1", wait_s=30))
+    assert first(new_rating({}, {}, {"idempotency_key": "key", "timeout_s": 1.0}, patience)) == described(
         calls.request_rating(body, idempotency_key="key")
     )
 

@@ -46,8 +46,8 @@ def render_summary(document: Json) -> str:
 def render(document: Json) -> str:
     """Write the complete rating as an HTML page."""
     rating = read(document)
-    opened = {component.number for component in rating.foremost[:OPEN]}
-    parts = [component_section(component, rating, opened=component.number in opened) for component in rating.components]
+    open_numbers = {part.number for part in rating.foremost[:OPEN]}
+    parts = [component_section(part, rating, opened=part.number in open_numbers) for part in rating.components]
     sections = {
         "meaning": ("What it means", meaning_section(rating)),
         "reply": (outline.REPLY, reply_section(rating)),
@@ -55,7 +55,7 @@ def render(document: Json) -> str:
         "overview": ("Every part at a glance", overview_section(rating)),
         "parts": (
             "Part by part" if len(parts) > 1 else "In detail",
-            join(*parts, CLOSED if len(parts) > len(opened) else None),
+            join(*parts, CLOSED if len(parts) > len(open_numbers) else None),
         ),
         "published": ("Published rules", published_section(rating)),
         "provenance": ("Provenance", provenance_section(rating)),

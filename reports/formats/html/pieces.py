@@ -84,11 +84,11 @@ def _draw_cell(text: str, kind: str | None, share: float | None) -> Markup:
 
 def figures(by_title: Mapping[str, Figure | None]) -> Markup:
     """Write figures in two columns of about the same height, and a line with the titles of figures without numbers."""
-    measured = [drawing for drawing in by_title.values() if drawing is not None]
+    drawings = [drawing for drawing in by_title.values() if drawing is not None]
     missing = ", ".join(name for name, drawing in by_title.items() if drawing is None)
     return join(
-        tag("div", *(tag("div", *map(figure, column)) for column in columns(measured)), class_="figures")
-        if measured
+        tag("div", *(tag("div", *map(figure, column)) for column in columns(drawings)), class_="figures")
+        if drawings
         else None,
         tag("p", f"{NOT_MEASURED.capitalize()}: {missing}.", class_="none") if missing else None,
     )
@@ -96,10 +96,10 @@ def figures(by_title: Mapping[str, Figure | None]) -> Markup:
 
 def columns(drawings: Iterable[Figure]) -> list[list[Figure]]:
     """Split figures into two columns, each into the shorter one so far (the first if equal); omit an empty column."""
-    both: tuple[list[Figure], list[Figure]] = ([], [])
+    pair: tuple[list[Figure], list[Figure]] = ([], [])
     for drawing in drawings:
-        min(both, key=lambda column: sum(placed.height + HEAD for placed in column)).append(drawing)
-    return [column for column in both if column]
+        min(pair, key=lambda column: sum(shape.height + HEAD for shape in column)).append(drawing)
+    return [column for column in pair if column]
 
 
 def figure(drawing: Figure, *, links: Iterable[str] = ()) -> Markup:
@@ -110,7 +110,7 @@ def figure(drawing: Figure, *, links: Iterable[str] = ()) -> Markup:
     return tag("figure", tag("figcaption", drawing.title), drawing.svg, twin)
 
 
-def folded(listing: Table) -> Markup:
+def folding_table(listing: Table) -> Markup:
     """Write a table that unfolds below its title."""
     return tag("details", tag("summary", listing.title), table(listing, caption=False), class_="folded")
 

@@ -18,7 +18,7 @@ from reports.figures import (
     two_steps,
 )
 from reports.figures.canvas import Width
-from reports.formats.html.pieces import badge, figure, figures, folded, foreign, paragraphs, reasons, table
+from reports.formats.html.pieces import badge, figure, figures, folding_table, foreign, paragraphs, reasons, table
 from reports.formats.html.thumbnails import thumbnails
 from reports.markup import Markup, join, tag
 from reports.reading import Component, RatingView
@@ -91,11 +91,11 @@ def meaning_section(rating: RatingView, maximum: int | None = None) -> Markup:
     """Write the paragraph for readers without knowledge of statistics, and all or the first `maximum` reasons."""
     sentences = rating.in_words[1:]
     entries = outline.reasons(rating)
-    omitted = 0 if maximum is None else max(0, len(entries) - maximum)
+    omitted_count = 0 if maximum is None else max(0, len(entries) - maximum)
     return join(
         tag("p", foreign(" ".join(sentences))),
         reasons(entries[:maximum]),
-        paragraphs(_omitted_sentence(omitted, "reason") if omitted else None),
+        paragraphs(_omitted_sentence(omitted_count, "reason") if omitted_count else None),
     )
 
 
@@ -103,11 +103,13 @@ def reply_section(rating: RatingView) -> Markup | None:
     """Write the reply of the service's owner as plain text; ``None`` if there is none."""
     if rating.reply is None:
         return None
-    quoted = [tag("p", foreign(paragraph)) for paragraph in rating.reply.paragraphs]
+    quote = [tag("p", foreign(paragraph)) for paragraph in rating.reply.paragraphs]
     link = None if rating.reply.link is None else tag("p", foreign(rating.reply.link))
-    answered = [tag("p", foreign(paragraph)) for paragraph in rating.reply.answer.paragraphs]
-    answer = [tag("blockquote", *answered), paragraphs(outline.answer_sentence(rating.reply))] if answered else []
-    return join(tag("blockquote", *quoted), link, paragraphs(outline.reply_sentence(rating.reply)), *answer)
+    answer_lines = [tag("p", foreign(paragraph)) for paragraph in rating.reply.answer.paragraphs]
+    parts = [tag("blockquote", *quote), link, paragraphs(outline.reply_sentence(rating.reply))]
+    if answer_lines:
+        parts += [tag("blockquote", *answer_lines), paragraphs(outline.answer_sentence(rating.reply))]
+    return join(*parts)
 
 
 def _letter_figures(rating: RatingView, width: Width = "narrow") -> dict[str, Figure | None]:
@@ -129,7 +131,7 @@ def _part_note(rating: RatingView) -> str | None:
 
 def reached_section(rating: RatingView) -> Markup:
     """Write the section with the figures of the two steps and of the letters' probabilities."""
-    looks = [folded(sheet) for sheet in rating.sheets]
+    looks = [folding_table(sheet) for sheet in rating.sheets]
     below = tag("div", *looks, class_="tables") if looks else None
     return join(paragraphs(tables.confidence_note(rating), _part_note(rating)), figures(_letter_figures(rating)), below)
 
@@ -138,12 +140,12 @@ def overview_section(rating: RatingView) -> Markup | None:
     """Write the overview of all components; ``None`` if there is only one."""
     if len(rating.components) < 2:
         return None
-    overview, corrected = overview_matrix(rating, KEY), tables.adjusted(rating)
+    overview, p_values = overview_matrix(rating, KEY), tables.adjusted(rating)
     links = (f"#part-{component.number}" for component in rating.components)
     return join(
         paragraphs(outline.aggregation_sentence(rating)),
         None if overview is None else figure(overview, links=links),
-        tag("div", folded(corrected), class_="tables") if corrected.rows else None,
+        tag("div", folding_table(p_values), class_="tables") if p_values.rows else None,
     )
 
 
@@ -155,15 +157,15 @@ def published_section(rating: RatingView) -> Markup | None:
         "Assay computes the rules of the literature on the same evidence and shows them, "
         "but its own letter comes from the probabilities above."
     )
-    published = table(tables.published(rating.published, rating.verdict), caption=False)
-    return join(tag("p", note), published, reasons(outline.other_rules(rating)))
+    rules = table(tables.published(rating.published, rating.verdict), caption=False)
+    return join(tag("p", note), rules, reasons(outline.other_rules(rating)))
 
 
 def summary_sections(rating: RatingView) -> list[Markup]:
     """Write the sections of the one-page summary, with the numbers of omitted reasons and parts."""
     parts = [f"{component.title}: {component.verdict.headline}" for component in rating.components]
-    omitted = [_omitted_sentence(len(parts) - MOST_PARTS, "part")] if len(parts) > MOST_PARTS else []
-    bare = [
+    omission = [_omitted_sentence(len(parts) - MOST_PARTS, "part")] if len(parts) > MOST_PARTS else []
+    drawings = [
         tag("figure", tag("figcaption", drawing.title), drawing.svg)
         for drawing in _letter_figures(rating, "wide").values()
         if drawing
@@ -172,8 +174,8 @@ def summary_sections(rating: RatingView) -> list[Markup]:
     record += [*outline.service_facts(rating), *outline.limits(rating)]
     sections = {
         "What it means": meaning_section(rating, MOST_REASONS),
-        "How the letter was reached": join(paragraphs(tables.confidence_note(rating), _part_note(rating)), *bare),
-        "Parts": tag("ul", *(tag("li", foreign(part)) for part in [*parts[:MOST_PARTS], *omitted]))
+        "How the letter was reached": join(paragraphs(tables.confidence_note(rating), _part_note(rating)), *drawings),
+        "Parts": tag("ul", *(tag("li", foreign(part)) for part in [*parts[:MOST_PARTS], *omission]))
         if len(parts) > 1
         else None,
         "Record": tag("dl", *((tag("dt", name), tag("dd", foreign(value))) for name, value in record)),
@@ -242,7 +244,7 @@ def _tables(component: Component, *, alone: bool) -> Markup:
     omit = outline.DRAWN | {"published"} if alone else outline.DRAWN  # a single component has the rules of the rating
     return join(
         paragraphs(outline.pairs_sentence(component), component.settle),
-        tag("div", *map(folded, outline.component_tables(component, omit)), class_="tables"),
+        tag("div", *map(folding_table, outline.component_tables(component, omit)), class_="tables"),
     )
 
 

@@ -72,9 +72,9 @@ def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Marku
 
 def _draw_case(share: float, case: CaseWords, thumbnail_urls: Mapping[str, str]) -> Markup:
     """Draw the thumbnail of a case with its square, whose share `share` is filled from below."""
-    filled = 12 * share
+    height = 12 * share
     square = tag(
-        "svg", box(1, 1, 12, 12, "hollow"), box(1, 13 - filled, 12, filled, "bar"), class_="fig", viewBox="0 0 14 14"
+        "svg", box(1, 1, 12, 12, "hollow"), box(1, 13 - height, 12, height, "bar"), class_="fig", viewBox="0 0 14 14"
     )
     description = ", ".join(case.lines)
     return tag("span", square, tag("img", src=thumbnail_urls[case.image], alt=description, title=description))

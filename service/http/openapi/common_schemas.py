@@ -83,9 +83,9 @@ class ResponseModel(DescribedModel):
     model_config = ConfigDict(defer_build=True)
 
     @classmethod
-    def from_row(cls, row: object, **more: object) -> Self:
-        """Build the view of a stored row: `more`, and for the other fields the row's attributes of the same names."""
-        return cls(**{name: getattr(row, name) for name in cls.model_fields if name not in more}, **more)
+    def from_row(cls, row: object, **fields: object) -> Self:
+        """Build the view of a stored row: `fields`, and for the other fields the row's attributes of the same names."""
+        return cls(**{name: getattr(row, name) for name in cls.model_fields if name not in fields}, **fields)
 
 
 Item = TypeVar("Item")
@@ -120,7 +120,7 @@ def check_url(url: str) -> str:
     if not host:
         raise SpecificationError("the address has no host; write http://host:port/path")
     if "@" in split.netloc:
-        raise SpecificationError("an address must not contain a user name; put the secret into `secret`")
+        raise SpecificationError("remove `user:password@` from the address, and send the credentials as `secret`")
     return url
 
 

@@ -125,8 +125,8 @@ def _complete_operation(route: APIRoute, method: str, operation: JsonObject, *, 
     if stream := success.get("content", {}).get("text/event-stream"):
         # `itemSchema` is a keyword of OpenAPI 3.2; tools read the schema of a stream as that of one event
         stream["schema"] = stream.pop("itemSchema")
-    described = {status for status in responses if status >= "400" and "content" not in responses[status]}
-    responses |= dict.fromkeys(described | set(_error_statuses(method, operation, calls)), PROBLEM_REF)
+    empty_errors = {status for status in responses if status >= "400" and "content" not in responses[status]}
+    responses |= dict.fromkeys(empty_errors | set(_error_statuses(method, operation, calls)), PROBLEM_REF)
     operation["responses"] = {status: responses[status] for status in sorted(responses)}
 
 
@@ -153,9 +153,9 @@ def _require_tags(schemas: JsonObject) -> None:
     fields = [field for schema in schemas.values() for field in schema.get("properties", {}).values()]
     for tag in [field["discriminator"] for field in fields if "discriminator" in field]:
         for member in tag["mapping"].values():
-            required = schemas[member.rpartition("/")[2]].setdefault("required", [])
-            if tag["propertyName"] not in required:
-                required.append(tag["propertyName"])
+            required_fields = schemas[member.rpartition("/")[2]].setdefault("required", [])
+            if tag["propertyName"] not in required_fields:
+                required_fields.append(tag["propertyName"])
 
 
 def _close_tuples(schema: object) -> None:

@@ -17,7 +17,7 @@ from assay_client.documents import RatingRequestExperiment as Experiment
 from assay_client.documents import RatingRequestTarget as Target
 from assay_client.errors import ProblemError
 from assay_client.events import Event, EventStream
-from assay_client.exchange import Ended, Flow, Outcome, Patience, Pause, exchanged, page, resume
+from assay_client.exchange import Ended, Flow, Outcome, Patience, Pause, answer_of, page, resume
 from assay_client.operations import AsyncOperations
 
 T = TypeVar("T")
@@ -72,16 +72,16 @@ class AsyncClient(AsyncOperations):
 
     @overload
     async def rate(
-        self, target: Target, experiment: Experiment, *, wait: Literal[True] = True, **more: Unpack[RateOptions]
+        self, target: Target, experiment: Experiment, *, wait: Literal[True] = True, **options: Unpack[RateOptions]
     ) -> Rating: ...
 
     @overload
     async def rate(
-        self, target: Target, experiment: Experiment, *, wait: Literal[False], **more: Unpack[RateOptions]
+        self, target: Target, experiment: Experiment, *, wait: Literal[False], **options: Unpack[RateOptions]
     ) -> Job: ...
 
     async def rate(
-        self, target: Target, experiment: Experiment, *, wait: bool = True, **more: Unpack[RateOptions]
+        self, target: Target, experiment: Experiment, *, wait: bool = True, **options: Unpack[RateOptions]
     ) -> Rating | Job:
         """Request a rating of a service and return it.
 
@@ -96,7 +96,7 @@ class AsyncClient(AsyncOperations):
             Seconds to wait for the job. Without it the wait ends with the job, by its ``deadline_s`` at the latest.
         idempotency_key : str, optional
             Key under which the request is safe to send again; a new one by default.
-        **more
+        **options
             ``seed``, ``max_age_s``, ``visibility``, ``callback_url``, ``deadline_s``, ``max_calls``.
 
         Raises
@@ -111,16 +111,16 @@ class AsyncClient(AsyncOperations):
             If no answer came.
         """
         if not wait:
-            return await self._run(waiting.requested(target, experiment, more, self._patience))
-        return await self._run(waiting.rated(target, experiment, more, self._patience))
+            return await self._run(waiting.new_job(target, experiment, options, self._patience))
+        return await self._run(waiting.new_rating(target, experiment, options, self._patience))
 
     async def wait_for_job(self, job_id: str, timeout_s: float | None = None) -> Job:
         """Wait until a job has succeeded, failed or been cancelled; raise `StillRunning` after `timeout_s`."""
-        return await self._run(waiting.job_ended(job_id, timeout_s, self._patience))
+        return await self._run(waiting.finished_job(job_id, timeout_s, self._patience))
 
     async def wait_for_suite(self, suite_id: str, timeout_s: float | None = None) -> Suite:
         """Wait until every job of a suite has ended; raise `StillRunning` after `timeout_s`."""
-        return await self._run(waiting.suite_ended(suite_id, timeout_s, self._patience))
+        return await self._run(waiting.finished_suite(suite_id, timeout_s, self._patience))
 
     async def request(
         self,
@@ -136,15 +136,15 @@ class AsyncClient(AsyncOperations):
         return await self._send(Call(method.upper(), path, as_response, query or {}, headers, json))
 
     async def _send(self, call: Call[T]) -> T:
-        return await self._run(exchanged(call, self._patience))
+        return await self._run(answer_of(call, self._patience))
 
     async def _pages(self, call: Call[Any]) -> AsyncIterator[Any]:
         following: Call[Any] | None = call
         while following is not None:
-            page_read = await self._run(page(following, self._patience))
-            for item in page_read.items:
+            page_content = await self._run(page(following, self._patience))
+            for item in page_content.items:
                 yield item
-            following = page_read.following
+            following = page_content.following
 
     async def _events(self, call: Call[Any]) -> AsyncIterator[Event]:
         stream = EventStream(call, self._patience)
@@ -163,7 +163,7 @@ class AsyncClient(AsyncOperations):
             except (httpx.RequestError, ProblemError) as error:
                 why = error
             if not stream.ended:
-                await self._sleep(stream.interrupted(why))
+                await self._sleep(stream.pause_after(why))
 
     async def _run(self, flow: Flow[T]) -> T:
         outcome: Outcome = None

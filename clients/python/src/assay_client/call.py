@@ -13,7 +13,7 @@ from urllib.parse import quote
 import httpx
 
 from assay_client.errors import UnexpectedAnswer
-from assay_client.shown import ShownImage, shown
+from assay_client.shown import ShownImage, displayable
 
 T = TypeVar("T")
 
@@ -93,7 +93,7 @@ def as_json(response: httpx.Response) -> Any:
         If the answer is not JSON, so that the address is not an agency's.
     """
     try:
-        return response.json(object_hook=shown)
+        return response.json(object_hook=displayable)
     except ValueError as why:
         raise UnexpectedAnswer(str(response.url), response.headers.get("Content-Type", "nothing")) from why
 

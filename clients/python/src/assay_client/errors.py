@@ -62,8 +62,8 @@ class ProblemError(AssayError):
             return message
         error = self.errors[0]
         where = next((str(error[name]) for name in ("pointer", "parameter", "header") if error.get(name)), "")
-        more = f", and {len(self.errors) - 1} more" if len(self.errors) > 1 else ""
-        return f"{message} ({where}: {error.get('detail')}{more})" if where else message
+        remainder = f", and {len(self.errors) - 1} more" if len(self.errors) > 1 else ""
+        return f"{message} ({where}: {error.get('detail')}{remainder})" if where else message
 
 
 class JobFailed(AssayError):

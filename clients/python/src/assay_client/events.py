@@ -85,7 +85,7 @@ class EventStream:
         body = json.loads(fields["data"])
         return Event(fields.get("id", self._last or ""), fields.get("event", "message"), body["at"], body["data"])
 
-    def interrupted(self, why: ProblemError | httpx.RequestError | None) -> float:
+    def pause_after(self, why: ProblemError | httpx.RequestError | None) -> float:
         """Return the seconds to wait before the stream is opened again; `why` is ``None`` if the service closed it.
 
         Raises

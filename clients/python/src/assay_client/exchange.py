@@ -86,7 +86,7 @@ class Patience:
         return min(self.first_pause_s * 2.0**attempt, self.longest_pause_s)
 
 
-def exchanged(call: Call[T], patience: Patience) -> Flow[T]:
+def answer_of(call: Call[T], patience: Patience) -> Flow[T]:
     """Send a call, with retries where they are safe, and read its answer.
 
     Raises
@@ -146,7 +146,7 @@ def page(call: Call[Any], patience: Patience) -> Flow[Page]:
 
     Only the query of the link is used, so that no answer can send the key to another address.
     """
-    response = yield from exchanged(dataclasses.replace(call, read=as_response), patience)
+    response = yield from answer_of(dataclasses.replace(call, read=as_response), patience)
     link = response.links.get("next")
     query = dict(parse_qsl(urlsplit(link["url"]).query)) if link else None
     return Page(as_json(response)["items"], None if query is None else dataclasses.replace(call, query=query))

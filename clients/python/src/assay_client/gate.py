@@ -91,12 +91,12 @@ class Bar:
         if reason := self._reason_unsettled(rating, now):
             return Judgement(Exit.UNSETTLED, f"{rating['id']}: {reason}; ask for a new rating")
         letter = rating["letter"]
-        passed = BEST_FIRST.index(letter) <= BEST_FIRST.index(self.at_least)
+        is_passed = BEST_FIRST.index(letter) <= BEST_FIRST.index(self.at_least)
         summary = (
             f"{rating['id']}: {letter} for {rating['attribute']} by {rating['method']}, rated {rating['rated_at']}"
         )
         summary += _requester_line(rating)
-        if passed:
+        if is_passed:
             return Judgement(Exit.PASSED, f"{summary}; at least {self.at_least}, as required")
         return Judgement(Exit.BELOW, f"{summary}; below {self.at_least}")
 
@@ -119,8 +119,8 @@ def _requester_line(rating: Mapping[str, Any]) -> str:
     """Return who requested a rating, and whether the owner objects; older agencies do not say so."""
     role = (rating.get("standing") or {}).get("requester")
     objects = (rating.get("reply") or {}).get("objects")
-    requested = f", requested by {REQUESTERS.get(role, role)}" if role else ""
-    return requested + (", the host's owner objects" if objects else "")
+    requester_text = f", requested by {REQUESTERS.get(role, role)}" if role else ""
+    return requester_text + (", the host's owner objects" if objects else "")
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -41,6 +41,6 @@ class ShownImage(str):
         return f'<img alt="" src="data:image/svg+xml;base64,{base64.b64encode(self.encode()).decode()}">'
 
 
-def shown(document: dict[str, object]) -> dict[str, object]:
+def displayable(document: dict[str, object]) -> dict[str, object]:
     """Return an object of an answer, as a `ShownRating` if it is a rating."""
     return ShownRating(document) if document.keys() >= OF_EVERY_RATING else document

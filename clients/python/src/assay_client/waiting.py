@@ -12,7 +12,7 @@ from assay_client.call import IDEMPOTENCY_KEY, Call, as_json, as_response, segme
 from assay_client.connection import RateOptions
 from assay_client.documents import Job, Rating, RatingRequestExperiment, RatingRequestTarget, Suite
 from assay_client.errors import JobFailed, StillRunning, retry_after_s
-from assay_client.exchange import Flow, Patience, Pause, exchanged
+from assay_client.exchange import Flow, Patience, Pause, answer_of
 
 Clock = Callable[[], float]
 
@@ -28,7 +28,7 @@ def _poll_until_ended(path: str, timeout_s: float | None, patience: Patience, cl
     while True:
         began = clock()
         poll_s = int(max(0.0, min(LONGEST_POLL_S, until - began)))
-        response = yield from exchanged(Call("GET", path, as_response, headers={"Prefer": wait(poll_s)}), patience)
+        response = yield from answer_of(Call("GET", path, as_response, headers={"Prefer": wait(poll_s)}), patience)
         document: dict[str, Any] = as_json(response)
         if document["status"] not in UNFINISHED:
             return document
@@ -41,33 +41,33 @@ def _poll_until_ended(path: str, timeout_s: float | None, patience: Patience, cl
             yield Pause(pause_s)
 
 
-def job_ended(job_id: str, timeout_s: float | None, patience: Patience, clock: Clock = time.monotonic) -> Flow[Job]:
+def finished_job(job_id: str, timeout_s: float | None, patience: Patience, clock: Clock = time.monotonic) -> Flow[Job]:
     """Wait until a job has succeeded, failed or been cancelled."""
-    ended = yield from _poll_until_ended(f"/v1/jobs/{segment(job_id)}", timeout_s, patience, clock)
-    return cast("Job", ended)
+    job = yield from _poll_until_ended(f"/v1/jobs/{segment(job_id)}", timeout_s, patience, clock)
+    return cast("Job", job)
 
 
-def suite_ended(
+def finished_suite(
     suite_id: str, timeout_s: float | None, patience: Patience, clock: Clock = time.monotonic
 ) -> Flow[Suite]:
     """Wait until every job of a suite has ended."""
-    ended = yield from _poll_until_ended(f"/v1/suites/{segment(suite_id)}", timeout_s, patience, clock)
-    return cast("Suite", ended)
+    suite = yield from _poll_until_ended(f"/v1/suites/{segment(suite_id)}", timeout_s, patience, clock)
+    return cast("Suite", suite)
 
 
-def requested(
-    target: RatingRequestTarget, experiment: RatingRequestExperiment, more: RateOptions, patience: Patience
+def new_job(
+    target: RatingRequestTarget, experiment: RatingRequestExperiment, options: RateOptions, patience: Patience
 ) -> Flow[Job]:
     """Request a rating; return its job."""
-    fields = {name: value for name, value in more.items() if name not in {"timeout_s", "idempotency_key"}}
-    headers = {IDEMPOTENCY_KEY: more.get("idempotency_key") or str(uuid.uuid4())}
+    fields = {name: value for name, value in options.items() if name not in {"timeout_s", "idempotency_key"}}
+    headers = {IDEMPOTENCY_KEY: options.get("idempotency_key") or str(uuid.uuid4())}
     body = {"target": target, "experiment": experiment, **fields}
     call: Call[Job] = Call("POST", "/v1/jobs", as_json, headers=headers, json=body)
-    return exchanged(call, patience)
+    return answer_of(call, patience)
 
 
-def rated(
-    target: RatingRequestTarget, experiment: RatingRequestExperiment, more: RateOptions, patience: Patience
+def new_rating(
+    target: RatingRequestTarget, experiment: RatingRequestExperiment, options: RateOptions, patience: Patience
 ) -> Flow[Rating]:
     """Request a rating, wait for its job, and read the rating.
 
@@ -78,10 +78,10 @@ def rated(
     StillRunning
         If the job has not ended after `timeout_s`.
     """
-    job = yield from requested(target, experiment, more, patience)
+    job = yield from new_job(target, experiment, options, patience)
     if job["status"] in UNFINISHED:
-        job = yield from job_ended(job["id"], more.get("timeout_s"), patience)
+        job = yield from finished_job(job["id"], options.get("timeout_s"), patience)
     if job["rating"] is None:
         raise JobFailed(job)
     rating: Call[Rating] = Call("GET", f"/v1/ratings/{segment(job['rating']['id'])}", as_json)
-    return (yield from exchanged(rating, patience))
+    return (yield from answer_of(rating, patience))

@@ -404,7 +404,7 @@ def test_the_claim_in_a_bill_of_materials_names_its_component_and_the_evidence(s
     assert component["modelCard"]["quantitativeAnalysis"]["performanceMetrics"][0]["value"] == "DSBS"
 
 
-def test_the_score_of_a_record_is_the_level_of_the_declared_letter(sample):
+def test_the_score_in_an_evaluation_record_indexes_the_declared_letter_in_level_names(sample):
     document = sample("DSBS with two components")
     (entry,) = read("eval-results.yaml", shown(document))
     (result,) = read("every-eval-ever.json", shown(document))["evaluation_results"]

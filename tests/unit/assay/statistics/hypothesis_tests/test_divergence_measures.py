@@ -129,7 +129,7 @@ def test_the_divergence_test_does_not_depend_on_the_order_of_equally_specified_v
         ({"U": [20, 20, 0], "B1": [17, 23, 0], "B2": [36, 4, 0]}, Letter.DSBS),
     ],
 )
-def test_known_outputs_get_the_expected_letter(observed, letter):
+def test_divergence_letter_of_balanced_one_sided_and_copied_outputs(observed, letter):
     verdict = divergence_letter(observed, UNBIASED, BIASED, 0.05, np.random.default_rng(5))
     assert verdict.letter is letter
 
