@@ -9,7 +9,7 @@ class Exit(IntEnum):
     """Exit code of a command."""
 
     UCS = 0
-    DSBS = 1
+    DSBS = BELOW = 1
     BS = 2
     INCONCLUSIVE = 3
     USAGE = 64

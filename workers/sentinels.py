@@ -55,7 +55,7 @@ class WatchTask:
         design = self.method.design(generator(self.rating.seed or 0))
         return asked_again(design, self.recorded, is_sentinel, self.method.finding(()))
 
-    def finish(self, database: Database, claim: Claim, ended: object) -> None:  # noqa: ARG002  the ledger has all
+    def finish(self, database: Database, claim: Claim, result_of_experiment: object) -> None:  # noqa: ARG002  in the ledger
         """Read the outcomes from the job's observations, and store and test the run; a lost answer is no outcome."""
         with database.read() as c:
             outcomes = _outcomes(live_reader(self.rating), evidence(c, claim.job.id))

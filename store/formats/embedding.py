@@ -100,8 +100,10 @@ def _npy_header(member: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...
         raise Unreadable(f"{name} is not an array in the format of numpy.savez") from None
     if dtype.hasobject:
         raise Unreadable(f"{name} contains Python objects, which could run code; use an array of text")
-    if math.prod(shape) * dtype.itemsize != size - member.tell():
-        raise Unreadable(f"the size of {name} differs from its header")
+    announced_bytes, array_bytes = math.prod(shape) * dtype.itemsize, size - member.tell()
+    if announced_bytes != array_bytes:
+        sizes = f"{name} holds {array_bytes:,} bytes, but its header announces {announced_bytes:,}"
+        raise Unreadable(f"{sizes}; the file is damaged: write it again with numpy.savez")
     return shape, fortran, dtype
 
 

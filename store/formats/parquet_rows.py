@@ -136,9 +136,10 @@ def _check_size(metadata: Any) -> None:
     """Raise `Unreadable` if the file is too large when unpacked, according to its metadata."""
     if metadata.num_rows > MOST_ROWS:
         raise Unreadable(f"{metadata.num_rows:,} rows; at most {MOST_ROWS:,}; send a random part of them")
-    unpacked = sum(metadata.row_group(index).total_byte_size for index in range(metadata.num_row_groups))
-    if not 0 <= unpacked <= MOST_UNPACKED_BYTES:
-        raise Unreadable(f"{unpacked:,} bytes once unpacked; at most {MOST_UNPACKED_BYTES:,}")
+    unpacked_bytes = sum(metadata.row_group(index).total_byte_size for index in range(metadata.num_row_groups))
+    if not 0 <= unpacked_bytes <= MOST_UNPACKED_BYTES:
+        size = f"the parquet file unpacks to {unpacked_bytes:,} bytes; at most {MOST_UNPACKED_BYTES:,} are read"
+        raise Unreadable(f"{size}: split the table")
 
 
 def _kind_of_field(field: Any, types: Any) -> str:

@@ -113,7 +113,8 @@ class Workbook:
         """Yield a part of the archive in pieces; raise `Unreadable` if it is larger than `limit` when unpacked."""
         info = self._info_of_part(part)
         if info.file_size > limit:
-            raise Unreadable(f"{info.file_size:,} bytes once unpacked; at most {limit:,}")
+            size = f"{shown(part)} of the xlsx file unpacks to {info.file_size:,} bytes; at most {limit:,} are read"
+            raise Unreadable(f"{size}: split the table")
         with self._archive.open(info) as stream:
             while piece := stream.read(PIECE_BYTES):
                 yield piece

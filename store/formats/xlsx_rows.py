@@ -58,7 +58,8 @@ class XlsxRows:
         }
         self.columns = tuple(names[index] for index in self._positions)
         if not self.columns:
-            raise Unreadable(f"column 1 needs a name of 1 to {LONGEST_NAME} characters", line=self._header_row)
+            remedy = f"write a name of 1 to {LONGEST_NAME} characters above each column"
+            raise Unreadable(f"the header row names no column; {remedy}", line=self._header_row)
         check_names(self.columns)
         if formula := next((name for name in self.columns if is_formula(name)), None):
             raise Unreadable(f"{shown(formula)} is a spreadsheet formula; rename the column", line=self._header_row)

@@ -202,7 +202,7 @@ def claimable() -> ColumnElement[bool]:
     )
 
 
-def changed(**values: object) -> Update:
+def update_job(**values: object) -> Update:
     """Return an UPDATE of job rows that increments `version`."""
     return update(jobs).values(version=jobs.c.version + 1, **values)
 
@@ -211,17 +211,17 @@ def end(c: Connection, job: Job, status: Status, facts: Mapping[str, Any], **val
     """End a job whose row is locked, and append its event (but no webhook notice); delete the secret of a dry run."""
     if job.kind == "probe":
         values |= sealed_columns(None)
-    ended = changed(status=status, lease_owner=None, lease_until=None, finished_at=now_ms(), **values)
-    row = c.execute(ended.where(jobs.c.id == job.id).returning(jobs)).mappings().one()
+    statement = update_job(status=status, lease_owner=None, lease_until=None, finished_at=now_ms(), **values)
+    row = c.execute(statement.where(jobs.c.id == job.id).returning(jobs)).mappings().one()
     append(c, job.id, status, {"kind": job.kind, **facts}, fence=job.fence)
     return job_from(**row)
 
 
 def end_cancelled(c: Connection, job: Job) -> Job:
     """Cancel a job whose row is locked, and write its webhook notice."""
-    ended = end(c, job, "cancelled", {}, cancel_requested=True)
-    announce(c, ended.id, "job.cancelled", {"job_id": ended.id, "kind": ended.kind, "status": ended.status})
-    return ended
+    cancelled_job = end(c, job, "cancelled", {}, cancel_requested=True)
+    announce(c, job.id, "job.cancelled", {"job_id": job.id, "kind": job.kind, "status": cancelled_job.status})
+    return cancelled_job
 
 
 def end_failed(c: Connection, job: Job, error: Mapping[str, Any], **values: object) -> None:

@@ -16,7 +16,7 @@ from store.archive.places import unless_archived
 from store.core.columns import read_clock
 from store.core.engines import chunks, insert_into
 from store.core.rows import Rows, bounded
-from store.jobs.job import Job, changed
+from store.jobs.job import Job, update_job
 from store.jobs.leases import Claim, hold
 from store.jobs.tables import jobs, observations
 
@@ -208,7 +208,7 @@ def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
     asked_count = copies.count(False)
     if copies:
         c.execute(
-            changed(asked=job.asked - asked_count, failed_calls=job.failed_calls - asked_count).where(
+            update_job(asked=job.asked - asked_count, failed_calls=job.failed_calls - asked_count).where(
                 jobs.c.id == job.id
             )
         )

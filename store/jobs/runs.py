@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from assay.document import Json
 from store.jobs import observations
-from store.jobs.job import Job, append, changed, end, end_cancelled, end_failed
+from store.jobs.job import Job, append, end, end_cancelled, end_failed, update_job
 from store.jobs.leases import CHANGING, Claim, hold, updated_job
 from store.jobs.observations import LedgerEntry
 from store.jobs.tables import jobs
@@ -37,26 +37,27 @@ def record(
         Probes that the experiment is now expected to need.
     """
     job = hold(c, claim)
-    added = observations.keep(c, job, claim.fence, entries)
+    increments = observations.keep(c, job, claim.fence, entries)
     progress = {
         "stage": stage,
-        "asked": job.asked + added.probes,
+        "asked": job.asked + increments.probes,
         "expected": expected,
-        "failed_calls": job.failed_calls + added.failed,
+        "failed_calls": job.failed_calls + increments.failed,
         "calls": job.calls + calls,
     }
-    fruitless = 0 if added.new else job.attempts_without_progress
-    row = changed(**progress, observed=job.observed + added.new, attempts_without_progress=fruitless)
-    recorded = c.execute(row.where(jobs.c.id == job.id).returning(*CHANGING)).mappings().one()
+    attempts_without_progress = 0 if increments.new else job.attempts_without_progress
+    observed = job.observed + increments.new
+    update = update_job(**progress, observed=observed, attempts_without_progress=attempts_without_progress)
+    row = c.execute(update.where(jobs.c.id == job.id).returning(*CHANGING)).mappings().one()
     append(c, job.id, "progress", progress, fence=claim.fence)
-    return updated_job(claim, recorded)
+    return updated_job(claim, row)
 
 
 def stage(c: Connection, claim: Claim, stage: str) -> None:
     """Set the current step of the job, shown to users."""
     job = hold(c, claim)
     if job.stage != stage:
-        c.execute(changed(stage=stage).where(jobs.c.id == job.id))
+        c.execute(update_job(stage=stage).where(jobs.c.id == job.id))
         append(c, job.id, "stage", {"stage": stage}, fence=claim.fence)
 
 

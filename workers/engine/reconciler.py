@@ -132,7 +132,7 @@ MISSED_ROUNDS = 6
 def reconciling(settings: Settings, slots: int = 0) -> Iterator[JobNotifier]:
     """Run the reconciler while the block runs; yield the notifier that announces jobs to separate workers.
 
-    A separate worker registers its `slots`, of which each tenant has a share.
+    `slots` is the number of jobs that this process runs at once if it is a separate worker; 0 registers none.
 
     Raises `SchemaMismatch` if the database has another version.
     """

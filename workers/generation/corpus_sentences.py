@@ -47,7 +47,7 @@ class Task:
     writing: Writing
     sentences: tuple[Sentence, ...]
     """Existing sentences: those of the corpus, and copies from other corpora."""
-    taken: tuple[StoredItem, ...]
+    reused_items: tuple[StoredItem, ...]
     """Items of other corpora that are copied."""
 
     pairs: ClassVar[Sequence[tuple[str, str]]] = ()
@@ -59,9 +59,9 @@ class Task:
         asking = write_sentences(self.words, self.sentences, how, generator(seed))
         return cast("Experiment", asking)
 
-    def finish(self, database: Database, claim: Claim, ended: object) -> None:
-        """Store the sentences and end the job; `ended` is the experiment's result."""
-        finish(database, claim, self, ended)
+    def finish(self, database: Database, claim: Claim, result_of_experiment: object) -> None:
+        """Store the sentences and end the job."""
+        finish(database, claim, self, result_of_experiment)
 
 
 def task_of(database: Database, job: Job) -> Task:
@@ -83,28 +83,29 @@ def task_of(database: Database, job: Job) -> Task:
     return Task(corpus.id, words, writing, (*sentences, *reused), tuple(by_id[sentence.id] for sentence in reused))
 
 
-def finish(database: Database, claim: Claim, task: Task, ended: object) -> None:
-    """Store the sentences in their corpus and end the job, in one transaction; `ended` is the experiment's result."""
-    job, written_corpus = claim.job, cast("WrittenSentences", ended)
-    new = list(_copies_of(task.taken, task.words))
+def finish(database: Database, claim: Claim, task: Task, result_of_experiment: object) -> None:
+    """Store the sentences in their corpus and end the job, in one transaction."""
+    job, written_corpus = claim.job, cast("WrittenSentences", result_of_experiment)
+    items_to_add = list(_copies_of(task.reused_items, task.words))
     by_unit = {item.id: item for item in written_items(authored(database, job), task.words)}
-    new += new_items([by_unit[sentence.id] for sentence in written_corpus.items], author_of(job.target), job.id)
+    items = [by_unit[sentence.id] for sentence in written_corpus.items]
+    items_to_add += new_items(items, author_of(job.target), job.id)
     with database.write() as c:
         hold(c, claim)
         # locked, so that no other transaction adds items after the free places are counted
         corpora.lock(c, task.corpus_id, job.tenant)
-        room = room_of(c, task.corpus_id)
-        addition = corpus_items.add(c, task.corpus_id, job.tenant, new[:room])
+        free_places = room_of(c, task.corpus_id)
+        addition = corpus_items.add(c, task.corpus_id, job.tenant, items_to_add[:free_places])
         if addition is None:
             raise CorpusGone(task.corpus_id)
         result = {
             "corpus": task.corpus_id,
             "version": addition.corpus.version,
             **written_corpus.as_json(),
-            "reused": len(task.taken),
+            "reused": len(task.reused_items),
             "added": len(addition.added),
             "duplicates": len(addition.items) - len(addition.added),
-            "left_out": max(0, len(new) - room),
+            "left_out": max(0, len(items_to_add) - free_places),
         }
         runs.finish_with(c, claim, "written", result)
 
@@ -133,8 +134,8 @@ def _read_words(job: Job) -> StereotypeWords:
 def _copies_of(items: Iterable[StoredItem], words: StereotypeWords) -> Iterator[NewItem]:
     """Yield copies of other corpora's sentences that fit the words, with their origin in the provenance."""
     for item in items:
-        how = {**item.provenance, "taken_from": {"corpus": item.corpus_id, "item": item.id}}
-        copy = as_item(_sentence(item), words, how)
+        provenance = {**item.provenance, "taken_from": {"corpus": item.corpus_id, "item": item.id}}
+        copy = as_item(_sentence(item), words, provenance)
         if isinstance(copy, NewItem):
             yield copy
 

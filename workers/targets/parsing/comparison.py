@@ -68,7 +68,9 @@ def _label_without_scores(name: str) -> Classified:
 def _parse_label(answer: Any, labels: Sequence[str]) -> Classified:
     """Parse a label or the labels' probabilities; a number is a label only if declared labels are numbers."""
     if isinstance(answer, bool | int | float) and not any(_names_value(label) for label in labels):
-        raise Misread(f'returned {seen(answer)}; name the labels in their order, such as labels = ["1", "2"]')
+        kind, example = ("boolean", '["true", "false"]') if isinstance(answer, bool) else ("number", '["1", "2"]')
+        reason = f"returned the {kind} {seen(answer)}, but no declared label is a {kind}"
+        raise Misread(f"{reason}; if it means a label, set labels = {example} (labels in their order)")
     if isinstance(unwrapped(answer), list) and len(unwrapped(answer)) != len(labels):
         raise Misread(f"returned {seen(unwrapped(answer))}; expected a probability for each of {len(labels)} labels")
     parsed = classified(answer, labels)

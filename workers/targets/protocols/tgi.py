@@ -20,7 +20,7 @@ from workers.targets.protocols.http.language_model import (
     prompt_of,
 )
 from workers.targets.protocols.http.predictor import json_of
-from workers.targets.protocols.openai.completions import numbered
+from workers.targets.protocols.openai.completions import valid_pairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,5 +100,5 @@ def likely_first(details: JsonObject) -> Likelihoods:
         return ()
     for token, likely in zip(tokens, tops, strict=False):
         if isinstance(token, dict) and str(token.get("text", "")).strip() and isinstance(likely, list):
-            return numbered([(token.get("text"), token.get("logprob")) for token in likely if isinstance(token, dict)])
+            return valid_pairs((token.get("text"), token.get("logprob")) for token in likely if isinstance(token, dict))
     return ()

@@ -22,6 +22,7 @@ from workers.egress import RETRIABLE_STATUSES, CallFailed, Egress, Quoter, Respo
 from workers.targets.adapter import QUESTIONS, Adapter, Target, questions_for
 from workers.targets.auth.credentials import Credentials, OutgoingRequest
 from workers.targets.auth.schemes import Plain, Scheme
+from workers.targets.parsing.answer_parsing import seen
 from workers.targets.settings import CalledSettings
 from workers.tenant_uploads import ImageGone
 
@@ -96,7 +97,8 @@ def indexed(items: list[Any], expected: int, answers: str, questions: str, *, or
     for item in items:
         index = dig(item, "index", origin=origin)
         if type(index) is not int or index in by_index or not 0 <= index < expected:
-            raise CallFailed("wrong-shape", f"{origin} did not number its {expected} {answers} 0, 1, 2 …")
+            wrong = f"{origin} gave {answers} the index {seen(index)}"
+            raise CallFailed("wrong-shape", f"{wrong}; expected each of 0 to {expected - 1} once")
         by_index[index] = item
     return [by_index[index] for index in range(expected)]
 

@@ -78,10 +78,10 @@ def data_url(image: Image) -> str:
 
 def accept_look(answer: object, ask: Look, origin: str) -> Reply:
     """Parse an answer about an image into a reply; an invalid answer becomes a failure."""
-    return reply_of(lambda: looked(answer, ask.labels), origin)
+    return reply_of(lambda: parse_look(answer, ask.labels), origin)
 
 
-def looked(answer: object, labels: Sequence[str]) -> Looked:
+def parse_look(answer: object, labels: Sequence[str]) -> Looked:
     """Parse an answer: a text, or the probabilities of the labels of the question.
 
     A text is an answer or a caption. Probabilities may be written as ``[{"label": …, "score": …}, …]``, by

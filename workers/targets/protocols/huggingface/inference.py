@@ -275,13 +275,13 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
         refuse_error(answer, response)
         match self.settings.task:
             case "visual-question-answering":
-                return [reply_of(lambda: answered(answer, ask.labels), origin)]
+                return [reply_of(lambda: parse_answers(answer, ask.labels), origin)]
             case "image-to-text":
-                return [reply_of(lambda: images.looked(captioned(answer), ()), origin)]
+                return [reply_of(lambda: images.parse_look(parse_caption(answer), ()), origin)]
         return [answer]
 
 
-def answered(answer: object, labels: Sequence[str]) -> images.Looked:
+def parse_answers(answer: object, labels: Sequence[str]) -> images.Looked:
     """Parse ``[{"answer": …, "score": …}, …]``, the likeliest answers of a model, or raise `Misread`.
 
     Returns
@@ -303,7 +303,7 @@ def answered(answer: object, labels: Sequence[str]) -> images.Looked:
     }
 
 
-def captioned(answer: object) -> str:
+def parse_caption(answer: object) -> str:
     """Return the caption in ``[{"generated_text": …}]``; raise `Misread` for any other answer."""
     captions = _objects_in(answer, "captions")
     if len(captions) != 1:

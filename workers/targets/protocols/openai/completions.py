@@ -121,7 +121,7 @@ def likely_first(logprobs: JsonObject) -> Likelihoods:
         return ()
     for token, likely in zip(tokens, tops, strict=False):
         if str(token).strip() and isinstance(likely, dict):
-            return numbered(likely.items())
+            return valid_pairs(likely.items())
     return ()
 
 
@@ -133,11 +133,11 @@ def first_said(content: Sequence[Any]) -> Likelihoods:
             pairs = (
                 [candidate for candidate in likely if isinstance(candidate, dict)] if isinstance(likely, list) else []
             )
-            return numbered([(candidate.get("token"), candidate.get("logprob")) for candidate in pairs])
+            return valid_pairs([(candidate.get("token"), candidate.get("logprob")) for candidate in pairs])
     return ()
 
 
-def numbered(pairs: Any) -> Likelihoods:
+def valid_pairs(pairs: Any) -> Likelihoods:
     """Return the pairs of a token and its log-probability that are valid."""
     return [
         (token, number)
