@@ -94,11 +94,7 @@ def rate_request(request: Json, settings: Settings, display: OutputOptions, file
 
 
 def _print_rating(
-    document: Json,
-    small: Mapping[str, str],
-    file: Path | None,
-    display: OutputOptions,
-    public: Json,
+    document: Json, small: Mapping[str, str], file: Path | None, display: OutputOptions, public: Json
 ) -> None:
     """Print a rating, and write the requested files; files for regulators are made from `public` (masked counts)."""
     if display.format == "text":

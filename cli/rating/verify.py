@@ -256,13 +256,7 @@ def verify_file(
 
 
 def _checks(
-    content: BinaryIO,
-    file: Path,
-    trusted: Keys | None,
-    *,
-    replay: bool,
-    log: LogRules,
-    recorded: RecordedFile | None,
+    content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool, log: LogRules, recorded: RecordedFile | None
 ) -> Iterator[Check]:
     document = _read_single_document(content)
     content.seek(0)

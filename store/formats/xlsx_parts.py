@@ -153,13 +153,13 @@ class Workbook:
         """Return the meaning of numbers (percent, date …) by cell style; styles of plain numbers are left out."""
         if part is None or part.casefold() not in self._infos:
             return {}
-        meanings, formats, inside, count = dict(BUILT_IN), dict[str, str](), "", 0
+        meanings, formats, section, count = dict(BUILT_IN), dict[str, str](), "", 0
         for name, attributes in self._elements_of_part(part):
-            if name == "numFmt" and inside != "dxfs":
+            if name == "numFmt" and section != "dxfs":
                 meanings[_parse_integer(attributes.get("numFmtId"))] = meaning_of(attributes.get("formatCode", ""))
             elif name in {"cellXfs", "cellStyleXfs", "cellStyles", "dxfs"}:
-                inside = name
-            elif name == "xf" and inside == "cellXfs":
+                section = name
+            elif name == "xf" and section == "cellXfs":
                 if meaning := meanings.get(_parse_integer(attributes.get("numFmtId"))):
                     formats[str(count)] = meaning
                 count += 1
@@ -354,13 +354,13 @@ class Sheet:
 
     def _note_hidden(self, attributes: Attributes) -> None:
         if _is_true(attributes.get("hidden")):
-            first, last = (min(_parse_integer(attributes.get(end)), MOST_COLUMNS) for end in ("min", "max"))
-            self.hidden_columns.update(range(first - 1, last))
+            start, stop = (min(_parse_integer(attributes.get(key)), MOST_COLUMNS) for key in ("min", "max"))
+            self.hidden_columns.update(range(start - 1, stop))
 
     def _note_merged(self, attributes: Attributes) -> None:
         reference = attributes.get("ref", "")
-        first, _, last = reference.partition(":")
-        corners = [_REFERENCE.fullmatch(corner) for corner in (first, last or first)]
+        first_cell, _, last_cell = reference.partition(":")
+        corners = [_REFERENCE.fullmatch(corner) for corner in (first_cell, last_cell or first_cell)]
         if corners[0] is None or corners[1] is None:
             _refuse_damaged(f"{shown(reference)} is no range of cells")
         (first_column, first_row), (last_column, last_row) = (

@@ -109,9 +109,9 @@ def count_stranded(c: Connection, age_s: float, share: Share = UNLIMITED) -> int
     """Count dispatched jobs that could have been claimed for `age_s` seconds: due, and within their tenant's share."""
     since = case((jobs.c.status == "running", jobs.c.lease_until), else_=jobs.c.next_run_at)
     long_due = since <= now_ms() - round(age_s * 1000)
-    dispatched = jobs.c.dispatched_at.is_not(None)
-    stranded = select(func.count()).select_from(jobs).where(claimable(), dispatched, long_due, _can_start(share))
-    return c.execute(stranded).scalar_one()
+    is_dispatched = jobs.c.dispatched_at.is_not(None)
+    count_query = select(func.count()).select_from(jobs).where(claimable(), is_dispatched, long_due, _can_start(share))
+    return c.execute(count_query).scalar_one()
 
 
 def page(
@@ -122,14 +122,14 @@ def page(
     before: tuple[int, str] | None = None,
     limit: int,
     made: str | None = None,
-    **same: object,
+    **filters: object,
 ) -> list[Job]:
     """List a tenant's jobs, newest first, starting after the row ``before = (created_at, id)``.
 
-    `q` is searched for in the target's name and address; `made` is the id of the job's rating; `same` maps
+    `q` is searched for in the target's name and address; `made` is the id of the job's rating; `filters` maps
     columns (``status``, ``target_url``, ``kind``) to their required values, where ``None`` means any value.
     """
-    query = select(jobs).where(*equal(jobs, tenant=tenant, **same), *about_target(jobs, q, None))
+    query = select(jobs).where(*equal(jobs, tenant=tenant, **filters), *about_target(jobs, q, None))
     if made is not None:
         query = query.where(jobs.c.id == select(ratings.c.job_id).where(ratings.c.id == made).scalar_subquery())
     return page_of(c, query, jobs, job_from, before, limit)

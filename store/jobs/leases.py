@@ -85,8 +85,8 @@ def claim_next(
     jobs. See `claim` for the other parameters.
     """
     _serialise_claims(c)
-    expired = and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms())
-    query = select(jobs.c.id).where(expired, jobs.c.attempts_without_progress < attempt_cap)
+    has_expired = and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms())
+    query = select(jobs.c.id).where(has_expired, jobs.c.attempts_without_progress < attempt_cap)
     # rows that are locked are skipped, because their worker is writing at this moment
     query = query.order_by(jobs.c.lease_until, jobs.c.id).limit(1).with_for_update(skip_locked=True)
     interrupted_id = c.execute(query).scalar_one_or_none()
@@ -94,11 +94,12 @@ def claim_next(
         _announce_again(c, job_id, new_claim)
         return new_claim
     for _ in range(CLAIM_ATTEMPTS):
-        following = fair_order.next_job(c, share, attempt_cap)
-        if following is None:
+        next_job = fair_order.next_job(c, share, attempt_cap)
+        if next_job is None:
             break
-        if (new_claim := claim(c, following[0], owner, lease_s, attempt_cap)) is not None:
-            if following[1] is None:
+        next_id, dispatched_at = next_job
+        if (new_claim := claim(c, next_id, owner, lease_s, attempt_cap)) is not None:
+            if dispatched_at is None:
                 _announce_again(c, job_id, new_claim)
             return new_claim
     _announce_again(c, job_id, None)
@@ -134,10 +135,10 @@ def announce_next(c: Connection, share: Share, attempt_cap: int) -> str | None:
 
     Called after a job has ended, because jobs of tenants at their limit are not announced.
     """
-    following = fair_order.next_job(c, share, attempt_cap)
-    if following is None or following[1] is not None:
+    next_id, dispatched_at = fair_order.next_job(c, share, attempt_cap) or (None, None)
+    if next_id is None or dispatched_at is not None:
         return None
-    update = update_job(dispatched_at=now_ms()).where(jobs.c.id == following[0], jobs.c.dispatched_at.is_(None))
+    update = update_job(dispatched_at=now_ms()).where(jobs.c.id == next_id, jobs.c.dispatched_at.is_(None))
     return c.execute(update.where(jobs.c.status == "queued").returning(jobs.c.id)).scalar_one_or_none()
 
 

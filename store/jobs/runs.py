@@ -67,15 +67,16 @@ def finish(c: Connection, claim: Claim, rating: NewRating) -> str:
     The rating's document gets ``id``, ``rated_at`` and ``expires_at`` here. Return the id of the rating.
     """
     job = hold(c, claim)
-    stored = ratings.add(c, rating, job.id)
-    facts = {"rating_id": stored.id, "letter": stored.letter, "declared": stored.declared}
-    end(c, job, "succeeded", facts, stage="rated", rating_id=stored.id)
-    notice = {"job_id": job.id, "kind": job.kind, "status": "succeeded", "target_url": stored.target_url, **facts}
-    announce(c, job.id, "job.succeeded", {**notice, "because": rating.because, "requester": stored.requested})
-    if stored.visibility != "private":
-        publish_finished(c, stored)
-    announce_change(c, stored, job.experiment)
-    return stored.id
+    stored_rating = ratings.add(c, rating, job.id)
+    facts = {"rating_id": stored_rating.id, "letter": stored_rating.letter, "declared": stored_rating.declared}
+    end(c, job, "succeeded", facts, stage="rated", rating_id=stored_rating.id)
+    url = stored_rating.target_url
+    notice = {"job_id": job.id, "kind": job.kind, "status": "succeeded", "target_url": url, **facts}
+    announce(c, job.id, "job.succeeded", {**notice, "because": rating.because, "requester": stored_rating.requested})
+    if stored_rating.visibility != "private":
+        publish_finished(c, stored_rating)
+    announce_change(c, stored_rating, job.experiment)
+    return stored_rating.id
 
 
 def finish_with(c: Connection, claim: Claim, stage: str, result: Json) -> None:

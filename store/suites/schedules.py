@@ -391,12 +391,7 @@ def _author_now(c: Connection, tenant: str, author: Json | None) -> JsonObject |
 
 
 def _new_job(
-    c: Connection,
-    schedule: StoredSchedule,
-    template: Json,
-    target: Json,
-    seed: int,
-    author: JsonObject | None,
+    c: Connection, schedule: StoredSchedule, template: Json, target: Json, seed: int, author: JsonObject | None
 ) -> NewJob:
     fields = dict(template) | {"target": dict(target), "author": author}
     if author is not None:  # adds the items that the author generated in earlier runs

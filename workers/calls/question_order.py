@@ -122,12 +122,7 @@ def _positions_in_rounds(relatives: Relatives, slots: Integers, earliest: Intege
 
 
 def _swap_until_separate(
-    slots: Integers,
-    relatives: Relatives,
-    earliest: Sequence[int],
-    apart: int,
-    per_call: int,
-    rng: np.random.Generator,
+    slots: Integers, relatives: Relatives, earliest: Sequence[int], apart: int, per_call: int, rng: np.random.Generator
 ) -> bool:
     """Exchange positions at random until no question is too early or too close to a relative; return success.
 

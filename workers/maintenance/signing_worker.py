@@ -52,12 +52,7 @@ def sign_due(database: Database, vault: Vault) -> int:
         for rating in taken:
             try:
                 envelopes = certificates.envelopes_of(key, rating)
-            except (
-                AttributeError,
-                KeyError,
-                TypeError,
-                ValueError,
-            ):  # one document must not stop others
+            except (AttributeError, KeyError, TypeError, ValueError):  # one document must not stop others
                 logger.exception("rating cannot be stated", rating=rating.id)
                 continue
             with database.write() as connection:

@@ -33,10 +33,7 @@ def _number_pattern(point: str, separators: str) -> re.Pattern[str]:
     )
 
 
-_WRITTEN = {
-    "decimal-point": _number_pattern(".", ",' _"),
-    "decimal-comma": _number_pattern(",", ".' _"),
-}
+_WRITTEN = {"decimal-point": _number_pattern(".", ",' _"), "decimal-comma": _number_pattern(",", ".' _")}
 
 
 def plain_number(text: str) -> float | None:
