@@ -78,7 +78,7 @@ def keep_second(c: Connection, vault: Vault, request: Json) -> None:
     described, secret = _second_service(request), _service_secret(request)
     if described is None or not secret:
         return
-    sealed = vault.seal_for_target(secret, tenant=TENANT, target=SECOND_ID, described=described)
+    sealed = vault.seal_for_target(secret, tenant=TENANT, target=SECOND_ID, description=described)
     targets.add(c, NewTarget(id=SECOND_ID, tenant=TENANT, sealed_secret=sealed, **described))
 
 
@@ -160,7 +160,7 @@ def _without_agency_role(rating: StoredRating) -> StoredRating:
 def _new_job(request: Json, method: AnyMethod, vault: Vault) -> NewJob:
     """Return the job of a request; the service's secret is encrypted for it."""
     target = {key: value for key, value in request["target"].items() if key != "secret"}
-    new = NewJob(
+    new_job = NewJob(
         tenant=TENANT,
         kind="rating",
         target_id=None,
@@ -179,8 +179,9 @@ def _new_job(request: Json, method: AnyMethod, vault: Vault) -> NewJob:
         key_id=None,
     )
     if not (secret := request["target"].get("secret")):
-        return new
-    return replace(new, sealed_secret=vault.seal_for_target(secret, tenant=TENANT, target=new.id, described=new.target))
+        return new_job
+    sealed_secret = vault.seal_for_target(secret, tenant=TENANT, target=new_job.id, description=new_job.target)
+    return replace(new_job, sealed_secret=sealed_secret)
 
 
 def _exchange_printer(request: Json) -> Callable[[Exchange], None]:

@@ -162,7 +162,7 @@ async def _new_target(
         await check_uploaded(service, tenant, described)
     secret_to_seal, sealed = described_target.secret, None
     if secret_to_seal is not None:
-        sealed = service.vault.seal_for_target(secret_to_seal, tenant=tenant, target=target_id, described=described)
+        sealed = service.vault.seal_for_target(secret_to_seal, tenant=tenant, target=target_id, description=described)
     return NewTarget(id=target_id, tenant=tenant, sealed_secret=sealed, **described)
 
 

@@ -87,7 +87,7 @@ def open_secret(service: Service, row: StoredTarget) -> str | None:
     if row.sealed_secret is None:
         return None
     described = targets.descriptor(row)
-    return service.vault.open_for_target(row.sealed_secret, tenant=row.tenant, target=row.id, described=described)
+    return service.vault.open_for_target(row.sealed_secret, tenant=row.tenant, target=row.id, description=described)
 
 
 async def check_target(service: Service, target: ResolvedTarget) -> None:

@@ -77,8 +77,8 @@ def newest_changes(c: Connection, schedule_ids: Sequence[str]) -> dict[str, Noti
         return {}
     change, run = service_changes.c, sentinel_runs.c
     facts = (run.schedule_id, change.rating_id, change.since, change.rerating_job_id, job_rows.c.status)
-    noticed = service_changes.join(sentinel_runs, run.job_id == change.job_id)
-    query = select(*facts).select_from(noticed.outerjoin(job_rows, job_rows.c.id == change.rerating_job_id))
+    joined_tables = service_changes.join(sentinel_runs, run.job_id == change.job_id)
+    query = select(*facts).select_from(joined_tables.outerjoin(job_rows, job_rows.c.id == change.rerating_job_id))
     query = query.where(run.schedule_id.in_(schedule_ids)).order_by(change.noticed_at)
     return {schedule_id: NoticedChange(*row) for schedule_id, *row in c.execute(query)}
 
@@ -134,8 +134,8 @@ def add_run(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> Job
     if change is None or change.failure is None:
         return jobs.add(c, watch_job(c, watch, tenant, key_id))
     rerating = jobs.add(c, repeated(c, rating, key_id))
-    marked = service_changes.c.rating_id == rating.id
-    c.execute(update(service_changes).where(marked).values(rerating_job_id=rerating.id))
+    is_marked = service_changes.c.rating_id == rating.id
+    c.execute(update(service_changes).where(is_marked).values(rerating_job_id=rerating.id))
     log_e = c.execute(select(sentinel_runs.c.log_e).where(sentinel_runs.c.job_id == change.job_id)).scalar_one_or_none()
     _announce(c, rerating.id, rating, watch.schedule, log_e, change._replace(rerating_job_id=rerating.id))
     return rerating
@@ -215,9 +215,9 @@ def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
 
 def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int, now: int) -> str | None:
     """Mark the rating, announce the change and add the job of the new rating, unless that was done before."""
-    known = select(service_changes.c.rating_id).where(service_changes.c.rating_id == watch.rating)
+    query = select(service_changes.c.rating_id).where(service_changes.c.rating_id == watch.rating)
     rating = ratings.find(c, watch.rating, job.tenant)
-    if c.execute(known).first() is not None or rating is None:
+    if c.execute(query).first() is not None or rating is None:
         return None
     change = Change(since, job.id, NO_JOB, None)
     try:

@@ -105,13 +105,13 @@ def _requeue(context: WorkerContext, claim: Claim, cooldown_s: float | None = No
     return True
 
 
-def _end_stopped(context: WorkerContext, claim: Claim, stopped: Stopped) -> str:
+def _end_stopped(context: WorkerContext, claim: Claim, stop: Stopped) -> str:
     """End a stopped job: cancel it, or return it to the queue for another worker."""
-    if stopped.why == "lease-lost":
+    if stop.why == "lease-lost":
         raise LeaseLost(claim.job.id, claim.fence)
-    if stopped.why == "cancelled" or not _requeue(context, claim):
+    if stop.why == "cancelled" or not _requeue(context, claim):
         return _cancel_job(context, claim)
-    log.info("job left", job=claim.job.id, why=stopped.why)
+    log.info("job left", job=claim.job.id, why=stop.why)
     return "released"
 
 
@@ -219,7 +219,7 @@ def _sentences(*parts: str) -> str:
     return " ".join(f"{part[0].upper()}{part[1:].rstrip('.')}." for part in parts if part)
 
 
-def _problem(code: str, detail: str, **more: object) -> dict[str, Any]:
+def _problem(code: str, detail: str, **members: object) -> dict[str, Any]:
     if (service_message := service_said(detail)) is not None:
-        more["service_said"] = service_message
-    return {"type": f"/problems/{code}", "title": TITLES[code], "detail": detail, "code": code, **more}
+        members["service_said"] = service_message
+    return {"type": f"/problems/{code}", "title": TITLES[code], "detail": detail, "code": code, **members}

@@ -88,13 +88,13 @@ def _new_corpus(c: Connection, job: Job, items: AuthoredItems) -> NewCorpus:
     rules, language = None, "en"
     if items.words is not None:
         rules, language = rules_for(c, job.tenant, items.words, items.specification)
-    done = "drawn" if items.kind == "images" else "written"
+    verb = "drawn" if items.kind == "images" else "written"
     return NewCorpus(
         tenant=job.tenant,
-        name=f"{items.name}, {done} for a rating"[:200],
+        name=f"{items.name}, {verb} for a rating"[:200],
         kind=items.kind,
         language=language,
         attribute=items.attribute,
         rules=rules,
-        description=f"{done.capitalize()} by {(job.author or {}).get('name')} for the job {job.id}",
+        description=f"{verb.capitalize()} by {(job.author or {}).get('name')} for the job {job.id}",
     )

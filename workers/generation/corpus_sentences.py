@@ -79,8 +79,9 @@ def task_of(database: Database, job: Job) -> Task:
             others = corpus_items.sentences_of_rules(c, job.tenant, corpus.rules.digest, corpus.id, MOST_ITEMS)
     sentences = list(map(_sentence, own_items))
     by_id = {item.id: item for item in others}
-    reused = list(reusable(words, sentences, map(_sentence, others), writing.per_term))
-    return Task(corpus.id, words, writing, (*sentences, *reused), tuple(by_id[sentence.id] for sentence in reused))
+    reused_sentences = list(reusable(words, sentences, map(_sentence, others), writing.per_term))
+    reused_items = tuple(by_id[sentence.id] for sentence in reused_sentences)
+    return Task(corpus.id, words, writing, (*sentences, *reused_sentences), reused_items)
 
 
 def finish(database: Database, claim: Claim, task: Task, result_of_experiment: object) -> None:

@@ -123,9 +123,9 @@ async def test_a_change_of_address_protocol_or_authentication_requires_the_secre
         row = targets.find(c, target_id, "default")
     vault, place = Vault.from_settings(settings), {"tenant": "default", "target": target_id}
     described = targets.descriptor(row)
-    assert vault.open_for_target(row.sealed_secret, **place, described=described) == "another-secret-of-mine-abcd"
+    assert vault.open_for_target(row.sealed_secret, **place, description=described) == "another-secret-of-mine-abcd"
     with pytest.raises(SecretMoved):
-        vault.open_for_target(row.sealed_secret, **place, described=CUSTOM)
+        vault.open_for_target(row.sealed_secret, **place, description=CUSTOM)
 
 
 @pytest.mark.parametrize("change", [{"base_url": "http://127.0.0.1:9/b"}, {"settings": DECLARED | {"path": "/nmt"}}])
