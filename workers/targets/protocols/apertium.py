@@ -101,7 +101,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
             return pairs
         home = names_of(self.code(self.settings.chain[0]), self.settings.language_codes)
         ends = {language for pair in pairs for language in pair}
-        return {pair for first in home for end in ends for pair in ((first, end), (end, first))}
+        return {pair for start in home for end in ends for pair in ((start, end), (end, start))}
 
     def _is_served(self, pair: tuple[str, str], pairs: set[tuple[str, str]]) -> bool:
         """Whether Apertium translates every step between two languages."""
@@ -109,8 +109,8 @@ class Apertium(HttpTranslator[ApertiumSettings]):
             codes = self._route_codes(*pair)
         except CallFailed:
             return False
-        served = {(self.code(source), self.code(target)) for source, target in pairs}
-        return all(step in served for step in pairwise(codes))
+        served_pairs = {(self.code(source), self.code(target)) for source, target in pairs}
+        return all(step in served_pairs for step in pairwise(codes))
 
     def _language_names(self, code: object) -> set[str]:
         return names_of(str(code), self.settings.language_codes)

@@ -135,10 +135,12 @@ class Kserve(HttpPredictor[KserveSettings]):
     def _is_wanted(self, output: object, origin: str) -> bool:
         return not self.settings.outputs or dig(output, "name", origin=origin) in self.settings.outputs
 
-    def _join_classes(self, labelled: Tensor | None, scored: Tensor | None, origin: str) -> list[Any]:
+    def _join_classes(self, label_tensor: Tensor | None, score_tensor: Tensor | None, origin: str) -> list[Any]:
         """Combine the output of labels with the output of probabilities."""
-        labels = labelled and [row[0] if isinstance(row, list) and len(row) == 1 else row for row in labelled.rows]
-        scores = scored and [row if isinstance(row, list) else [row] for row in scored.rows]
+        labels = label_tensor and [
+            row[0] if isinstance(row, list) and len(row) == 1 else row for row in label_tensor.rows
+        ]
+        scores = score_tensor and [row if isinstance(row, list) else [row] for row in score_tensor.rows]
         if labels and scores:
             return [{"label": label, "scores": row} for label, row in zip(labels, scores, strict=True)]
         if labels:

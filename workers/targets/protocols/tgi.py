@@ -76,11 +76,11 @@ class Tgi(HttpLanguageModel[TgiSettings]):
 
 def sampling_parameters(settings: LanguageModelSettings, seed: int | None) -> JsonObject:
     """Return the parameters for writing a text; a temperature of 0, which TGI and Hugging Face refuse, is left out."""
-    sampled = bool(settings.writing_temperature)
+    is_sampling = bool(settings.writing_temperature)
     return {
         "max_new_tokens": settings.writing_tokens,
-        "do_sample": sampled,
-        "temperature": settings.writing_temperature if sampled else None,
+        "do_sample": is_sampling,
+        "temperature": settings.writing_temperature if is_sampling else None,
         "seed": seed,
         "stop": list(settings.writing_stop) or None,
     }

@@ -87,8 +87,8 @@ def joined(pieces: Sequence[Any]) -> str | None:
 
 def in_place(answers: Sequence[Any], numbers: Any, count: int, origin: str) -> list[Any]:
     """Sort answers by the question indices in `numbers`; a question without an answer gets a failure."""
-    numbered = isinstance(numbers, list) and all(type(number) is int and 0 <= number < count for number in numbers)
-    if not numbered or len(set(numbers)) != len(numbers) or len(numbers) != len(answers):
+    are_indices = isinstance(numbers, list) and all(type(number) is int and 0 <= number < count for number in numbers)
+    if not are_indices or len(set(numbers)) != len(numbers) or len(numbers) != len(answers):
         raise CallFailed("wrong-shape", f"{origin} did not number its answers 0, 1, 2 …, as the questions are")
     missing = Reply(failure=Failure("declined", f"{origin} gave no answer to this one of several questions"))
     by_number = dict(zip(numbers, answers, strict=True))
@@ -297,10 +297,10 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         counts = self.settings.number == "probability" or isinstance(ask, Regress)
         if isinstance(answer, str) and counts:
             text = answer
-            parsed = reply_of(lambda: number_of(text, form), origin, text)
-            if parsed.failure is not None:
-                return parsed
-            answer = parsed.value
+            number_reply = reply_of(lambda: number_of(text, form), origin, text)
+            if number_reply.failure is not None:
+                return number_reply
+            answer = number_reply.value
         answer = answer if self.settings.scale is None else rescaled(answer, self.settings.scale)
         if self.settings.number == "probability" and isinstance(answer, int | float):
             answer = [answer]

@@ -124,13 +124,14 @@ class Decider(Adapter):
         if self.decision.range is not None:
             return await self._call_model(model, Decide(text, (), read=self._read_number), reading, key)
         if reading != "letters":
-            read = self._read_probabilities if reading == "probabilities" else self._read_label
-            return await self._call_model(model, Decide(text, (), read=read), reading, key)
+            parse = self._read_probabilities if reading == "probabilities" else self._read_label
+            return await self._call_model(model, Decide(text, (), read=parse), reading, key)
         totals = dict.fromkeys(labels, 0.0)
         for turn in range(len(labels)):
             options = (*labels[turn:], *labels[:turn])
-            turned = key and f"{key}-{turn}"
-            reply = await self._call_model(model, Decide(text, options, read=_letter_reader(options)), reading, turned)
+            turn_key = key and f"{key}-{turn}"
+            ask = Decide(text, options, read=_letter_reader(options))
+            reply = await self._call_model(model, ask, reading, turn_key)
             if reply.failure is not None:
                 return reply
             for label, score in reply.value.items():

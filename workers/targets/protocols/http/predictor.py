@@ -80,8 +80,8 @@ def rows_in(asks: Sequence[Prediction]) -> list[dict[str, Field]]:
 
 def model_of(asks: Sequence[Prediction], usual: str) -> str:
     """Return the model named by the questions of one call, or `usual`, the model of the settings."""
-    first = asks[0]
-    return (first.model if isinstance(first, Embed) else "") or usual
+    first_question = asks[0]
+    return (first_question.model if isinstance(first_question, Embed) else "") or usual
 
 
 def why_not(ask: Prediction, *, texts: bool, records: bool, models: bool = False) -> Failure | None:

@@ -61,8 +61,8 @@ def names_of(spelling: str, *maps: Mapping[str, str]) -> set[str]:
 
     Each of `maps` maps codes of requests to codes of the service.
     """
-    mapped = {code for mapping in maps for code, theirs in mapping.items() if theirs.casefold() == spelling.casefold()}
-    return mapped | {standard_tag(spelling)}
+    codes = {code for mapping in maps for code, theirs in mapping.items() if theirs.casefold() == spelling.casefold()}
+    return codes | {standard_tag(spelling)}
 
 
 def all_pairs(sources: Iterable[str], targets: Iterable[str]) -> frozenset[tuple[str, str]]:

@@ -223,14 +223,14 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
 
     def _probability(self, answer: object, word: str) -> float:
         """Return the probability of the word, or raise `_UnknownWord` if the answer is about another token."""
-        filled = answer[0] if isinstance(answer, list) and answer else answer
-        if not isinstance(filled, dict) or not isinstance(filled.get("token_str"), str):
-            raise Misread(f"gave {seen(filled)} where a token with its score is due")
-        token = filled["token_str"].replace("▁", " ").replace("Ġ", " ").strip()
-        same = token.casefold() == word.casefold() if self.settings.uncased else token == word
-        if not same:
+        candidate = answer[0] if isinstance(answer, list) and answer else answer
+        if not isinstance(candidate, dict) or not isinstance(candidate.get("token_str"), str):
+            raise Misread(f"gave {seen(candidate)} where a token with its score is due")
+        token = candidate["token_str"].replace("▁", " ").replace("Ġ", " ").strip()
+        is_same_word = token.casefold() == word.casefold() if self.settings.uncased else token == word
+        if not is_same_word:
             raise _UnknownWord(f"does not know {word[:60]!r} as one token")
-        return probability(filled.get("score"))
+        return probability(candidate.get("score"))
 
 
 class _UnknownWord(ValueError):

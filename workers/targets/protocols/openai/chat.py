@@ -168,7 +168,7 @@ def said_in(response: Response) -> ModelOutput:
     text = message.get("content") if beside else dig(message, "content", origin=origin)
     reason, logprobs = choice.get("finish_reason"), choice.get("logprobs")
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
-    first: Likelihoods = first_said(content) if isinstance(content, list) else ()
+    likely_tokens: Likelihoods = first_said(content) if isinstance(content, list) else ()
     text = joined_parts(text)
     thinking = any(message.get(name) for name in THOUGHTS)
     if reason == "length" and not text:
@@ -176,8 +176,8 @@ def said_in(response: Response) -> ModelOutput:
     if text is None and (thinking or message.get("tool_calls") or message.get("function_call")):
         return ModelOutput("", (), "", thinking)  # it said nothing, which is no refusal
     if reason == "content_filter" or message.get("refusal") or text is None:
-        return ModelOutput(text, first, "declined", thinking)
-    return ModelOutput(text, first, "length" if reason == "length" else "", thinking)
+        return ModelOutput(text, likely_tokens, "declined", thinking)
+    return ModelOutput(text, likely_tokens, "length" if reason == "length" else "", thinking)
 
 
 def joined_parts(content: object) -> Any:
@@ -202,8 +202,8 @@ def messages_of(ask: Worded, settings: LanguageModelSettings) -> list[dict[str, 
 def unwrapped(answer: str, question: str) -> str:
     """Remove a code fence or quotation marks around a whole answer, unless the question has them too."""
     answer = answer.strip()
-    if not question.lstrip().startswith("```") and (fenced := _FENCED.match(answer)):
-        answer = fenced[1].strip()
+    if not question.lstrip().startswith("```") and (fence := _FENCED.match(answer)):
+        answer = fence[1].strip()
     closing = _QUOTES.get(answer[:1])
     if closing is None or len(answer) < 2 or not answer.endswith(closing) or question.strip()[:1] in _QUOTES:
         return answer
@@ -265,8 +265,8 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
             return accept_look(reply.value, ask, origin)
         label = ask.labels[reply.value["choice"]]
         # in a sentence, the first token is no choice
-        first = output.first if isinstance(output.text, str) and bare_letter(output.text) else ()
-        return Reply({"scores": scores_in(first, ask.labels), "text": label})
+        likely_tokens = output.first if isinstance(output.text, str) and bare_letter(output.text) else ()
+        return Reply({"scores": scores_in(likely_tokens, ask.labels), "text": label})
 
 
 def question_of(ask: Look) -> Choose | Write:

@@ -73,9 +73,9 @@ def decoded(embedding: object, origin: str) -> Any:
     if not isinstance(embedding, str):
         return embedding
     try:
-        packed = base64.b64decode(embedding, validate=True)
+        vector_bytes = base64.b64decode(embedding, validate=True)
     except (binascii.Error, ValueError):
-        packed = b""
-    if not packed or len(packed) % BYTES_A_NUMBER:
+        vector_bytes = b""
+    if not vector_bytes or len(vector_bytes) % BYTES_A_NUMBER:
         raise CallFailed("wrong-shape", f"{origin} returned a text that is not a vector in base64")
-    return np.frombuffer(packed, "<f4").astype(float).tolist()
+    return np.frombuffer(vector_bytes, "<f4").astype(float).tolist()
