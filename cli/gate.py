@@ -119,8 +119,8 @@ def _requester_line(rating: Mapping[str, Any]) -> str:
     """Return who requested a rating, and whether the owner objects; older agencies do not say so."""
     role = (rating.get("standing") or {}).get("requester")
     objects = (rating.get("reply") or {}).get("objects")
-    requested = f", requested by {REQUESTERS.get(role, role)}" if role else ""
-    return requested + (", the host's owner objects" if objects else "")
+    origin = f", requested by {REQUESTERS.get(role, role)}" if role else ""
+    return origin + (", the host's owner objects" if objects else "")
 
 
 def main(arguments: Sequence[str]) -> int:

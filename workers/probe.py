@@ -196,7 +196,7 @@ async def _first_answer(
 
     The calls are recorded for a model that decides; empty for other targets.
     """
-    recorded = _record_calls(adapter)
+    recorded_calls = _record_calls(adapter)
     lost: tuple[Ask, Reply] | None = None
     for ask in asks:
         before = len(exchanges)
@@ -205,7 +205,7 @@ async def _first_answer(
         except CallFailed as failed:
             reply = Reply(failure=Failure(failed.code, failed.message))
         if reply.failure is None:
-            return ask, reply, tuple(recorded)
+            return ask, reply, tuple(recorded_calls)
         if lost is None or (
             len(exchanges) > before and lost[1].failure is not None and lost[1].failure.code == "unsupported"
         ):
@@ -213,7 +213,7 @@ async def _first_answer(
         if reply.failure.code not in NOT_THIS_FORM:
             break
     assert lost is not None  # noqa: S101 - there is at least one question
-    return *lost, tuple(recorded)
+    return *lost, tuple(recorded_calls)
 
 
 def text_of_question(ask: Ask) -> str:

@@ -117,13 +117,13 @@ def tried(draft: Draft, settings: Settings, secret: str | None) -> Draft:
         async with Egress(allow, user_agent=settings.user_agent) as egress:
             return await probe(target, egress, exchanges=exchanges)
 
-    probed = asyncio.run(go())
+    result = asyncio.run(go())
     body = exchanges[-1].received.body if exchanges and exchanges[-1].received else b""
     kind = Kind.LANGUAGE_MODEL if target.settings.get("decision") else target.kind
-    expression = settings_that_read(body, kind) if probed.code in {None, "bad-json", "wrong-shape"} else {}
-    if probed.cause and (probed.code is None or not expression):
-        raise SpecificationError(f"the trial question failed: {probed.cause.rstrip('.')}. {probed.remedy}")
-    if probed.code is not None or target.settings["output"] == "@":
+    expression = settings_that_read(body, kind) if result.code in {None, "bad-json", "wrong-shape"} else {}
+    if result.cause and (result.code is None or not expression):
+        raise SpecificationError(f"the trial question failed: {result.cause.rstrip('.')}. {result.remedy}")
+    if result.code is not None or target.settings["output"] == "@":
         draft.target["settings"] |= expression
     draft.notes = [note for note in draft.notes if not note.startswith("output:")]
     if alternatives := list(answer_paths(body, kind))[1:]:
@@ -146,8 +146,8 @@ def _ask_user(kind: Kind, decides: str | None) -> Draft:
         draft.target["base_url"] = typer.prompt("Its address?", err=True)
     draft.target["name"] = typer.prompt("What is it called?", default=draft.target.get("base_url", name), err=True)
     schema = protocol.settings_schema()
-    required = [key for key in schema.get("properties", {}) if key in {*schema.get("required", ()), "model"}]
-    draft.target["settings"] = {key: typer.prompt(f"settings.{key}?", err=True) for key in required}
+    required_names = [key for key in schema.get("properties", {}) if key in {*schema.get("required", ()), "model"}]
+    draft.target["settings"] = {key: typer.prompt(f"settings.{key}?", err=True) for key in required_names}
     if decides is not None:
         set_decision(draft, decides)
     elif kind not in offered(name).kinds:  # a language model is of this kind only if it decides
@@ -171,10 +171,10 @@ def _draft_lines(draft: Draft, file: Path) -> Iterator[str]:
         if name in target:
             yield f"{name} = {_toml(target[name])}"
     info = next(protocol for protocol in protocols() if protocol.name == target["protocol"])
-    described: Json = info.settings_schema().get("properties", {})
+    properties: Json = info.settings_schema().get("properties", {})
     yield "\n[target.settings]"
     for name, value in target.get("settings", {}).items():
-        description = str(described.get(name, {}).get("description", ""))
+        description = str(properties.get(name, {}).get("description", ""))
         yield from textwrap.wrap(description, 100, initial_indent="# ", subsequent_indent="# ")
         yield f"{name} = {_toml(value)}"
     yield "\n[target.limits]"
@@ -198,12 +198,12 @@ def _toml(value: object) -> str:
     """Write a value as TOML on one line; members without a value are left out, because TOML has no null."""
     match value:
         case Mapping():
-            inner = (
+            members = (
                 f"{json.dumps(name, ensure_ascii=False)} = {_toml(member)}"
                 for name, member in value.items()
                 if member is not None
             )
-            return f"{{{', '.join(inner)}}}"
+            return f"{{{', '.join(members)}}}"
         case list() | tuple():
             return f"[{', '.join(_toml(item) for item in value if item is not None)}]"
         case _:

@@ -129,8 +129,8 @@ def _public_form(file: Path) -> Json:
     checks = check_recount(rating, method, table, "its counted file")
     if differing := [check.wrong for check in checks if check.wrong is not None]:
         raise SpecificationError(f"{file} was changed: {'; '.join(differing)}")
-    masked: Json = as_json(method.masked(rating))
-    return masked
+    public_document: Json = as_json(method.masked(rating))
+    return public_document
 
 
 def describe_reading(options: Audited, table: DecisionTable) -> Iterator[str]:

@@ -75,11 +75,11 @@ def rate_request(request: Json, settings: Settings, display: OutputOptions, file
     """Rate the service of a request, which came from a `file`, print the report, and return the exit code."""
     configure_logs(settings.model_copy(update={"log_level": "error"}))
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-        allowed = ",".join(map(str, networks(settings)))
-        overrides = {"data_dir": Path(folder), "database_url": None, "broker_url": None, "egress_allow": allowed}
+        allowed_hosts = ",".join(map(str, networks(settings)))
+        overrides = {"data_dir": Path(folder), "database_url": None, "broker_url": None, "egress_allow": allowed_hosts}
         # validated anew, because `model_copy` would keep the parsed networks of the original
         local_settings = Settings(**(settings.model_dump() | overrides))
-        job, rating, small = run_here(request, local_settings, verbose=display.verbose, export=display.export)
+        job, rating, thumbnails = run_here(request, local_settings, verbose=display.verbose, export=display.export)
     if rating is None:
         error = job.error or {"title": "The job ended without a rating", "detail": job.status}
         if display.format in CI_FORMATS:
@@ -87,14 +87,14 @@ def rate_request(request: Json, settings: Settings, display: OutputOptions, file
         notes.print(f"[bold]{escape(error['title'])}[/bold]: {escape(error['detail'])}", soft_wrap=True)
         return Exit.UNAVAILABLE
     document = rating.seen_by(rating.tenant).document
-    _print_rating(document, small, file, display, rating.document)
+    _print_rating(document, thumbnails, file, display, rating.document)
     if display.at_least is None:
         return Exit.of_rating(document["letter"], document["declared"])
     return Verdict.of(document, display.at_least).exit
 
 
 def _print_rating(
-    document: Json, small: Mapping[str, str], file: Path | None, display: OutputOptions, public: Json
+    document: Json, thumbnails: Mapping[str, str], file: Path | None, display: OutputOptions, public: Json
 ) -> None:
     """Print a rating, and write the requested files; files for regulators are made from `public` (masked counts)."""
     if display.format == "text":
@@ -112,7 +112,7 @@ def _print_rating(
     if display.report is not None:
         write = _writer(display.report)
         is_audit = isinstance(write, partial)
-        report = write(public if is_audit else {**document, "thumbnails": small} if small else document)
+        report = write(public if is_audit else {**document, "thumbnails": thumbnails} if thumbnails else document)
         display.report.write_text(report, encoding="utf-8")
         notes.print(f"report written to {escape(str(display.report))}", soft_wrap=True)
     if display.export is not None:

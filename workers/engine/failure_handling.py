@@ -143,8 +143,8 @@ def _end_and_keep(context: WorkerContext, job: Job, end: Callable[[Connection], 
 def _writer_of_items(database: Database, job: Job) -> Callable[[Connection], None]:
     """Collect the texts or images that a job's author made, and return a function that stores these items."""
     if job.kind == "writing":
-        ordered = corpus_sentences.collect_ordered(database, job)
-        return lambda connection: corpus_sentences.keep_ordered(connection, job, ordered)
+        ordered_items = corpus_sentences.collect_ordered(database, job)
+        return lambda connection: corpus_sentences.keep_ordered(connection, job, ordered_items)
     items = authored.collect(database, job, parse_method(job.experiment or {}))
     return lambda connection: authored.keep(connection, job, items)
 

@@ -99,7 +99,7 @@ class Reconciler(BackgroundThread):
 
     def __init__(self, database: Database, notifier: Notifier, settings: Settings, slots: int = 0) -> None:
         super().__init__()
-        self._database, self._ring, self._settings, self._slots = database, notifier, settings, slots
+        self._database, self._notifier, self._settings, self._slots = database, notifier, settings, slots
 
     def run(self) -> None:
         """Until closed, regularly submit due schedules, announce unclaimed jobs and delete expired responses."""
@@ -108,7 +108,7 @@ class Reconciler(BackgroundThread):
             try:
                 self._register_slots()
                 run_due(self._database, self._settings)
-                reconcile(self._database, self._ring, self._settings)
+                reconcile(self._database, self._notifier, self._settings)
                 if time.monotonic() >= next_cleanup_s:
                     next_cleanup_s = time.monotonic() + TIDY_EVERY_S
                     purge_responses(self._database, self._settings)

@@ -191,11 +191,9 @@ def settings_chosen(target: Json) -> Literal["default", "named", "changed"]:
         setting.name: setting.default if setting.default_factory is MISSING else setting.default_factory()
         for setting in fields(settings_type)
     }
-    chosen_names = [
-        name for name, default in usual.items() if name != NEUTRAL and getattr(valid_settings, name) != default
-    ]
-    if all(name == "model" or usual[name] is MISSING for name in chosen_names):
-        return "named" if chosen_names else "default"
+    names = [name for name, default in usual.items() if name != NEUTRAL and getattr(valid_settings, name) != default]
+    if all(name == "model" or usual[name] is MISSING for name in names):
+        return "named" if names else "default"
     return "changed"
 
 

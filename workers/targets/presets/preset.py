@@ -120,9 +120,9 @@ def _fill(template: object, values: Mapping[str, Any], *, in_path: bool) -> Any:
     return _PARAMETER.sub(written, template)
 
 
-def _parse_parameters(described: Mapping[str, Json]) -> Any:
+def _parse_parameters(descriptions: Mapping[str, Json]) -> Any:
     members = []
-    for name, description in described.items():
+    for name, description in descriptions.items():
         kind = _TYPES[description["type"]] if "default" not in description else _TYPES[description["type"]] | None
         default = field(default=description.get("default", MISSING))
         members.append((name, Annotated[kind, Field(description=description["description"])], default))

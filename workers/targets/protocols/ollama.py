@@ -104,5 +104,5 @@ class OllamaModel(HttpLanguageModel[OllamaSettings]):
         message = dig(document, "message", origin=response.origin)
         text, thinking = dig(message, "content", origin=response.origin), bool(message.get("thinking"))
         logprobs = document.get("logprobs")
-        first = first_said(logprobs) if isinstance(logprobs, list) else ()
-        return [ModelOutput(text, first, "length" if document.get("done_reason") == "length" else "", thinking)]
+        likely_tokens = first_said(logprobs) if isinstance(logprobs, list) else ()
+        return [ModelOutput(text, likely_tokens, "length" if document.get("done_reason") == "length" else "", thinking)]

@@ -50,7 +50,7 @@ async def test_a_secret_is_encrypted_and_bound_to_its_target(client, settings, w
     with worker.database.read() as c:
         row = targets.find(c, target_id, "default")
     assert SECRET.encode() not in row.sealed_secret.ciphertext
-    place = {"tenant": "default", "target": target_id, "described": targets.descriptor(row)}
+    place = {"tenant": "default", "target": target_id, "description": targets.descriptor(row)}
     opened = Vault.from_settings(settings).open_for_target(row.sealed_secret, **place)
     assert opened == SECRET
 
@@ -64,7 +64,7 @@ async def test_a_secret_sent_with_a_job_is_encrypted_for_that_job_and_never_show
     assert SECRET not in (await client.get(f"/v1/jobs/{job_id}")).text
     with worker.database.read() as c:
         job = jobs.find(c, job_id, None)
-    place = {"tenant": "default", "target": job_id, "described": job.target}
+    place = {"tenant": "default", "target": job_id, "description": job.target}
     opened = Vault.from_settings(settings).open_for_target(job.sealed_secret, **place)
     assert opened == SECRET
 

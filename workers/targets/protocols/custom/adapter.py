@@ -179,9 +179,9 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         """Return the values of the placeholders in a call."""
         translations = [ask for ask in asks if isinstance(ask, Translate)]
         if translations:
-            first = translations[0]
-            words = {"source": self.code(first.source), "target": self.code(first.target)}
-            return {**words, "text": first.text, "texts": [ask.text for ask in translations]}
+            first_question = translations[0]
+            words = {"source": self.code(first_question.source), "target": self.code(first_question.target)}
+            return {**words, "text": first_question.text, "texts": [ask.text for ask in translations]}
         instruction = "" if self._has_system_message(asks[0]) else self.settings.choice_instruction
         if prompts := [prompt_of(ask, instruction) for ask in asks if isinstance(ask, Worded)]:
             return {"text": prompts[0], "texts": prompts, **self._model_parameters(asks[0])}

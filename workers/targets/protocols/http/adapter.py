@@ -220,11 +220,11 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         )
         if self._credentials is None:
             return await self._call(unsigned_request)
-        sent = await self._credentials.authenticate(unsigned_request)
+        signed_request = await self._credentials.authenticate(unsigned_request)
         try:
-            return await self._call(sent)
+            return await self._call(signed_request)
         except CallFailed as failed:
-            if not self._credentials.renew(sent, failed):
+            if not self._credentials.renew(signed_request, failed):
                 raise
         return await self._call(await self._credentials.authenticate(unsigned_request))
 

@@ -95,8 +95,8 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     if not text or len(text) > LONGEST:
         return None
     text = _unwrap_decision(text)
-    if (whole := whole_label(text, labels)) is not None:
-        return whole
+    if (full_label := whole_label(text, labels)) is not None:
+        return full_label
     if text.endswith("?"):
         return None
     if len(leading := _leading_labels(text, labels)) == 1:

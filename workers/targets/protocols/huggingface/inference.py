@@ -178,10 +178,10 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
     settings_type: ClassVar[type] = HfInferenceSettings
 
     def _refusal(self, ask: Worded) -> Failure | None:
-        refused = super()._refusal(ask)
-        if refused is None and isinstance(ask, Fill) and self.settings.mask in ask.before + ask.word + ask.after:
+        refusal = super()._refusal(ask)
+        if refusal is None and isinstance(ask, Fill) and self.settings.mask in ask.before + ask.word + ask.after:
             return Failure("unsupported", f"the text holds {self.settings.mask}, which stands for the gap")
-        return refused
+        return refusal
 
     def _kinds_of_question(self) -> Sequence[type[Ask]]:
         return (Fill,) if self.settings.task == "fill-mask" else (Choose, Write)

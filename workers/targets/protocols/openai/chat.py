@@ -236,10 +236,10 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
     def _build_request(self, asks: Sequence[Look]) -> Request:
         (ask,) = asks
         settings, question = self.settings, question_of(ask)
-        *instructions, last = messages_of(question, settings)
+        *instructions, last_message = messages_of(question, settings)
         detail = {} if settings.image_detail is None else {"detail": settings.image_detail}
         image = {"url": data_url(picture_of(ask, self._egress)), **detail}
-        content = [{"type": "text", "text": last["content"]}, {"type": "image_url", "image_url": image}]
+        content = [{"type": "text", "text": last_message["content"]}, {"type": "image_url", "image_url": image}]
         body: JsonObject = {
             "model": settings.model,
             "messages": [*instructions, {"role": "user", "content": content}],

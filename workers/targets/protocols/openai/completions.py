@@ -99,14 +99,12 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
             return Echo(details.get("tokens"), details.get("token_logprobs"), details.get("text_offset"), text)
         if not isinstance(text, str):
             return Reply(failure=Failure("wrong-shape", f"{origin} returned {type(text).__name__}; expected a text"))
-        end_reason = choice.get("finish_reason")
+        reason = choice.get("finish_reason")
         if isinstance(ask, Choose):
             text = first_line(text)
         likely_tokens = likely_first(details) if isinstance(ask, Choose) else ()
         return ModelOutput(
-            text,
-            likely_tokens,
-            "length" if end_reason == "length" else "declined" if end_reason == "content_filter" else "",
+            text, likely_tokens, "length" if reason == "length" else "declined" if reason == "content_filter" else ""
         )
 
 
