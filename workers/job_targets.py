@@ -324,7 +324,7 @@ def _link_secrets(context: WorkerContext, job: Job) -> dict[str, str]:
         return {}
     links = {link["id"]: link for link in _links(job.target) if link.get("id")}
     with context.database.read() as connection:
-        saved_targets = targets.named(connection, job.tenant, links)
+        saved_targets = targets.find_by_ids(connection, job.tenant, links)
     return {
         name: _open_secret(context, row, row.sealed_secret)
         for name, row in saved_targets.items()

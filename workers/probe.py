@@ -26,7 +26,7 @@ from workers.job_targets import USUAL_PAIRS, examination_of
 from workers.targets.adapter import Adapter, Target
 from workers.targets.checks.capability import Capability, TargetUnfit
 from workers.targets.checks.examination import Calls, shown
-from workers.targets.checks.image_classifier import described, looks_for
+from workers.targets.checks.image_classifier import describe_question, looks_for
 from workers.targets.checks.language_model import OURS, RUNGS, TASK, text_of
 from workers.targets.checks.remedies import doubt_about, remedy_for
 from workers.targets.checks.samples import samples_for
@@ -220,7 +220,7 @@ def text_of_question(ask: Ask) -> str:
     """Return a question as text, to be shown to people."""
     match ask:
         case Look():
-            return described(ask)
+            return describe_question(ask)
         case Classify() | Regress() | Embed():
             return shown(given_in(ask))
         case Translate(text=text, source=source, target=target):

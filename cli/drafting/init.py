@@ -25,7 +25,7 @@ from store.core.settings import Settings
 from workers.egress import Egress, Exchange
 from workers.probe import probe
 from workers.targets.checks.answer_places import answer_paths, settings_that_read
-from workers.targets.registry import check_target, offered, protocols, read_target
+from workers.targets.registry import check_target, find_protocol, protocols, read_target
 
 OWN_DECISION = "own"
 """Answer instead of a decision of the catalog, for a prompt of the user's own."""
@@ -104,7 +104,7 @@ def draft_from(
     return draft
 
 
-def tried(draft: Draft, settings: Settings, secret: str | None) -> Draft:
+def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
     """Send one question to the service of a draft, and set the expression that leads to the answer."""
     if draft.secrets and not secret:
         raise SpecificationError(f"the service needs a key: put it into the variable {SECRET_VARIABLE}", "secret")
@@ -150,7 +150,7 @@ def _ask_user(kind: Kind, decides: str | None) -> Draft:
     draft.target["settings"] = {key: typer.prompt(f"settings.{key}?", err=True) for key in required_names}
     if decides is not None:
         set_decision(draft, decides)
-    elif kind not in offered(name).kinds:  # a language model is of this kind only if it decides
+    elif kind not in find_protocol(name).kinds:  # a language model is of this kind only if it decides
         ask_decision(draft)
     if protocol.needs_secret or typer.confirm("Does it want a key?", err=True):
         draft.secrets.append("")

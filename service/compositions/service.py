@@ -80,7 +80,7 @@ async def compose(service: Service, tenant: str, request: CompositionRequest) ->
 def _choose_ratings(c: Connection, tenant: str, request: CompositionRequest) -> tuple[list[ChosenRating], int]:
     """Read the ratings of all links, in four queries."""
     rated = compositions.readable(c, [link.rating for link in request.chain if link.rating is not None], tenant)
-    saved = targets.named(c, tenant, [link.target for link in request.chain if link.target is not None])
+    saved = targets.find_by_ids(c, tenant, [link.target for link in request.chain if link.target is not None])
     attribute = request.attribute or next((rating.attribute for rating in rated.values()), None)
     if saved and attribute is None:
         raise _refusal("name the attribute whose ratings are to be used", "attribute")
@@ -213,7 +213,7 @@ async def verification(service: Service, tenant: str, parts: Parts) -> JsonObjec
         for rating, target in parts
         if target is None and rating.tenant == tenant and rating.target_id is not None
     }
-    saved = await service.database.read(targets.named, tenant, owned)
+    saved = await service.database.read(targets.find_by_ids, tenant, owned)
     links: list[JsonObject] = []
     for index, (rating, target) in enumerate(parts):
         last = index == len(parts) - 1

@@ -64,7 +64,7 @@ class Rows(list[T]):
     total: int | None = None
 
 
-def bounded(rows: Iterable[RowMapping], build: Callable[[RowMapping], T]) -> Rows[T]:
+def limit_rows(rows: Iterable[RowMapping], build: Callable[[RowMapping], T]) -> Rows[T]:
     """Build rows until their total `weight` exceeds `MOST_WEIGHT`; set `cut` if it does."""
     objects, total_weight = Rows[T](), 0
     for row in rows:
@@ -98,7 +98,7 @@ def page_of(
 
     The rows of the list are counted if they do not fit on the page.
     """
-    rows = bounded(page_rows(c, query, table, before, limit), lambda row: build(**row))
+    rows = limit_rows(page_rows(c, query, table, before, limit), lambda row: build(**row))
     rows.total = len(rows)
     if before is not None or rows.cut or len(rows) >= limit:
         counted_ids = query.with_only_columns(table.c.id, maintain_column_froms=True).limit(MOST_COUNTED + 1).subquery()

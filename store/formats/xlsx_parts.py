@@ -183,7 +183,7 @@ class Workbook:
             local = name.rpartition(":")[2]
             collects = False
             if local == "si":
-                complete.append(unescaped(text))
+                complete.append(unescape(text))
             elif local == "rPh":
                 phonetic = False
 
@@ -333,7 +333,7 @@ class Sheet:
 
     def _parse_other(self, kind: str, text: str, index: int) -> Field:
         if kind in {"str", "inlineStr"}:
-            return unescaped(text) or None
+            return unescape(text) or None
         if kind == "b":
             return "TRUE" if _is_true(text) else "FALSE"
         if kind == "d":
@@ -371,7 +371,7 @@ class Sheet:
 
 
 # ---------------------------------------------------------------------------- texts, numbers and dates
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """Return a text without the escapes of xlsx, such as ``_x000D_``; raise `Unreadable` for the character NUL."""
     if "_x" in text:
         text = _ESCAPED.sub(_unescape_character, text)

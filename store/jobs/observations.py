@@ -15,7 +15,7 @@ from assay.model import Observation
 from store.archive.places import unless_archived
 from store.core.columns import read_clock
 from store.core.engines import chunks, insert_into
-from store.core.rows import Rows, bounded
+from store.core.rows import Rows, limit_rows
 from store.jobs.job import Job, update_job
 from store.jobs.leases import Claim, hold
 from store.jobs.tables import jobs, observations
@@ -83,11 +83,11 @@ def page(
         .order_by(observations.c.seq)
         .limit(limit)
     ).mappings()
-    return bounded(rows, _stored_observation)
+    return limit_rows(rows, _stored_observation)
 
 
 @unless_archived
-def numbered(c: Connection, job_id: str, numbers: Sequence[int]) -> list[StoredObservation]:
+def find_by_numbers(c: Connection, job_id: str, numbers: Sequence[int]) -> list[StoredObservation]:
     """Read a job's observations with these numbers, in no order; those that were deleted are left out."""
     query = select(observations).where(observations.c.job_id == job_id)
     return [

@@ -18,7 +18,7 @@ from assay.document import JsonObject, RatingDocument, RequesterDocument, as_jso
 from assay.methods import rating_of
 from assay.rating.document import key_figures
 from store.core.columns import iso, new_id, read_clock
-from store.core.rows import about_target, all_rows, bounded, equal, holds, newest_first, one_row, page_of, page_rows
+from store.core.rows import about_target, all_rows, equal, holds, limit_rows, newest_first, one_row, page_of, page_rows
 from store.ratings import standing
 from store.ratings.standing import Description, Requester, Whose, of_address, of_model, rated_model, requester_of
 from store.ratings.tables import ratings, service_ratings, unsigned_ratings
@@ -299,7 +299,7 @@ def _read_page(
         query = query.where(ratings.c.id.in_(of_service))
     if q is None or (are_newest := _newest_only(c, before)) is None:
         return page_of(c, query, ratings, build, before, limit)
-    newest = bounded(page_rows(c, query.where(are_newest), ratings, before, limit), lambda row: build(**row))
+    newest = limit_rows(page_rows(c, query.where(are_newest), ratings, before, limit), lambda row: build(**row))
     if newest.cut or len(newest) >= limit:
         return newest
     row = service_ratings.c
@@ -313,7 +313,7 @@ def _read_page(
         ids = c.execute(newest_first(of_named, row.created_at, row.rating_id, before, MOST_NAMED)).scalars().all()
         query = query.where(ratings.c.id.in_(ids))
         total = len(ids) if before is None and len(ids) < MOST_NAMED else None
-    rows = bounded(page_rows(c, query, ratings, before, limit), lambda row: build(**row))
+    rows = limit_rows(page_rows(c, query, ratings, before, limit), lambda row: build(**row))
     rows.total = total
     return rows
 

@@ -193,7 +193,7 @@ def tally(cells: Sequence[StoredCell]) -> SuiteProgress:
     )
 
 
-def rated(c: Connection, rating_ids: Collection[str]) -> dict[str, RatingDocument]:
+def rating_documents(c: Connection, rating_ids: Collection[str]) -> dict[str, RatingDocument]:
     """Read several ratings, without their components, in one query; the caller has checked that they may be read."""
     if not rating_ids:
         return {}

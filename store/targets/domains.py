@@ -123,7 +123,7 @@ def add(c: Connection, tenant: str, host: str) -> tuple[Domain, bool]:
     return Domain(**row), is_new
 
 
-def checked(c: Connection, domain_id: str, failure: str | None) -> Domain | None:
+def record_check(c: Connection, domain_id: str, failure: str | None) -> Domain | None:
     """Record whether a host's file has the token (no `failure`); return ``None`` if the domain was removed.
 
     A failed check ends an earlier proof: the host may have another owner now.

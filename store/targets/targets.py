@@ -79,7 +79,7 @@ def find(c: Connection, target_id: str, tenant: str | None, *, removed: bool = F
     return one_row(c, ROWS.select(*conditions), target_from)
 
 
-def named(c: Connection, tenant: str, ids: Collection[str]) -> dict[str, StoredTarget]:
+def find_by_ids(c: Connection, tenant: str, ids: Collection[str]) -> dict[str, StoredTarget]:
     """Read several of a tenant's targets by id in one query."""
     query = ROWS.select(targets.c.id.in_(set(ids)), targets.c.tenant == tenant, *ROWS.present)
     return {row.id: row for row in all_rows(c, query, target_from)}
@@ -176,7 +176,7 @@ def describe_now(c: Connection, tenant: str, target_id: str | None, target: Json
         return description
     links = description["settings"]["links"]
     kinds = [link.get("kind") for link in target["settings"].get("links", ())]
-    saved_targets = named(c, tenant, {link["id"] for link in links if "id" in link})
+    saved_targets = find_by_ids(c, tenant, {link["id"] for link in links if "id" in link})
     now = [_link(link, saved_targets, kinds[index] if index < len(kinds) else None) for index, link in enumerate(links)]
     return {**description, "settings": {**description["settings"], "links": now}}
 

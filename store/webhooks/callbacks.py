@@ -37,7 +37,7 @@ TOO_MANY = (
 )
 
 
-def confirmed(c: Connection, claims: Iterable[ClaimedDelivery], base_url: str = "") -> list[ClaimedDelivery]:
+def confirmed_deliveries(c: Connection, claims: Iterable[ClaimedDelivery], base_url: str = "") -> list[ClaimedDelivery]:
     """Return the deliveries that may be sent; postpone or give up callbacks to hosts that answered no challenge."""
     return [delivery for delivery in claims if _may_be_sent(c, delivery, base_url)]
 

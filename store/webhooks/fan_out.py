@@ -76,7 +76,7 @@ def hand_over(c: Connection, base_url: str = "", limit: int = BATCH) -> HandedOv
     if rows:
         c.execute(insert_into(c, deliveries).on_conflict_do_nothing(), rows)
     for notice in notices:
-        outbox.delivered(c, notice.id)  # has no effect on a notice that was given up
+        outbox.mark_delivered(c, notice.id)  # has no effect on a notice that was given up
     return HandedOver(len(notices), tuple(notice for notice in notices if notice.data is None))
 
 

@@ -24,7 +24,7 @@ from store.corpora.items import MOST_ITEMS, NewItem, StoredItem
 from store.corpora.materials import as_item, author_of, corpus_item
 from store.jobs import runs
 from store.jobs.jobs import Claim, Job, hold
-from workers.generation.authored import authored, new_items, room_of
+from workers.generation.authored import new_items, read_ledger, room_of
 
 
 class CorpusGone(AssayError):
@@ -88,7 +88,7 @@ def finish(database: Database, claim: Claim, task: Task, result_of_experiment: o
     """Store the sentences in their corpus and end the job, in one transaction."""
     job, written_corpus = claim.job, cast("WrittenSentences", result_of_experiment)
     items_to_add = list(_copies_of(task.reused_items, task.words))
-    by_unit = {item.id: item for item in written_items(authored(database, job), task.words)}
+    by_unit = {item.id: item for item in written_items(read_ledger(database, job), task.words)}
     items = [by_unit[sentence.id] for sentence in written_corpus.items]
     items_to_add += new_items(items, author_of(job.target), job.id)
     with database.write() as c:
@@ -113,7 +113,7 @@ def finish(database: Database, claim: Claim, task: Task, result_of_experiment: o
 
 def collect_ordered(database: Database, job: Job) -> tuple[NewItem, ...]:
     """Read the valid sentences from the ledger of a job of kind ``writing`` that may have been interrupted."""
-    return new_items(written_items(authored(database, job), _read_words(job)), author_of(job.target), job.id)
+    return new_items(written_items(read_ledger(database, job), _read_words(job)), author_of(job.target), job.id)
 
 
 def keep_ordered(c: Connection, job: Job, items: Sequence[NewItem]) -> None:

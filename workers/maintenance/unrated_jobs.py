@@ -46,7 +46,7 @@ async def look_for_token(context: WorkerContext, claim: Claim) -> None:
             failure = await why_unproven(egress, domain, networks)
     with context.database.write() as connection:
         if domain is not None:
-            domains.checked(connection, domain.id, failure)
+            domains.record_check(connection, domain.id, failure)
         result = {"domain": host, "verified": failure is None, "failure": failure}
         runs.finish_with(connection, claim, "checked", result)
 

@@ -20,7 +20,7 @@ from store.core.settings import Settings
 from workers.egress import AddressRefused, Egress, Network, refuse_url
 from workers.targets.adapter import Adapter, Limits, Target, questions_per_call
 from workers.targets.auth.schemes import MULTILINE, AwsSigV4, scheme_name
-from workers.targets.chain.chain import Chain, ChainSettings, Link, tightened
+from workers.targets.chain.chain import Chain, ChainSettings, Link, tighten_limits
 from workers.targets.presets.preset import Preset, presets
 from workers.targets.protocols.apertium import Apertium
 from workers.targets.protocols.azure import Azure
@@ -110,7 +110,7 @@ def _adapters() -> Mapping[str, type[Adapter]]:
     return {**plugins, **{adapter.protocol: adapter for adapter in PROTOCOLS}}
 
 
-def offered(protocol: str) -> type[Adapter] | Preset:
+def find_protocol(protocol: str) -> type[Adapter] | Preset:
     """Return a protocol's adapter class or preset, or raise `UnknownName` with ``field`` ``"protocol"``."""
     adapter = _adapters().get(protocol) or presets().get(protocol) or _HERE.get(protocol)
     if adapter is None:
@@ -134,7 +134,7 @@ def register_for_process(adapter: type[Adapter]) -> None:
 
 def read_settings(protocol: str, kind: Kind, settings: Json) -> tuple[type[Adapter], Any]:
     """Return a protocol's adapter class and validated settings; a preset is expanded to its base protocol first."""
-    adapter = offered(protocol)
+    adapter = find_protocol(protocol)
     decides = kind in DECIDING and settings.get("decision") is not None
     if kind in kinds_of(adapter) - adapter.kinds and not decides:
         raise SpecificationError(
@@ -180,7 +180,7 @@ def settings_chosen(target: Json) -> Literal["default", "named", "changed"]:
     have its default. A `custom` target describes calls, answers and prompts of its own; a chain has no address.
     """
     protocol, settings = str(target["protocol"]), target.get("settings") or {}
-    adapter = offered(protocol)
+    adapter = find_protocol(protocol)
     if adapter.protocol in {Custom.protocol, Chain.protocol, Uploaded.protocol}:
         return "changed"
     settings_type: Any = adapter.parameters if isinstance(adapter, Preset) else adapter.settings_type
@@ -218,7 +218,7 @@ def keep_to_links(target: Target) -> Target:
         _, settings = read_settings(target.protocol, target.kind, target.settings)
         return replace(target, limits=replace(target.limits, requests_per_second=pace / settings.decision.most_calls))
     paths = read_fields(ChainSettings, target.settings, "settings").paths
-    return replace(target, limits=tightened(target, _link_targets(target), paths))
+    return replace(target, limits=tighten_limits(target, _link_targets(target), paths))
 
 
 def connect(target: Target, egress: Egress) -> Adapter:
@@ -291,7 +291,7 @@ def read_target(document: Json, secret: str | None = None) -> Target:
     SpecificationError
         If a field is invalid; the error names the field. The message never repeats a secret.
     """
-    adapter = offered(str(document.get("protocol")))
+    adapter = find_protocol(str(document.get("protocol")))
     kind = _read_kind(document.get("kind"), adapter)
     base_url = str(document.get("base_url") or "")
     if adapter.needs_url and not base_url:
@@ -358,7 +358,7 @@ def _check_link(link: Link, where: str, allow: Sequence[Network]) -> None:
     """Validate a link of a chain; the secret of a saved link is stored with its target."""
     target_fields = link.fields() if link.id is not None else {**link.fields(), "secret": None}
     try:
-        adapter = offered(link.protocol)
+        adapter = find_protocol(link.protocol)
         if link.protocol in {Chain.protocol, Uploaded.protocol} or not adapter.reproducible:
             raise SpecificationError(
                 f"{link.protocol} cannot be a link of a chain; name services that are called themselves", "protocol"

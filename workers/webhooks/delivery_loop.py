@@ -131,7 +131,7 @@ class WebhookWorker(BackgroundThread):
         if not ids:
             return []
         with self._database.write() as connection:
-            claims = callbacks.confirmed(connection, deliveries.claim(connection, ids), base_url)
+            claims = callbacks.confirmed_deliveries(connection, deliveries.claim(connection, ids), base_url)
             key = signing.current(connection, self._vault) if claims else None
             return [(delivery, key) for delivery in claims if key is not None]
 

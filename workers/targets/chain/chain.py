@@ -129,7 +129,7 @@ class ChainSettings(TargetSettings):
         return link.kind
 
 
-def tightened(target: Target, links: Sequence[Target], paths: Sequence[Path]) -> Limits:
+def tighten_limits(target: Target, links: Sequence[Target], paths: Sequence[Path]) -> Limits:
     """Return a chain's limits, reduced so that every link stays within its own limits at several calls per text."""
     calls = Counter(hop.link for hop in through(paths))
     limits = target.limits

@@ -65,7 +65,7 @@ class ImageExamination(Examination):
         self._note_answer_forms([*answers.values()])
         self._note_recognised_shapes(answers)
         return self._capability(
-            described(question),
+            describe_question(question),
             shown(answer),
             deterministic=await self._is_deterministic(question, answer),
             labels=question.labels if answer["scores"] is not None else None,
@@ -108,7 +108,7 @@ class ImageExamination(Examination):
             self._notes.append(f"{recognised_count} of {len(shape_answers)} plain shapes were recognised")
 
 
-def described(ask: Look) -> str:
+def describe_question(ask: Look) -> str:
     """Return a question as text, to be shown to people."""
     image = dict(zip(sample_images(), SHAPES, strict=True)).get(ask.image, ask.image)
     return shown(f"{image}: {ask.question or 'which label fits?'} ({', '.join(ask.labels)})")

@@ -84,7 +84,7 @@ def number_of(answer: object, form: NumberForm | None = None) -> float:
 
     A text is read in the declared `form`; without one, only if it is a plain number such as "35.7".
     """
-    answer = unwrapped(answer)
+    answer = unwrap(answer)
     answer = answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
     return _number_in(answer, form) if isinstance(answer, str) else finite(answer, "number")
 
@@ -117,7 +117,7 @@ def finite(answer: object, noun: str) -> float:
 
 def vector_of(answer: object) -> list[float]:
     """Parse a vector of finite numbers, or a list with one vector; raise `Misread` for anything else."""
-    answer = unwrapped(answer)
+    answer = unwrap(answer)
     if not isinstance(answer, list) or not answer:
         raise Misread(f"returned {seen(answer)}; expected a vector")
     if len(answer) > MOST_DIMENSIONS:
@@ -132,7 +132,7 @@ def vector_of(answer: object) -> list[float]:
     return vector
 
 
-def classified(answer: object, labels: Sequence[str] = ()) -> Classified:
+def parse_classes(answer: object, labels: Sequence[str] = ()) -> Classified:
     """Parse a classification: a label, the probabilities of labels, or both.
 
     These forms are accepted: ``"positive"``; ``1``, the index of a label or its name; ``[0.1, 0.9]``,
@@ -173,7 +173,7 @@ def classified(answer: object, labels: Sequence[str] = ()) -> Classified:
 
 def _class_of(answer: Any, labels: Sequence[str]) -> tuple[str | None, JsonObject | None]:
     """Return the label and the scores of an answer; each may be ``None``."""
-    answer = unwrapped(answer)
+    answer = unwrap(answer)
     match answer:
         case {"labels": list(names), "scores": list(scores)} if len(names) == len(scores):
             return None, _scores_by_label(list(zip(names, scores, strict=True)))
@@ -194,7 +194,7 @@ def _class_of(answer: Any, labels: Sequence[str]) -> tuple[str | None, JsonObjec
 
 def _scores_of(answer: object, labels: Sequence[str]) -> JsonObject:
     """Parse the scores of labels, not yet validated, from a list of objects, a row or an object."""
-    answer = unwrapped(answer)
+    answer = unwrap(answer)
     match answer:
         case [dict(), *_]:
             return _scores_by_label([_label_and_score(pair) for pair in answer])
@@ -322,7 +322,7 @@ def probability(answer: object, advice: str = "") -> float:
     return min(1.0, max(0.0, number))
 
 
-def unwrapped(answer: object) -> Any:
+def unwrap(answer: object) -> Any:
     """Remove lists around a single list: ``[[1, 2]]`` becomes ``[1, 2]``."""
     while isinstance(answer, list) and len(answer) == 1 and isinstance(answer[0], list):
         answer = answer[0]

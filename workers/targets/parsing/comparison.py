@@ -13,13 +13,13 @@ from assay.model import COMPARED, FIRST, SECOND, TIE, Failure, Field, Record, Re
 from workers.targets.parsing.answer_parsing import (
     Classified,
     Misread,
-    classified,
     finite,
     label_text,
+    parse_classes,
     quoted,
     reply_of,
     seen,
-    unwrapped,
+    unwrap,
 )
 from workers.targets.parsing.written_numbers import plain_number
 
@@ -71,9 +71,9 @@ def _parse_label(answer: Any, labels: Sequence[str]) -> Classified:
         kind, example = ("boolean", '["true", "false"]') if isinstance(answer, bool) else ("number", '["1", "2"]')
         reason = f"returned the {kind} {seen(answer)}, but no declared label is a {kind}"
         raise Misread(f"{reason}; if it means a label, set labels = {example} (labels in their order)")
-    if isinstance(unwrapped(answer), list) and len(unwrapped(answer)) != len(labels):
-        raise Misread(f"returned {seen(unwrapped(answer))}; expected a probability for each of {len(labels)} labels")
-    classification = classified(answer, labels)
+    if isinstance(unwrap(answer), list) and len(unwrap(answer)) != len(labels):
+        raise Misread(f"returned {seen(unwrap(answer))}; expected a probability for each of {len(labels)} labels")
+    classification = parse_classes(answer, labels)
     name_of = dict(zip(labels, COMPARED, strict=False))
     if classification["scores"] is None:
         return _label_without_scores(name_of[classification["label"]])
@@ -86,7 +86,7 @@ def _names_value(label: str) -> bool:
 
 def _parse_scores(answer: Any, labels: Sequence[str]) -> Classified:
     """Parse a score for each document: the higher one is better, and equal ones are a tie."""
-    answer = unwrapped(answer)
+    answer = unwrap(answer)
     if isinstance(answer, Mapping):
         by_label = {label_key(label_text(name)): score for name, score in answer.items()}
         answer = [by_label.get(label_key(label)) for label in labels[:2]] if len(by_label) == 2 else answer

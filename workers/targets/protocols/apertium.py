@@ -12,7 +12,7 @@ from annotated_types import MaxLen
 from assay.model import Failure, Reply, Translate
 from workers.egress import CallFailed, Response
 from workers.targets.chain.chain_route import NoWay, check_path, hops
-from workers.targets.protocols.http.adapter import Request, dig, listed, post_form
+from workers.targets.protocols.http.adapter import Request, as_list, dig, post_form
 from workers.targets.protocols.http.translator import HttpTranslator, names_of, texts_of, three_letters
 from workers.targets.settings import TranslatorSettings
 
@@ -52,7 +52,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         """Return the pairs of ``/listPairs``; with a chain, the pairs that it translates."""
         response = await self._send(Request("GET", "/listPairs"))
         pairs: set[tuple[str, str]] = set()
-        for pair in listed(dig(response.json(), "responseData", origin=response.origin), origin=response.origin):
+        for pair in as_list(dig(response.json(), "responseData", origin=response.origin), origin=response.origin):
             sources = self._language_names(dig(pair, "sourceLanguage", origin=response.origin))
             targets = self._language_names(dig(pair, "targetLanguage", origin=response.origin))
             pairs |= {(source, target) for source in sources for target in targets}

@@ -68,7 +68,7 @@ class Tgi(HttpLanguageModel[TgiSettings]):
         if not isinstance(details, dict):
             raise CallFailed("wrong-shape", f"{origin} answered JSON without 'details'; is it this protocol?")
         if isinstance(asks[0], Score):
-            return [prefilled(details)]
+            return [parse_prefill(details)]
         if isinstance(asks[0], Choose) and isinstance(text, str):
             text = first_line(text)
         return [ModelOutput(text, likely_first(details), "length" if details.get("finish_reason") == "length" else "")]
@@ -86,7 +86,7 @@ def sampling_parameters(settings: LanguageModelSettings, seed: int | None) -> Js
     }
 
 
-def prefilled(details: JsonObject) -> Echo:
+def parse_prefill(details: JsonObject) -> Echo:
     """Return the prompt's tokens with their log-probabilities from the details of a response."""
     prefill = details.get("prefill")
     tokens = [token for token in prefill if isinstance(token, dict)] if isinstance(prefill, list) else []

@@ -160,7 +160,7 @@ def prove(context: WorkerContext, host: str, tenant: str, ratings: str = "allowe
     """Record a tenant's proof of a host, and whether it refuses ratings."""
     with context.database.write() as c:
         domain, _ = domains.add(c, tenant, host)
-        verified = domains.checked(c, domain.id, None)
+        verified = domains.record_check(c, domain.id, None)
         domains.set_policy(c, verified, ratings)
 
 

@@ -71,14 +71,14 @@ def dig(value: Any, *path: str | int, origin: str) -> Any:
     return value
 
 
-def listed(value: object, *, origin: str) -> list[Any]:
+def as_list(value: object, *, origin: str) -> list[Any]:
     """Return a value that must be a list, or raise `CallFailed` ``wrong-shape``."""
     if not isinstance(value, list):
         raise CallFailed("wrong-shape", f"{origin} returned {type(value).__name__}; expected a list")
     return value
 
 
-def indexed(items: list[Any], expected: int, answers: str, questions: str, *, origin: str) -> list[Any]:
+def sort_by_index(items: list[Any], expected: int, answers: str, questions: str, *, origin: str) -> list[Any]:
     """Sort objects by their member ``index``, which must number them from 0 to `expected` - 1.
 
     Parameters
@@ -97,7 +97,7 @@ def indexed(items: list[Any], expected: int, answers: str, questions: str, *, or
     for item in items:
         index = dig(item, "index", origin=origin)
         if type(index) is not int or index in by_index or not 0 <= index < expected:
-            wrong = f"{origin} gave {answers} the index {seen(index)}"
+            wrong = f"{origin} gave its {answers} a wrong index, {seen(index)}"
             raise CallFailed("wrong-shape", f"{wrong}; expected each of 0 to {expected - 1} once")
         by_index[index] = item
     return [by_index[index] for index in range(expected)]

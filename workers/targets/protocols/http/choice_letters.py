@@ -87,7 +87,7 @@ Likelihoods = Sequence[tuple[str, float]]
 """Likely first tokens with their log-probabilities."""
 
 
-def lettered(ask: Choose) -> str:
+def letter_prompt(ask: Choose) -> str:
     """Return a question followed by its options with their letters, one per line."""
     options = [f"{letter}. {option}" for letter, option in zip(LETTERS, ask.options, strict=False)]
     return "\n".join([ask.text, "", *options]) if options else ask.text
@@ -95,7 +95,7 @@ def lettered(ask: Choose) -> str:
 
 def completed_by_letter(ask: Choose, instruction: str) -> str:
     """Return a question as a prompt that a model completes with the letter of an option."""
-    return f"{lettered(ask)}\n\n{instruction}\nAnswer:" if instruction else f"{lettered(ask)}\n\nAnswer:"
+    return f"{letter_prompt(ask)}\n\n{instruction}\nAnswer:" if instruction else f"{letter_prompt(ask)}\n\nAnswer:"
 
 
 def first_line(text: str) -> str:

@@ -217,7 +217,7 @@ def _describe_call(
         reading_text = ", ".join(f"{label} {score:.2f}" for label, score in reply.value.items())
     else:
         reading_text = f"{reply.value:g}"
-    prompt = "\n\n".join(filter(None, (system, choice_letters.lettered(ask))))
+    prompt = "\n\n".join(filter(None, (system, choice_letters.letter_prompt(ask))))
     return DecisionCall(reading, prompt[:MOST_SHOWN], answer[:MOST_SHOWN], reading_text)
 
 

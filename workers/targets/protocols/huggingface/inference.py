@@ -17,11 +17,11 @@ from workers.targets.adapter import Prediction, Worded
 from workers.targets.parsing.answer_parsing import (
     MOST_LABELS,
     Misread,
-    classified,
+    parse_classes,
     probability,
     reply_of,
     seen,
-    unwrapped,
+    unwrap,
     vector_of,
 )
 from workers.targets.protocols.http import images
@@ -151,7 +151,7 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
                 return [{"labels": body["labels"], "scores": body["scores"]}]
             return [body]
         try:
-            return [self._pool_vectors(unwrapped(body))]
+            return [self._pool_vectors(unwrap(body))]
         except Misread as wrong:
             return [Reply(failure=Failure(wrong.code, f"{origin} {wrong}"))]
 
@@ -210,7 +210,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         return f" {ask.word}" if spaced else ask.word
 
     def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
-        origin, answer = response.origin, unwrapped(json_of(response))
+        origin, answer = response.origin, unwrap(json_of(response))
         refuse_error(answer, response)
         if not isinstance(asks[0], Fill):
             text = dig(answer[0] if isinstance(answer, list) and answer else answer, "generated_text", origin=origin)
@@ -292,14 +292,14 @@ def parse_answers(answer: object, labels: Sequence[str]) -> images.Looked:
     """
     answers = _objects_in(answer, "answers")
     if len(answers) == 1 and answers[0].get("score") is None:
-        return {"scores": None, "text": images.worded(answers[0].get("answer"))}
-    scores = classified([{"label": item.get("answer"), "score": item.get("score")} for item in answers])["scores"]
+        return {"scores": None, "text": images.parse_words(answers[0].get("answer"))}
+    scores = parse_classes([{"label": item.get("answer"), "score": item.get("score")} for item in answers])["scores"]
     scores_by_label = {**{answer.casefold().strip(): score for answer, score in reversed(scores.items())}, **scores}
     spellings = {label: label if label in scores else label.casefold().strip() for label in labels}
     complete = bool(labels) and all(spelling in scores_by_label for spelling in spellings.values())
     return {
         "scores": {label: scores_by_label[spellings[label]] for label in labels} if complete else None,
-        "text": images.worded(max(scores, key=scores.__getitem__)),
+        "text": images.parse_words(max(scores, key=scores.__getitem__)),
     }
 
 
@@ -308,12 +308,12 @@ def parse_caption(answer: object) -> str:
     captions = _objects_in(answer, "captions")
     if len(captions) != 1:
         raise Misread(f"gave {len(captions)} captions for one image")
-    return images.worded(captions[0].get("generated_text"))
+    return images.parse_words(captions[0].get("generated_text"))
 
 
 def _objects_in(answer: object, noun: str) -> list[Json]:
     """Return the list of objects in an answer; remove lists around it."""
-    answer = unwrapped(answer)
+    answer = unwrap(answer)
     items = [answer] if isinstance(answer, dict) else answer
     if not isinstance(items, list) or not items or not all(isinstance(item, dict) for item in items):
         raise Misread(f"returned {seen(answer)}; expected {noun}")

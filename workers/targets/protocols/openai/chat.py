@@ -19,8 +19,8 @@ from workers.targets.protocols.http.choice_letters import (
     LEAST_SHARE,
     Likelihoods,
     bare_letter,
+    letter_prompt,
     letter_shares,
-    lettered,
     without_thoughts,
 )
 from workers.targets.protocols.http.images import HttpLooker, accept_look, data_url, picture_of
@@ -122,7 +122,7 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
             return [Reply(failure=Failure("declined", f"the model at {origin} chose not to answer"))]
         if not isinstance(content, str):
             raise CallFailed("wrong-shape", f"{origin} returned {type(content).__name__}; expected the model's text")
-        return [unwrapped(without_thoughts(content), asks[0].text)]
+        return [unwrap_translation(without_thoughts(content), asks[0].text)]
 
 
 class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
@@ -193,13 +193,13 @@ def messages_of(ask: Worded, settings: LanguageModelSettings) -> list[dict[str, 
         case Choose():
             system = settings.choice_instruction
             instructions = [{"role": "system", "content": system}] if system else []
-            return [*instructions, {"role": "user", "content": lettered(ask)}]
+            return [*instructions, {"role": "user", "content": letter_prompt(ask)}]
         case Write(prompt=prompt):
             return [{"role": "user", "content": prompt}]
     raise AssertionError(ask.asks)  # pragma: no cover - refused before
 
 
-def unwrapped(answer: str, question: str) -> str:
+def unwrap_translation(answer: str, question: str) -> str:
     """Remove a code fence or quotation marks around a whole answer, unless the question has them too."""
     answer = answer.strip()
     if not question.lstrip().startswith("```") and (fence := _FENCED.match(answer)):

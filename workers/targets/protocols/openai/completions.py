@@ -17,7 +17,7 @@ from workers.egress import Response
 from workers.targets.adapter import Worded
 from workers.targets.parsing.answer_parsing import float_or_infinity
 from workers.targets.parsing.echoed_tokens import Echo
-from workers.targets.protocols.http.adapter import Request, dig, indexed, listed, post_json, without_nulls
+from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json, sort_by_index, without_nulls
 from workers.targets.protocols.http.choice_letters import Likelihoods, first_line
 from workers.targets.protocols.http.language_model import (
     HttpLanguageModel,
@@ -88,8 +88,8 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
 
     def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
         origin = response.origin
-        choices = listed(dig(json_of(response), "choices", origin=origin), origin=origin)
-        choices = indexed(choices, len(asks), "completions", "prompts", origin=origin)
+        choices = as_list(dig(json_of(response), "choices", origin=origin), origin=origin)
+        choices = sort_by_index(choices, len(asks), "completions", "prompts", origin=origin)
         return [self._output_of(choice, ask, origin) for choice, ask in zip(choices, asks, strict=True)]
 
     def _output_of(self, choice: Any, ask: Worded, origin: str) -> Echo | ModelOutput | Reply:

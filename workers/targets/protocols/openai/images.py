@@ -14,7 +14,7 @@ from assay.document import JsonObject
 from assay.model import Ask, Draw, Failure, Kind, Reply
 from store.formats.image import MOST_BYTES, ImageRefused
 from workers.egress import CallFailed, Response
-from workers.targets.protocols.http.adapter import HttpAdapter, Request, dig, listed, post_json
+from workers.targets.protocols.http.adapter import HttpAdapter, Request, as_list, dig, post_json
 from workers.targets.settings import CalledSettings
 
 SKETCH = Draw("A red circle on a white background")
@@ -70,7 +70,7 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
 
     def _parse_response(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:  # noqa: ARG002 - one image a call
         origin = response.origin
-        images = listed(dig(response.json(), "data", origin=origin), origin=origin)
+        images = as_list(dig(response.json(), "data", origin=origin), origin=origin)
         if len(images) != 1:
             raise CallFailed("wrong-count", f"{origin} gave {len(images)} images where one was asked for")
         (image,) = images
