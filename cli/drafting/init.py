@@ -215,10 +215,10 @@ def set_decision(draft: Draft, name: str) -> None:
     """Add a decision of the catalog, or one that is asked for at the terminal, to the target of a draft."""
     if name not in {*decisions(), OWN_DECISION}:
         raise UnknownName("decision", name, [*decisions(), OWN_DECISION], "decides")
-    described = _ask_own_decision() if name == OWN_DECISION else {"name": name}
-    number = "range" in described if name == OWN_DECISION else decision(name).range is not None
+    decision_setting = _ask_own_decision() if name == OWN_DECISION else {"name": name}
+    number = "range" in decision_setting if name == OWN_DECISION else decision(name).range is not None
     draft.target["kind"] = str(Kind.REGRESSOR if number else Kind.CLASSIFIER)
-    draft.target.setdefault("settings", {})["decision"] = described
+    draft.target.setdefault("settings", {})["decision"] = decision_setting
     draft.cases = {"mention": "explicit"} | ({} if name == OWN_DECISION else {"decision": name})
 
 
@@ -231,20 +231,20 @@ def ask_decision(draft: Draft) -> None:
 
 
 def _ask_own_decision() -> dict[str, Any]:
-    described: dict[str, Any] = {"prompt": typer.prompt("Its prompt? {text} stands for the case", err=True)}
+    decision_setting: dict[str, Any] = {"prompt": typer.prompt("Its prompt? {text} stands for the case", err=True)}
     if system := typer.prompt("Its system prompt? Empty: none", default="", show_default=False, err=True):
-        described["system"] = system
+        decision_setting["system"] = system
     answers = typer.prompt(
         "Its answers, with commas between them, or the lowest and highest number (0 to 100)?", err=True
     )
     low, between, high = answers.partition(" to ")
     try:
-        described["range"] = [float(low), float(high)] if between else None
+        decision_setting["range"] = [float(low), float(high)] if between else None
     except ValueError:
-        described["range"] = None
-    if described["range"] is None:
-        del described["range"]
-        described["labels"] = [label.strip() for label in answers.split(",") if label.strip()]
-        if len(described["labels"]) < 2:
+        decision_setting["range"] = None
+    if decision_setting["range"] is None:
+        del decision_setting["range"]
+        decision_setting["labels"] = [label.strip() for label in answers.split(",") if label.strip()]
+        if len(decision_setting["labels"]) < 2:
             raise SpecificationError("a decision needs two or more answers, or a range such as 0 to 100", "decides")
-    return described
+    return decision_setting

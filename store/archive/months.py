@@ -131,7 +131,7 @@ def _compare(c: Connection, job: places.Archived) -> int:
 
 
 def _delete(c: Connection, archived_jobs: Sequence[places.Archived], counts: Sequence[int]) -> None:
-    deleted = c.execute(delete(observations).where(observations.c.job_id.in_([job.job_id for job in archived_jobs])))
-    if deleted.rowcount != sum(counts):
-        raise CertificateError(f"{deleted.rowcount} rows were found instead of {sum(counts)}: another run is at work")
+    deletion = c.execute(delete(observations).where(observations.c.job_id.in_([job.job_id for job in archived_jobs])))
+    if deletion.rowcount != sum(counts):
+        raise CertificateError(f"{deletion.rowcount} rows were found instead of {sum(counts)}: another run is at work")
     c.execute(insert(archived), [vars(job) for job in archived_jobs])

@@ -78,8 +78,8 @@ class Queue:
 def queue_of(c: Connection, tenant: str) -> Queue:
     """Read the queue statistics that a tenant may see, in two statements."""
     due_since = select(func.min(jobs.c.next_run_at)).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms())
-    leased = and_(jobs.c.status == "running", jobs.c.lease_until > now_ms())
-    busy = select(func.count(jobs.c.lease_owner.distinct())).where(leased).scalar_subquery()
+    is_leased = and_(jobs.c.status == "running", jobs.c.lease_until > now_ms())
+    busy = select(func.count(jobs.c.lease_owner.distinct())).where(is_leased).scalar_subquery()
     waited_s, workers = c.execute(select(_age_s(due_since), busy)).one()
     return Queue(counts_by_status(c, tenant), _float(waited_s), workers)
 

@@ -94,13 +94,13 @@ class LocalTraffic:
         with self._lock:
             now = self._clock()
             slots = {holder: until for holder, until in self._slots.get(lane, {}).items() if until > now}
-            free = token in slots or len(slots) < limit
-            if free:
+            is_free = token in slots or len(slots) < limit
+            if is_free:
                 slots[token] = now + keep_s
             else:
                 self._waiting_until[lane] = now + 1
             self._store_slots(lane, slots)
-            return free
+            return is_free
 
     async def release_slot(self, lane: str, token: str) -> bool:
         """Release a slot, and return whether another job waits for one."""

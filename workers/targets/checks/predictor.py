@@ -77,9 +77,9 @@ def _check_classes(classes: Sequence[Json]) -> list[str]:
     return notes
 
 
-def _check_scores(scored: Sequence[Mapping[str, float]]) -> list[str]:
-    labels = set(scored[0])
-    different = next((set(scores) for scores in scored if set(scores) != labels), None)
+def _check_scores(scores_of_answers: Sequence[Mapping[str, float]]) -> list[str]:
+    labels = set(scores_of_answers[0])
+    different = next((set(scores) for scores in scores_of_answers if set(scores) != labels), None)
     if different is not None:
         raise TargetUnfit(
             "label-set",
@@ -89,7 +89,7 @@ def _check_scores(scored: Sequence[Mapping[str, float]]) -> list[str]:
         )
     if len(labels) == 1:
         return [f"only the label {labels_named(labels)} is scored"]
-    sums = [sum(scores.values()) for scores in scored]
+    sums = [sum(scores.values()) for scores in scores_of_answers]
     worst_sum = max(sums, key=lambda total: abs(total - 1))
     if abs(worst_sum - 1) <= SUM_TOLERANCE:
         return []

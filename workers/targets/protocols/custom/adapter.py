@@ -276,8 +276,8 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return None
 
     def _end_reasons(self, bodies: Sequence[Any], origin: str) -> list[Any]:
-        ended = Expression(self.settings.ended)
-        return [reason for body in bodies if (reason := evaluate(ended, body, origin, "ended")) is not None]
+        end_expression = Expression(self.settings.ended)
+        return [reason for body in bodies if (reason := evaluate(end_expression, body, origin, "ended")) is not None]
 
     def _validate_answer(self, answer: Any, ask: Ask, origin: str) -> Reply:
         if isinstance(ask, Translate):

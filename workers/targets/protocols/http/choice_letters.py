@@ -176,9 +176,9 @@ def _is_denial(text: str) -> bool:
     """Return whether a text denies the option it names; more than three words after "A." are a reason instead."""
     if _LESS_THAN_HALF.search(text):
         return True
-    led = _LED.match(text)
-    verdict = text[led.end() :] if led else text
-    return (led is None or len(verdict.split()) <= SHORTEST_REASON) and _NEITHER.search(verdict) is not None
+    lead = _LED.match(text)
+    verdict = text[lead.end() :] if lead else text
+    return (lead is None or len(verdict.split()) <= SHORTEST_REASON) and _NEITHER.search(verdict) is not None
 
 
 def _repeated_option(text: str, options: Sequence[str]) -> int | None:
