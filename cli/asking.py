@@ -172,7 +172,7 @@ def init(
     """
     from assay.errors import UnknownName
     from assay.model import Kind
-    from cli.drafting.init import draft_from, tried, write_draft
+    from cli.drafting.init import draft_from, try_draft, write_draft
 
     if kind not in set(Kind):
         raise UnknownName("kind of service", kind, tuple(Kind), "kind")
@@ -180,6 +180,6 @@ def init(
     settings = settings_from(egress_allow=egress_allow)
     try:
         if try_it:
-            draft = tried(draft, settings, secret)
+            draft = try_draft(draft, settings, secret)
     finally:
         write_draft(draft, file, settings, force=force)

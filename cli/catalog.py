@@ -58,7 +58,7 @@ def show_attributes(name: str | None, search: str | None, *, as_json: bool) -> N
 def show_specifications(name: str | None, attribute_name: str | None, search: str | None, *, as_json: bool) -> None:
     """Print the shipped word lists; `name` selects one of them, `attribute_name` those for an attribute."""
     word_lists = specifications()
-    selected = word_lists.values() if name is None else [_look_up("specification", name, word_lists)]
+    selected_lists = word_lists.values() if name is None else [_look_up("specification", name, word_lists)]
     rows = [
         {
             "specification": word_list.name,
@@ -67,7 +67,7 @@ def show_specifications(name: str | None, attribute_name: str | None, search: st
             "title": word_list.title,
             "source": word_list.citation,
         }
-        for word_list in selected
+        for word_list in selected_lists
         if attribute_name is None or word_list.words.attribute == attribute_name
     ]
     show_list(rows, search=search, as_json=as_json)
@@ -117,14 +117,14 @@ def _show_method(kind: type[AnyMethod], *, as_json: bool) -> None:
 
 
 def _attribute_facts(name: str) -> JsonObject:
-    described = attribute(name)
-    carriers = [template for template in constructions() if construction(template).supports(described)]
+    definition = attribute(name)
+    carriers = [template for template in constructions() if construction(template).supports(definition)]
     return {
         "attribute": name,
-        "values": list(described.value_names),
+        "values": list(definition.value_names),
         "templates": carriers,
         "methods": [row.method for row in coverage(name) if row.reason is None],
-        "source": described.source,
+        "source": definition.source,
     }
 
 
@@ -139,12 +139,12 @@ def _protocol_facts(info: ProtocolInfo) -> JsonObject:
 
 def _show_protocol(info: ProtocolInfo, *, as_json: bool) -> None:
     schema = info.settings_schema()
-    required = schema.get("required", ())
+    required_names = schema.get("required", ())
     rows = [
         {
             "setting": name,
             "type": "see Keys in docs/targets.md" if name == "auth" else _type_in_words(setting),
-            "default": "required" if name in required else f"default {json.dumps(setting.get('default'))}",
+            "default": "required" if name in required_names else f"default {json.dumps(setting.get('default'))}",
             "description": setting.get("description", ""),
         }
         for name, setting in schema.get("properties", {}).items()
@@ -158,8 +158,8 @@ def _print_entry(facts: Json, name: str, rows: list[JsonObject], *, as_json: boo
         print_json({**facts, name: rows}, ensure_ascii=False)
         return
     for fact, value in facts.items():
-        several = value if fact == "notes" else [", ".join(value) if isinstance(value, list) else value]
-        for text in several:
+        values = value if fact == "notes" else [", ".join(value) if isinstance(value, list) else value]
+        for text in values:
             console.print(f"[bold]{fact.replace('_', ' ')}[/bold]  {escape(text)}", soft_wrap=True)
     console.print(f"\n[bold]{name}[/bold]")
     for row in rows:

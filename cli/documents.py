@@ -151,16 +151,16 @@ class _Expansion:
         elif isinstance(event, yaml.NodeEvent):
             self._count_event(event)
         if self.values > MOST_VALUES or self.characters > MOST_CHARACTERS:
-            allowed = f"{MOST_VALUES:,} values or {MOST_CHARACTERS:,} characters"
-            raise SpecificationError(f"{self.name} has more than {allowed} when its aliases are replaced")
+            limits = f"{MOST_VALUES:,} values or {MOST_CHARACTERS:,} characters"
+            raise SpecificationError(f"{self.name} has more than {limits} when its aliases are replaced")
 
     def _count_event(self, event: Any) -> None:
         size = (1, len(getattr(event, "value", "")))
         if isinstance(event, yaml.AliasEvent):
-            anchored = self.anchored.get(str(event.anchor), (0, 0))  # an unknown anchor is refused when it is loaded
-            if anchored is None:
+            counts = self.anchored.get(str(event.anchor), (0, 0))  # an unknown anchor is refused when it is loaded
+            if counts is None:
                 raise SpecificationError(f"{self.name} refers to itself by *{str(event.anchor)[:50]}")
-            size = anchored
+            size = counts
         elif isinstance(event, yaml.CollectionStartEvent):
             self.started.append((event.anchor, self.values, self.characters))
             if event.anchor:

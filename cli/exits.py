@@ -9,7 +9,7 @@ class Exit(IntEnum):
     """Exit code of a command."""
 
     UCS = 0
-    DSBS = 1
+    DSBS = BELOW = 1
     BS = 2
     INCONCLUSIVE = 3
     USAGE = 64
@@ -45,8 +45,8 @@ def as_one_line(error: Exception) -> str:
     from reports.plain import codes
 
     if isinstance(error, ValidationError):
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        return codes(f"{where}: {first['msg']}" if where else str(first["msg"]))
+        first_error = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first_error["loc"])
+        return codes(f"{where}: {first_error['msg']}" if where else str(first_error["msg"]))
     message = codes(str(error).split("\n")[0]) if str(error) else type(error).__name__
     return message if Exit.of(error) is not Exit.SOFTWARE else f"unexpected {type(error).__name__}: {message}"

@@ -20,7 +20,7 @@ def _escape_invisible(_: object, __: str, event: structlog.typing.EventDict) -> 
 def configure_logs(settings: Settings) -> None:
     """Configure structlog and the standard library's loggers in the same way."""
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
-    shared: list[structlog.typing.Processor] = [
+    shared_processors: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso"),
@@ -30,15 +30,15 @@ def configure_logs(settings: Settings) -> None:
         structlog.processors.JSONRenderer() if settings.log_json else structlog.dev.ConsoleRenderer(colors=False)
     )
     if not settings.log_json:  # JSON escapes by itself
-        shared.append(_escape_invisible)
+        shared_processors.append(_escape_invisible)
     structlog.configure(
-        processors=[*shared, renderer],
+        processors=[*shared_processors, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared))
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared_processors))
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(max(level, logging.WARNING))

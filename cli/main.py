@@ -287,8 +287,7 @@ def mcp(
         str, typer.Option(help="Address of the agency.", envvar="ASSAY_AGENCY", show_envvar=True)
     ] = "http://127.0.0.1:8000",
     key: Annotated[
-        str | None,
-        typer.Option(help="API key. Prefer the variable: others can see command lines.", envvar="ASSAY_KEY"),
+        str | None, typer.Option(help="API key. Prefer the variable: others can see command lines.", envvar="ASSAY_KEY")
     ] = None,
 ) -> None:
     """Serve tools for an AI agent (MCP, standard input and output): find, explain, plan, request and verify ratings.

@@ -39,12 +39,12 @@ def settings_from(
     database_url: str | None = None,
     broker_url: str | None = None,
     egress_allow: list[str] | None = None,
-    **more: object,
+    **others: object,
 ) -> Settings:
     """Return the settings of the environment, overridden by those options that were given."""
     from store.core.settings import Settings
 
-    options: dict[str, Any] = {"data_dir": data_dir, "database_url": database_url, "broker_url": broker_url, **more}
+    options: dict[str, Any] = {"data_dir": data_dir, "database_url": database_url, "broker_url": broker_url, **others}
     if egress_allow:
         options["egress_allow"] = ",".join(egress_allow)
     return Settings(**{name: value for name, value in options.items() if value is not None})

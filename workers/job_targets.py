@@ -131,7 +131,7 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
     settings = context.settings
     # known to the agency only; it determines the order of questions and the texts of examinations
     private = generator(int.from_bytes(context.vault.mark(f"calls {job.id} {job.attempt}").encode()))
-    rated, second = _rated_target(context, job), _second_target(context, job)
+    rated_target, second_target = _rated_target(context, job), _second_target(context, job)
     library = Library(context.database, settings.data_dir.expanduser() / "cache" / "embeddings", job.tenant)
     async with context.traffic() as traffic, AsyncExitStack() as stack:
         hosts = HostLimits(context.database, settings, job.tenant, job.id, traffic, private)
@@ -147,7 +147,7 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
         await stack.enter_async_context(egress)
         if context.on_exchange is not None:
             egress = egress.watched(context.on_exchange)
-        await _admit_at_hosts(context, job, egress, hosts, _called_addresses(job, rated, second))
+        await _admit_at_hosts(context, job, egress, hosts, _called_addresses(job, rated_target, second_target))
 
         def service(target: Target, holder: str) -> JobService:
             lane = Lane(lane_of(job.tenant, address_of(target)), holder, target.limits, private, traffic)
@@ -156,38 +156,39 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
             return JobService(target, connect(target, egress), CalledService(lane, breaker, on_call), egress, hosts)
 
         # both services may have the same address, so the slots of the second one have another name
-        yield service(rated, job.id), None if second is None else service(second, f"{job.id}:author")
+        second_service = None if second_target is None else service(second_target, f"{job.id}:author")
+        yield service(rated_target, job.id), second_service
 
 
-def _called_addresses(job: Job, rated: Target, second: Target | None) -> dict[str, bool]:
+def _called_addresses(job: Job, rated_target: Target, second_target: Target | None) -> dict[str, bool]:
     """Return the addresses that a job calls; a value is true if the host needs a cool-down between ratings."""
-    called = {} if second is None else {second.base_url: False}
+    cools_down_by_url = {} if second_target is None else {second_target.base_url: False}
     for link in _links(job.target):
-        secret = rated.secret is not None or link.get("id") in rated.link_secrets
-        called[link.get("base_url") or ""] = job.kind == "rating" and not secret
-    called.pop("", None)  # a protocol with fixed addresses, or an upload
-    return called
+        secret = rated_target.secret is not None or link.get("id") in rated_target.link_secrets
+        cools_down_by_url[link.get("base_url") or ""] = job.kind == "rating" and not secret
+    cools_down_by_url.pop("", None)  # a protocol with fixed addresses, or an upload
+    return cools_down_by_url
 
 
 async def _admit_at_hosts(
-    context: WorkerContext, job: Job, egress: Egress, hosts: HostLimits, called: Mapping[str, bool]
+    context: WorkerContext, job: Job, egress: Egress, hosts: HostLimits, cools_down_by_url: Mapping[str, bool]
 ) -> None:
     """Check that a job may call its hosts, unless no host refuses ratings and all of the job's hosts are exempt."""
-    watched = context.database.value_of(domains.EXIST)
+    is_watched = context.database.value_of(domains.EXIST)
     try:
-        watched = watched or not all([await egress.exempt(url, FILE_TIMEOUT_S) for url in called])
+        is_watched = is_watched or not all([await egress.exempt(url, FILE_TIMEOUT_S) for url in cools_down_by_url])
     except CallFailed as failed:
         if not failed.retriable:
             raise
-        watched = True  # a name that cannot be resolved now may be resolved for the first call
-    if watched:
-        await hosts.admit(job, egress, called)
+        is_watched = True  # a name that cannot be resolved now may be resolved for the first call
+    if is_watched:
+        await hosts.admit(job, egress, cools_down_by_url)
 
 
 async def examine(
-    rated: JobService,
+    rated_service: JobService,
     second: JobService | None,
-    first: Sequence[Ask],
+    first_questions: Sequence[Ask],
     pairs: Sequence[tuple[str, str]],
     *,
     resumed: bool,
@@ -197,14 +198,14 @@ async def examine(
     If the job is resumed, no sample of texts is asked for again, because texts cost money. A job without first
     questions rates recorded choices, so that nothing is examined.
     """
-    to_write = [ask for ask in first if isinstance(ask, AUTHORED)]
+    to_write = [ask for ask in first_questions if isinstance(ask, AUTHORED)]
     writes_itself = second is None or second.is_judge
-    adapter = rated.adapter
+    adapter = rated_service.adapter
     if writes_itself and to_write and resumed:
         adapter = one_by_one(adapter)
-    elif first:
-        asks = [ask for ask in first if writes_itself or not isinstance(ask, AUTHORED)]
-        adapter = (await rated.examine(pairs, asks)).adapter
+    elif first_questions:
+        asks = [ask for ask in first_questions if writes_itself or not isinstance(ask, AUTHORED)]
+        adapter = (await rated_service.examine(pairs, asks)).adapter
     if second is None:
         return adapter
     second_adapter = second.adapter
@@ -229,10 +230,10 @@ def with_circumstances(finding: Finding, service: JobService, method: AnyMethod)
 
 def describe(target: Json) -> ServiceDocument:
     """Return the description of a target that its rating shows, with its digest."""
-    described = ServiceDocument(
+    document = ServiceDocument(
         target["name"], target["kind"], target["protocol"], target.get("base_url"), target.get("settings") or {}
     )
-    return replace(described, digest=target_digest(as_json(described)))
+    return replace(document, digest=target_digest(as_json(document)))
 
 
 def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
@@ -248,16 +249,16 @@ def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
     method = method.with_held_back(HeldBack())  # with a random seed, only the agency adds held-back material
     if not is_default(method, Kind(job.target["kind"])) or job.author is not None or not seed_is_random:
         return "changed"
-    chosen = settings_chosen(job.target)
-    if chosen == "default" and job.visibility != "public" and job.tenant != OPERATOR_TENANT:
+    settings_choice = settings_chosen(job.target)
+    if settings_choice == "default" and job.visibility != "public" and job.tenant != OPERATOR_TENANT:
         return "unpublished"
-    return chosen
+    return settings_choice
 
 
-def hosts_of(*described: Json | None) -> tuple[str, ...]:
+def hosts_of(*target_documents: Json | None) -> tuple[str, ...]:
     """Return the hosts of the targets in alphabetical order; for a target without an address, its protocol."""
     hosts: set[str] = set()
-    for description in filter(None, described):
+    for description in filter(None, target_documents):
         for link in _links(description):
             hosts.add(urlsplit(str(link.get("base_url") or "")).netloc.rpartition("@")[2] or str(link["protocol"]))
     return tuple(sorted(hosts))
@@ -275,9 +276,9 @@ def announced(context: WorkerContext, job: Job) -> bool:
         return any(domains.standing(connection, job.tenant, url).proven for url in urls)
 
 
-def _links(described: Json) -> Sequence[Json]:
+def _links(document: Json) -> Sequence[Json]:
     """Return the links of a chain; of any other target, the target itself."""
-    links: Sequence[Json] = described["settings"]["links"] if described["protocol"] == CHAIN else [described]
+    links: Sequence[Json] = document["settings"]["links"] if document["protocol"] == CHAIN else [document]
     return links
 
 
@@ -288,7 +289,7 @@ def _rated_target(context: WorkerContext, job: Job) -> Target:
         secret = _saved_secret(context, job, job.target_id, job.target)
     else:
         identity = {"tenant": job.tenant, "target": job.id}
-        secret = context.vault.open_for_target(job.sealed_secret, **identity, described=job.target)
+        secret = context.vault.open_for_target(job.sealed_secret, **identity, description=job.target)
     return keep_to_links(Target.of(job.target, secret, _link_secrets(context, job)))
 
 
@@ -323,10 +324,10 @@ def _link_secrets(context: WorkerContext, job: Job) -> dict[str, str]:
         return {}
     links = {link["id"]: link for link in _links(job.target) if link.get("id")}
     with context.database.read() as connection:
-        saved = targets.named(connection, job.tenant, links)
+        saved_targets = targets.find_by_ids(connection, job.tenant, links)
     return {
         name: _open_secret(context, row, row.sealed_secret)
-        for name, row in saved.items()
+        for name, row in saved_targets.items()
         if row.sealed_secret is not None and _same_address(row, links[name])
     }
 
@@ -337,5 +338,6 @@ def _same_address(row: StoredTarget, snapshot: Json) -> bool:
     return same_place and destination_of(targets.descriptor(row)) == destination_of(snapshot)
 
 
-def _open_secret(context: WorkerContext, row: StoredTarget, sealed: SealedSecret) -> str:
-    return context.vault.open_for_target(sealed, tenant=row.tenant, target=row.id, described=targets.descriptor(row))
+def _open_secret(context: WorkerContext, row: StoredTarget, sealed_secret: SealedSecret) -> str:
+    description = targets.descriptor(row)
+    return context.vault.open_for_target(sealed_secret, tenant=row.tenant, target=row.id, description=description)

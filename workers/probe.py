@@ -26,7 +26,7 @@ from workers.job_targets import USUAL_PAIRS, examination_of
 from workers.targets.adapter import Adapter, Target
 from workers.targets.checks.capability import Capability, TargetUnfit
 from workers.targets.checks.examination import Calls, shown
-from workers.targets.checks.image_classifier import described, looks_for
+from workers.targets.checks.image_classifier import describe_question, looks_for
 from workers.targets.checks.language_model import OURS, RUNGS, TASK, text_of
 from workers.targets.checks.remedies import doubt_about, remedy_for
 from workers.targets.checks.samples import samples_for
@@ -132,7 +132,7 @@ async def _probe(
     except CallFailed as failed:  # the protocol needs the uploads of a job, or the operator does not allow it
         return ProbeResult(code=failed.code, cause=failed.message, remedy="It can be rated, but not probed.")
     ask, reply, calls = await _first_answer(adapter, sample_asks(target, pairs, asks), exchanges)
-    last = exchanges[-1] if exchanges else None
+    exchange = exchanges[-1] if exchanges else None
     capability: Capability | None = None
     failure = reply.failure
     if failure is None and examine:
@@ -140,19 +140,19 @@ async def _probe(
             capability = await examination_of(target, adapter, pairs, asks or drawing(target), Calls()).run()
         except TargetUnfit as unfit:
             # the exchange shown is the last of the examination, in which the fault was found
-            last, failure = exchanges[-1], Failure(unfit.code, str(unfit))
-    mended = remedy_for(failure, last, target, ask) if failure else doubt_about(reply.value, last, target, ask)
+            exchange, failure = exchanges[-1], Failure(unfit.code, str(unfit))
+    remedy = remedy_for(failure, exchange, target, ask) if failure else doubt_about(reply.value, exchange, target, ask)
     quoter = Quoter(target.secret)
     return ProbeResult(
         question=quoter.clean(text_of_question(ask)),
-        exchange=None if last is None else show_exchange(last, [*_secrets(target)]),
+        exchange=None if exchange is None else show_exchange(exchange, [*_secrets(target)]),
         exchanges=len(exchanges),
         reading=None if reply.failure is not None else quoter.clean(shown(reply.value)),
-        latency_s=last.seconds if last is not None and last.received is not None else None,
+        latency_s=exchange.seconds if exchange is not None and exchange.received is not None else None,
         capability=None if capability is None else capability.as_json(),
         code=None if failure is None else failure.code,
         service_said=None if failure is None else service_said(failure.message),
-        **asdict(mended),
+        **asdict(remedy),
         decision=tuple(_mask_call(call, quoter) for call in calls),
     )
 
@@ -196,7 +196,7 @@ async def _first_answer(
 
     The calls are recorded for a model that decides; empty for other targets.
     """
-    recorded = _record_calls(adapter)
+    recorded_calls = _record_calls(adapter)
     lost: tuple[Ask, Reply] | None = None
     for ask in asks:
         before = len(exchanges)
@@ -205,7 +205,7 @@ async def _first_answer(
         except CallFailed as failed:
             reply = Reply(failure=Failure(failed.code, failed.message))
         if reply.failure is None:
-            return ask, reply, tuple(recorded)
+            return ask, reply, tuple(recorded_calls)
         if lost is None or (
             len(exchanges) > before and lost[1].failure is not None and lost[1].failure.code == "unsupported"
         ):
@@ -213,14 +213,14 @@ async def _first_answer(
         if reply.failure.code not in NOT_THIS_FORM:
             break
     assert lost is not None  # noqa: S101 - there is at least one question
-    return *lost, tuple(recorded)
+    return *lost, tuple(recorded_calls)
 
 
 def text_of_question(ask: Ask) -> str:
     """Return a question as text, to be shown to people."""
     match ask:
         case Look():
-            return described(ask)
+            return describe_question(ask)
         case Classify() | Regress() | Embed():
             return shown(given_in(ask))
         case Translate(text=text, source=source, target=target):

@@ -117,10 +117,10 @@ async def _rate_service(context: WorkerContext, claim: Claim) -> None:
     """Rate a service: build and run the experiment, rate its finding, and store the rating in one transaction."""
     job = claim.job
     method = parse_method(job.experiment or {})
-    first = [probe.ask for probe in next(method.design(generator(job.seed)), ())]
+    first_questions = [probe.ask for probe in next(method.design(generator(job.seed)), ())]
     expected = max(job.expected, method.expected_probes())
     pairs = method.language_pairs() or USUAL_PAIRS
-    questions = Questions(lambda: method.design(generator(job.seed)), first, pairs, expected)
+    questions = Questions(lambda: method.design(generator(job.seed)), first_questions, pairs, expected)
     session, service = await _run_experiment(context, claim, questions)
     assert session.finding is not None  # noqa: S101  the driver always ends with a finding
     finding = with_circumstances(session.finding, service, method)
@@ -130,8 +130,8 @@ async def _rate_service(context: WorkerContext, claim: Claim) -> None:
         if job.author is not None and any(session.sent[ask] for ask in asks_of_second(job.author["kind"]))
         else None
     )
-    described = NO_SERVICE if second is None else describe(second)
-    is_judge = described.kind in JUDGES
+    second_document = NO_SERVICE if second is None else describe(second)
+    is_judge = second_document.kind in JUDGES
     experiment = dump_method(method)
     document = rating_document(
         rate(finding),
@@ -143,20 +143,20 @@ async def _rate_service(context: WorkerContext, claim: Claim) -> None:
         failed_calls=session.failed,
         evidence_digest=session.evidence.head(),
         visibility=job.visibility,
-        author=NO_SERVICE if is_judge else described,
+        author=NO_SERVICE if is_judge else second_document,
         hosts=hosts_of(job.target, second),
         audit="announced" if await asyncio.to_thread(announced, context, job) else "unannounced",
         commitment=commitment_document(job.commitment, experiment, job.seed, job.nonce),
     )
-    document = replace(document, judge=described if is_judge else NO_SERVICE)
+    document = replace(document, judge=second_document if is_judge else NO_SERVICE)
     await asyncio.to_thread(_store_rating, context, claim, method, document)
 
 
 async def _run_task(task_of: TaskOf, context: WorkerContext, claim: Claim) -> None:
     """Run the experiment of a job that makes no rating: sentences for a corpus, or some cases that are asked again."""
     seed, task = claim.job.seed, await asyncio.to_thread(task_of, context.database, claim.job)
-    first = [probe.ask for probe in next(task.experiment(seed), ())]
-    questions = Questions(lambda: task.experiment(seed), first, task.pairs, claim.job.expected)
+    first_questions = [probe.ask for probe in next(task.experiment(seed), ())]
+    questions = Questions(lambda: task.experiment(seed), first_questions, task.pairs, claim.job.expected)
     session, _ = await _run_experiment(context, claim, questions)
     await asyncio.to_thread(task.finish, context.database, claim, session.finding)
 
@@ -191,55 +191,57 @@ async def _run_experiment(context: WorkerContext, claim: Claim, questions: Quest
     """Examine the services and run the experiment to its end; recorded answers are not asked for again."""
     job, settings = claim.job, context.settings
     ledger = JobLedger(context, claim)
-    async with open_services(context, job) as (rated, second):
-        await rated.called.lane.check_cooldown(settings.breaker_delay_s)
-        if second is not None and (second.is_judge or any(isinstance(ask, AUTHORED) for ask in questions.first)):
-            await second.called.lane.check_cooldown(settings.breaker_delay_s)
+    async with open_services(context, job) as (rated_service, second_service):
+        await rated_service.called.lane.check_cooldown(settings.breaker_delay_s)
+        needs_author = any(isinstance(ask, AUTHORED) for ask in questions.first)
+        if second_service is not None and (second_service.is_judge or needs_author):
+            await second_service.called.lane.check_cooldown(settings.breaker_delay_s)
         ledger.stage("probing")
-        adapter = await examine(rated, second, questions.first, questions.pairs, resumed=bool(job.observed))
+        resumed = bool(job.observed)
+        adapter = await examine(rated_service, second_service, questions.first, questions.pairs, resumed=resumed)
         ledger.stage("asking")
         session = Session(questions.begin(), ledger.recall if job.observed else None)
         driver = Driver(
             adapter,
-            rated.target.limits,
+            rated_service.target.limits,
             Budget(job.max_calls, job.calls),
             ledger,
             context.vault.mark(f"keys {job.id}"),
-            rated.called.lane.rng,
+            rated_service.called.lane.rng,
             patience=Patience(settings.call_attempts, settings.backoff_s, settings.backoff_cap_s),
             expected=questions.expected,
             flush_replies=settings.ledger_replies,
             flush_s=settings.ledger_s,
-            rated=rated.called,
-            second=None if second is None else second.called,
-            second_asks=AUTHORED if second is None else asks_of_second(second.target.kind),
+            rated=rated_service.called,
+            second=None if second_service is None else second_service.called,
+            second_asks=AUTHORED if second_service is None else asks_of_second(second_service.target.kind),
         )
         try:
             await driver.run(session)
         except TargetUnavailable as lost:
             # the pause applies to all jobs of the target, not only to this one
-            await (lost.lane or rated.called.lane).start_cooldown(settings.breaker_delay_s)
+            await (lost.lane or rated_service.called.lane).start_cooldown(settings.breaker_delay_s)
             raise
         finally:
             context.meter.computed(driver.thinking_s)
-    return session, rated
+    return session, rated_service
 
 
 # ------------------------------------------------------------------------------- storage of the rating
-def _store_rating(context: WorkerContext, claim: Claim, method: AnyMethod, rated: RatingDocument) -> None:
+def _store_rating(context: WorkerContext, claim: Claim, method: AnyMethod, document: RatingDocument) -> None:
     """Store the rating, the author's sentences or images, the end of the job and its notices in one transaction."""
     job = claim.job
     material = authored.collect(context.database, job, method) if job.author is not None else ()
-    public = method.masked(rated)
-    readable = public or rated
+    public = method.masked(document)
+    readable = public or document
     reason = because(readable, report_of(as_json(readable)))
     rating = NewRating(
         tenant=job.tenant,
         target_id=job.target_id,
-        rating=rated,
+        rating=document,
         request_digest=job.request_digest,
         valid_for_s=context.settings.rating_valid_days * 86_400,
-        description=description_of(job, method, calls=rated.calls or 0),
+        description=description_of(job, method, calls=document.calls or 0),
         public=public,
         because=None if reason is None else reason.sentence,
     )

@@ -55,7 +55,7 @@ class WatchTask:
         design = self.method.design(generator(self.rating.seed or 0))
         return asked_again(design, self.recorded, is_sentinel, self.method.finding(()))
 
-    def finish(self, database: Database, claim: Claim, ended: object) -> None:  # noqa: ARG002  the ledger has all
+    def finish(self, database: Database, claim: Claim, result_of_experiment: object) -> None:  # noqa: ARG002  in the ledger
         """Read the outcomes from the job's observations, and store and test the run; a lost answer is no outcome."""
         with database.read() as c:
             outcomes = _outcomes(live_reader(self.rating), evidence(c, claim.job.id))
@@ -79,18 +79,18 @@ def watch_task_of(database: Database, job: Job) -> WatchTask:
     """Return the task of a job: the cases of the current test or newly chosen ones; raise `WatchUnfit` without any."""
     watch = Watch(**(job.experiment or {}))
     with database.read() as c:
-        stored = ratings.find(c, watch.rating, job.tenant)
+        stored_rating = ratings.find(c, watch.rating, job.tenant)
         earlier, _ = sentinels.runs_of(c, watch)
-        recorded = () if stored is None else tuple(evidence(c, stored.job_id))
-    rating = RatingDocument() if stored is None else stored.seen_by(job.tenant).rating
-    known = _outcomes(live_reader(rating), recorded)
-    outcomes = {key: outcome for key, outcome in known.items() if outcome is not None}
+        observations = () if stored_rating is None else tuple(evidence(c, stored_rating.job_id))
+    rating = RatingDocument() if stored_rating is None else stored_rating.seen_by(job.tenant).rating
+    known_outcomes = _outcomes(live_reader(rating), observations)
+    outcomes = {key: outcome for key, outcome in known_outcomes.items() if outcome is not None}
     if not outcomes:
         raise WatchUnfit(f"the record of {watch.rating} has no case that can be asked again")
-    chosen = choose_sentinels(list(outcomes), watch.cases, generator(job.seed).spawn(1)[0])
-    keys = frozenset(earlier[0].outcomes if earlier else (*chosen.fresh, *chosen.telling))
-    reference = {} if earlier else {key: outcomes[key] for key in chosen.fresh}
-    by_unit = {observation.probe.unit: observation for observation in recorded}
+    sentinel_keys = choose_sentinels(list(outcomes), watch.cases, generator(job.seed).spawn(1)[0])
+    keys = frozenset(earlier[0].outcomes if earlier else (*sentinel_keys.fresh, *sentinel_keys.telling))
+    reference = {} if earlier else {key: outcomes[key] for key in sentinel_keys.fresh}
+    by_unit = {observation.probe.unit: observation for observation in observations}
     return WatchTask(rating, parse_method(rating.experiment), by_unit, keys, reference)
 
 

@@ -89,10 +89,10 @@ class Library:
     def image(self, digest: str) -> Image:
         """Read an image of the tenant or of a shared corpus, or raise `ImageGone`."""
         with self.database.read() as c:
-            stored = images.find(c, digest, self.tenant)
-        if stored is None:
+            stored_image = images.find(c, digest, self.tenant)
+        if stored_image is None:
             raise ImageGone(digest)
-        return Image(stored.content, stored.media_type)
+        return Image(stored_image.content, stored_image.media_type)
 
     def keep_image(self, content: bytes) -> ImageFacts:
         """Store an image of the tenant unless it is stored already; raise `ImageRefused` for an invalid one."""

@@ -31,9 +31,9 @@ def archive(settings: Settings, before: datetime, to: str, *, compact: bool) -> 
         def export(rating: StoredRating) -> bytes:
             with database.read() as c:
                 certificate = certificates.find(c, rating.id)
-            signed = certificate.envelopes if certificate else certificates.envelopes_of(key, rating)
+            envelopes = certificate.envelopes if certificate else certificates.envelopes_of(key, rating)
             writer = ExportWriter()
-            lines = [writer.opening(rating.shown, list(signed.values()), keys, rating.unmasked)]
+            lines = [writer.opening(rating.shown, list(envelopes.values()), keys, rating.unmasked)]
             lines += [writer.observation(row.as_json()) for row in recorded_observations(database, rating)]
             return b"".join([*lines, writer.closing({key.id: key.sign})])
 

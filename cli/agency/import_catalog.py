@@ -25,7 +25,7 @@ TIMEOUT_S = 60
 
 def run(
     files: Sequence[Path],
-    common: Mapping[str, str | None],
+    defaults: Mapping[str, str | None],
     suite: Mapping[str, Sequence[str]],
     *,
     agency: str | None,
@@ -38,7 +38,7 @@ def run(
     ----------
     files : sequence of Path
         The catalogs.
-    common : mapping
+    defaults : mapping
         ``kind`` and ``protocol`` of services whose entries do not name theirs.
     suite : mapping
         ``methods``, ``attributes`` and ``languages`` of the suite; empty ones are left out.
@@ -49,7 +49,7 @@ def run(
     plan : bool
         Whether the agency plans the suite instead of starting it.
     """
-    services = [service for file in files for service in read_catalog(file, common)]
+    services = [service for file in files for service in read_catalog(file, defaults)]
     body = {"targets": services, **{name: list(names) for name, names in suite.items() if names}}
     if agency is not None:
         key = None if key_file is None else key_file.read_text(encoding="utf-8").strip()
@@ -57,14 +57,14 @@ def run(
     print_json(body)
 
 
-def read_catalog(file: Path, common: Mapping[str, str | None]) -> list[JsonObject]:
+def read_catalog(file: Path, defaults: Mapping[str, str | None]) -> list[JsonObject]:
     """Read the services of a catalog as targets of a request.
 
     Raise `SpecificationError` if the file is not a catalog, names no service, or has an entry without kind or protocol.
     """
     is_csv = file.suffix.lower() == ".csv"
     entries = _csv_entries(read_text(file), file.name) if is_csv else _document_entries(read_document(file), file.name)
-    targets = [_read_target(entry, common, f"{file.name}, service {number}") for number, entry in enumerate(entries, 1)]
+    targets = [_read_target(entry, defaults, f"{file.name}, service {index}") for index, entry in enumerate(entries, 1)]
     if not targets:
         raise SpecificationError(f"{file.name} names no service")
     return targets
@@ -97,15 +97,15 @@ def _document_entries(content: object, name: str) -> Iterator[Json]:
             yield {"name": api.get("name"), "base_url": api.get("baseURL"), **_assay_extension(api, name)}
         if "openapi" in document:
             info, servers = member(document.get("info"), f"{name}, info"), document.get("servers")
-            first = next(iter(members(servers, f"{name}, servers")), {})
-            yield {"name": info.get("title"), "base_url": first.get("url"), **_assay_extension(document, name)}
+            first_server = next(iter(members(servers, f"{name}, servers")), {})
+            yield {"name": info.get("title"), "base_url": first_server.get("url"), **_assay_extension(document, name)}
 
 
 def _assay_extension(entry: Json, name: str) -> Json:
     return member(entry.get("x-assay"), f"{name}, x-assay")
 
 
-def _read_target(entry: Json, common: Mapping[str, str | None], where: str) -> JsonObject:
+def _read_target(entry: Json, defaults: Mapping[str, str | None], where: str) -> JsonObject:
     for name, value in entry.items():
         if name not in FIELDS:
             raise UnknownName(f"field of x-assay ({where})", name[:50], FIELDS)
@@ -115,7 +115,7 @@ def _read_target(entry: Json, common: Mapping[str, str | None], where: str) -> J
             raise SpecificationError(f"{where}: {name} must be a text")
     if entry.get("id"):
         return {"id": entry["id"]}
-    target = {name: value for name, value in {**common, **entry}.items() if value is not None}
+    target = {name: value for name, value in {**defaults, **entry}.items() if value is not None}
     for name in ("kind", "protocol"):
         if name not in target:
             raise SpecificationError(f"{where}: the {name} is missing; add it to the entry, or give --{name} for all")
@@ -134,6 +134,7 @@ def _post(agency: str, path: str, body: Json, key: str | None) -> JsonObject:
     if not isinstance(document, dict):
         raise OSError(f"no agency answers at {agency}")
     if answer.is_error:
-        first = next(iter(members(document.get("errors"), "errors")), {})
-        raise SpecificationError(f"{first.get('pointer', path)}: {first.get('detail') or document.get('detail')}")
+        first_error = next(iter(members(document.get("errors"), "errors")), {})
+        detail = first_error.get("detail") or document.get("detail")
+        raise SpecificationError(f"{first_error.get('pointer', path)}: {detail}")
     return document

@@ -30,8 +30,8 @@ def create(settings: Settings, name: str, scopes: Sequence[str], tenant: str) ->
         if scope not in keys.SCOPES:
             raise UnknownName("scope", scope, tuple(keys.SCOPES))
     with _open_migrated(settings) as database, database.write() as connection:
-        _, plain = keys.create(connection, tenant, list(scopes), name, None)
-    console.print(plain, soft_wrap=True)
+        _, plain_key = keys.create(connection, tenant, list(scopes), name, None)
+    console.print(plain_key, soft_wrap=True)
 
 
 def show(settings: Settings, tenant: str, search: str | None, *, as_json: bool) -> None:
@@ -76,19 +76,19 @@ def rotate_signing(settings: Settings) -> None:
 def rotate_secrets(settings: Settings) -> int:
     """Encrypt every secret in use again, with the current key; print rows without a key; return the exit code."""
     migrate.check(settings.resolved_database_url)
-    vault, resealed, unreadable = Vault.from_settings(settings), 0, list[str]()
+    vault, resealed_count, unreadable = Vault.from_settings(settings), 0, list[str]()
     with contextlib.closing(Database(settings.resolved_database_url)) as database:
         for holder in range(len(rotation.HOLDERS)):
             after: str | None = None
             while True:
                 with database.write() as connection:
                     batch = rotation.reseal(connection, vault, holder, after)
-                resealed += batch.resealed
+                resealed_count += batch.resealed
                 unreadable += batch.lost
                 if batch.last_id is None:
                     break
                 after = batch.last_id
-    console.print(f"{resealed} secrets were resealed with the present key ({vault.key_id}).")
+    console.print(f"{resealed_count} secrets were resealed with the present key ({vault.key_id}).")
     if not unreadable:
         console.print("None is left under an older key: ASSAY_SECRET_KEY_OLDER can be unset.")
         return 0

@@ -52,8 +52,8 @@ def serve_api(settings: Settings) -> None:
     os.umask(0o077)
     if settings.broker_url:
         require_shared_key(settings)
-        with reconciling(settings) as ring:
-            _serve(settings, ring)
+        with reconciling(settings) as notifier:
+            _serve(settings, notifier)
         return
     with _lock_data_folder(settings):
         unwritable = migrate.upgrade_if_writable(settings.resolved_database_url)
@@ -63,12 +63,12 @@ def serve_api(settings: Settings) -> None:
                 "until it can be."
             )
         context = open_context(settings)
-        embedded = EmbeddedWorker(make_celery(settings), context, concurrency=settings.worker_concurrency)
-        embedded.start()
+        embedded_worker = EmbeddedWorker(make_celery(settings), context, concurrency=settings.worker_concurrency)
+        embedded_worker.start()
         try:
-            _serve(settings, embedded.ring, context.meter.registry)
+            _serve(settings, embedded_worker.notifier, context.meter.registry)
         finally:
-            embedded.close()
+            embedded_worker.close()
             context.database.close()
 
 
@@ -78,12 +78,12 @@ def migrate_database(settings: Settings) -> None:
     console.print("The database is at this version's schema.")
 
 
-def _serve(settings: Settings, ring: JobNotifier, *more_registries: CollectorRegistry) -> None:
+def _serve(settings: Settings, notifier: JobNotifier, *more_registries: CollectorRegistry) -> None:
     _offer_first_key(settings)
     app = create_app(
         settings,
         validator=TargetChecker(settings),
-        doorbell=ring,
+        doorbell=notifier,
         tracer_provider=start_tracing(settings, "api"),
         more_registries=more_registries,
     )
@@ -92,10 +92,11 @@ def _serve(settings: Settings, ring: JobNotifier, *more_registries: CollectorReg
     _freeze_garbage_collection()
     server = Server(server_config(app, settings.proxy_networks), app.state.service.event_stream.stop_waiting)
     # bound here: if the port is taken, uvicorn itself would exit with a code that `assay` uses for a letter
-    with listening(settings) as opened, contextlib.suppress(KeyboardInterrupt):
+    with listening(settings) as listening_socket, contextlib.suppress(KeyboardInterrupt):
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        console.print(f"Assay listens on http://{host}:{opened.getsockname()[1]} — open it in a browser (API: /docs)")
-        server.run(sockets=[opened])
+        port = listening_socket.getsockname()[1]
+        console.print(f"Assay listens on http://{host}:{port} — open it in a browser (API: /docs)")
+        server.run(sockets=[listening_socket])
     if not server.started:
         raise RuntimeError("the service did not start; see the log for the reason")
 
@@ -125,8 +126,8 @@ def _offer_first_key(settings: Settings) -> None:
             with database.write() as connection:
                 if keys.page(connection, None):  # another process created a key first
                     return
-                _, plain = keys.create(connection, "default", ["admin"], "first administrator", None)
-                write_private(file, f"{plain}\n")  # within the transaction: no key is created that nobody can read
+                _, plain_key = keys.create(connection, "default", ["admin"], "first administrator", None)
+                write_private(file, f"{plain_key}\n")  # within the transaction: no key is created that nobody can read
         except (StoreUnavailable, OSError) as unable:
             console.print(
                 f"There is no API key, and none could be made ({unable}). "

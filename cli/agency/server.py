@@ -39,20 +39,20 @@ log = structlog.get_logger(__name__)
 def allowed_connections(clients: int) -> int:
     """Raise the limit of file descriptors as far as needed and permitted; return how many clients may then connect."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = clients + RESERVED
-    if soft != resource.RLIM_INFINITY and soft < needed:
-        raised = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    needed_files = clients + RESERVED
+    if soft != resource.RLIM_INFINITY and soft < needed_files:
+        new_limit = needed_files if hard == resource.RLIM_INFINITY else min(needed_files, hard)
         try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
-            log.info("limit of file descriptors raised", before=soft, now=raised)
-            soft = raised
+            resource.setrlimit(resource.RLIMIT_NOFILE, (new_limit, hard))
+            log.info("limit of file descriptors raised", before=soft, now=new_limit)
+            soft = new_limit
         except (ValueError, OSError) as refused:  # the kernel's own limit is lower, as on macOS
             log.warning("limit of file descriptors not raised", limit=soft, reason=str(refused))
-    if soft == resource.RLIM_INFINITY or soft >= needed:
+    if soft == resource.RLIM_INFINITY or soft >= needed_files:
         return clients
-    allowed = max(soft - RESERVED, soft // 2)
-    log.warning("fewer connections than usual, for lack of file descriptors", connections=allowed, descriptors=soft)
-    return allowed
+    count = max(soft - RESERVED, soft // 2)
+    log.warning("fewer connections than usual, for lack of file descriptors", connections=count, descriptors=soft)
+    return count
 
 
 class ListeningSocket(socket.socket):
@@ -71,19 +71,19 @@ class ListeningSocket(socket.socket):
             self._exhausted, self._accepted = False, 0
             raise BlockingIOError
         try:
-            accepted = super().accept()
+            connection_and_address = super().accept()
         except OSError as failed:
             self._accepted, self._exhausted = 0, failed.errno in _EXHAUSTED
             raise
         self._accepted += 1
-        return accepted
+        return connection_and_address
 
 
 def on_loop_error(loop: Any, context: dict[str, Any]) -> None:
     """Log in one line that accepting pauses; handle any other error of an event loop as usual."""
-    failed = context.get("exception")
-    if isinstance(failed, OSError) and failed.errno in _EXHAUSTED and "socket" in context:
-        log.warning("accepting connections paused for a second", reason=failed.strerror)
+    error = context.get("exception")
+    if isinstance(error, OSError) and error.errno in _EXHAUSTED and "socket" in context:
+        log.warning("accepting connections paused for a second", reason=error.strerror)
     else:
         loop.default_exception_handler(context)
 
@@ -95,15 +95,15 @@ def listening(settings: Settings) -> ListeningSocket:
     `socket.create_server`, every answer would take 40 ms longer.
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    opened = ListeningSocket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    opened_socket = ListeningSocket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind((settings.host, settings.port))
-        opened.listen(BACKLOG)
+        opened_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened_socket.bind((settings.host, settings.port))
+        opened_socket.listen(BACKLOG)
     except OSError:
-        opened.close()
+        opened_socket.close()
         raise
-    return opened
+    return opened_socket
 
 
 # ---------------------------------------------------------------------------- server
@@ -226,12 +226,13 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def server_config(app: Any, trusted: Sequence[IPv4Network | IPv6Network]) -> uvicorn.Config:
+def server_config(app: Any, trusted_networks: Sequence[IPv4Network | IPv6Network]) -> uvicorn.Config:
     """Return the configuration of the server.
 
-    A caller's address and scheme come from the headers of a `trusted` proxy, or else from the connection.
+    A caller's address and scheme come from the headers of a `trusted_networks` proxy, or else from the connection.
     """
-    bounds = {"trusted": tuple(trusted), "max_connections": allowed_connections(BoundedProtocol.max_connections)}
+    max_connections = allowed_connections(BoundedProtocol.max_connections)
+    bounds = {"trusted": tuple(trusted_networks), "max_connections": max_connections}
     protocol = type("TrustingProtocol", (BoundedProtocol,), bounds)
     return uvicorn.Config(
         app,
@@ -240,5 +241,5 @@ def server_config(app: Any, trusted: Sequence[IPv4Network | IPv6Network]) -> uvi
         timeout_graceful_shutdown=5,
         http=protocol,
         loop="asyncio",  # `ListeningSocket` and `on_loop_error` belong to it
-        forwarded_allow_ips=[str(network) for network in trusted],
+        forwarded_allow_ips=[str(network) for network in trusted_networks],
     )

@@ -76,7 +76,7 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
             *unfit(services),
             *ill(services),
         ]
-        started = time.monotonic()
+        start = time.monotonic()
         for case in cases:
             case.job = agency.post("/v1/jobs", case.request)
         with Live(table_of(cases), console=console, refresh_per_second=4) as live:
@@ -88,7 +88,7 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
                         _save_report(agency, case, folder, keep=keep)
                 live.update(table_of(cases))
                 time.sleep(HOW_OFTEN_S)
-        say_results(console, cases, time.monotonic() - started)
+        say_results(console, cases, time.monotonic() - start)
         if keep:
             console.print(f"See all of it in a browser: [bold]{agency.url}/[/bold] (Ctrl-C ends it)")
             with contextlib.suppress(KeyboardInterrupt):

@@ -119,10 +119,10 @@ class Case:
         return {reason["code"] for part in parts for reason in part["reasons"]}
 
 
-def _case(services: DemoServer, service: Predictor | Behaviour | Ill, **more: Any) -> Case:
+def _case(services: DemoServer, service: Predictor | Behaviour | Ill, **options: Any) -> Case:
     """Return the case of a demo service, by default with its true letter as the expected result."""
     facts = {"name": service.name, "sentence": service.summary, "expected": service.letter or "any"}
-    return Case(url=services.url(service.name), **{**facts, **more})
+    return Case(url=services.url(service.name), **{**facts, **options})
 
 
 def translators(services: DemoServer) -> Iterator[Case]:
@@ -158,20 +158,20 @@ def _ratings(services: DemoServer, predictor: Predictor) -> Iterator[Case]:
 
 def _further_ratings(services: DemoServer, predictor: Predictor) -> Iterator[Case]:
     """Yield further cases of one service, as another kind or by another method, protocol or author."""
-    first = next(_ratings(services, predictor))
+    case = next(_ratings(services, predictor))
     if predictor.name == "fair-sentiment":
-        yield _repeat(first, "by stimulus-sampling", experiment=EXPERIMENTS["sampling"], reason="yes-follows-content")
+        yield _repeat(case, "by stimulus-sampling", experiment=EXPERIMENTS["sampling"], reason="yes-follows-content")
     elif predictor.name == "stereotyped-model":
         stereotypes = EXPERIMENTS["stereotypes"]
-        yield _repeat(first, "by choices", protocol="openai-chat", experiment={**stereotypes, "per_term": 5})
-        authored = {**stereotypes, "writing": {"per_term": 6}}
-        yield _repeat(first, "with an author", experiment=authored, author=_author(services, AUTHOR, "openai-chat"))
+        yield _repeat(case, "by choices", protocol="openai-chat", experiment={**stereotypes, "per_term": 5})
+        experiment = {**stereotypes, "writing": {"per_term": 6}}
+        yield _repeat(case, "with an author", experiment=experiment, author=_author(services, AUTHOR, "openai-chat"))
     elif predictor.name == "leaning-model":
-        yield _repeat(first, "by masks", protocol="hf-inference", experiment=EXPERIMENTS["few_stereotypes"])
+        yield _repeat(case, "by masks", protocol="hf-inference", experiment=EXPERIMENTS["few_stereotypes"])
 
 
-def _repeat(first: Case, suffix: str, **changed: Any) -> Case:
-    return replace(first, name=f"{first.name} {suffix}", suffix=suffix, **changed)
+def _repeat(first_case: Case, suffix: str, **changes: Any) -> Case:
+    return replace(first_case, name=f"{first_case.name} {suffix}", suffix=suffix, **changes)
 
 
 def image_classifiers(services: DemoServer) -> Iterator[Case]:
@@ -209,11 +209,11 @@ def answerers(services: DemoServer) -> Iterator[Case]:
         "refusing-answerer": ("failed", "target_unfit"),
     }
     for answerer in ANSWERERS.values():
-        expected, reason = faults.get(answerer.name) or (answerer.letter or "any", answerer.reasons["questions"])
+        expected_letter, reason = faults.get(answerer.name) or (answerer.letter or "any", answerer.reasons["questions"])
         yield _case(
             services,
             answerer,
-            expected=expected,
+            expected=expected_letter,
             kind=Kind.LANGUAGE_MODEL,
             protocol="openai-chat",
             reason=reason,

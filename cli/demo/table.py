@@ -59,19 +59,21 @@ def table_of(cases: Sequence[Case]) -> Table:
 def _result_cells(case: Case) -> tuple[Text | str, ...]:
     """Return the cells after the name: the progress of a running case, or its result."""
     if not case.finished:
-        asked, total = case.job.get("asked", 0), case.job.get("expected", 0)
-        return Text(f"{asked}/{total}" if asked else str(case.job.get("stage", "queued")), "dim"), _expected_end(case)
-    expected = Text(_expected_end(case))
+        asked_count, total = case.job.get("asked", 0), case.job.get("expected", 0)
+        progress = f"{asked_count}/{total}" if asked_count else str(case.job.get("stage", "queued"))
+        return Text(progress, "dim"), _expected_end(case)
+    expected_end = Text(_expected_end(case))
     if case.expected != "any":
-        expected.append_text(Text(" ✓", "green") if case.as_expected else Text(" ✗", "red"))
+        expected_end.append_text(Text(" ✓", "green") if case.as_expected else Text(" ✗", "red"))
     if case.rating is None:
-        return Text(str(case.job["status"])), expected, "–", "–", "–", "–", "–"
+        return Text(str(case.job["status"])), expected_end, "–", "–", "–", "–", "–"
     rating = case.rating
     result = rating["letter"] if rating["declared"] else "inconclusive"
     style = STYLES.get(rating["letter"] or "", "") if rating["declared"] else ""
     shares = rating["probabilities"]
     numbers = [f"{shares[letter]:.2f}" if shares else "–" for letter in LETTERS]
-    return Text(result, style), expected, *numbers, rating["published"].get(PUBLISHED_RULE) or "–", str(rating["calls"])
+    published_result = rating["published"].get(PUBLISHED_RULE) or "–"
+    return Text(result, style), expected_end, *numbers, published_result, str(rating["calls"])
 
 
 def _expected_end(case: Case) -> str:

@@ -256,18 +256,18 @@ def _find_question_path(leaves: list[tuple[str, Path, Any]], text: str | None) -
         usual = [(part, path) for part, path, _ in strings if name in [str(step).lower() for step in path[-2:]]]
         if usual:
             return usual[-1]  # of the messages of a chat, the last is the user's
-    spaced = [(part, path) for part, path, value in strings if " " in value]
-    return spaced[0] if len(spaced) == 1 else None
+    sentence_paths = [(part, path) for part, path, value in strings if " " in value]
+    return sentence_paths[0] if len(sentence_paths) == 1 else None
 
 
 def _leaf_values(value: object, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     match value:
         case Mapping():
-            for name, inner in value.items():
-                yield from _leaf_values(inner, (*path, name))
+            for name, member in value.items():
+                yield from _leaf_values(member, (*path, name))
         case list():
-            for index, inner in enumerate(value):
-                yield from _leaf_values(inner, (*path, index))
+            for index, member in enumerate(value):
+                yield from _leaf_values(member, (*path, index))
         case None:
             return
         case _ if path:
@@ -275,8 +275,8 @@ def _leaf_values(value: object, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def _set_placeholder(places: JsonObject, path: tuple[str, Path], placeholder: str) -> None:
-    part, (*steps, last) = path
-    inner = places[part]
+    part, (*steps, last_step) = path
+    container = places[part]
     for step in steps:
-        inner = inner[step]
-    inner[last] = placeholder
+        container = container[step]
+    container[last_step] = placeholder

@@ -25,7 +25,7 @@ from store.core.settings import Settings
 from workers.egress import Egress, Exchange
 from workers.probe import probe
 from workers.targets.checks.answer_places import answer_paths, settings_that_read
-from workers.targets.registry import check_target, offered, protocols, read_target
+from workers.targets.registry import check_target, find_protocol, protocols, read_target
 
 OWN_DECISION = "own"
 """Answer instead of a decision of the catalog, for a prompt of the user's own."""
@@ -104,7 +104,7 @@ def draft_from(
     return draft
 
 
-def tried(draft: Draft, settings: Settings, secret: str | None) -> Draft:
+def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
     """Send one question to the service of a draft, and set the expression that leads to the answer."""
     if draft.secrets and not secret:
         raise SpecificationError(f"the service needs a key: put it into the variable {SECRET_VARIABLE}", "secret")
@@ -117,13 +117,13 @@ def tried(draft: Draft, settings: Settings, secret: str | None) -> Draft:
         async with Egress(allow, user_agent=settings.user_agent) as egress:
             return await probe(target, egress, exchanges=exchanges)
 
-    probed = asyncio.run(go())
+    result = asyncio.run(go())
     body = exchanges[-1].received.body if exchanges and exchanges[-1].received else b""
     kind = Kind.LANGUAGE_MODEL if target.settings.get("decision") else target.kind
-    expression = settings_that_read(body, kind) if probed.code in {None, "bad-json", "wrong-shape"} else {}
-    if probed.cause and (probed.code is None or not expression):
-        raise SpecificationError(f"the trial question failed: {probed.cause.rstrip('.')}. {probed.remedy}")
-    if probed.code is not None or target.settings["output"] == "@":
+    expression = settings_that_read(body, kind) if result.code in {None, "bad-json", "wrong-shape"} else {}
+    if result.cause and (result.code is None or not expression):
+        raise SpecificationError(f"the trial question failed: {result.cause.rstrip('.')}. {result.remedy}")
+    if result.code is not None or target.settings["output"] == "@":
         draft.target["settings"] |= expression
     draft.notes = [note for note in draft.notes if not note.startswith("output:")]
     if alternatives := list(answer_paths(body, kind))[1:]:
@@ -146,11 +146,11 @@ def _ask_user(kind: Kind, decides: str | None) -> Draft:
         draft.target["base_url"] = typer.prompt("Its address?", err=True)
     draft.target["name"] = typer.prompt("What is it called?", default=draft.target.get("base_url", name), err=True)
     schema = protocol.settings_schema()
-    required = [key for key in schema.get("properties", {}) if key in {*schema.get("required", ()), "model"}]
-    draft.target["settings"] = {key: typer.prompt(f"settings.{key}?", err=True) for key in required}
+    required_names = [key for key in schema.get("properties", {}) if key in {*schema.get("required", ()), "model"}]
+    draft.target["settings"] = {key: typer.prompt(f"settings.{key}?", err=True) for key in required_names}
     if decides is not None:
         set_decision(draft, decides)
-    elif kind not in offered(name).kinds:  # a language model is of this kind only if it decides
+    elif kind not in find_protocol(name).kinds:  # a language model is of this kind only if it decides
         ask_decision(draft)
     if protocol.needs_secret or typer.confirm("Does it want a key?", err=True):
         draft.secrets.append("")
@@ -171,10 +171,10 @@ def _draft_lines(draft: Draft, file: Path) -> Iterator[str]:
         if name in target:
             yield f"{name} = {_toml(target[name])}"
     info = next(protocol for protocol in protocols() if protocol.name == target["protocol"])
-    described: Json = info.settings_schema().get("properties", {})
+    properties: Json = info.settings_schema().get("properties", {})
     yield "\n[target.settings]"
     for name, value in target.get("settings", {}).items():
-        description = str(described.get(name, {}).get("description", ""))
+        description = str(properties.get(name, {}).get("description", ""))
         yield from textwrap.wrap(description, 100, initial_indent="# ", subsequent_indent="# ")
         yield f"{name} = {_toml(value)}"
     yield "\n[target.limits]"
@@ -198,12 +198,12 @@ def _toml(value: object) -> str:
     """Write a value as TOML on one line; members without a value are left out, because TOML has no null."""
     match value:
         case Mapping():
-            inner = (
+            members = (
                 f"{json.dumps(name, ensure_ascii=False)} = {_toml(member)}"
                 for name, member in value.items()
                 if member is not None
             )
-            return f"{{{', '.join(inner)}}}"
+            return f"{{{', '.join(members)}}}"
         case list() | tuple():
             return f"[{', '.join(_toml(item) for item in value if item is not None)}]"
         case _:
@@ -215,10 +215,10 @@ def set_decision(draft: Draft, name: str) -> None:
     """Add a decision of the catalog, or one that is asked for at the terminal, to the target of a draft."""
     if name not in {*decisions(), OWN_DECISION}:
         raise UnknownName("decision", name, [*decisions(), OWN_DECISION], "decides")
-    described = _ask_own_decision() if name == OWN_DECISION else {"name": name}
-    number = "range" in described if name == OWN_DECISION else decision(name).range is not None
+    decision_setting = _ask_own_decision() if name == OWN_DECISION else {"name": name}
+    number = "range" in decision_setting if name == OWN_DECISION else decision(name).range is not None
     draft.target["kind"] = str(Kind.REGRESSOR if number else Kind.CLASSIFIER)
-    draft.target.setdefault("settings", {})["decision"] = described
+    draft.target.setdefault("settings", {})["decision"] = decision_setting
     draft.cases = {"mention": "explicit"} | ({} if name == OWN_DECISION else {"decision": name})
 
 
@@ -231,20 +231,20 @@ def ask_decision(draft: Draft) -> None:
 
 
 def _ask_own_decision() -> dict[str, Any]:
-    described: dict[str, Any] = {"prompt": typer.prompt("Its prompt? {text} stands for the case", err=True)}
+    decision_setting: dict[str, Any] = {"prompt": typer.prompt("Its prompt? {text} stands for the case", err=True)}
     if system := typer.prompt("Its system prompt? Empty: none", default="", show_default=False, err=True):
-        described["system"] = system
+        decision_setting["system"] = system
     answers = typer.prompt(
         "Its answers, with commas between them, or the lowest and highest number (0 to 100)?", err=True
     )
     low, between, high = answers.partition(" to ")
     try:
-        described["range"] = [float(low), float(high)] if between else None
+        decision_setting["range"] = [float(low), float(high)] if between else None
     except ValueError:
-        described["range"] = None
-    if described["range"] is None:
-        del described["range"]
-        described["labels"] = [label.strip() for label in answers.split(",") if label.strip()]
-        if len(described["labels"]) < 2:
+        decision_setting["range"] = None
+    if decision_setting["range"] is None:
+        del decision_setting["range"]
+        decision_setting["labels"] = [label.strip() for label in answers.split(",") if label.strip()]
+        if len(decision_setting["labels"]) < 2:
             raise SpecificationError("a decision needs two or more answers, or a range such as 0 to 100", "decides")
-    return described
+    return decision_setting

@@ -41,14 +41,14 @@ def read_openapi(file: Path, operation: str | None, url: str | None = None) -> C
     operation = operation or (known_names[0] if len(known_names) == 1 else None)
     if operation not in by_name or operation is None:
         raise UnknownName("operation", operation or "", known_names, "operation")
-    method, path, shared, declared = by_name[operation]
-    call = Call(method, (url or _server_address(document, declared)).rstrip("/") + path)
-    for where, holder in ((f"path {path}", shared), (operation, declared)):
+    method, path, shared_parameters, operation_object = by_name[operation]
+    call = Call(method, (url or _server_address(document, operation_object)).rstrip("/") + path)
+    for where, holder in ((f"path {path}", shared_parameters), (operation, operation_object)):
         for parameter in members(holder.get("parameters"), f"{where}, parameters"):
             _add_parameter(call, document.resolved(parameter), document)
-    _add_body(call, document, declared)
-    _add_security(call, document, declared)
-    call.output = _answer_expression(document, declared)
+    _add_body(call, document, operation_object)
+    _add_security(call, document, operation_object)
+    call.output = _answer_expression(document, operation_object)
     return call
 
 
@@ -70,10 +70,10 @@ class Document:
             if not isinstance(value, Mapping) or "$ref" not in value:
                 break
             self.spend(100)
-            inner: Any = self.content
+            target: Any = self.content
             for step in str(value["$ref"])[:1000].removeprefix("#/").split("/"):
-                inner = inner.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(inner, Mapping) else None
-            value = inner
+                target = target.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(target, Mapping) else None
+            value = target
         return value if isinstance(value, Mapping) else {}
 
     def spend(self, characters: int) -> None:
@@ -103,29 +103,29 @@ def _operations(document: Document) -> Iterator[tuple[str, str, Json, Json]]:
                 yield method.upper(), path, item, member(item[method], f"{method} of path {path}")
 
 
-def _server_address(document: Document, declared: Json) -> str:
-    servers = members(declared.get("servers") or document.content.get("servers"), "servers")
-    first = next(iter(servers), {})
-    url = str(first.get("url", ""))[:2048]
-    for name, variable in member(first.get("variables"), "servers, variables").items():
+def _server_address(document: Document, operation: Json) -> str:
+    servers = members(operation.get("servers") or document.content.get("servers"), "servers")
+    first_server = next(iter(servers), {})
+    url = str(first_server.get("url", ""))[:2048]
+    for name, variable in member(first_server.get("variables"), "servers, variables").items():
         url = url.replace(f"{{{name}}}", str(member(variable, f"variable {name}").get("default", ""))[:200])[:2048]
     if "://" not in url:
         raise SpecificationError("the document names no server with an address; give it with --url", "url")
     return url.rstrip("/")
 
 
-def _add_parameter(call: Call, declared: Json, document: Document) -> None:
-    name, example = str(declared.get("name", "")), declared.get("example")
+def _add_parameter(call: Call, parameter: Json, document: Document) -> None:
+    name, example = str(parameter.get("name", "")), parameter.get("example")
     if example is None:
-        example = _example(document, declared.get("schema", {}), name)
-    if declared.get("in") == "path":
+        example = _example(document, parameter.get("schema", {}), name)
+    if parameter.get("in") == "path":
         call.url = call.url.replace(f"{{{name}}}", str(example))
-    elif declared.get("required") or "example" in declared:
-        {"query": call.query, "header": call.headers}.get(str(declared.get("in")), {})[name] = str(example)
+    elif parameter.get("required") or "example" in parameter:
+        {"query": call.query, "header": call.headers}.get(str(parameter.get("in")), {})[name] = str(example)
 
 
-def _add_body(call: Call, document: Document, declared: Json) -> None:
-    content = member(document.resolved(declared.get("requestBody")).get("content"), "requestBody, content")
+def _add_body(call: Call, document: Document, operation: Json) -> None:
+    content = member(document.resolved(operation.get("requestBody")).get("content"), "requestBody, content")
     for media_type, form in (("application/json", False), ("application/x-www-form-urlencoded", True)):
         if media_type in content:
             media = member(content[media_type], media_type)
@@ -134,11 +134,11 @@ def _add_body(call: Call, document: Document, declared: Json) -> None:
             return
 
 
-def _add_security(call: Call, document: Document, declared: Json) -> None:
+def _add_security(call: Call, document: Document, operation: Json) -> None:
     """Add an example of the first credential that the operation asks for."""
     schemes = member(member(document.content.get("components"), "components").get("securitySchemes"), "securitySchemes")
-    needed = members(declared.get("security", document.content.get("security")), "security")
-    for name in (name for requirement in needed for name in requirement):
+    requirements = members(operation.get("security", document.content.get("security")), "security")
+    for name in (name for requirement in requirements for name in requirement):
         scheme = document.resolved(schemes.get(name))
         if scheme.get("type") == "apiKey":
             part = call.query if scheme.get("in") == "query" else call.headers
@@ -168,18 +168,18 @@ def _example(document: Document, schema: object, name: str, depth: int = 0) -> A
             examples = (
                 [_example(document, choice, name, depth + 1) for choice in choices] if depth < MAX_DEPTH else [None]
             )
-            merged = all(isinstance(example, dict) for example in examples)
+            are_objects = all(isinstance(example, dict) for example in examples)
             return (
                 {key: value for example in examples for key, value in dict(example or {}).items()}
-                if merged
+                if are_objects
                 else examples[0]
             )
     properties = schema.get("properties")
     if isinstance(properties, Mapping) and depth < MAX_DEPTH:
-        required = schema.get("required", properties)
-        required_names = set(map(str, required)) if isinstance(required, list | Mapping) else set()
+        required_list = schema.get("required", properties)
+        required_names = set(map(str, required_list)) if isinstance(required_list, list | Mapping) else set()
         return {
-            key: _example(document, inner, key, depth + 1) for key, inner in properties.items() if key in required_names
+            key: _example(document, part, key, depth + 1) for key, part in properties.items() if key in required_names
         }
     if schema.get("type") == "array":
         return [_example(document, schema.get("items"), name, depth + 1)] if depth < MAX_DEPTH else []
@@ -191,9 +191,9 @@ def _count_example(document: Document, example: object) -> Any:
     return example
 
 
-def _answer_expression(document: Document, declared: Json) -> str | None:
+def _answer_expression(document: Document, operation: Json) -> str | None:
     """Return the expression for the answer in a successful response: a member with a usual name, or the first one."""
-    responses = member(declared.get("responses"), "responses")
+    responses = member(operation.get("responses"), "responses")
     success = document.resolved(next((responses[code] for code in responses if code.startswith("2")), None))
     content = member(success.get("content"), "responses, content")
     schema = member(content.get("application/json"), "responses, application/json").get("schema")
@@ -208,8 +208,8 @@ def _text_expressions(document: Document, schema: object, path: str, depth: int 
     document.spend(100 + len(path))
     if depth > MAX_DEPTH:
         return
-    for name, inner in member(schema.get("properties"), f"{path}, properties").items():
-        yield from _text_expressions(document, inner, f"{path}.{name}" if path else name, depth + 1)
+    for name, property_schema in member(schema.get("properties"), f"{path}, properties").items():
+        yield from _text_expressions(document, property_schema, f"{path}.{name}" if path else name, depth + 1)
     if schema.get("type") == "array":
         items = document.resolved(schema.get("items"))
         if items.get("type") in {"number", "integer"}:

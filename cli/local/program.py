@@ -147,11 +147,11 @@ class LocalProgram(Adapter):
         """Ask the program; see `Adapter.answer`."""
         (ask,) = questions_for(QUESTIONS[self.target.kind], asks)
         if isinstance(ask, Prediction):
-            refused = why_not(ask, texts=True, records=True)
+            refusal = why_not(ask, texts=True, records=True)
         else:
-            refused = None if isinstance(ask, Translate) else language_model.why_unasked(ask, (Choose, Write))
-        if refused is not None:
-            return [Reply(failure=refused)]
+            refusal = None if isinstance(ask, Translate) else language_model.why_unasked(ask, (Choose, Write))
+        if refusal is not None:
+            return [Reply(failure=refusal)]
         limit_s = self.target.limits.timeout_s
         async with self._program.turn:
             try:

@@ -77,9 +77,9 @@ def audit_here(options: Audited, settings: Settings, display: OutputOptions) -> 
     format_options = {name: getattr(options, name) for name in ("encoding", "decimal", "sheet")}
     counts = read_and_count(options.file, columns, **format_options)
     table = DecisionTable.read(counts)
-    for line in named_back(options, table):
+    for line in describe_reading(options, table):
         notes.print(line, markup=False, soft_wrap=True)
-    rated = method.with_references(Found(decisions=counts))
+    method_with_counts = method.with_references(Found(decisions=counts))
     request = {
         "target": {
             "name": options.tool or options.file.stem,
@@ -89,7 +89,7 @@ def audit_here(options: Audited, settings: Settings, display: OutputOptions) -> 
             "settings": {"upload": table.digest},
         },
         "author": None,
-        "experiment": dump_method(rated),
+        "experiment": dump_method(method_with_counts),
         "seed": random_seed() if options.seed is None else options.seed,
         "max_calls": 1,
         "deadline_s": 3600,
@@ -129,11 +129,11 @@ def _public_form(file: Path) -> Json:
     checks = check_recount(rating, method, table, "its counted file")
     if differing := [check.wrong for check in checks if check.wrong is not None]:
         raise SpecificationError(f"{file} was changed: {'; '.join(differing)}")
-    masked: Json = as_json(method.masked(rating))
-    return masked
+    public_document: Json = as_json(method.masked(rating))
+    return public_document
 
 
-def named_back(options: Audited, table: DecisionTable) -> Iterator[str]:
+def describe_reading(options: Audited, table: DecisionTable) -> Iterator[str]:
     """Yield lines with the file's columns, values and counts, so that the user notices a mistake before the result."""
     yield f"{options.file.name}: {table.rows:,} people"
     parts: Mapping[str, list[str]] = {

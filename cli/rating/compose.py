@@ -77,8 +77,8 @@ def _print_composition(composition: Json, links: Sequence[Letter | RatingDocumen
     chain = " * ".join(_link_title(link, name) for link, name in zip(links, arguments, strict=True))
     result = composition["letter"] or f"must be measured ({' or '.join(composition['possible'])})"
     console.print(f"[bold]{escape(chain)}[/bold]  inferred: [bold]{result}[/bold]", soft_wrap=True)
-    weighed = any(inferred["probabilities"] for inferred in composition["tables"].values())
-    columns = ["table", "possible", "worst", *(("BS", "DSBS", "UCS", "must be measured") if weighed else ())]
+    has_probabilities = any(inferred_table["probabilities"] for inferred_table in composition["tables"].values())
+    columns = ["table", "possible", "worst", *(("BS", "DSBS", "UCS", "must be measured") if has_probabilities else ())]
     table = Table(*columns, box=None)
     for name, answer in composition["tables"].items():
         possible = " or ".join(answer["possible"]) + (" (contradiction)" if answer["contradiction"] else "")

@@ -60,26 +60,26 @@ def check_second(method: AnyMethod, request: Json, settings: Settings) -> None:
         raise SpecificationError("a rating has an author or a judge, not both: remove one", "judge")
     if author is not None and not method.needs_author:
         raise SpecificationError("this experiment has no author; remove [author]", "author")
-    if (described := _second_service(request)) is None:
+    if (second_service := _second_service(request)) is None:
         return
-    if author is not None and described["kind"] != Kind.LANGUAGE_MODEL:
+    if author is not None and second_service["kind"] != Kind.LANGUAGE_MODEL:
         raise SpecificationError("the kind of an author must be language-model", "author.kind")
-    check_target({**described, "secret": _service_secret(request)}, settings.egress_networks)
+    check_target({**second_service, "secret": _service_secret(request)}, settings.egress_networks)
 
 
 def described_second(request: Json) -> JsonObject | None:
     """Return the author or judge as a job stores it: with an id if it has a key, never with the key; or ``None``."""
-    described = _second_service(request)
-    return {"id": SECOND_ID, **described} if described is not None and _service_secret(request) else described
+    service = _second_service(request)
+    return {"id": SECOND_ID, **service} if service is not None and _service_secret(request) else service
 
 
 def keep_second(c: Connection, vault: Vault, request: Json) -> None:
     """Save an author or judge that has a key as a target of the temporary database, from which the worker reads it."""
-    described, secret = _second_service(request), _service_secret(request)
-    if described is None or not secret:
+    second_service, secret = _second_service(request), _service_secret(request)
+    if second_service is None or not secret:
         return
-    sealed = vault.seal_for_target(secret, tenant=TENANT, target=SECOND_ID, described=described)
-    targets.add(c, NewTarget(id=SECOND_ID, tenant=TENANT, sealed_secret=sealed, **described))
+    sealed_secret = vault.seal_for_target(secret, tenant=TENANT, target=SECOND_ID, description=second_service)
+    targets.add(c, NewTarget(id=SECOND_ID, tenant=TENANT, sealed_secret=sealed_secret, **second_service))
 
 
 def _service_secret(request: Json) -> str | None:
@@ -94,8 +94,8 @@ def _second_service(request: Json) -> JsonObject | None:
     if second is None:
         return None
     name, kind = ("author", str(Kind.LANGUAGE_MODEL)) if author else ("judge", str(Kind.CLASSIFIER))
-    plain = {key: value for key, value in second.items() if key != "secret"}
-    return {"name": name, "kind": kind, "base_url": "", "settings": {}, "limits": {}, **plain}
+    second_without_secret = {key: value for key, value in second.items() if key != "secret"}
+    return {"name": name, "kind": kind, "base_url": "", "settings": {}, "limits": {}, **second_without_secret}
 
 
 LINE_S = 5.0
@@ -134,15 +134,16 @@ def run_here(
         with _show_progress(request["target"]["name"], job.expected) as (context.on_progress, tick):
             _run_in_thread(lambda: run_job(job.id, context, owner()), context.leaving, tick)
         with context.database.read() as connection:
-            ended = jobs.find(connection, job.id, TENANT)
-            if ended is None:
+            ended_job = jobs.find(connection, job.id, TENANT)
+            if ended_job is None:
                 raise RuntimeError("the job is no longer in the database")
-            stored = ratings.find(connection, ended.rating_id, TENANT) if ended.rating_id else None
-            small = images.thumbnails(connection, thumbnails_wanted(stored.document), TENANT) if stored else {}
-        rating = stored and _without_agency_role(stored)
+            stored_rating = ratings.find(connection, ended_job.rating_id, TENANT) if ended_job.rating_id else None
+            digests = thumbnails_wanted(stored_rating.document) if stored_rating else ()
+            thumbnails = images.thumbnails(connection, digests, TENANT)
+        rating = stored_rating and _without_agency_role(stored_rating)
         if rating is not None and export is not None:
             write_export(context.database, rating, export)
-        return ended, rating, small
+        return ended_job, rating, thumbnails
     finally:
         context.database.close()
 
@@ -152,15 +153,15 @@ def _without_agency_role(rating: StoredRating) -> StoredRating:
     requester = {"requester": {"role": "local", "host_proved": None, "description": rating.description}}
     if rating.unmasked is None:
         return replace(rating, document=rating.document | requester)
-    unmasked = rating.unmasked | requester
-    masked = rating.document["masked"] | {"unmasked": rating_digest(unmasked)}
-    return replace(rating, document=rating.document | requester | {"masked": masked}, unmasked=unmasked)
+    unmasked_document = rating.unmasked | requester
+    mask = rating.document["masked"] | {"unmasked": rating_digest(unmasked_document)}
+    return replace(rating, document=rating.document | requester | {"masked": mask}, unmasked=unmasked_document)
 
 
 def _new_job(request: Json, method: AnyMethod, vault: Vault) -> NewJob:
     """Return the job of a request; the service's secret is encrypted for it."""
     target = {key: value for key, value in request["target"].items() if key != "secret"}
-    new = NewJob(
+    new_job = NewJob(
         tenant=TENANT,
         kind="rating",
         target_id=None,
@@ -179,8 +180,9 @@ def _new_job(request: Json, method: AnyMethod, vault: Vault) -> NewJob:
         key_id=None,
     )
     if not (secret := request["target"].get("secret")):
-        return new
-    return replace(new, sealed_secret=vault.seal_for_target(secret, tenant=TENANT, target=new.id, described=new.target))
+        return new_job
+    sealed_secret = vault.seal_for_target(secret, tenant=TENANT, target=new_job.id, description=new_job.target)
+    return replace(new_job, sealed_secret=sealed_secret)
 
 
 def _exchange_printer(request: Json) -> Callable[[Exchange], None]:
@@ -210,7 +212,7 @@ def _show_progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, in
         title = TextColumn("rating {task.description}")
         with Progress(SpinnerColumn(), title, *columns, console=notes, transient=True) as bar:
             task = bar.add_task(escape(name), total=expected)
-            yield lambda answered, total: bar.update(task, completed=answered, total=total), lambda: None
+            yield lambda answer_count, total: bar.update(task, completed=answer_count, total=total), lambda: None
         return
     start = time.monotonic()
     state = {"asked": 0, "total": expected, "told": start}
@@ -224,7 +226,7 @@ def _show_progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, in
             )
             notes.print(line, markup=False, soft_wrap=True)
 
-    yield lambda answered, total: state.update(asked=answered, total=total), tick
+    yield lambda answer_count, total: state.update(asked=answer_count, total=total), tick
 
 
 def _run_in_thread(work: Any, leaving: Any, tick: Callable[[], None]) -> None:
@@ -257,9 +259,9 @@ def write_export(database: Database, rating: StoredRating, file: Path) -> None:
 def recorded_observations(database: Database, rating: StoredRating) -> Iterator[Observation]:
     """Read the observations of a rating in the order of its evidence; raise `RecordError` if they do not fit it."""
     with database.read() as connection:
-        recorded = observations.count(connection, rating.job_id)
-        unmasked = rating.seen_by(rating.tenant).rating
-        unrolling = Unrolling(rated_method(unmasked), unmasked.seed or 0, recorded)
+        observation_count = observations.count(connection, rating.job_id)
+        unmasked_rating = rating.seen_by(rating.tenant).rating
+        unrolling = Unrolling(rated_method(unmasked_rating), unmasked_rating.seed or 0, observation_count)
         while batch := unrolling.advance():
             for start in range(0, len(batch), ROWS_A_READ):
                 probes = batch[start : start + ROWS_A_READ]

@@ -40,17 +40,17 @@ def plan_here(arguments: RatingOptions, settings: Settings, service_facts: Servi
         requests_per_second=limits.requests_per_second,
     )
     plan = plan_of(method, service, seed=request["seed"], max_calls=request["max_calls"])
-    first = [text_of_question(probe.ask) for probe in next(method.design(generator(request["seed"])), ())]
+    first_texts = [text_of_question(probe.ask) for probe in next(method.design(generator(request["seed"])), ())]
     if as_json:
-        facts = {"questions_per_call": service.questions_per_call, "first_questions": first[:SHOWN_QUESTIONS]}
+        facts = {"questions_per_call": service.questions_per_call, "first_questions": first_texts[:SHOWN_QUESTIONS]}
         print_json(plan.as_json() | facts)
         return Exit.UCS
     title = f"{request['target']['name']} by {method.method}"
-    sys.stdout.write("\n".join(map(codes, _plan_lines(title, plan, service, first))) + "\n")
+    sys.stdout.write("\n".join(map(codes, _plan_lines(title, plan, service, first_texts))) + "\n")
     return Exit.UCS
 
 
-def _plan_lines(title: str, plan: Plan, service: Service, first: list[str]) -> Iterator[str]:
+def _plan_lines(title: str, plan: Plan, service: Service, first_texts: list[str]) -> Iterator[str]:
     yield f"{title}; nothing was sent"
     yield f"{'':<20}{'questions':>10}{'calls':>10}{'seconds':>10}{'cost':>10}"
     yield _row("clear at once", plan.clear)
@@ -65,7 +65,7 @@ def _plan_lines(title: str, plan: Plan, service: Service, first: list[str]) -> I
         yield f"Chance that a letter is declared, by the true effect: {chances}."
     elif plan.why_unknown:
         yield f"The chance of a letter is not known: {plan.why_unknown}."
-    for index, question in enumerate(first[:SHOWN_QUESTIONS]):
+    for index, question in enumerate(first_texts[:SHOWN_QUESTIONS]):
         yield f"{'first' if index == 0 else '':<8}{question}"
 
 

@@ -38,52 +38,52 @@ def probe_here(options: RatingOptions, settings: Settings, *, examine: bool, as_
         async with Egress(allow, response_cap=cap, scraping=scraping, user_agent=agent) as egress:
             return await probe(target, egress, pairs=pairs, asks=asks, examine=examine)
 
-    probed = asyncio.run(go())
+    result = asyncio.run(go())
     if as_json:
-        print_json(probed.as_json())
+        print_json(result.as_json())
     else:
-        sys.stdout.write("\n".join(map(codes, _probe_lines(probed))) + "\n")
-    return Exit.UCS if probed.code is None else Exit.UNAVAILABLE
+        sys.stdout.write("\n".join(map(codes, _probe_lines(result))) + "\n")
+    return Exit.UCS if result.code is None else Exit.UNAVAILABLE
 
 
 def _questions(request: Json) -> tuple[Any, list[Ask]]:
     """Return the language pairs and first questions of the experiment, without questions to an author."""
     method = method_of_request(request)
-    first = next(method.design(generator(request["seed"])), ())
+    first_probes = next(method.design(generator(request["seed"])), ())
     return method.language_pairs() or USUAL_PAIRS, [
-        question.ask for question in first if not isinstance(question.ask, AUTHORED)
+        question.ask for question in first_probes if not isinstance(question.ask, AUTHORED)
     ]
 
 
-def _probe_lines(probed: ProbeResult) -> Iterator[str]:
-    yield f"asked   {probed.question}"
-    for call in probed.decision:
+def _probe_lines(result: ProbeResult) -> Iterator[str]:
+    yield f"asked   {result.question}"
+    for call in result.decision:
         yield from _decision_lines(call)
-    if probed.exchange is not None:
-        yield from exchange_lines(probed.exchange)
-    if probed.exchanges > 1:
-        yield f"        (the last of {probed.exchanges} requests)"
-    if probed.reading is not None:
-        yield from _wrap_lines("read as", probed.reading)
-    if probed.exchanged is not None:
+    if result.exchange is not None:
+        yield from exchange_lines(result.exchange)
+    if result.exchanges > 1:
+        yield f"        (the last of {result.exchanges} requests)"
+    if result.reading is not None:
+        yield from _wrap_lines("read as", result.reading)
+    if result.exchanged is not None:
         yield ""
-        yield from _probe_lines(probed.exchanged)
-    if probed.capability is not None:
-        facts = {name: probed.capability[name] for name in ("deterministic", "batch", "order_kept", "calls")}
+        yield from _probe_lines(result.exchanged)
+    if result.capability is not None:
+        facts = {name: result.capability[name] for name in ("deterministic", "batch", "order_kept", "calls")}
         yield from _wrap_lines("found", ", ".join(f"{name} {value}" for name, value in facts.items()))
-        for note in probed.capability["notes"]:
+        for note in result.capability["notes"]:
             yield from _wrap_lines("note", note)
-    if probed.cause:
-        if probed.service_said and probed.service_said not in probed.cause:
-            yield from _wrap_lines("it said", probed.service_said)
-        yield from _wrap_lines("cause", probed.cause)
-        yield from _wrap_lines("remedy", probed.remedy)
+    if result.cause:
+        if result.service_said and result.service_said not in result.cause:
+            yield from _wrap_lines("it said", result.service_said)
+        yield from _wrap_lines("cause", result.cause)
+        yield from _wrap_lines("remedy", result.remedy)
 
 
 def _decision_lines(call: DecisionCall) -> Iterator[str]:
     """Yield lines about one call of a model that decides: its prompt, its answer and how the answer was read."""
-    first, *others = call.prompt.splitlines() or [""]
-    yield from _wrap_lines("prompt", first)
+    first_line, *others = call.prompt.splitlines() or [""]
+    yield from _wrap_lines("prompt", first_line)
     for line in others:
         yield from textwrap.wrap(line, WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
     yield from _wrap_lines("answer", call.answer or "nothing")

@@ -75,11 +75,11 @@ def rate_request(request: Json, settings: Settings, display: OutputOptions, file
     """Rate the service of a request, which came from a `file`, print the report, and return the exit code."""
     configure_logs(settings.model_copy(update={"log_level": "error"}))
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-        allowed = ",".join(map(str, networks(settings)))
-        overrides = {"data_dir": Path(folder), "database_url": None, "broker_url": None, "egress_allow": allowed}
+        allowed_hosts = ",".join(map(str, networks(settings)))
+        overrides = {"data_dir": Path(folder), "database_url": None, "broker_url": None, "egress_allow": allowed_hosts}
         # validated anew, because `model_copy` would keep the parsed networks of the original
         local_settings = Settings(**(settings.model_dump() | overrides))
-        job, rating, small = run_here(request, local_settings, verbose=display.verbose, export=display.export)
+        job, rating, thumbnails = run_here(request, local_settings, verbose=display.verbose, export=display.export)
     if rating is None:
         error = job.error or {"title": "The job ended without a rating", "detail": job.status}
         if display.format in CI_FORMATS:
@@ -87,18 +87,14 @@ def rate_request(request: Json, settings: Settings, display: OutputOptions, file
         notes.print(f"[bold]{escape(error['title'])}[/bold]: {escape(error['detail'])}", soft_wrap=True)
         return Exit.UNAVAILABLE
     document = rating.seen_by(rating.tenant).document
-    _print_rating(document, small, file, display, rating.document)
+    _print_rating(document, thumbnails, file, display, rating.document)
     if display.at_least is None:
         return Exit.of_rating(document["letter"], document["declared"])
     return Verdict.of(document, display.at_least).exit
 
 
 def _print_rating(
-    document: Json,
-    small: Mapping[str, str],
-    file: Path | None,
-    display: OutputOptions,
-    public: Json,
+    document: Json, thumbnails: Mapping[str, str], file: Path | None, display: OutputOptions, public: Json
 ) -> None:
     """Print a rating, and write the requested files; files for regulators are made from `public` (masked counts)."""
     if display.format == "text":
@@ -106,8 +102,8 @@ def _print_rating(
         colour = sys.stdout.isatty()
         sys.stdout.write(terminal.render(document, colour=colour, columns=columns, brief=not display.full))
     elif display.format in CI_FORMATS:
-        bar = display.at_least or USUAL_BAR
-        sys.stdout.write(of_rating(display.format, document, bar, file))
+        worst_accepted = display.at_least or USUAL_BAR
+        sys.stdout.write(of_rating(display.format, document, worst_accepted, file))
     else:
         sys.stdout.write(render(display.format, document))
     if display.format == "github" and display.summary is not None:
@@ -116,7 +112,7 @@ def _print_rating(
     if display.report is not None:
         write = _writer(display.report)
         is_audit = isinstance(write, partial)
-        report = write(public if is_audit else {**document, "thumbnails": small} if small else document)
+        report = write(public if is_audit else {**document, "thumbnails": thumbnails} if thumbnails else document)
         display.report.write_text(report, encoding="utf-8")
         notes.print(f"report written to {escape(str(display.report))}", soft_wrap=True)
     if display.export is not None:
@@ -153,24 +149,24 @@ class Verdict:
     """Reason, in a sentence."""
 
     @classmethod
-    def of(cls, document: Json, bar: str, name: str | None = None) -> Verdict:
+    def of(cls, document: Json, worst_accepted: str, name: str | None = None) -> Verdict:
         """Judge a rating document, or one of its components by its `name`."""
         letter, title = document["letter"], visible(name or document["target"]["name"])
         if letter is None:
             return cls(Exit.INCONCLUSIVE, title, "Nothing could be measured.")
         if not document["declared"]:
             return cls(Exit.INCONCLUSIVE, title, f"Inconclusive, leaning to {letter}.")
-        passed = BEST_FIRST.index(letter) <= BEST_FIRST.index(bar)
-        message = f"{letter}, {'at least' if passed else 'below'} {bar}."
-        return cls(Exit.UCS if passed else Exit.DSBS, title, message)
+        passed = BEST_FIRST.index(letter) <= BEST_FIRST.index(worst_accepted)
+        message = f"{letter}, {'at least' if passed else 'below'} {worst_accepted}."
+        return cls(Exit.UCS if passed else Exit.BELOW, title, message)
 
 
-def of_rating(name: str, document: Json, bar: str, file: Path | None) -> str:
+def of_rating(name: str, document: Json, worst_accepted: str, file: Path | None) -> str:
     """Write a rating in a format of `CI_FORMATS`; `file` is the request file, to which annotations are attached."""
-    overall = Verdict.of(document, bar)
+    overall = Verdict.of(document, worst_accepted)
     subject = visible(f"{document['attribute']} bias by {document['method']}")
     facts = visible(f"{overall.message} {document.get('in_words') or ''}")
-    parts = [Verdict.of(component, bar, str(component["name"])) for component in document["components"]]
+    parts = [Verdict.of(component, worst_accepted, str(component["name"])) for component in document["components"]]
     return CI_FORMATS[name](_Judged(Verdict(overall.exit, overall.name, facts), parts, subject, file))
 
 
@@ -219,13 +215,13 @@ def _junit(report: _Judged) -> str:
 
 
 _OUTCOMES = {
-    Exit.DSBS: ("failure", "failures"),
+    Exit.BELOW: ("failure", "failures"),
     Exit.INCONCLUSIVE: ("skipped", "skipped"),
     Exit.UNAVAILABLE: ("error", "errors"),
 }
 """Child element of a JUnit test case, and the attribute that counts such cases, by the exit code of the verdict."""
 
-_LEVELS = {Exit.UCS: "none", Exit.DSBS: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
+_LEVELS = {Exit.UCS: "none", Exit.BELOW: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
 
 
 def _sarif(report: _Judged) -> str:
@@ -251,7 +247,7 @@ def _sarif(report: _Judged) -> str:
 
 def _github(report: _Judged) -> str:
     """Write an annotation (workflow command of GitHub Actions) for the whole rating and one for each part."""
-    kinds = {Exit.UCS: "notice", Exit.DSBS: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
+    kinds = {Exit.UCS: "notice", Exit.BELOW: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
     lines = []
     for title, verdict in report.verdicts:
         name = _escape_property(f"{report.overall.name}, {title}")

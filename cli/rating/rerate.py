@@ -161,20 +161,20 @@ def _print_results(results: Sequence[RerateResult], versions: Sequence[Methodolo
         original = str(result.before.methodology.version)
         by_version = {original: result.before, **result.after}
         letters = [_letter_text(by_version.get(methodology.version, KEPT)) for methodology in versions]
-        changed = any(letter not in {_letter_text(result.before), KEPT, UNKNOWN_THEN} for letter in letters)
+        has_changed = any(letter not in {_letter_text(result.before), KEPT, UNKNOWN_THEN} for letter in letters)
         row = (
             escape(result.name),
             *map(escape, (str(result.before.method), original, _letter_text(result.before), *letters)),
         )
-        table.add_row(*row, style="bold" if changed else "")
+        table.add_row(*row, style="bold" if has_changed else "")
     console.print(table)
-    failed = sum(
+    failed_count = sum(
         any(isinstance(document, str) and document != UNKNOWN_THEN for document in result.after.values())
         for result in results
     )
-    if failed:
-        console.print(f"{failed} of {len(results)} could not be rated again.")
-    return Exit.UNAVAILABLE if failed else 0
+    if failed_count:
+        console.print(f"{failed_count} of {len(results)} could not be rated again.")
+    return Exit.UNAVAILABLE if failed_count else 0
 
 
 def _letter_text(result: RatingDocument | str) -> str:

@@ -256,13 +256,7 @@ def verify_file(
 
 
 def _checks(
-    content: BinaryIO,
-    file: Path,
-    trusted: Keys | None,
-    *,
-    replay: bool,
-    log: LogRules,
-    recorded: RecordedFile | None,
+    content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool, log: LogRules, recorded: RecordedFile | None
 ) -> Iterator[Check]:
     document = _read_single_document(content)
     content.seek(0)
@@ -348,9 +342,9 @@ def _check_proof(document: Json, keys: Keys) -> Iterator[Check]:
     yield check_signature("signature", envelope, keys.made)
     statement = stated_in(envelope)
     digest = statement["predicate"].get("evidence_digest") if statement.get("predicateType") == RATING else None
-    same = digest == document.get("evidence_digest")
+    is_same = digest == document.get("evidence_digest")
     mismatch = f"the proof is for {document.get('evidence_digest')}, and the certificate states {digest}"
-    yield Check("evidence", None if same else mismatch, str(digest))
+    yield Check("evidence", None if is_same else mismatch, str(digest))
     yield check_proof(document)
 
 

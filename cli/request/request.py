@@ -148,10 +148,10 @@ def _check_file(document: Json) -> None:
         _check_table(f"{name}.settings", fields.get("settings", {}))
 
 
-def _check_names(kind: str, table: Json, allowed: Sequence[str]) -> None:
+def _check_names(kind: str, table: Json, allowed_names: Sequence[str]) -> None:
     for name in table:
-        if name not in allowed:
-            raise UnknownName(kind, name, allowed)
+        if name not in allowed_names:
+            raise UnknownName(kind, name, allowed_names)
 
 
 def _check_table(name: str, value: object) -> None:
@@ -161,31 +161,31 @@ def _check_table(name: str, value: object) -> None:
 
 def pairs(texts: Iterable[str] | None, option: str) -> list[tuple[str, Any]]:
     """Read ``key=value`` pairs; a value is parsed as TOML (a number, a list) or JSON if possible."""
-    parsed = []
+    parsed_pairs = []
     for pair in texts or ():
         key, separator, value = pair.partition("=")
         if not separator or not key:
             raise SpecificationError(f"{option} takes key=value, not {pair!r}")
         try:
-            parsed.append((key, tomllib.loads(f"value = {value}")["value"]))
+            parsed_pairs.append((key, tomllib.loads(f"value = {value}")["value"]))
         except (tomllib.TOMLDecodeError, RecursionError):
             try:
-                parsed.append((key, json.loads(value)))  # TOML has no null
+                parsed_pairs.append((key, json.loads(value)))  # TOML has no null
             except (ValueError, RecursionError):
                 if re.search(r"=\s*null\b", value):
                     message = f'{option} {key}: TOML has no null; write JSON, such as {key}={{"tokens": null}}'
                     raise SpecificationError(message) from None
-                parsed.append((key, value))
-    return parsed
+                parsed_pairs.append((key, value))
+    return parsed_pairs
 
 
 def _set_key(table: JsonObject, key: str, value: object) -> None:
     """Set a dotted key of nested tables."""
     *tables, last_key = key.split(".")
     for name in tables:
-        inner = table[name] = table.get(name, {})
-        _check_table(name, inner)
-        table = inner
+        subtable = table[name] = table.get(name, {})
+        _check_table(name, subtable)
+        table = subtable
     table[last_key] = value
 
 

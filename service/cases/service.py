@@ -90,7 +90,7 @@ async def rows_of(
 ) -> Mapping[int, StoredObservation]:
     """Return up to `limit` first observations of each case, by the observations' sequence numbers."""
     numbers = [seq for case in cases for seq in case.seqs[:limit]]
-    return {row.seq: row for row in await service.database.read(observations.numbered, rating.job_id, numbers)}
+    return {row.seq: row for row in await service.database.read(observations.find_by_numbers, rating.job_id, numbers)}
 
 
 def view_of(

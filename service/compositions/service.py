@@ -80,7 +80,7 @@ async def compose(service: Service, tenant: str, request: CompositionRequest) ->
 def _choose_ratings(c: Connection, tenant: str, request: CompositionRequest) -> tuple[list[ChosenRating], int]:
     """Read the ratings of all links, in four queries; return them and the time of the database in milliseconds."""
     ratings = compositions.readable(c, [link.rating for link in request.chain if link.rating is not None], tenant)
-    targets_by_id = targets.named(c, tenant, [link.target for link in request.chain if link.target is not None])
+    targets_by_id = targets.find_by_ids(c, tenant, [link.target for link in request.chain if link.target is not None])
     attribute = request.attribute or next((rating.attribute for rating in ratings.values()), None)
     if targets_by_id and attribute is None:
         raise _refusal("name the attribute whose ratings are to be used", "attribute")
@@ -211,7 +211,7 @@ async def verification(service: Service, tenant: str, parts: Parts) -> JsonObjec
         for rating, target in parts
         if target is None and rating.tenant == tenant and rating.target_id is not None
     }
-    saved_targets = await service.database.read(targets.named, tenant, own_ids)
+    saved_targets = await service.database.read(targets.find_by_ids, tenant, own_ids)
     links: list[JsonObject] = []
     for index, (rating, target) in enumerate(parts):
         is_last = index == len(parts) - 1

@@ -291,7 +291,7 @@ def new_job(service: Service, caller: Caller, target: ResolvedTarget, *, digest:
     sealed_secret: SealedSecret | None = None
     if target.secret is not None and target.saved_id is None:  # the secret of a saved target stays with the target
         owner = {"tenant": caller.tenant, "target": job_id}
-        sealed_secret = service.vault.seal_for_target(target.secret, **owner, described=target.descriptor)
+        sealed_secret = service.vault.seal_for_target(target.secret, **owner, description=target.descriptor)
     defaults: dict[str, Any] = {"seed": 0, "visibility": "private", "callback_url": None, "expected": 0}
     return NewJob(
         id=job_id,

@@ -46,7 +46,7 @@ def _watch_orders(c: Connection, caller: Caller, request: WatchRequest) -> Order
     """Refuse a rating that cannot be watched; the orders hold the job that would rate its service again."""
     try:
         rating = sentinels.watched_rating(c, request.rating, caller.tenant)
-        again = sentinels.repeated(c, rating, caller.key_id)
+        again = sentinels.repeat_job(c, rating, caller.key_id)
     except WatchUnfit as unfit:
         raise SpecificationError(str(unfit), "rating") from None
     if not case_reader(rating.rating, None).paired:

@@ -221,7 +221,7 @@ def read_suite(c: Connection, suite_id: str, tenant: str) -> SuiteState | None:
     if suite is None:
         return None
     cells = suites.cells(c, suite_id)
-    return suite, cells, suites.rated(c, [cell.rating_id for cell in cells if cell.rating_id is not None])
+    return suite, cells, suites.rating_documents(c, [cell.rating_id for cell in cells if cell.rating_id is not None])
 
 
 def read_audits(c: Connection, suite_id: str, tenant: str) -> list[StoredRating] | None:

@@ -163,7 +163,7 @@ async def _new_target(
     new_secret, sealed_secret = described_target.secret, None
     if new_secret is not None:
         owner = {"tenant": tenant, "target": target_id}
-        sealed_secret = service.vault.seal_for_target(new_secret, **owner, described=descriptor)
+        sealed_secret = service.vault.seal_for_target(new_secret, **owner, description=descriptor)
     return NewTarget(id=target_id, tenant=tenant, sealed_secret=sealed_secret, **descriptor)
 
 

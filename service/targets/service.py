@@ -87,7 +87,7 @@ def open_secret(service: Service, row: StoredTarget) -> str | None:
     if row.sealed_secret is None:
         return None
     descriptor = targets.descriptor(row)
-    return service.vault.open_for_target(row.sealed_secret, tenant=row.tenant, target=row.id, described=descriptor)
+    return service.vault.open_for_target(row.sealed_secret, tenant=row.tenant, target=row.id, description=descriptor)
 
 
 async def check_target(service: Service, target: ResolvedTarget) -> None:
@@ -140,7 +140,7 @@ async def with_links(service: Service, tenant: str, target: Json, *, saved: bool
     if not isinstance(links, list) or not any(map(_names_target, links[:MAX_LINKS])):
         return dict(target)  # malformed links are refused later, when the settings are validated
     ids = {link["id"] for link in links[:MAX_LINKS] if _names_target(link)}
-    saved_targets = await service.database.read(targets.named, tenant, ids)
+    saved_targets = await service.database.read(targets.find_by_ids, tenant, ids)
     full_links = [
         _expand(link, saved_targets, index, saved) if _names_target(link) else link for index, link in enumerate(links)
     ]

@@ -40,13 +40,14 @@ def archive(database: Database, before_ms: int, location: str, export: Export) -
             month, batch = _next_jobs(c, last_id, before_ms)
             if not batch:
                 return
-            stored = _write_file(c, month, batch, location, export)
-            counts = [_compare(c, job) for job in stored]
-        for start in range(0, len(stored), JOBS_A_TRANSACTION):
+            archived_jobs = _write_file(c, month, batch, location, export)
+            counts = [_compare(c, job) for job in archived_jobs]
+        for start in range(0, len(archived_jobs), JOBS_A_TRANSACTION):
             with database.write() as c:
-                _delete(c, stored[start : start + JOBS_A_TRANSACTION], counts[start : start + JOBS_A_TRANSACTION])
-        yield stored
-        last_id = stored[-1].job_id
+                batch_slice = slice(start, start + JOBS_A_TRANSACTION)
+                _delete(c, archived_jobs[batch_slice], counts[batch_slice])
+        yield archived_jobs
+        last_id = archived_jobs[-1].job_id
 
 
 def restore(database: Database, month: str) -> int:
@@ -129,8 +130,8 @@ def _compare(c: Connection, job: places.Archived) -> int:
     return len(rows)
 
 
-def _delete(c: Connection, stored: Sequence[places.Archived], counts: Sequence[int]) -> None:
-    deleted = c.execute(delete(observations).where(observations.c.job_id.in_([job.job_id for job in stored])))
-    if deleted.rowcount != sum(counts):
-        raise CertificateError(f"{deleted.rowcount} rows were found instead of {sum(counts)}: another run is at work")
-    c.execute(insert(archived), [vars(job) for job in stored])
+def _delete(c: Connection, archived_jobs: Sequence[places.Archived], counts: Sequence[int]) -> None:
+    deletion = c.execute(delete(observations).where(observations.c.job_id.in_([job.job_id for job in archived_jobs])))
+    if deletion.rowcount != sum(counts):
+        raise CertificateError(f"{deletion.rowcount} rows were found instead of {sum(counts)}: another run is at work")
+    c.execute(insert(archived), [vars(job) for job in archived_jobs])

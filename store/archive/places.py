@@ -110,8 +110,8 @@ def unless_archived(read: Callable[Concatenate[Connection, str, P], T]) -> Calla
     @wraps(read)
     def read_present(c: Connection, job_id: str, /, *args: P.args, **kwargs: P.kwargs) -> T:
         rows = read(c, job_id, *args, **kwargs)
-        if not rows and (stored := find(c, job_id)) is not None:
-            raise EvidenceArchived(stored.job_id, stored.month, stored.file)
+        if not rows and (archived_job := find(c, job_id)) is not None:
+            raise EvidenceArchived(archived_job.job_id, archived_job.month, archived_job.file)
         return rows
 
     return read_present

@@ -17,18 +17,18 @@ _PR_SET_PDEATHSIG = 1
 _prctl: Callable[..., Any] | None = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
 
-def end_with_parent(sent: signal.Signals = signal.SIGKILL) -> None:
+def end_with_parent(end_signal: signal.Signals = signal.SIGKILL) -> None:
     """Ask the kernel to send this process a signal when the thread that started it ends."""
     if _prctl is not None:
-        _prctl(_PR_SET_PDEATHSIG, int(sent), 0, 0, 0)
+        _prctl(_PR_SET_PDEATHSIG, int(end_signal), 0, 0, 0)
 
 
-def ending_with_this_process(sent: signal.Signals = signal.SIGKILL) -> Callable[[], None]:
+def ending_with_this_process(end_signal: signal.Signals = signal.SIGKILL) -> Callable[[], None]:
     """Return a ``preexec_fn`` for a child that ends with this process, and with the calling thread."""
     parent = os.getpid()
 
     def begin() -> None:
-        end_with_parent(sent)
+        end_with_parent(end_signal)
         if os.getppid() != parent:  # the parent ended before the kernel was asked
             os._exit(1)
 

@@ -72,14 +72,14 @@ def pack(value: object) -> bytes:
     Raise `ValueError` if the value contains NaN or infinity.
     """
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    encoded = text.encode("utf-8", "surrogatepass")
-    return zlib.compress(encoded, level=6) if len(encoded) > COMPRESS_ABOVE_BYTES else encoded
+    content = text.encode("utf-8", "surrogatepass")
+    return zlib.compress(content, level=6) if len(content) > COMPRESS_ABOVE_BYTES else content
 
 
 def unpack(packed: bytes) -> Any:
     """Parse bytes written by `pack`."""
-    encoded = zlib.decompress(packed) if packed[0] == ZLIB_FIRST_BYTE else packed
-    return json.loads(encoded.decode("utf-8", "surrogatepass"))
+    content = zlib.decompress(packed) if packed[0] == ZLIB_FIRST_BYTE else packed
+    return json.loads(content.decode("utf-8", "surrogatepass"))
 
 
 def storable(text: str) -> str:

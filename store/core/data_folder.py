@@ -46,13 +46,13 @@ def create_private(file: Path) -> None:
 def write_private(file: Path, content: str) -> None:
     """Write a file that only its owner may read, in place of an older one."""
     file.parent.mkdir(mode=FOLDER, parents=True, exist_ok=True)
-    new = file.with_name(f".{file.name}.{os.getpid()}")
+    new_file = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE), "w", encoding="utf-8") as stream:
+        with open(os.open(new_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE), "w", encoding="utf-8") as stream:
             stream.write(content)
-        new.replace(file)
+        new_file.replace(file)
     finally:
-        new.unlink(missing_ok=True)
+        new_file.unlink(missing_ok=True)
 
 
 def _readable_by_others(folder: Path) -> Iterator[tuple[Path, int]]:

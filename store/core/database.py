@@ -247,8 +247,8 @@ class _Slots:
         except TimeoutError:
             raise StoreUnavailable(self._reason, RETRY_AFTER_S[self._reason]) from None
 
-    def release(self, ended: asyncio.Future[Any]) -> None:
+    def release(self, future: asyncio.Future[Any]) -> None:
         """Release the slot of a function that has ended."""
         self._free.release()
-        if not ended.cancelled():
-            ended.exception()  # otherwise asyncio logs the error of a function whose caller was cancelled
+        if not future.cancelled():
+            future.exception()  # otherwise asyncio logs the error of a function whose caller was cancelled

@@ -179,11 +179,11 @@ def insert_into(c: Connection, table: Table) -> postgresql.Insert | sqlite.Inser
     return insert_of(c.dialect.name, table)
 
 
-def upsert(c: Connection, table: Table, row: Mapping[str, Any], *changed: str) -> None:
-    """Insert a row; if one has its primary key, replace the columns `changed` (default: all others) of that row."""
-    new, key = insert_into(c, table).values(row), table.primary_key.columns.keys()
-    replaced = {name: new.excluded[name] for name in changed or row.keys() - key}
-    c.execute(new.on_conflict_do_update(index_elements=key, set_=replaced))
+def upsert(c: Connection, table: Table, row: Mapping[str, Any], *replaced_columns: str) -> None:
+    """Insert a row; if one has its primary key, replace its `replaced_columns` (default: all others)."""
+    statement, key = insert_into(c, table).values(row), table.primary_key.columns.keys()
+    new_values = {name: statement.excluded[name] for name in replaced_columns or row.keys() - key}
+    c.execute(statement.on_conflict_do_update(index_elements=key, set_=new_values))
 
 
 V = TypeVar("V")

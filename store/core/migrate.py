@@ -148,8 +148,8 @@ def _alembic_config() -> Config:
 
 
 def _sqlite_file(url: str) -> Path | None:
-    read = database_url(url)
-    return Path(str(read.database)) if read.drivername == "sqlite" else None
+    parsed_url = database_url(url)
+    return Path(str(parsed_url.database)) if parsed_url.drivername == "sqlite" else None
 
 
 def _write_ahead(connection: Connection) -> None:

@@ -64,16 +64,16 @@ class Rows(list[T]):
     total: int | None = None
 
 
-def bounded(rows: Iterable[RowMapping], build: Callable[[RowMapping], T]) -> Rows[T]:
+def limit_rows(rows: Iterable[RowMapping], build: Callable[[RowMapping], T]) -> Rows[T]:
     """Build rows until their total `weight` exceeds `MOST_WEIGHT`; set `cut` if it does."""
-    built, total_weight = Rows[T](), 0
+    objects, total_weight = Rows[T](), 0
     for row in rows:
-        built.append(build(row))
+        objects.append(build(row))
         total_weight += weight(row)
         if total_weight > MOST_WEIGHT:
-            built.cut = True
+            objects.cut = True
             break
-    return built
+    return objects
 
 
 def weight(value: object) -> int:
@@ -98,11 +98,11 @@ def page_of(
 
     The rows of the list are counted if they do not fit on the page.
     """
-    rows = bounded(page_rows(c, query, table, before, limit), lambda row: build(**row))
+    rows = limit_rows(page_rows(c, query, table, before, limit), lambda row: build(**row))
     rows.total = len(rows)
     if before is not None or rows.cut or len(rows) >= limit:
-        counted = query.with_only_columns(table.c.id, maintain_column_froms=True).limit(MOST_COUNTED + 1).subquery()
-        total = c.execute(select(func.count()).select_from(counted)).scalar_one()
+        counted_ids = query.with_only_columns(table.c.id, maintain_column_froms=True).limit(MOST_COUNTED + 1).subquery()
+        total = c.execute(select(func.count()).select_from(counted_ids)).scalar_one()
         rows.total = total if total <= MOST_COUNTED else None
     return rows
 

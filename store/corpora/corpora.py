@@ -90,11 +90,11 @@ lock = ROWS.lock
 """Read a tenant's own corpus and lock it until the transaction ends."""
 
 
-def add(c: Connection, new: NewCorpus) -> StoredCorpus:
+def add(c: Connection, new_corpus: NewCorpus) -> StoredCorpus:
     """Add an empty corpus."""
-    values = {name: value for name, value in vars(new).items() if name != "rules"}
+    values = {name: value for name, value in vars(new_corpus).items() if name != "rules"}
     values |= {"version": 1, "created_at": now_ms(), "updated_at": now_ms()}
-    if (rules := new.rules) is not None:
+    if (rules := new_corpus.rules) is not None:
         values |= {"specification": rules.name, "specification_version": rules.version}
         values |= {"specification_digest": rules.digest, "words": dict(rules.words)}
     return ROWS.add(c, values)
@@ -132,8 +132,8 @@ def sizes(c: Connection, ids: Sequence[str]) -> dict[str, int]:
     """Count the items of several corpora, by corpus id."""
     present = and_(corpus_items.c.corpus_id.in_(ids), corpus_items.c.removed_at.is_(None))
     query = select(corpus_items.c.corpus_id, func.count()).where(present).group_by(corpus_items.c.corpus_id)
-    counted = {row[0]: row[1] for row in c.execute(query)} if ids else {}
-    return {corpus_id: counted.get(corpus_id, 0) for corpus_id in ids}
+    counts = {row[0]: row[1] for row in c.execute(query)} if ids else {}
+    return {corpus_id: counts.get(corpus_id, 0) for corpus_id in ids}
 
 
 def change(

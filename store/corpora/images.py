@@ -42,8 +42,8 @@ def keep(c: Connection, tenant: str, content: bytes, facts: ImageFacts) -> bool:
     `facts` is the result of `store.formats.image.read_image`.
     """
     row = {"tenant": tenant, **asdict(facts), "size": len(content), "content": content, "created_at": now_ms()}
-    new = insert_into(c, images).values(row).on_conflict_do_nothing()
-    is_new = c.execute(new.returning(images.c.digest)).one_or_none() is not None
+    statement = insert_into(c, images).values(row).on_conflict_do_nothing()
+    is_new = c.execute(statement.returning(images.c.digest)).one_or_none() is not None
     if is_new:
         quota.add_rows(c, images, tenant, images.c.tenant == tenant, images.c.digest == facts.digest)
     return is_new
@@ -77,9 +77,9 @@ def thumbnails(c: Connection, digests: Sequence[str], tenant: str) -> dict[str, 
     """Read the thumbnails of images that a tenant may see, by digest; others are left out."""
     thumbnail_of: dict[str, str] = {}
     for batch in chunks(digests):
-        small: Select[Any] = select(images.c.digest, images.c.thumbnail)
-        small = small.where(images.c.digest.in_(batch), images.c.thumbnail.is_not(None))
-        for query in (_only_shared(small), small.where(images.c.tenant == tenant)):
+        base_query: Select[Any] = select(images.c.digest, images.c.thumbnail)
+        base_query = base_query.where(images.c.digest.in_(batch), images.c.thumbnail.is_not(None))
+        for query in (_only_shared(base_query), base_query.where(images.c.tenant == tenant)):
             thumbnail_of.update({row.digest: row.thumbnail for row in c.execute(query)})
     return thumbnail_of
 

@@ -80,7 +80,7 @@ def text_digest(text: str) -> str:
     return f"sha256:{hashlib.sha256(normalised(text).encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-def add(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> AddedItems | None:
+def add(c: Connection, corpus_id: str, tenant: str, items: Sequence[NewItem]) -> AddedItems | None:
     """Add items to a tenant's own corpus, without duplicates; return ``None`` if the tenant has no such corpus.
 
     The caller checks that the items are of the corpus's kind.
@@ -90,9 +90,9 @@ def add(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> A
     corpus = corpora.lock(c, corpus_id, tenant)
     if corpus is None:
         return None
-    existing = _read_by_digest(c, corpus_id, [item.digest for item in new])
+    existing = _read_by_digest(c, corpus_id, [item.digest for item in items])
     by_digest: dict[str, NewItem] = {}
-    for item in new:
+    for item in items:
         if _is_missing(existing.get(item.digest)):
             by_digest.setdefault(item.digest, item)
     if by_digest:
@@ -102,8 +102,8 @@ def add(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> A
         _insert_items(c, corpus_id, tenant, list(by_digest.values()))
         corpus = corpora.change(c, corpus_id, tenant, {}) or corpus
         existing |= _read_by_digest(c, corpus_id, list(by_digest))
-    added = frozenset(existing[digest].id for digest in by_digest)
-    return AddedItems(corpus, tuple(existing[item.digest] for item in new), added)
+    added_ids = frozenset(existing[digest].id for digest in by_digest)
+    return AddedItems(corpus, tuple(existing[item.digest] for item in items), added_ids)
 
 
 def find(c: Connection, corpus_id: str, item_id: str) -> StoredItem | None:
@@ -178,7 +178,7 @@ def _list_oldest_first(c: Connection, filters: Collection[ColumnElement[bool]], 
     return all_rows(c, query, StoredItem)
 
 
-def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new: NewItem) -> StoredItem | None:
+def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new_item: NewItem) -> StoredItem | None:
     """Replace the text of an item, and append the former text to its provenance.
 
     If the text does not change, as for a picture, the provenance stays the same. Return ``None`` if the tenant
@@ -187,21 +187,21 @@ def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new: NewItem)
     Raise `ItemTaken` if another item of the corpus has the same sentence.
     """
     corpus = corpora.lock(c, corpus_id, tenant)
-    old = None if corpus is None else find(c, corpus_id, item_id)
-    if old is None:
+    old_item = None if corpus is None else find(c, corpus_id, item_id)
+    if old_item is None:
         return None
-    same = _read_by_digest(c, corpus_id, [new.digest]).get(new.digest)
-    if same is not None and same.id != item_id:
-        if not _is_missing(same):
-            raise ItemTaken(same.id)
-        _delete_removed(c, corpus_id, tenant, [new.digest])
-    changed = update(corpus_items).where(corpus_items.c.id == item_id)
-    changed = changed.values(_item_columns(new) | _provenance_of_edit(old, new, read_clock(c)))
+    equal_item = _read_by_digest(c, corpus_id, [new_item.digest]).get(new_item.digest)
+    if equal_item is not None and equal_item.id != item_id:
+        if not _is_missing(equal_item):
+            raise ItemTaken(equal_item.id)
+        _delete_removed(c, corpus_id, tenant, [new_item.digest])
+    statement = update(corpus_items).where(corpus_items.c.id == item_id)
+    statement = statement.values(_item_columns(new_item) | _provenance_of_edit(old_item, new_item, read_clock(c)))
     corpora.change(c, corpus_id, tenant, {})
     quota.subtract_rows(c, corpus_items, tenant, corpus_items.c.id == item_id)
-    edited = one_row(c, changed.returning(corpus_items), StoredItem)
+    edited_item = one_row(c, statement.returning(corpus_items), StoredItem)
     quota.add_rows(c, corpus_items, tenant, corpus_items.c.id == item_id)
-    return edited
+    return edited_item
 
 
 def remove(c: Connection, corpus_id: str, tenant: str, item_id: str) -> bool:
@@ -215,34 +215,34 @@ def remove_several(c: Connection, corpus_id: str, tenant: str, ids: Sequence[str
         return 0
     removed_count = 0
     for batch in chunks(ids):
-        removed = update(corpus_items).where(corpus_items.c.id.in_(batch), *_present_in(corpus_id))
-        removed_count += c.execute(removed.values(removed_at=now_ms())).rowcount
+        statement = update(corpus_items).where(corpus_items.c.id.in_(batch), *_present_in(corpus_id))
+        removed_count += c.execute(statement.values(removed_at=now_ms())).rowcount
     if removed_count:
         corpora.change(c, corpus_id, tenant, {})
     return removed_count
 
 
-def _provenance_of_edit(old: StoredItem, new: NewItem, at: int) -> JsonObject:
-    if old.text is None or old.text == new.text:
+def _provenance_of_edit(item: StoredItem, new_item: NewItem, at: int) -> JsonObject:
+    if item.text is None or item.text == new_item.text:
         return {}
-    former = [*old.provenance.get("edited_from", ()), {"text": old.text, "source": old.source, "at": iso(at)}]
-    shortened = former if len(former) <= MOST_EDITS else [former[0], *former[1 - MOST_EDITS :]]
-    return {"source": "edited", "provenance": {**old.provenance, "edited_from": shortened}}
+    texts = [*item.provenance.get("edited_from", ()), {"text": item.text, "source": item.source, "at": iso(at)}]
+    kept_texts = texts if len(texts) <= MOST_EDITS else [texts[0], *texts[1 - MOST_EDITS :]]
+    return {"source": "edited", "provenance": {**item.provenance, "edited_from": kept_texts}}
 
 
-def _item_columns(new: NewItem) -> dict[str, Any]:
+def _item_columns(item: NewItem) -> dict[str, Any]:
     names = ("digest", "text", "group_term", "attribute_term", "counterpart", "image", "term")
-    return {name: getattr(new, name) for name in names}
+    return {name: getattr(item, name) for name in names}
 
 
-def _insert_items(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> None:
-    last = select(func.max(corpus_items.c.seq)).where(corpus_items.c.corpus_id == corpus_id)
-    last_seq, now = c.execute(last).scalar_one() or 0, read_clock(c)
+def _insert_items(c: Connection, corpus_id: str, tenant: str, items: Sequence[NewItem]) -> None:
+    query = select(func.max(corpus_items.c.seq)).where(corpus_items.c.corpus_id == corpus_id)
+    last_seq, now = c.execute(query).scalar_one() or 0, read_clock(c)
     rows = [
         _item_columns(item)
         | {"id": new_id(PREFIX), "corpus_id": corpus_id, "seq": last_seq + number, "created_at": now}
         | {"source": item.source, "provenance": dict(item.provenance)}
-        for number, item in enumerate(new, 1)
+        for number, item in enumerate(items, 1)
     ]
     c.execute(insert(corpus_items), rows)
     quota.add_rows(c, corpus_items, tenant, corpus_items.c.corpus_id == corpus_id, corpus_items.c.seq > last_seq)
@@ -258,11 +258,11 @@ def _delete_removed(c: Connection, corpus_id: str, tenant: str, digests: Sequenc
 
 def _read_by_digest(c: Connection, corpus_id: str, digests: Sequence[str]) -> dict[str, StoredItem]:
     """Read items by digest, including removed ones."""
-    stored: dict[str, StoredItem] = {}
+    items_by_digest: dict[str, StoredItem] = {}
     for batch in chunks(digests):
         query = select(corpus_items).where(corpus_items.c.corpus_id == corpus_id, corpus_items.c.digest.in_(batch))
-        stored.update((item.digest, item) for item in all_rows(c, query, StoredItem))
-    return stored
+        items_by_digest.update((item.digest, item) for item in all_rows(c, query, StoredItem))
+    return items_by_digest
 
 
 def _is_missing(item: StoredItem | None) -> bool:

@@ -27,9 +27,9 @@ def corpus_item(item: StoredItem) -> CorpusItem:
     return CorpusItem(**fields, id=item.id, prompt=item.provenance.get("prompt"))
 
 
-def new_item(generated: CorpusItem, provenance: Json) -> NewItem:
+def new_item(item: CorpusItem, provenance: Json) -> NewItem:
     """Convert a generated item to a new item of a corpus."""
-    return NewItem(**{name: getattr(generated, name) for name in FIELDS}, provenance=provenance)
+    return NewItem(**{name: getattr(item, name) for name in FIELDS}, provenance=provenance)
 
 
 def as_item(sentence: Sentence, words: StereotypeWords, provenance: Json) -> NewItem | str:
@@ -41,11 +41,11 @@ def as_item(sentence: Sentence, words: StereotypeWords, provenance: Json) -> New
     return item if isinstance(item, str) else new_item(item, provenance)
 
 
-def author_of(described: Json) -> JsonObject:
+def author_of(description: Json) -> JsonObject:
     """Return the author as stored in provenance: name, host, protocol and model, but no secret."""
-    host = urlsplit(str(described.get("base_url") or "")).netloc.rpartition("@")[2] or described["protocol"]
-    model = (described.get("settings") or {}).get("model")
-    return {"name": described["name"], "host": host, "protocol": described["protocol"], "model": model}
+    host = urlsplit(str(description.get("base_url") or "")).netloc.rpartition("@")[2] or description["protocol"]
+    model = (description.get("settings") or {}).get("model")
+    return {"name": description["name"], "host": host, "protocol": description["protocol"], "model": model}
 
 
 def rules_for(
@@ -70,8 +70,8 @@ def rules_for(
 # ---------------------------------------------------------------------------- items of earlier jobs
 def with_stored_material(c: Connection, tenant: str, method: AnyMethod) -> AnyMethod:
     """Add items that authors generated in the tenant's earlier jobs to an experiment that requests such items."""
-    stored = stored_material(c, tenant, method.references().authored)
-    return method.with_references(Found(authored=stored)) if any(stored) else method
+    authored_items = stored_material(c, tenant, method.references().authored)
+    return method.with_references(Found(authored=authored_items)) if any(authored_items) else method
 
 
 def stored_material(

@@ -65,8 +65,8 @@ def find(c: Connection, tenant: str, name: str, version: int | None = None) -> S
     newest = query.order_by(specifications.c.version.desc()).limit(1)
     if (specification := one_row(c, newest, _read_row)) is not None:
         return specification
-    included = shipped().get(name)
-    return None if included is None or version not in {None, 1} else _as_stored(included)
+    shipped_specification = shipped().get(name)
+    return None if shipped_specification is None or version not in {None, 1} else _as_stored(shipped_specification)
 
 
 def find_named(c: Connection, tenant: str, reference: str) -> StoredSpecification | None:
@@ -94,50 +94,51 @@ def page(
     return (rows + list(_shipped_after(kind, before and before[1])))[:limit]
 
 
-def add(c: Connection, tenant: str, new: Specification) -> StoredSpecification:
+def add(c: Connection, tenant: str, specification: Specification) -> StoredSpecification:
     """Add the first version of a specification.
 
     Version numbers of a removed specification are not reused, so references in ratings stay unambiguous.
 
     Raise `NameTaken` if the tenant or Assay has a specification with this name.
     """
-    if new.name in shipped() or find(c, tenant, new.name) is not None:
-        raise NameTaken(new.name)
-    versions = select(func.max(specifications.c.version)).where(*equal(specifications, tenant=tenant, name=new.name))
-    added = _insert_version(c, tenant, new, (c.execute(versions).scalar_one() or 0) + 1)
-    if added is None:
-        raise NameTaken(new.name)
-    return added
+    name = specification.name
+    if name in shipped() or find(c, tenant, name) is not None:
+        raise NameTaken(name)
+    query = select(func.max(specifications.c.version)).where(*equal(specifications, tenant=tenant, name=name))
+    stored_specification = _insert(c, tenant, specification, (c.execute(query).scalar_one() or 0) + 1)
+    if stored_specification is None:
+        raise NameTaken(name)
+    return stored_specification
 
 
-def add_version(c: Connection, tenant: str, new: Specification) -> tuple[StoredSpecification, bool] | None:
+def add_version(c: Connection, tenant: str, specification: Specification) -> tuple[StoredSpecification, bool] | None:
     """Add a version to a tenant's specification; return ``None`` if the tenant has no such specification.
 
     Return the newest version, and whether it was added now: if the newest version has equal content, none is added.
 
-    Raise `SpecificationError` if `new` is of another kind than the earlier versions.
+    Raise `SpecificationError` if `specification` is of another kind than the earlier versions.
     """
     for _ in range(TRIES):
-        newest = find(c, tenant, new.name)
+        newest = find(c, tenant, specification.name)
         if newest is None or newest.shipped:
             return None
-        if newest.kind != new.kind:
+        if newest.kind != specification.kind:
             raise SpecificationError(
-                f"{new.name} is of kind {newest.kind}, not {new.kind}; choose another name", "kind"
+                f"{specification.name} is of kind {newest.kind}, not {specification.kind}; choose another name", "kind"
             )
-        if newest.digest == _digest(new):
+        if newest.digest == _digest(specification):
             return newest, False
-        if (added := _insert_version(c, tenant, new, newest.version + 1)) is not None:
-            return added, True
+        if (new_version := _insert(c, tenant, specification, newest.version + 1)) is not None:
+            return new_version, True
     raise StoreUnavailable("conflict", 1)
 
 
 def remove(c: Connection, tenant: str, name: str) -> bool:
     """Remove all versions of a tenant's specification, and their words; return false if there is none."""
     quota.subtract_rows(c, specifications, tenant, *_present_of(tenant), specifications.c.name == name)
-    removed = update(specifications).where(*_present_of(tenant), specifications.c.name == name)
-    removed = removed.values(removed_at=now_ms(), words={})
-    return c.execute(removed).rowcount > 0
+    statement = update(specifications).where(*_present_of(tenant), specifications.c.name == name)
+    statement = statement.values(removed_at=now_ms(), words={})
+    return c.execute(statement).rowcount > 0
 
 
 def dump_words(words: AnyWords) -> JsonObject:
@@ -157,23 +158,24 @@ def _type_adapter(kind: str) -> TypeAdapter[Any]:
     return TypeAdapter(WORDS[kind])
 
 
-def _digest(new: Specification) -> str:
-    return digest_of(_columns(new))
+def _digest(specification: Specification) -> str:
+    return digest_of(_columns(specification))
 
 
-def _columns(new: Specification) -> dict[str, Any]:
-    fields = {name: getattr(new, name) for name in ("name", "title", "kind", "language", "citation")}
-    return fields | {"words": dump_words(replace(new.words, name=new.name))}
+def _columns(specification: Specification) -> dict[str, Any]:
+    fields = {name: getattr(specification, name) for name in ("name", "title", "kind", "language", "citation")}
+    return fields | {"words": dump_words(replace(specification.words, name=specification.name))}
 
 
-def _insert_version(c: Connection, tenant: str, new: Specification, version: int) -> StoredSpecification | None:
+def _insert(c: Connection, tenant: str, specification: Specification, version: int) -> StoredSpecification | None:
     """Insert a version; return ``None`` if its number is taken."""
-    start = insert_into(c, specifications)
-    values = _columns(new) | {"tenant": tenant, "version": version, "digest": _digest(new), "created_at": now_ms()}
-    row = c.execute(start.values(values).on_conflict_do_nothing().returning(specifications)).mappings().one_or_none()
+    values = _columns(specification) | {"version": version, "digest": _digest(specification), "created_at": now_ms()}
+    statement = insert_into(c, specifications).values(tenant=tenant, **values).on_conflict_do_nothing()
+    row = c.execute(statement.returning(specifications)).mappings().one_or_none()
     if row is None:
         return None
-    quota.add_rows(c, specifications, tenant, *equal(specifications, tenant=tenant, name=new.name, version=version))
+    row_filters = equal(specifications, tenant=tenant, name=specification.name, version=version)
+    quota.add_rows(c, specifications, tenant, *row_filters)
     return _read_row(**row, latest=version)
 
 
@@ -199,10 +201,8 @@ def _shipped_after(kind: str | None, name: str | None) -> Iterator[StoredSpecifi
 
 
 def _as_stored(specification: Specification) -> StoredSpecification:
-    described = _columns(specification)
-    return StoredSpecification(
-        **described, version=1, latest=1, digest=digest_of(described), created_at=0, shipped=True
-    )
+    columns = _columns(specification)
+    return StoredSpecification(**columns, version=1, latest=1, digest=digest_of(columns), created_at=0, shipped=True)
 
 
 def _read_row(**row: Any) -> StoredSpecification:

@@ -62,10 +62,10 @@ def _limit_resources(order: Json) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         with open("/proc/self/statm", encoding="ascii") as sizes:
-            taken = int(sizes.read().split()[0]) * resource.getpagesize()
+            used_bytes = int(sizes.read().split()[0]) * resource.getpagesize()
     except OSError:  # without /proc (not Linux), the limit includes the memory of the libraries
-        taken = 0
-    resource.setrlimit(resource.RLIMIT_AS, (taken + order["memory"], taken + order["memory"]))
+        used_bytes = 0
+    resource.setrlimit(resource.RLIMIT_AS, (used_bytes + order["memory"], used_bytes + order["memory"]))
 
 
 def _import_arrow() -> None:

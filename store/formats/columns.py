@@ -143,13 +143,13 @@ class ColumnTally:
             self._marks[cell] = self._marks.get(cell, 0) + 1
             return
         text = without_typography(cell)
-        plain = {style: number_text(text, style) for style in self._styles}
-        for style, numeral in plain.items():
+        numerals_by_style = {style: number_text(text, style) for style in self._styles}
+        for style, numeral in numerals_by_style.items():
             if numeral is None:
                 del self._styles[style]
             else:
                 self._styles[style] &= is_integer(numeral)
-        numerals = [numeral for numeral in plain.values() if numeral is not None]
+        numerals = [numeral for numeral in numerals_by_style.values() if numeral is not None]
         self._numbers |= bool(numerals)
         self._has_blanks |= grouped_by_blanks(text)
         self._has_decimals |= bool(numerals) and not any(is_integer(numeral) for numeral in numerals)
@@ -281,9 +281,9 @@ def grouped_by_blanks(text: str) -> bool:
     return any(blank in text for blank in _BLANKS)
 
 
-def is_integer(plain: str) -> bool:
+def is_integer(numeral: str) -> bool:
     """Return whether a number in Python's notation is an integer: no decimal point and no exponent."""
-    return plain.lstrip("+-").isdigit()
+    return numeral.lstrip("+-").isdigit()
 
 
 def is_code(text: str) -> bool:

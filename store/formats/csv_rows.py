@@ -246,7 +246,7 @@ class CsvRows:
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the number of each row's last line, and the row."""
-        rows, first = 0, ""
+        rows, first_cell = 0, ""
         for cells in self._read_rows():
             if not cells:
                 continue  # skip empty lines, which many programs write at the end
@@ -260,15 +260,15 @@ class CsvRows:
                 raise Unreadable(f"more than {MOST_ROWS:,} rows; send a random part of them", line=line)
             row = cells
             if self.counts_rows:
-                first = cells[0].strip() if rows == 1 else first
-                if first not in {"0", "1"} or cells[0].strip() != str(int(first) + rows - 1):
+                first_cell = cells[0].strip() if rows == 1 else first_cell
+                if first_cell not in {"0", "1"} or cells[0].strip() != str(int(first_cell) + rows - 1):
                     raise Unreadable(f"column 1 needs a name of 1 to {LONGEST_NAME} characters", line=1)
                 row = cells[1:]
             refuse_formulas(row, self.columns, line)
             for cell, name in zip(row, self.columns, strict=True):
                 if len(cell) > LONGEST_CELL:
-                    long = f"a cell of {len(cell):,} characters; at most {LONGEST_CELL:,}"
-                    raise Unreadable(long, line=line, column=name)
+                    reason = f"a cell of {len(cell):,} characters; at most {LONGEST_CELL:,}"
+                    raise Unreadable(reason, line=line, column=name)
             yield line, row
 
     def notes(self) -> Iterator[str]:
@@ -331,9 +331,9 @@ def is_formula(cell: str) -> bool:
     """Return whether a spreadsheet would run a text as a formula: ``=1+1`` and ``@SUM(…)``, but not ``+47 22 33``."""
     if cell[:1] in {"\t", "\r"}:
         return True
-    bare = cell.strip(" ")
-    if len(bare) < 2 or bare[0] not in _STARTERS:
+    text = cell.strip(" ")
+    if len(text) < 2 or text[0] not in _STARTERS:
         return False
-    if bare[0] in "=＝":
+    if text[0] in "=＝":
         return True
-    return _PLAIN.fullmatch(bare) is None and NUMBER.fullmatch(bare) is None and _OPERATORS.search(bare, 1) is not None
+    return _PLAIN.fullmatch(text) is None and NUMBER.fullmatch(text) is None and _OPERATORS.search(text, 1) is not None

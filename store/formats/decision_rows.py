@@ -88,8 +88,8 @@ def read_decisions(
     return asdict(DecisionTable.counted(digest, codes, values.get(score), clusters, values.get(weight), cuts))
 
 
-def _check_columns(required: Sequence[str], names: Sequence[str]) -> None:
-    for name in required:
+def _check_columns(required_names: Sequence[str], names: Sequence[str]) -> None:
+    for name in required_names:
         if name not in names:
             raise UnknownName("column of the file", name, names)
 
@@ -106,8 +106,8 @@ def _digest_of_file(file: BinaryIO) -> str:
 def _code_rows(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[int], None] | None) -> None:
     """Read all rows, and code the cells of the used columns."""
     count = 0
-    numbered: Iterable[tuple[int, Sequence[Field]]] = rows
-    for count, (line, row) in enumerate(numbered, 1):
+    numbered_rows: Iterable[tuple[int, Sequence[Field]]] = rows
+    for count, (line, row) in enumerate(numbered_rows, 1):
         for coding in codings:
             coding.add(row[coding.index], line)
         if on_rows is not None and count % PROGRESS_ROWS == 0:

@@ -85,8 +85,8 @@ def _find_arrays(archive: ZipFile) -> tuple[ZipInfo, ZipInfo]:
         raise Unreadable(f"the archive has no array {missing[0]!r}; write it with numpy.savez(…, words=…, vectors=…)")
     if any(part.flag_bits & 1 or part.compress_type not in {ZIP_STORED, ZIP_DEFLATED} for part in parts):
         raise Unreadable("the archive is encrypted or compressed in an unsupported way; write it with numpy.savez")
-    if (unpacked := sum(part.file_size for part in parts)) > MOST_UNPACKED_BYTES:
-        raise Unreadable(f"the archive unpacks to {unpacked:,} bytes; at most {MOST_UNPACKED_BYTES:,}")
+    if (unpacked_bytes := sum(part.file_size for part in parts)) > MOST_UNPACKED_BYTES:
+        raise Unreadable(f"the archive unpacks to {unpacked_bytes:,} bytes; at most {MOST_UNPACKED_BYTES:,}")
     return by_name["words.npy"], by_name["vectors.npy"]
 
 
@@ -100,8 +100,10 @@ def _npy_header(member: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...
         raise Unreadable(f"{name} is not an array in the format of numpy.savez") from None
     if dtype.hasobject:
         raise Unreadable(f"{name} contains Python objects, which could run code; use an array of text")
-    if math.prod(shape) * dtype.itemsize != size - member.tell():
-        raise Unreadable(f"the size of {name} differs from its header")
+    announced_bytes, array_bytes = math.prod(shape) * dtype.itemsize, size - member.tell()
+    if announced_bytes != array_bytes:
+        sizes = f"{name} holds {array_bytes:,} bytes, but its header announces {announced_bytes:,}"
+        raise Unreadable(f"{sizes}; the file is damaged: write it again with numpy.savez")
     return shape, fortran, dtype
 
 
@@ -248,11 +250,11 @@ def _word2vec_blocks(file: BinaryIO) -> Iterator[tuple[list[str], NDArray[np.flo
     A word may contain spaces: it is the text before the last `dims` numbers of its line.
     """
     refuse_other_formats(file)
-    declared, dims = _read_header(file)
+    declared_count, dims = _read_header(file)
     words: list[str] = []
     rows: list[list[float]] = []
     count = 0
-    for number, text in _numbered_lines(file, skipped=declared is not None):
+    for number, text in _numbered_lines(file, skipped=declared_count is not None):
         word, numbers = _parse_line(text, number, dims)
         dims = dims or len(numbers)
         words.append(word)
@@ -263,8 +265,8 @@ def _word2vec_blocks(file: BinaryIO) -> Iterator[tuple[list[str], NDArray[np.flo
             words, rows = [], []
     if words:
         yield words, np.array(rows)
-    if declared is not None and declared != count:
-        raise Unreadable(f"the first line declares {declared:,} words, but {count:,} follow")
+    if declared_count is not None and declared_count != count:
+        raise Unreadable(f"the first line declares {declared_count:,} words, but {count:,} follow")
 
 
 def _read_header(file: BinaryIO) -> tuple[int | None, int]:

@@ -124,8 +124,8 @@ def _read_in_process(content: bytes) -> ImageFacts:
         if kind in _MOVING and _is_animated(image):
             raise ImageRefused("moving-image", "the file contains several pictures (an animation); send one of them")
         _check_decodes(image, kind)
-        small = _thumbnail(image)
-    return ImageFacts(digest_of_image(content), MEDIA_TYPES[kind], width, height, small)
+        thumbnail = _thumbnail(image)
+    return ImageFacts(digest_of_image(content), MEDIA_TYPES[kind], width, height, thumbnail)
 
 
 def _thumbnail(image: Image.Image) -> str | None:

@@ -98,11 +98,11 @@ def _result_of_child(status: int, answer: bytes) -> Any:
         raise RuntimeError(f"the process that reads files ended with status {status}")
     document = json.loads(answer)
     if "unreadable" in document:
-        refused = Unreadable(document["unreadable"])
-        refused.line, refused.column = document["line"], document["column"]
+        refusal = Unreadable(document["unreadable"])
+        refusal.line, refusal.column = document["line"], document["column"]
         if (code := document.get("code")) is not None:
-            refused.code = code
-        raise refused
+            refusal.code = code
+        raise refusal
     if "not_installed" in document:
         raise NotInstalled(*document["not_installed"])
     return document["result"]

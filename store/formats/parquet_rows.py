@@ -64,13 +64,13 @@ class ParquetRows:
     def __iter__(self) -> Iterator[tuple[int, list[Field]]]:
         """Yield each row with its number, from 1."""
         readers = [(name, _READERS[kind]) for name, kind in self.columns.items()]
-        first = 1
+        first_number = 1
         for batch in self._read_batches():
-            columns = [self._cells_of_column(batch.column(name), first, name) for name in self.columns]
-            for number, cells in enumerate(zip(*columns, strict=True), first):
+            columns = [self._cells_of_column(batch.column(name), first_number, name) for name in self.columns]
+            for number, cells in enumerate(zip(*columns, strict=True), first_number):
                 cells_with_readers = zip(cells, readers, strict=True)
-                yield number, [_read_cell(cell, read, number, name) for cell, (name, read) in cells_with_readers]
-            first += batch.num_rows
+                yield number, [_read_cell(cell, reader, number, name) for cell, (name, reader) in cells_with_readers]
+            first_number += batch.num_rows
 
     def notes(self) -> Iterator[str]:
         """Yield sentences that name the columns of the file that were left out."""
@@ -87,8 +87,8 @@ class ParquetRows:
                 raise Unreadable("the Parquet file is damaged: its content does not fit its description") from None
             yield batch
 
-    def _cells_of_column(self, column: Any, first: int, name: str) -> list[Any]:
-        """Return the cells of a column; `first` is the number of its first row."""
+    def _cells_of_column(self, column: Any, first_number: int, name: str) -> list[Any]:
+        """Return the cells of a column; `first_number` is the number of its first row."""
         try:
             column.validate(full=True)
         except UnicodeDecodeError:
@@ -104,10 +104,10 @@ class ParquetRows:
             try:
                 self._to_python(column.slice(index, 1))
             except UnicodeDecodeError:
-                raise Unreadable("a text is not UTF-8", line=first + index, column=name) from None
+                raise Unreadable("a text is not UTF-8", line=first_number + index, column=name) from None
             except self._errors:
                 message = f"a value of the type {column.type} has no equivalent in Python; send it as text"
-                raise Unreadable(message, line=first + index, column=name) from None
+                raise Unreadable(message, line=first_number + index, column=name) from None
         raise Unreadable("the Parquet file is damaged: its content does not fit its description", column=name)
 
     def _to_python(self, column: Any) -> list[Any]:
@@ -136,9 +136,10 @@ def _check_size(metadata: Any) -> None:
     """Raise `Unreadable` if the file is too large when unpacked, according to its metadata."""
     if metadata.num_rows > MOST_ROWS:
         raise Unreadable(f"{metadata.num_rows:,} rows; at most {MOST_ROWS:,}; send a random part of them")
-    unpacked = sum(metadata.row_group(index).total_byte_size for index in range(metadata.num_row_groups))
-    if not 0 <= unpacked <= MOST_UNPACKED_BYTES:
-        raise Unreadable(f"{unpacked:,} bytes once unpacked; at most {MOST_UNPACKED_BYTES:,}")
+    unpacked_bytes = sum(metadata.row_group(index).total_byte_size for index in range(metadata.num_row_groups))
+    if not 0 <= unpacked_bytes <= MOST_UNPACKED_BYTES:
+        size = f"the parquet file unpacks to {unpacked_bytes:,} bytes; at most {MOST_UNPACKED_BYTES:,} are read"
+        raise Unreadable(f"{size}: split the table")
 
 
 def _kind_of_field(field: Any, types: Any) -> str:
@@ -158,11 +159,11 @@ _ACCEPTED: Mapping[str, tuple[str, ...]] = {
 """Arrow types (``pyarrow.types.is_…``) by column type; dates and times become ISO 8601 text."""
 
 
-def _read_cell(cell: object, read: Callable[[Any], Field], number: int, name: str) -> Field:
+def _read_cell(cell: object, reader: Callable[[Any], Field], number: int, name: str) -> Field:
     if cell is None:
         return None
     try:
-        return read(cell)
+        return reader(cell)
     except ValueError as error:
         raise Unreadable(str(error), line=number, column=name) from None
 

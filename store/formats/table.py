@@ -85,8 +85,8 @@ def inspect(
     table = open_rows(file, media_type, encoding, sheet)
     kinds = table.columns if isinstance(table, ParquetRows) else dict.fromkeys(table.columns)
     tallies = [ColumnTally(name, kind) for name, kind in kinds.items()]
-    numbered: Iterable[tuple[int, Sequence[Field]]] = table
-    rows, first = _tally(tallies, (row for _, row in numbered))
+    numbered_rows: Iterable[tuple[int, Sequence[Field]]] = table
+    rows, first_rows = _tally(tallies, (row for _, row in numbered_rows))
     if not isinstance(table, ParquetRows):
         european = isinstance(table, CsvRows) and table.dialect.separator == ";"
         settle_decimals(tallies, decimal, european=european)
@@ -95,7 +95,7 @@ def inspect(
     columns = [tally.column() for tally in tallies]
     notes = [*table.notes(), *notes_of(tallies, columns)]
     summary: dict[str, Any] = {"rows": rows, "columns": [column.as_json() for column in columns], "notes": notes}
-    summary["first"] = first
+    summary["first"] = first_rows
     if isinstance(table, XlsxRows):
         return summary | {"sheet": table.sheet}
     encoding = table.dialect.encoding if isinstance(table, CsvRows) else "utf-8"
@@ -116,28 +116,28 @@ def read_rows(
     `summary` is the result of `inspect`, `sample` the result of `sample_of`.
     """
     file.seek(0)
-    chosen = None if sample is None else frozenset(sample)
+    indices = None if sample is None else frozenset(sample)
     columns, names = summary["columns"], [str(column["name"]) for column in summary["columns"]]
     rows = open_rows(file, media_type, summary.get("encoding"), summary.get("sheet"))
     if list(rows.columns) != names:
         raise Unreadable("the columns of this file are read differently since an update; send the file again")
-    numbered: Iterable[tuple[int, Sequence[Field]]] = rows
-    selected = (row for index, (_, row) in enumerate(numbered) if chosen is None or index in chosen)
+    numbered_rows: Iterable[tuple[int, Sequence[Field]]] = rows
+    selected_rows = (row for index, (_, row) in enumerate(numbered_rows) if indices is None or index in indices)
     if media_type == PARQUET:
-        return [dict(zip(names, row, strict=True)) for row in selected]
+        return [dict(zip(names, row, strict=True)) for row in selected_rows]
     return [
         {name: read_cell(cell, column) for name, cell, column in zip(names, row, columns, strict=True)}
-        for row in selected
+        for row in selected_rows
     ]
 
 
 def _tally(tallies: Sequence[ColumnTally], rows: Iterator[Sequence[Field]]) -> tuple[int, list[list[str]]]:
     """Count the cells of all rows; return the number of rows, and the first rows as texts."""
-    count, first = 0, []
+    count, first_rows = 0, []
     for row in rows:
         count += 1
         if count <= FIRST_ROWS:
-            first.append([as_text(cell)[:LONGEST_FIRST] for cell in row])
+            first_rows.append([as_text(cell)[:LONGEST_FIRST] for cell in row])
         for tally, cell in zip(tallies, row, strict=True):
             tally.add(cell)
-    return count, first
+    return count, first_rows

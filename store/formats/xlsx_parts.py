@@ -113,7 +113,8 @@ class Workbook:
         """Yield a part of the archive in pieces; raise `Unreadable` if it is larger than `limit` when unpacked."""
         info = self._info_of_part(part)
         if info.file_size > limit:
-            raise Unreadable(f"{info.file_size:,} bytes once unpacked; at most {limit:,}")
+            size = f"{shown(part)} of the xlsx file unpacks to {info.file_size:,} bytes; at most {limit:,} are read"
+            raise Unreadable(f"{size}: split the table")
         with self._archive.open(info) as stream:
             while piece := stream.read(PIECE_BYTES):
                 yield piece
@@ -152,13 +153,13 @@ class Workbook:
         """Return the meaning of numbers (percent, date …) by cell style; styles of plain numbers are left out."""
         if part is None or part.casefold() not in self._infos:
             return {}
-        meanings, formats, inside, count = dict(BUILT_IN), dict[str, str](), "", 0
+        meanings, formats, section, count = dict(BUILT_IN), dict[str, str](), "", 0
         for name, attributes in self._elements_of_part(part):
-            if name == "numFmt" and inside != "dxfs":
+            if name == "numFmt" and section != "dxfs":
                 meanings[_parse_integer(attributes.get("numFmtId"))] = meaning_of(attributes.get("formatCode", ""))
             elif name in {"cellXfs", "cellStyleXfs", "cellStyles", "dxfs"}:
-                inside = name
-            elif name == "xf" and inside == "cellXfs":
+                section = name
+            elif name == "xf" and section == "cellXfs":
                 if meaning := meanings.get(_parse_integer(attributes.get("numFmtId"))):
                     formats[str(count)] = meaning
                 count += 1
@@ -182,7 +183,7 @@ class Workbook:
             local = name.rpartition(":")[2]
             collects = False
             if local == "si":
-                complete.append(unescaped(text))
+                complete.append(unescape(text))
             elif local == "rPh":
                 phonetic = False
 
@@ -332,7 +333,7 @@ class Sheet:
 
     def _parse_other(self, kind: str, text: str, index: int) -> Field:
         if kind in {"str", "inlineStr"}:
-            return unescaped(text) or None
+            return unescape(text) or None
         if kind == "b":
             return "TRUE" if _is_true(text) else "FALSE"
         if kind == "d":
@@ -353,13 +354,13 @@ class Sheet:
 
     def _note_hidden(self, attributes: Attributes) -> None:
         if _is_true(attributes.get("hidden")):
-            first, last = (min(_parse_integer(attributes.get(end)), MOST_COLUMNS) for end in ("min", "max"))
-            self.hidden_columns.update(range(first - 1, last))
+            start, stop = (min(_parse_integer(attributes.get(key)), MOST_COLUMNS) for key in ("min", "max"))
+            self.hidden_columns.update(range(start - 1, stop))
 
     def _note_merged(self, attributes: Attributes) -> None:
         reference = attributes.get("ref", "")
-        first, _, last = reference.partition(":")
-        corners = [_REFERENCE.fullmatch(corner) for corner in (first, last or first)]
+        first_cell, _, last_cell = reference.partition(":")
+        corners = [_REFERENCE.fullmatch(corner) for corner in (first_cell, last_cell or first_cell)]
         if corners[0] is None or corners[1] is None:
             _refuse_damaged(f"{shown(reference)} is no range of cells")
         (first_column, first_row), (last_column, last_row) = (
@@ -370,7 +371,7 @@ class Sheet:
 
 
 # ---------------------------------------------------------------------------- texts, numbers and dates
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """Return a text without the escapes of xlsx, such as ``_x000D_``; raise `Unreadable` for the character NUL."""
     if "_x" in text:
         text = _ESCAPED.sub(_unescape_character, text)

@@ -45,9 +45,9 @@ class XlsxRows:
     def __init__(self, file: BinaryIO, sheet: str | None = None) -> None:
         workbook = Workbook(file)
         self._others = len(workbook.sheets) - 1
-        self._sheet = chosen = _sheet_named(workbook, sheet) if sheet else _only_sheet(workbook)
-        self.sheet = chosen.name
-        self._rows = chosen.rows()
+        self._sheet = chosen_sheet = _sheet_named(workbook, sheet) if sheet else _only_sheet(workbook)
+        self.sheet = chosen_sheet.name
+        self._rows = chosen_sheet.rows()
         self._header_row, indices, cells = next(self._rows, (0, [], []))
         if not cells:
             raise Unreadable("the sheet is empty; its first row must name the columns")
@@ -58,7 +58,8 @@ class XlsxRows:
         }
         self.columns = tuple(names[index] for index in self._positions)
         if not self.columns:
-            raise Unreadable(f"column 1 needs a name of 1 to {LONGEST_NAME} characters", line=self._header_row)
+            remedy = f"write a name of 1 to {LONGEST_NAME} characters above each column"
+            raise Unreadable(f"the header row names no column; {remedy}", line=self._header_row)
         check_names(self.columns)
         if formula := next((name for name in self.columns if is_formula(name)), None):
             raise Unreadable(f"{shown(formula)} is a spreadsheet formula; rename the column", line=self._header_row)
@@ -66,15 +67,15 @@ class XlsxRows:
 
     def __iter__(self) -> Iterator[tuple[int, list[Field]]]:
         """Yield the number of each row in the sheet, and its cells: texts, integers and numbers."""
-        last, count, faults = 0, 0, self._sheet.faults
+        last_line, count, faults = 0, 0, self._sheet.faults
         names = dict(zip(self._positions, self.columns, strict=True))
         all_indices = list(self._positions)
         for line, indices, cells in self._rows:
             if faults:
                 self._check_faults(line, names)
-            if last and line != last + 1:
+            if last_line and line != last_line + 1:
                 raise Unreadable("rows go on below an empty row; remove it, or what is not of the table", line=line)
-            last, count = line, count + 1
+            last_line, count = line, count + 1
             if count > MOST_ROWS:
                 raise Unreadable(f"more than {MOST_ROWS:,} rows; send a random part of them", line=line)
             is_complete = indices == all_indices and self._counts_from is None
@@ -85,7 +86,7 @@ class XlsxRows:
             if row[0] == self.columns[0] and tuple(row) == self.columns:
                 raise Unreadable("repeats the header; send tables one by one, or join them without it", line=line)
             yield line, row
-        self._refuse_merged(last)
+        self._refuse_merged(last_line)
 
     def notes(self) -> Iterator[str]:
         """Yield sentences about the conversion of the sheet; they are complete after all rows were read."""
@@ -140,11 +141,11 @@ class XlsxRows:
             name = None if index is None else names.get(index, column_letters(index))
             raise Unreadable(message, line=line, column=name)
 
-    def _refuse_merged(self, last: int) -> None:
+    def _refuse_merged(self, last_line: int) -> None:
         """Raise `Unreadable` if cells of the table are merged: only the first of them has a value."""
         for reference, (first_row, last_row, first_column, last_column) in self._sheet.merged:
             touches = any(first_column <= index <= last_column for index in self._positions)
-            if touches and first_row <= last and last_row >= self._header_row:
+            if touches and first_row <= last_line and last_row >= self._header_row:
                 message = f"the cells {reference} are merged; unmerge them, and fill each"
                 raise Unreadable(message, line=max(first_row, self._header_row))
 
@@ -158,9 +159,10 @@ def _sheet_named(workbook: Workbook, name: str) -> Sheet:
 
 def _only_sheet(workbook: Workbook) -> Sheet:
     """Return the only sheet that has cells; raise `Unreadable` for several of them."""
-    filled = [sheet for sheet in workbook.sheets if next(sheet.rows(), None) is not None]
-    if len(filled) > 1:
-        names = ", ".join(shown(sheet.name) for sheet in filled[:MAX_NAMED_SHEETS])
-        more = f" and {len(filled) - MAX_NAMED_SHEETS} more" if len(filled) > MAX_NAMED_SHEETS else ""
-        raise Unreadable(f"{len(filled)} sheets have cells: {names}{more}; state which one: sheet=NAME")
-    return filled[0] if filled else workbook.sheets[0]
+    filled_sheets = [sheet for sheet in workbook.sheets if next(sheet.rows(), None) is not None]
+    if len(filled_sheets) > 1:
+        names = ", ".join(shown(sheet.name) for sheet in filled_sheets[:MAX_NAMED_SHEETS])
+        count = len(filled_sheets)
+        remainder = f" and {count - MAX_NAMED_SHEETS} more" if count > MAX_NAMED_SHEETS else ""
+        raise Unreadable(f"{count} sheets have cells: {names}{remainder}; state which one: sheet=NAME")
+    return filled_sheets[0] if filled_sheets else workbook.sheets[0]

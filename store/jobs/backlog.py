@@ -56,10 +56,10 @@ def counts_by_status(c: Connection, tenant: str | None = None) -> dict[str, int]
 
     Without a `tenant`, the jobs of all tenants are counted.
     """
-    counted = select(jobs.c.status, func.count()).where(*equal(jobs, tenant=tenant)).group_by(jobs.c.status)
-    ended = (jobs.c.status.in_(("succeeded", "failed", "cancelled")), jobs.c.created_at >= now_ms() - DAY_MS)
+    count_query = select(jobs.c.status, func.count()).where(*equal(jobs, tenant=tenant)).group_by(jobs.c.status)
+    ended_lately = (jobs.c.status.in_(("succeeded", "failed", "cancelled")), jobs.c.created_at >= now_ms() - DAY_MS)
     # apart, because a prepared plan of "or" would read all jobs of a tenant
-    rows = c.execute(counted.where(jobs.c.status.in_(UNFINISHED)).union_all(counted.where(*ended)))
+    rows = c.execute(count_query.where(jobs.c.status.in_(UNFINISHED)).union_all(count_query.where(*ended_lately)))
     return {row[0]: row[1] for row in rows}
 
 
@@ -78,8 +78,8 @@ class Queue:
 def queue_of(c: Connection, tenant: str) -> Queue:
     """Read the queue statistics that a tenant may see, in two statements."""
     due_since = select(func.min(jobs.c.next_run_at)).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms())
-    leased = and_(jobs.c.status == "running", jobs.c.lease_until > now_ms())
-    busy = select(func.count(jobs.c.lease_owner.distinct())).where(leased).scalar_subquery()
+    is_leased = and_(jobs.c.status == "running", jobs.c.lease_until > now_ms())
+    busy = select(func.count(jobs.c.lease_owner.distinct())).where(is_leased).scalar_subquery()
     waited_s, workers = c.execute(select(_age_s(due_since), busy)).one()
     return Queue(counts_by_status(c, tenant), _float(waited_s), workers)
 

@@ -93,11 +93,11 @@ def remaining_s(c: Connection, tenant: str, target_url: str | None, cooldown_s: 
     if cooldown_s <= 0 or not target_url:
         return 0
     cooldown_ms = round(cooldown_s * 1000)
-    last = (
+    last_call = (
         select(func.max(jobs.c.finished_at))
         .where(jobs.c.tenant == tenant, jobs.c.target_url == target_url, jobs.c.kind == "rating")
         .where(jobs.c.created_at >= now_ms() - cooldown_ms - LONGEST_JOB_MS, jobs.c.started_at.is_not(None))
         .scalar_subquery()
     )
-    remaining_ms = c.execute(select(last + cooldown_ms - now_ms())).scalar_one()
+    remaining_ms = c.execute(select(last_call + cooldown_ms - now_ms())).scalar_one()
     return 0 if remaining_ms is None else max(0, math.ceil(remaining_ms / 1000))

@@ -76,24 +76,24 @@ _running = (
 
 def _waiting_tenants() -> Select[tuple[str]]:
     """Return the tenants with queued jobs: one look-up in the index for each, however many jobs they have."""
-    queued = jobs.alias("queued")
-    first = select(func.min(queued.c.tenant).label("tenant")).where(queued.c.status == "queued")
-    tenants = first.cte("waiting", recursive=True)
-    following = first.where(queued.c.tenant > tenants.c.tenant).scalar_subquery()
+    queued_jobs = jobs.alias("queued")
+    first_tenant = select(func.min(queued_jobs.c.tenant).label("tenant")).where(queued_jobs.c.status == "queued")
+    tenants = first_tenant.cte("waiting", recursive=True)
+    following = first_tenant.where(queued_jobs.c.tenant > tenants.c.tenant).scalar_subquery()
     waiting_tenants = tenants.union_all(select(following).where(tenants.c.tenant.is_not(None)))
     return select(waiting_tenants.c.tenant).where(waiting_tenants.c.tenant.is_not(None))
 
 
 def _last_start(tenant: ColumnElement[str]) -> ColumnElement[int]:
-    started = jobs.alias("started")
-    latest = select(func.max(started.c.started_at)).where(started.c.tenant == tenant)
+    started_jobs = jobs.alias("started")
+    latest = select(func.max(started_jobs.c.started_at)).where(started_jobs.c.tenant == tenant)
     return func.coalesce(latest.scalar_subquery(), 0)
 
 
 def _next_job() -> Select[tuple[str, int | None]]:
     """Return the job that is claimed next, and when it was dispatched."""
     waiting, head = _waiting_tenants().subquery("tenants"), jobs.alias("head")
-    first = (
+    first_job = (
         select(head.c.id)
         .where(head.c.status == "queued", head.c.tenant == waiting.c.tenant, head.c.next_run_at <= now_ms())
         .where(head.c.attempts_without_progress < bindparam("attempt_cap", type_=Integer))
@@ -104,7 +104,7 @@ def _next_job() -> Select[tuple[str, int | None]]:
     running = func.coalesce(_running.c.jobs, 0)
     turns = (
         select(
-            first.label("id"),
+            first_job.label("id"),
             waiting.c.tenant,
             running.label("running"),
             _last_start(waiting.c.tenant).label("served"),
@@ -184,11 +184,11 @@ class QueueState:
         """
         count = Counter(job.tenant for job in self.running)
         latest = max((job.started_at for job in self.running if job.tenant == tenant), default=0)
-        last = self.waiting.get(tenant, (0, latest))[1]
+        last_start = self.waiting.get(tenant, (0, latest))[1]
         others = 0
-        for name, (due_jobs, started) in self.waiting.items():
+        for name, (due_jobs, last_start_of_other) in self.waiting.items():
             # at equal turns, a tenant that has more running jobs now started its latest job earlier
-            is_first = (-count[name], started, name) < (-count[tenant], last, tenant)
+            is_first = (-count[name], last_start_of_other, name) < (-count[tenant], last_start, tenant)
             others += (
                 min(due_jobs, max(0, count[tenant] + jobs_ahead - count[name] + is_first)) if name != tenant else 0
             )
@@ -243,14 +243,14 @@ def starts_in_s(tenant: str, jobs_ahead: int, position: int, queue: QueueState, 
 
 def _wait_s(before: int, running: Sequence[RunningJob], slots: int, mean_s: float | None) -> float | None:
     """Return the seconds until one of `slots` slots is free for a job that `before` other jobs precede."""
-    free = slots - len(running)
-    if before < free:
+    free_slots = slots - len(running)
+    if before < free_slots:
         return 0.0
     if mean_s is None:
         return None
     ends_s = sorted(max(0.0, (_duration_s(job) or mean_s) - job.elapsed_s) for job in running)
-    ends_s = [mean_s] * max(0, free) + ends_s  # the jobs before this one take the free slots at once
-    rounds, number = divmod(before - max(0, free), len(ends_s))
+    ends_s = [mean_s] * max(0, free_slots) + ends_s  # the jobs before this one take the free slots at once
+    rounds, number = divmod(before - max(0, free_slots), len(ends_s))
     return rounds * mean_s + sorted(ends_s)[number]
 
 

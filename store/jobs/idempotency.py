@@ -111,5 +111,5 @@ def _same_key(scope: str, key: str) -> list[ColumnElement[bool]]:
 
 
 def _is_expired(kept_h: float, in_flight_s: float) -> ColumnElement[bool]:
-    abandoned = and_(idempotency.c.status.is_(None), idempotency.c.began_at <= now_ms() - round(in_flight_s * 1000))
-    return or_(idempotency.c.began_at <= now_ms() - round(kept_h * 3_600_000), abandoned)
+    is_abandoned = and_(idempotency.c.status.is_(None), idempotency.c.began_at <= now_ms() - round(in_flight_s * 1000))
+    return or_(idempotency.c.began_at <= now_ms() - round(kept_h * 3_600_000), is_abandoned)

@@ -127,12 +127,14 @@ class NewJob(RequestedWork):
     id: str = field(default_factory=lambda: new_id("job"))
 
 
-def columns_of(new: NewJob) -> dict[str, Any]:
+def columns_of(new_job: NewJob) -> dict[str, Any]:
     """Return the columns that differ between new jobs."""
-    fields = {name: value for name, value in vars(new).items() if name not in {"sealed_secret", "deadline_s"}}
-    fields |= {"target_url": new.target.get("base_url"), "deadline_ms": new.deadline_s * 1000}
-    fields["commitment"] = commitment_of(new.experiment, new.seed, new.nonce) if new.kind == "rating" else None
-    return fields | sealed_columns(new.sealed_secret)
+    fields = {name: value for name, value in vars(new_job).items() if name not in {"sealed_secret", "deadline_s"}}
+    fields |= {"target_url": new_job.target.get("base_url"), "deadline_ms": new_job.deadline_s * 1000}
+    fields["commitment"] = (
+        commitment_of(new_job.experiment, new_job.seed, new_job.nonce) if new_job.kind == "rating" else None
+    )
+    return fields | sealed_columns(new_job.sealed_secret)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +204,7 @@ def claimable() -> ColumnElement[bool]:
     )
 
 
-def changed(**values: object) -> Update:
+def update_job(**values: object) -> Update:
     """Return an UPDATE of job rows that increments `version`."""
     return update(jobs).values(version=jobs.c.version + 1, **values)
 
@@ -211,17 +213,17 @@ def end(c: Connection, job: Job, status: Status, facts: Mapping[str, Any], **val
     """End a job whose row is locked, and append its event (but no webhook notice); delete the secret of a dry run."""
     if job.kind == "probe":
         values |= sealed_columns(None)
-    ended = changed(status=status, lease_owner=None, lease_until=None, finished_at=now_ms(), **values)
-    row = c.execute(ended.where(jobs.c.id == job.id).returning(jobs)).mappings().one()
+    statement = update_job(status=status, lease_owner=None, lease_until=None, finished_at=now_ms(), **values)
+    row = c.execute(statement.where(jobs.c.id == job.id).returning(jobs)).mappings().one()
     append(c, job.id, status, {"kind": job.kind, **facts}, fence=job.fence)
     return job_from(**row)
 
 
 def end_cancelled(c: Connection, job: Job) -> Job:
     """Cancel a job whose row is locked, and write its webhook notice."""
-    ended = end(c, job, "cancelled", {}, cancel_requested=True)
-    announce(c, ended.id, "job.cancelled", {"job_id": ended.id, "kind": ended.kind, "status": ended.status})
-    return ended
+    cancelled_job = end(c, job, "cancelled", {}, cancel_requested=True)
+    announce(c, job.id, "job.cancelled", {"job_id": job.id, "kind": job.kind, "status": cancelled_job.status})
+    return cancelled_job
 
 
 def end_failed(c: Connection, job: Job, error: Mapping[str, Any], **values: object) -> None:
@@ -296,8 +298,8 @@ def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: in
 
 def own_before(c: Connection, job: Job) -> int:
     """Count the queued jobs that precede a queued job of the same tenant, up to `MOST_COUNTED`."""
-    place, due = tuple_(fair_order.QUEUE.c.next_run_at, fair_order.QUEUE.c.id), tuple_(job.next_run_at, job.id)
-    return int(c.execute(select(fair_order.jobs_before(literal(job.tenant), place < due))).scalar_one())
+    queue_key, job_key = tuple_(fair_order.QUEUE.c.next_run_at, fair_order.QUEUE.c.id), tuple_(job.next_run_at, job.id)
+    return int(c.execute(select(fair_order.jobs_before(literal(job.tenant), queue_key < job_key))).scalar_one())
 
 
 def serialise(c: Connection, request_digest: str) -> None:
@@ -313,12 +315,7 @@ def find(c: Connection, job_id: str, tenant: str | None) -> Job | None:
 
 
 def request_digest(
-    tenant: str,
-    target_id: str | None,
-    target: Json,
-    experiment: object,
-    seed: int | None,
-    author: Json | None = None,
+    tenant: str, target_id: str | None, target: Json, experiment: object, seed: int | None, author: Json | None = None
 ) -> str:
     """Compute a digest (``sha256:…``) over everything in a request that affects its result.
 
@@ -335,11 +332,11 @@ def request_digest(
     author : mapping, optional
         Description of the service that generates sentences or pictures, as in a job.
     """
-    described = described_digest(target)
+    target_digest = described_digest(target)
     request = {
         "tenant": tenant,
-        "target": target_id or described,
-        "described": described,
+        "target": target_id or target_digest,
+        "described": target_digest,
         "experiment": experiment,
         "seed": seed,
     }
@@ -369,14 +366,14 @@ _QUEUED: dict[str, Any] = {"status": "queued", "stage": "queued"}
 _ANSWERED: dict[str, Any] = {"status": "succeeded", "stage": "rated", "nonce": None, "commitment": None}
 
 
-def add(c: Connection, new: NewJob) -> Job:
+def add(c: Connection, new_job: NewJob) -> Job:
     """Add a queued job, due at once; the reconciler finds its row and dispatches it."""
-    return add_all(c, [(new, None)])[0]
+    return add_all(c, [(new_job, None)])[0]
 
 
-def add_finished(c: Connection, new: NewJob, rating_id: str) -> Job:
+def add_finished(c: Connection, new_job: NewJob, rating_id: str) -> Job:
     """Add a job that an existing rating answers: it has succeeded already; write its webhook notice."""
-    return add_all(c, [(new, rating_id)])[0]
+    return add_all(c, [(new_job, rating_id)])[0]
 
 
 def add_all(c: Connection, entries: Sequence[tuple[NewJob, str | None]]) -> list[Job]:
@@ -386,16 +383,16 @@ def add_all(c: Connection, entries: Sequence[tuple[NewJob, str | None]]) -> list
     same order.
     """
     rows = [
-        columns_of(new) | {"rating_id": rating_id} | (_QUEUED if rating_id is None else _ANSWERED)
-        for new, rating_id in entries
+        columns_of(new_job) | {"rating_id": rating_id} | (_QUEUED if rating_id is None else _ANSWERED)
+        for new_job, rating_id in entries
     ]
     for tenant in sorted({row["tenant"] for row in rows}):
         quota.add_jobs(c, tenant, quota.size_of_jobs(row for row in rows if row["tenant"] == tenant))
-    added: dict[str, Job] = {}
+    jobs_by_id: dict[str, Job] = {}
     for statement, state in ((_INSERT, _QUEUED), (_INSERT_ANSWERED, _ANSWERED)):
         if batch := [row for row in rows if row["status"] == state["status"]]:
-            added.update((row["id"], job_from(**row)) for row in c.execute(statement, batch).mappings())
-    new_jobs = [added[new.id] for new, _ in entries]
+            jobs_by_id.update((row["id"], job_from(**row)) for row in c.execute(statement, batch).mappings())
+    new_jobs = [jobs_by_id[new_job.id] for new_job, _ in entries]
     if new_jobs:
         c.execute(insert(event_rows), [_first_event(job) for job in new_jobs])
     if finished_jobs := [job for job in new_jobs if job.finished]:

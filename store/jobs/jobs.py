@@ -29,7 +29,6 @@ from store.jobs.job import (
     add,
     add_all,
     add_finished,
-    changed,
     claimable,
     end_cancelled,
     end_failed,
@@ -39,6 +38,7 @@ from store.jobs.job import (
     job_from,
     own_before,
     serialise,
+    update_job,
 )
 from store.jobs.leases import Beat, Claim, announce_next, claim, claim_next, heartbeat, hold, release
 from store.jobs.observations import LedgerEntry
@@ -76,12 +76,12 @@ def due(c: Connection, limit: int = 100, redispatch_s: float = 15, share: Share 
 def mark_dispatched(c: Connection, ids: Sequence[str]) -> None:
     """Record that these jobs were dispatched now."""
     if ids:
-        c.execute(changed(dispatched_at=now_ms()).where(jobs.c.id.in_(ids), claimable()))
+        c.execute(update_job(dispatched_at=now_ms()).where(jobs.c.id.in_(ids), claimable()))
 
 
 def release_orphans(c: Connection) -> int:
     """End every lease; return the number of leases. Call this only when the database's only process starts."""
-    return c.execute(changed(lease_until=now_ms(), dispatched_at=None).where(jobs.c.status == "running")).rowcount
+    return c.execute(update_job(lease_until=now_ms(), dispatched_at=None).where(jobs.c.status == "running")).rowcount
 
 
 def fail_poison_jobs(c: Connection, cap: int = 5) -> list[str]:
@@ -109,9 +109,9 @@ def count_stranded(c: Connection, age_s: float, share: Share = UNLIMITED) -> int
     """Count dispatched jobs that could have been claimed for `age_s` seconds: due, and within their tenant's share."""
     since = case((jobs.c.status == "running", jobs.c.lease_until), else_=jobs.c.next_run_at)
     long_due = since <= now_ms() - round(age_s * 1000)
-    dispatched = jobs.c.dispatched_at.is_not(None)
-    stranded = select(func.count()).select_from(jobs).where(claimable(), dispatched, long_due, _can_start(share))
-    return c.execute(stranded).scalar_one()
+    is_dispatched = jobs.c.dispatched_at.is_not(None)
+    count_query = select(func.count()).select_from(jobs).where(claimable(), is_dispatched, long_due, _can_start(share))
+    return c.execute(count_query).scalar_one()
 
 
 def page(
@@ -122,14 +122,14 @@ def page(
     before: tuple[int, str] | None = None,
     limit: int,
     made: str | None = None,
-    **same: object,
+    **filters: object,
 ) -> list[Job]:
     """List a tenant's jobs, newest first, starting after the row ``before = (created_at, id)``.
 
-    `q` is searched for in the target's name and address; `made` is the id of the job's rating; `same` maps
+    `q` is searched for in the target's name and address; `made` is the id of the job's rating; `filters` maps
     columns (``status``, ``target_url``, ``kind``) to their required values, where ``None`` means any value.
     """
-    query = select(jobs).where(*equal(jobs, tenant=tenant, **same), *about_target(jobs, q, None))
+    query = select(jobs).where(*equal(jobs, tenant=tenant, **filters), *about_target(jobs, q, None))
     if made is not None:
         query = query.where(jobs.c.id == select(ratings.c.job_id).where(ratings.c.id == made).scalar_subquery())
     return page_of(c, query, jobs, job_from, before, limit)
@@ -158,8 +158,8 @@ def request_cancel(c: Connection, job_id: str, tenant: str | None) -> Job | None
 
     Raise `AlreadyFinished` if the job has ended.
     """
-    locked = select(jobs).where(*equal(jobs, id=job_id, tenant=tenant)).with_for_update(key_share=True)
-    job = one_row(c, locked, job_from)
+    query = select(jobs).where(*equal(jobs, id=job_id, tenant=tenant)).with_for_update(key_share=True)
+    job = one_row(c, query, job_from)
     if job is None:
         return None
     if job.finished:
@@ -168,5 +168,5 @@ def request_cancel(c: Connection, job_id: str, tenant: str | None) -> Job | None
         return end_cancelled(c, job)
     if job.cancel_requested:
         return job
-    flagged = changed(cancel_requested=True).where(jobs.c.id == job.id).returning(jobs)
-    return job_from(**c.execute(flagged).mappings().one())
+    update = update_job(cancel_requested=True).where(jobs.c.id == job.id).returning(jobs)
+    return job_from(**c.execute(update).mappings().one())

@@ -14,7 +14,7 @@ from store.core.columns import now_ms, take_sealed
 from store.core.errors import LeaseLost
 from store.jobs import fair_order
 from store.jobs.fair_order import UNLIMITED, Share
-from store.jobs.job import Job, append, changed, claimable, end_cancelled, job_from
+from store.jobs.job import Job, append, claimable, end_cancelled, job_from, update_job
 from store.jobs.tables import jobs
 
 ENDED = ("succeeded", "failed", "cancelled")
@@ -48,7 +48,7 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30, attempt_c
     progress (the reconciler fails it), or was to be cancelled (it is cancelled now). Operators see `owner`, the name of
     the worker. Without a heartbeat the lease expires after `lease_s` seconds.
     """
-    claimed = changed(
+    update = update_job(
         status="running",
         fence=jobs.c.fence + 1,
         attempt=jobs.c.attempt + 1,
@@ -61,7 +61,7 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30, attempt_c
         dispatched_at=None,
         waits_why=None,
     )
-    statement = claimed.where(jobs.c.id == job_id, claimable())
+    statement = update.where(jobs.c.id == job_id, claimable())
     if attempt_cap is not None:
         statement = statement.where(or_(jobs.c.attempts_without_progress < attempt_cap, jobs.c.cancel_requested))
     row = c.execute(statement.returning(jobs)).mappings().one_or_none()
@@ -85,22 +85,23 @@ def claim_next(
     jobs. See `claim` for the other parameters.
     """
     _serialise_claims(c)
-    expired = and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms())
-    query = select(jobs.c.id).where(expired, jobs.c.attempts_without_progress < attempt_cap)
+    has_expired = and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms())
+    query = select(jobs.c.id).where(has_expired, jobs.c.attempts_without_progress < attempt_cap)
     # rows that are locked are skipped, because their worker is writing at this moment
-    first = query.order_by(jobs.c.lease_until, jobs.c.id).limit(1).with_for_update(skip_locked=True)
-    interrupted = c.execute(first).scalar_one_or_none()
-    if interrupted is not None and (claimed := claim(c, interrupted, owner, lease_s)) is not None:
-        _announce_again(c, job_id, claimed)
-        return claimed
+    query = query.order_by(jobs.c.lease_until, jobs.c.id).limit(1).with_for_update(skip_locked=True)
+    interrupted_id = c.execute(query).scalar_one_or_none()
+    if interrupted_id is not None and (new_claim := claim(c, interrupted_id, owner, lease_s)) is not None:
+        _announce_again(c, job_id, new_claim)
+        return new_claim
     for _ in range(CLAIM_ATTEMPTS):
-        following = fair_order.next_job(c, share, attempt_cap)
-        if following is None:
+        next_job = fair_order.next_job(c, share, attempt_cap)
+        if next_job is None:
             break
-        if (claimed := claim(c, following[0], owner, lease_s, attempt_cap)) is not None:
-            if following[1] is None:
-                _announce_again(c, job_id, claimed)
-            return claimed
+        next_id, dispatched_at = next_job
+        if (new_claim := claim(c, next_id, owner, lease_s, attempt_cap)) is not None:
+            if dispatched_at is None:
+                _announce_again(c, job_id, new_claim)
+            return new_claim
     _announce_again(c, job_id, None)
     return None
 
@@ -121,12 +122,12 @@ def _serialise_claims(c: Connection) -> None:
         c.execute(select(ends, func.pg_advisory_xact_lock(CLAIM_LOCK)))
 
 
-def _announce_again(c: Connection, job_id: str, claimed: Claim | None) -> None:
+def _announce_again(c: Connection, job_id: str, new_claim: Claim | None) -> None:
     """Have the reconciler announce a queued job again, if its message was used to claim another job or none."""
-    if claimed is None or claimed.job.id != job_id:
+    if new_claim is None or new_claim.job.id != job_id:
         queued_job = select(jobs.c.id).where(jobs.c.id == job_id, jobs.c.status == "queued")
-        free = queued_job.where(jobs.c.dispatched_at.is_not(None)).with_for_update(skip_locked=True)
-        c.execute(changed(dispatched_at=None).where(jobs.c.id.in_(free)))
+        unlocked_job = queued_job.where(jobs.c.dispatched_at.is_not(None)).with_for_update(skip_locked=True)
+        c.execute(update_job(dispatched_at=None).where(jobs.c.id.in_(unlocked_job)))
 
 
 def announce_next(c: Connection, share: Share, attempt_cap: int) -> str | None:
@@ -134,11 +135,11 @@ def announce_next(c: Connection, share: Share, attempt_cap: int) -> str | None:
 
     Called after a job has ended, because jobs of tenants at their limit are not announced.
     """
-    following = fair_order.next_job(c, share, attempt_cap)
-    if following is None or following[1] is not None:
+    next_id, dispatched_at = fair_order.next_job(c, share, attempt_cap) or (None, None)
+    if next_id is None or dispatched_at is not None:
         return None
-    dispatched = changed(dispatched_at=now_ms()).where(jobs.c.id == following[0], jobs.c.dispatched_at.is_(None))
-    return c.execute(dispatched.where(jobs.c.status == "queued").returning(jobs.c.id)).scalar_one_or_none()
+    update = update_job(dispatched_at=now_ms()).where(jobs.c.id == next_id, jobs.c.dispatched_at.is_(None))
+    return c.execute(update.where(jobs.c.status == "queued").returning(jobs.c.id)).scalar_one_or_none()
 
 
 CHANGING = tuple(column for column in jobs.c if column.name not in {"target", "author", "experiment"})
@@ -170,12 +171,12 @@ def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
 
     The claim is valid also if the job has ended under it, because a heartbeat may arrive after the end.
     """
-    beat = changed(lease_until=now_ms() + _ms(lease_s), heartbeat_at=now_ms())
-    row = c.execute(beat.where(*_lease_conditions(claim)).returning(jobs.c.cancel_requested)).one_or_none()
+    update = update_job(lease_until=now_ms() + _ms(lease_s), heartbeat_at=now_ms())
+    row = c.execute(update.where(*_lease_conditions(claim)).returning(jobs.c.cancel_requested)).one_or_none()
     if row is not None:
         return Beat(row.cancel_requested, lease_held=True)
-    ended = select(jobs.c.id).where(jobs.c.id == claim.job.id, jobs.c.fence == claim.fence, jobs.c.status.in_(ENDED))
-    return Beat(False, lease_held=c.execute(ended).one_or_none() is not None)
+    query = select(jobs.c.id).where(jobs.c.id == claim.job.id, jobs.c.fence == claim.fence, jobs.c.status.in_(ENDED))
+    return Beat(False, lease_held=c.execute(query).one_or_none() is not None)
 
 
 def release(
@@ -192,17 +193,17 @@ def release(
     if job.cancel_requested:
         end_cancelled(c, job)
         return
-    fruitless = job.attempts_without_progress if charge_attempt else max(0, job.attempts_without_progress - 1)
-    queued = changed(
+    attempts_without_progress = max(0, job.attempts_without_progress - (0 if charge_attempt else 1))
+    update = update_job(
         status="queued",
         lease_owner=None,
         lease_until=None,
         dispatched_at=None,
         next_run_at=now_ms() + _ms(delay_s),
         waits_why=reason,
-        attempts_without_progress=fruitless,
+        attempts_without_progress=attempts_without_progress,
     )
-    c.execute(queued.where(jobs.c.id == job.id))
+    c.execute(update.where(jobs.c.id == job.id))
     facts = {"delay_s": delay_s} if reason is None else {"delay_s": delay_s, "why": reason}
     append(c, job.id, "released", facts, fence=job.fence)
 

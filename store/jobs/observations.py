@@ -15,8 +15,8 @@ from assay.model import Observation
 from store.archive.places import unless_archived
 from store.core.columns import read_clock
 from store.core.engines import chunks, insert_into
-from store.core.rows import Rows, bounded
-from store.jobs.job import Job, changed
+from store.core.rows import Rows, limit_rows
+from store.jobs.job import Job, update_job
 from store.jobs.leases import Claim, hold
 from store.jobs.tables import jobs, observations
 
@@ -83,11 +83,11 @@ def page(
         .order_by(observations.c.seq)
         .limit(limit)
     ).mappings()
-    return bounded(rows, _stored_observation)
+    return limit_rows(rows, _stored_observation)
 
 
 @unless_archived
-def numbered(c: Connection, job_id: str, numbers: Sequence[int]) -> list[StoredObservation]:
+def find_by_numbers(c: Connection, job_id: str, numbers: Sequence[int]) -> list[StoredObservation]:
     """Read a job's observations with these numbers, in no order; those that were deleted are left out."""
     query = select(observations).where(observations.c.job_id == job_id)
     return [
@@ -199,16 +199,16 @@ def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
     Raise `LeaseLost` if the claim is no longer valid.
     """
     job = hold(c, claim)
-    deleted = c.execute(
+    deleted_rows = c.execute(
         delete(observations)
         .where(observations.c.job_id == job.id, observations.c.failure.in_(sorted(codes)))
         .returning(observations.c.copied)
     ).scalars()
-    copies = list(deleted)
+    copies = list(deleted_rows)
     asked_count = copies.count(False)
     if copies:
         c.execute(
-            changed(asked=job.asked - asked_count, failed_calls=job.failed_calls - asked_count).where(
+            update_job(asked=job.asked - asked_count, failed_calls=job.failed_calls - asked_count).where(
                 jobs.c.id == job.id
             )
         )
@@ -218,20 +218,20 @@ def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
 def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) -> CounterIncrements:
     """Insert or replace observations of a job whose row is locked; see `store.jobs.runs.record`."""
     latest = {entry.observation.probe.unit: entry for entry in entries}
-    before = _read_recorded(c, job.id, list(latest))
+    stored_rows = _read_recorded(c, job.id, list(latest))
     now, seq = read_clock(c), job.observed
-    rows, asked_count, failed = [], 0, 0
+    rows, asked_count, failed_count = [], 0, 0
     for unit, entry in latest.items():
         row = _row_of_entry(entry) | {"job_id": job.id, "fence": fence, "recorded_at": now}
-        old = before.get(unit)
-        if old is None:
+        stored_row = stored_rows.get(unit)
+        if stored_row is None:
             seq += 1
-        rows.append(row | {"seq": seq if old is None else old["seq"]})
-        asked_count += _asked_count(row) - _asked_count(old)
-        failed += _failed_count(row) - _failed_count(old)
+        rows.append(row | {"seq": seq if stored_row is None else stored_row["seq"]})
+        asked_count += _asked_count(row) - _asked_count(stored_row)
+        failed_count += _failed_count(row) - _failed_count(stored_row)
     if rows:
         c.execute(_replacing_insert(c), rows)
-    return CounterIncrements(seq - job.observed, asked_count, failed)
+    return CounterIncrements(seq - job.observed, asked_count, failed_count)
 
 
 def _read_recorded(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Mapping[str, Any]]:
@@ -277,9 +277,9 @@ def observation_in(row: RowMapping | JsonObject) -> Observation:
 
 def _replacing_insert(c: Connection) -> postgresql.Insert | sqlite.Insert:
     """Return an INSERT that replaces an existing row of the same job and probe."""
-    replaced = ("ask", "reply", "failure", "copied", "attempts", "elapsed_ms", "fence", "recorded_at")
-    new = insert_into(c, observations)
-    return new.on_conflict_do_update(
+    replaced_columns = ("ask", "reply", "failure", "copied", "attempts", "elapsed_ms", "fence", "recorded_at")
+    statement = insert_into(c, observations)
+    return statement.on_conflict_do_update(
         index_elements=[observations.c.job_id, observations.c.unit],
-        set_={name: new.excluded[name] for name in replaced},
+        set_={name: statement.excluded[name] for name in replaced_columns},
     )

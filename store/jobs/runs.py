@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from assay.document import Json
 from store.jobs import observations
-from store.jobs.job import Job, append, changed, end, end_cancelled, end_failed
+from store.jobs.job import Job, append, end, end_cancelled, end_failed, update_job
 from store.jobs.leases import CHANGING, Claim, hold, updated_job
 from store.jobs.observations import LedgerEntry
 from store.jobs.tables import jobs
@@ -37,26 +37,27 @@ def record(
         Probes that the experiment is now expected to need.
     """
     job = hold(c, claim)
-    added = observations.keep(c, job, claim.fence, entries)
+    increments = observations.keep(c, job, claim.fence, entries)
     progress = {
         "stage": stage,
-        "asked": job.asked + added.probes,
+        "asked": job.asked + increments.probes,
         "expected": expected,
-        "failed_calls": job.failed_calls + added.failed,
+        "failed_calls": job.failed_calls + increments.failed,
         "calls": job.calls + calls,
     }
-    fruitless = 0 if added.new else job.attempts_without_progress
-    row = changed(**progress, observed=job.observed + added.new, attempts_without_progress=fruitless)
-    recorded = c.execute(row.where(jobs.c.id == job.id).returning(*CHANGING)).mappings().one()
+    attempts_without_progress = 0 if increments.new else job.attempts_without_progress
+    observed = job.observed + increments.new
+    update = update_job(**progress, observed=observed, attempts_without_progress=attempts_without_progress)
+    row = c.execute(update.where(jobs.c.id == job.id).returning(*CHANGING)).mappings().one()
     append(c, job.id, "progress", progress, fence=claim.fence)
-    return updated_job(claim, recorded)
+    return updated_job(claim, row)
 
 
 def stage(c: Connection, claim: Claim, stage: str) -> None:
     """Set the current step of the job, shown to users."""
     job = hold(c, claim)
     if job.stage != stage:
-        c.execute(changed(stage=stage).where(jobs.c.id == job.id))
+        c.execute(update_job(stage=stage).where(jobs.c.id == job.id))
         append(c, job.id, "stage", {"stage": stage}, fence=claim.fence)
 
 
@@ -66,15 +67,16 @@ def finish(c: Connection, claim: Claim, rating: NewRating) -> str:
     The rating's document gets ``id``, ``rated_at`` and ``expires_at`` here. Return the id of the rating.
     """
     job = hold(c, claim)
-    stored = ratings.add(c, rating, job.id)
-    facts = {"rating_id": stored.id, "letter": stored.letter, "declared": stored.declared}
-    end(c, job, "succeeded", facts, stage="rated", rating_id=stored.id)
-    notice = {"job_id": job.id, "kind": job.kind, "status": "succeeded", "target_url": stored.target_url, **facts}
-    announce(c, job.id, "job.succeeded", {**notice, "because": rating.because, "requester": stored.requested})
-    if stored.visibility != "private":
-        publish_finished(c, stored)
-    announce_change(c, stored, job.experiment)
-    return stored.id
+    stored_rating = ratings.add(c, rating, job.id)
+    facts = {"rating_id": stored_rating.id, "letter": stored_rating.letter, "declared": stored_rating.declared}
+    end(c, job, "succeeded", facts, stage="rated", rating_id=stored_rating.id)
+    url = stored_rating.target_url
+    notice = {"job_id": job.id, "kind": job.kind, "status": "succeeded", "target_url": url, **facts}
+    announce(c, job.id, "job.succeeded", {**notice, "because": rating.because, "requester": stored_rating.requested})
+    if stored_rating.visibility != "private":
+        publish_finished(c, stored_rating)
+    announce_change(c, stored_rating, job.experiment)
+    return stored_rating.id
 
 
 def finish_with(c: Connection, claim: Claim, stage: str, result: Json) -> None:

@@ -80,13 +80,13 @@ def subtract_rows(c: Connection, table: Table, tenant: str, *where: ColumnElemen
     _add_to_count(c, tenant, table.name, -_size_of(c, table, *where))
 
 
-def size_of_jobs(new: Iterable[Mapping[str, Any]]) -> int:
+def size_of_jobs(new_jobs: Iterable[Mapping[str, Any]]) -> int:
     """Return the size of new jobs, given as columns."""
     return sum(
         ROW_BYTES
         + sum(_json_size(row[name]) for name in ("target", "author", "experiment"))
         + len((row["callback_url"] or "").encode())
-        for row in new
+        for row in new_jobs
     )
 
 
@@ -110,8 +110,8 @@ def check(c: Connection, tenant: str) -> None:
     if quota is None:
         return
     total = select(func.coalesce(func.sum(stored_bytes.c.bytes), 0)).where(stored_bytes.c.tenant == tenant)
-    if (used := int(c.execute(total).scalar_one())) > quota:
-        raise QuotaExceeded(used, quota, by_kind(c, tenant))
+    if (used_bytes := int(c.execute(total).scalar_one())) > quota:
+        raise QuotaExceeded(used_bytes, quota, by_kind(c, tenant))
 
 
 def by_kind(c: Connection, tenant: str) -> dict[str, int]:
@@ -132,6 +132,6 @@ def _json_size(value: object) -> int:
 
 def _add_to_count(c: Connection, tenant: str, kind: str, size: int, *, own_shard: bool = False) -> None:
     shard = func.pg_backend_pid() % SHARDS if own_shard and c.dialect.name == "postgresql" else 0
-    new = insert_of(c.dialect.name, stored_bytes).values(tenant=tenant, kind=kind, bytes=size, shard=shard)
-    total = {"bytes": stored_bytes.c.bytes + new.excluded.bytes}
-    c.execute(new.on_conflict_do_update(index_elements=list(stored_bytes.primary_key), set_=total))
+    statement = insert_of(c.dialect.name, stored_bytes).values(tenant=tenant, kind=kind, bytes=size, shard=shard)
+    total = {"bytes": stored_bytes.c.bytes + statement.excluded.bytes}
+    c.execute(statement.on_conflict_do_update(index_elements=list(stored_bytes.primary_key), set_=total))

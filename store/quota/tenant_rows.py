@@ -46,8 +46,8 @@ class TenantRows(Generic[T]):
 
     def add(self, c: Connection, values: Mapping[str, Any]) -> T:
         """Add a row."""
-        added = insert(self.table).values(values).returning(self.table, *self.computed)
-        row = c.execute(added).mappings().one()
+        statement = insert(self.table).values(values).returning(self.table, *self.computed)
+        row = c.execute(statement).mappings().one()
         quota.add_rows(c, self.table, row["tenant"], self.table.c.id == row["id"])
         return self.build(**row)
 
@@ -66,13 +66,13 @@ class TenantRows(Generic[T]):
         *conditions: ColumnElement[bool],
         before: tuple[int, str] | None = None,
         limit: int,
-        **same: object,
+        **filters: object,
     ) -> Rows[T]:
         """List a tenant's rows, newest first, starting after the row ``before = (created_at, id)``.
 
-        `same` maps columns to their required values; ``None`` means any value.
+        `filters` maps columns to their required values; ``None`` means any value.
         """
-        query = self.select(*equal(self.table, tenant=tenant, **same), *self.present, *conditions)
+        query = self.select(*equal(self.table, tenant=tenant, **filters), *self.present, *conditions)
         return page_of(c, query, self.table, self.build, before, limit)
 
     def change(
@@ -85,8 +85,8 @@ class TenantRows(Generic[T]):
         conditions, is_counted = self.of(row_id, tenant), not values.keys().isdisjoint(self.table.info["counted"])
         if is_counted:
             quota.subtract_rows(c, self.table, tenant, *conditions)
-        changed = self._update_row(row_id, tenant, values).where(*equal(self.table, version=version))
-        row = one_row(c, changed.returning(self.table, *self.computed), self.build)
+        statement = self._update_row(row_id, tenant, values).where(*equal(self.table, version=version))
+        row = one_row(c, statement.returning(self.table, *self.computed), self.build)
         if is_counted:
             quota.add_rows(c, self.table, tenant, *conditions)
         return row
@@ -95,10 +95,10 @@ class TenantRows(Generic[T]):
         """Remove a row; return false if the tenant has no such row."""
         conditions = self.of(row_id, tenant)
         quota.subtract_rows(c, self.table, tenant, *conditions)
-        removed: Executable = delete(self.table).where(*conditions)
+        statement: Executable = delete(self.table).where(*conditions)
         if self.present:
-            removed = self._update_row(row_id, tenant, {"removed_at": now_ms(), **self.blank})
-        return c.execute(removed).rowcount > 0
+            statement = self._update_row(row_id, tenant, {"removed_at": now_ms(), **self.blank})
+        return c.execute(statement).rowcount > 0
 
     def _update_row(self, row_id: str, tenant: str, values: Mapping[str, Any]) -> Update:
         changes = {"version": self.table.c.version + 1, "updated_at": now_ms(), **values}

@@ -49,9 +49,9 @@ ROWS = TenantRows(compositions, StoredComposition)
 page, remove = ROWS.page, ROWS.remove
 
 
-def add(c: Connection, new: NewComposition) -> StoredComposition:
+def add(c: Connection, new_composition: NewComposition) -> StoredComposition:
     """Add a composition."""
-    return ROWS.add(c, {"id": new_id("cmp"), **vars(new), "created_at": now_ms()})
+    return ROWS.add(c, {"id": new_id("cmp"), **vars(new_composition), "created_at": now_ms()})
 
 
 def find(c: Connection, composition_id: str, tenant: str | None) -> StoredComposition | None:
@@ -65,10 +65,10 @@ def find(c: Connection, composition_id: str, tenant: str | None) -> StoredCompos
     )
     if composition is None:
         return None
-    allowed = composition.tenant == tenant or len(readable(c, composition.rating_ids, tenant)) == len(
+    is_readable = composition.tenant == tenant or len(readable(c, composition.rating_ids, tenant)) == len(
         set(composition.rating_ids)
     )
-    return composition if allowed else None
+    return composition if is_readable else None
 
 
 # ---------------------------------------------------------------------------- ratings and targets of a composition
@@ -101,27 +101,27 @@ def latest_of_targets(
     rank = case((is_own, -1), else_=standing.rank(owner))
     series = (rank, ratings.c.target_url, ratings.c.target_id)
     position = func.row_number().over(partition_by=series, order_by=NEWEST_FIRST)
-    addressed = or_(
+    has_address = or_(
         ratings.c.target_id.in_(by_id), ratings.c.target_url.in_({target.base_url for target in by_id.values()})
     )
-    answered = or_(ratings.c.address.is_(None), ratings.c.description.is_distinct_from("uploaded"))
+    called_a_service = or_(ratings.c.address.is_(None), ratings.c.description.is_distinct_from("uploaded"))
     columns = (ratings.c.id, ratings.c.target_id, ratings.c.target, ratings.c.created_at)
-    ranked = (
+    ranked_ratings = (
         select(*columns, rank.label("rank"), position.label("place"))
-        .where(addressed, ratings.c.withdrawn_at.is_(None), *equal(ratings, attribute=attribute, method=method))
-        .where(answered, or_(is_own, and_(ratings.c.visibility == "public", standing.stands(owner))))
+        .where(has_address, ratings.c.withdrawn_at.is_(None), *equal(ratings, attribute=attribute, method=method))
+        .where(called_a_service, or_(is_own, and_(ratings.c.visibility == "public", standing.stands(owner))))
         .subquery()
     )
-    query = select(ranked).where(ranked.c.place <= CANDIDATES)
-    query = query.order_by(ranked.c.rank, ranked.c.created_at.desc(), ranked.c.id.desc())
-    chosen: dict[str, str] = {}
+    query = select(ranked_ratings).where(ranked_ratings.c.place <= CANDIDATES)
+    query = query.order_by(ranked_ratings.c.rank, ranked_ratings.c.created_at.desc(), ranked_ratings.c.id.desc())
+    rating_ids: dict[str, str] = {}
     for row in c.execute(query):
         for target_id in by_id:
             if row.target_id == target_id or row.target.get("digest") == digests[target_id]:
-                chosen.setdefault(target_id, row.id)
-    readable_ratings = readable(c, chosen.values(), tenant)
+                rating_ids.setdefault(target_id, row.id)
+    readable_ratings = readable(c, rating_ids.values(), tenant)
     return {
         target_id: readable_ratings[rating_id]
-        for target_id, rating_id in chosen.items()
+        for target_id, rating_id in rating_ids.items()
         if rating_id in readable_ratings
     }

@@ -90,15 +90,15 @@ def dump_method(method: _AnyMethod) -> JsonObject:
 def method_schema(name: str) -> JsonObject:
     """Return the JSON Schema of a method's specification."""
     schema: JsonObject = _adapter_of(name).json_schema()
-    required = schema.get("required", [])
-    return {**schema, "required": ["method", *(field_name for field_name in required if field_name != "method")]}
+    required_names = schema.get("required", [])
+    return {**schema, "required": ["method", *(field_name for field_name in required_names if field_name != "method")]}
 
 
 def _as_specification_error(invalid: ValidationError, kind: type[_AnyMethod]) -> SpecificationError:
-    first = invalid.errors(include_url=False)[0]
-    cause = first.get("ctx", {}).get("error")
+    first_error = invalid.errors(include_url=False)[0]
+    cause = first_error.get("ctx", {}).get("error")
     if isinstance(cause, SpecificationError):
         return cause
-    where = ".".join(str(part) for part in first["loc"][1:])
-    field_names = [field.name for field in fields(kind)] if len(first["loc"]) == 2 else ()
-    return SpecificationError(f"{where}: {plain_message(first, field_names)}", where or None)
+    where = ".".join(str(part) for part in first_error["loc"][1:])
+    field_names = [field.name for field in fields(kind)] if len(first_error["loc"]) == 2 else ()
+    return SpecificationError(f"{where}: {plain_message(first_error, field_names)}", where or None)

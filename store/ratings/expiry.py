@@ -36,17 +36,17 @@ def expiring(c: Connection, within_s: float, limit: int) -> list[Summary]:
     The successor of a rating is a later rating of the same tenant, address, method and attribute. Withdrawn
     ratings are neither listed nor successors.
     """
-    same = and_(*(_later.c[name] == ratings.c[name] for name in ("tenant", "target_url", "method", "attribute")))
+    same_series = and_(*(_later.c[name] == ratings.c[name] for name in ("tenant", "target_url", "method", "attribute")))
     newer = or_(
         _later.c.created_at > ratings.c.created_at,
         and_(_later.c.created_at == ratings.c.created_at, _later.c.id > ratings.c.id),
     )
-    succeeded = select(_later.c.id).where(same, newer, _later.c.withdrawn_at.is_(None)).exists()
-    announced = select(outbox.c.id).where(outbox.c.job_id == ratings.c.job_id, outbox.c.kind == EXPIRING).exists()
+    has_successor = select(_later.c.id).where(same_series, newer, _later.c.withdrawn_at.is_(None)).exists()
+    is_announced = select(outbox.c.id).where(outbox.c.job_id == ratings.c.job_id, outbox.c.kind == EXPIRING).exists()
     query = (
         select(*(ratings.c[name] for name in Summary.__dataclass_fields__))
         .where(ratings.c.expires_at > now_ms(), ratings.c.expires_at <= now_ms() + round(within_s * 1000))
-        .where(ratings.c.withdrawn_at.is_(None), ~succeeded, ~announced)
+        .where(ratings.c.withdrawn_at.is_(None), ~has_successor, ~is_announced)
         .order_by(ratings.c.expires_at, ratings.c.id)
         .limit(limit)
     )
@@ -100,7 +100,7 @@ def _predecessor(c: Connection, rating: StoredRating, experiment: object) -> Sto
         .limit(MOST_LOOKED_AT)
     )
     digest = rating.target.get("digest")
-    same = (row.id for row in c.execute(earlier) if row.target.get("digest") == digest)
-    if (predecessor_id := next(same, None)) is None:
+    rating_ids = (row.id for row in c.execute(earlier) if row.target.get("digest") == digest)
+    if (predecessor_id := next(rating_ids, None)) is None:
         return None
     return StoredRating(**c.execute(select(ratings).where(ratings.c.id == predecessor_id)).mappings().one())

@@ -80,16 +80,16 @@ def append(c: Connection, rating_id: str, event: Event, facts: JsonObject) -> Lo
     now, position = read_clock(c), size(c)
     entry = {"rating": rating_id, "event": event, "logged_at": iso(now), **facts}
     leaf = leaf_hash(canonical_json(entry))
-    new = LogEntry(position, rating_id, event, entry, leaf, now)
-    c.execute(insert(log_entries).values(vars(new)))
+    new_entry = LogEntry(position, rating_id, event, entry, leaf, now)
+    c.execute(insert(log_entries).values(vars(new_entry)))
     _add_nodes(c, position, leaf)
-    return new
+    return new_entry
 
 
 def size(c: Connection) -> int:
     """Count the entries."""
-    last = c.execute(select(func.max(log_entries.c.position))).scalar_one_or_none()
-    return 0 if last is None else int(last) + 1
+    last_position = c.execute(select(func.max(log_entries.c.position))).scalar_one_or_none()
+    return 0 if last_position is None else int(last_position) + 1
 
 
 def age_s(c: Connection, position: int) -> float:

@@ -41,12 +41,7 @@ def rating(c: Connection, rating_id: str, tenant: str | None) -> DatedRating:
 
 
 def of_address(
-    c: Connection,
-    target_url: str,
-    *,
-    attribute: str | None = None,
-    method: str | None = None,
-    model: str | None = None,
+    c: Connection, target_url: str, *, attribute: str | None = None, method: str | None = None, model: str | None = None
 ) -> DatedRating:
     """Read the public rating that counts for an address, optionally for one attribute, method and model.
 
@@ -89,9 +84,9 @@ def _read_newest(c: Connection, ids: Select[tuple[str]], *ranks: ColumnElement[i
     # ids are sorted without the documents, which can have hundreds of kilobytes
     newest = ids.order_by(*ranks, *NEWEST_FIRST).limit(1)
     objects = select(replies.c.objects).where(replies.c.rating_id == ratings.c.id).scalar_subquery()
-    changed = select(service_changes.c.since).where(service_changes.c.rating_id == ratings.c.id).scalar_subquery()
+    changed_since = select(service_changes.c.since).where(service_changes.c.rating_id == ratings.c.id).scalar_subquery()
     facts = (now_ms().label("read_at"), owner_of(ratings.c.host).label("owner"), objects.label("objects"))
-    query = select(ratings, *facts, changed.label("since"))
+    query = select(ratings, *facts, changed_since.label("since"))
     return one_row(c, query.where(ratings.c.id == newest.scalar_subquery()), _dated_rating) or DatedRating()
 
 

@@ -35,32 +35,32 @@ def distribution(
     Ratings of a service with an address count only if they stand for it, and only those of the most trusted requesters
     at this address (`store.ratings.standing`).
     """
-    rated, owners = service_ratings.c, current_owners()
+    columns, owners = service_ratings.c, current_owners()
     requester = standing.rank(owners.c.tenant, service_ratings)
-    newest_first = (requester, rated.created_at.desc(), rated.rating_id.desc())
+    newest_first = (requester, columns.created_at.desc(), columns.rating_id.desc())
     position = func.row_number().over(
-        partition_by=(rated.service, rated.method, rated.attribute), order_by=newest_first
+        partition_by=(columns.service, columns.method, columns.attribute), order_by=newest_first
     )
-    letter = case((and_(rated.declared, rated.letter.is_not(None)), rated.letter), else_=INCONCLUSIVE)
-    address = func.coalesce(rated.address, rated.service)
-    numbered = (
+    letter = case((and_(columns.declared, columns.letter.is_not(None)), columns.letter), else_=INCONCLUSIVE)
+    address = func.coalesce(columns.address, columns.service)
+    numbered_rows = (
         select(
-            *(rated.kind, rated.attribute, rated.method, letter.label("letter"), address.label("address")),
+            *(columns.kind, columns.attribute, columns.method, letter.label("letter"), address.label("address")),
             *(position.label("position"), requester.label("requester")),
         )
-        .outerjoin_from(service_ratings, owners, owners.c.host == rated.host)
-        .where(rated.visibility == "public", rated.withdrawn_at.is_(None), rated.expires_at > now_ms())
-        .where(or_(rated.address.is_(None), standing.stands(owners.c.tenant, service_ratings)))
+        .outerjoin_from(service_ratings, owners, owners.c.host == columns.host)
+        .where(columns.visibility == "public", columns.withdrawn_at.is_(None), columns.expires_at > now_ms())
+        .where(or_(columns.address.is_(None), standing.stands(owners.c.tenant, service_ratings)))
         .where(*equal(service_ratings, attribute=attribute, method=method, kind=kind), *part)
     )
     if model is not None:
-        numbered = numbered.join(ratings, ratings.c.id == rated.rating_id).where(*standing.of_model(model))
-    row = numbered.subquery().c
+        numbered_rows = numbered_rows.join(ratings, ratings.c.id == columns.rating_id).where(*standing.of_model(model))
+    row = numbered_rows.subquery().c
     first_requester = func.min(row.requester).over(partition_by=(row.address, row.method, row.attribute))
     group = (row.kind, row.attribute, row.method, row.letter)
     newest = select(*group, row.requester, first_requester.label("first")).where(row.position == 1).subquery().c
-    counted = (newest.kind, newest.attribute, newest.method, newest.letter)
-    query = select(*counted, func.count()).where(newest.requester == newest.first).group_by(*counted)
+    group_columns = (newest.kind, newest.attribute, newest.method, newest.letter)
+    query = select(*group_columns, func.count()).where(newest.requester == newest.first).group_by(*group_columns)
     return Counter({tuple(group): number for *group, number in c.execute(query)})
 
 
@@ -81,19 +81,19 @@ class LogPart:
     def conditions(self) -> tuple[ColumnElement[bool], ...]:
         """Conditions that an entry of the log is in this part."""
         entry = log_entries.c
-        inside = (entry.position >= self.after, entry.position < self.size)
+        range_conditions = (entry.position >= self.after, entry.position < self.size)
         if self.shards == 1:
-            return inside
+            return range_conditions
         last_characters = func.substr(entry.rating_id, func.length(entry.rating_id) - 1)
-        return (*inside, last_characters.in_(PAIRS[self.shard :: self.shards]))
+        return (*range_conditions, last_characters.in_(PAIRS[self.shard :: self.shards]))
 
 
 def methodologies(c: Connection, part: LogPart) -> list[str]:
     """List the methodology versions of the ratings that were published in a part of the log."""
     _check_size(c, part)
     query = select(ratings.c.methodology_version).join(log_entries, log_entries.c.rating_id == ratings.c.id)
-    published = query.where(*part.conditions, log_entries.c.event == "published", ratings.c.withdrawn_at.is_(None))
-    return sorted(c.execute(published.distinct()).scalars())
+    query = query.where(*part.conditions, log_entries.c.event == "published", ratings.c.withdrawn_at.is_(None))
+    return sorted(c.execute(query.distinct()).scalars())
 
 
 def changes(c: Connection, part: LogPart, start: int, limit: int) -> list[tuple[int, StoredRating]]:

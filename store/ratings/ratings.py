@@ -18,17 +18,9 @@ from assay.document import JsonObject, RatingDocument, RequesterDocument, as_jso
 from assay.methods import rating_of
 from assay.rating.document import key_figures
 from store.core.columns import iso, new_id, read_clock
-from store.core.rows import about_target, all_rows, bounded, equal, holds, newest_first, one_row, page_of, page_rows
+from store.core.rows import about_target, all_rows, equal, holds, limit_rows, newest_first, one_row, page_of, page_rows
 from store.ratings import standing
-from store.ratings.standing import (
-    Description,
-    Requester,
-    Whose,
-    of_address,
-    of_model,
-    rated_model,
-    requester_of,
-)
+from store.ratings.standing import Description, Requester, Whose, of_address, of_model, rated_model, requester_of
 from store.ratings.tables import ratings, service_ratings, unsigned_ratings
 from store.targets.domains import canonical_address, owners
 
@@ -158,28 +150,28 @@ def readable(tenant: str | None) -> ColumnElement[bool]:
     return or_(ratings.c.tenant == tenant, ratings.c.visibility.in_(("public", "unlisted")))
 
 
-def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
+def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
     """Store a rating that waits for its signature; `store.jobs.runs.finish` calls this when it ends the job."""
     now = read_clock(c)
-    rating_id, expires_at = new_id("rat"), now + new.valid_for_s * 1000
-    rating, url = new.rating, new.rating.target.url
+    rating_id, expires_at = new_id("rat"), now + new_rating.valid_for_s * 1000
+    rating, url = new_rating.rating, new_rating.rating.target.url
     address = canonical_address(url or "")
     host = None if address is None else address.partition("/")[0]
     owner = None if host is None else owners(c, [host]).get(host)
-    requester, host_proved = requester_of(new.tenant, owner), None if host is None else owner is not None
+    requester, host_proved = requester_of(new_rating.tenant, owner), None if host is None else owner is not None
     facts: JsonObject = {
         "id": rating_id,
         "rated_at": iso(now),
         "expires_at": iso(expires_at),
-        "requester": RequesterDocument(requester, host_proved, new.description),
+        "requester": RequesterDocument(requester, host_proved, new_rating.description),
     }
-    document, unmasked = as_json(replace(rating, **facts)), None
-    if new.public is not None:
-        unmasked = document | {"salt": token_hex(16)}
-        mask = {**(new.public.masked or {}), "unmasked": rating_digest(unmasked)}
-        document = as_json(replace(new.public, masked=mask, **facts))
-    stored = StoredRating(
-        **{name: getattr(new, name) for name in ("tenant", "target_id", "request_digest", "description")},
+    document, unmasked_document = as_json(replace(rating, **facts)), None
+    if new_rating.public is not None:
+        unmasked_document = document | {"salt": token_hex(16)}
+        mask = {**(new_rating.public.masked or {}), "unmasked": rating_digest(unmasked_document)}
+        document = as_json(replace(new_rating.public, masked=mask, **facts))
+    row = StoredRating(
+        **{name: getattr(new_rating, name) for name in ("tenant", "target_id", "request_digest", "description")},
         **{name: getattr(rating, name) for name in ("method", "attribute", "letter", "declared", "visibility")},
         id=rating_id,
         job_id=job_id,
@@ -192,25 +184,26 @@ def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
         target_url=url or "",
         target=as_json(rating.target),
         document=document,
-        unmasked=unmasked,
+        unmasked=unmasked_document,
         methodology_version=str(rating.methodology.version),
     )
-    c.execute(insert(ratings).values({field.name: getattr(stored, field.name) for field in fields(stored)}))
+    c.execute(insert(ratings).values({field.name: getattr(row, field.name) for field in fields(row)}))
     c.execute(insert(unsigned_ratings).values(rating_id=rating_id, next_attempt_at=now))
-    _add_to_service(c, stored, key_figures(new.public or rating) | ({"because": new.because} if new.because else {}))
-    return stored
+    reason = {"because": new_rating.because} if new_rating.because else {}
+    _add_to_service(c, row, key_figures(new_rating.public or rating) | reason)
+    return row
 
 
-def _add_to_service(c: Connection, stored: StoredRating, figures: JsonObject) -> None:
+def _add_to_service(c: Connection, row: StoredRating, figures: JsonObject) -> None:
     """Store the columns and figures of a rating for rankings of services; skip a target without a digest."""
-    if (service := service_key(stored.target)) is None:
+    if (service := service_key(row.target)) is None:
         return
-    same = ("method", "attribute", "tenant", "visibility", "description", "host", "address", "created_at")
-    values = {name: getattr(stored, name) for name in (*same, "letter", "declared", "expires_at")}
-    values |= {name: stored.target.get(name) or "" for name in ("kind", "name")}
-    values |= {"masked": stored.unmasked is not None, "searched": f"{values['name']}\n{stored.target_url}"}
-    c.execute(insert(service_ratings).values(rating_id=stored.id, service=service, key_figures=figures, **values))
-    standing.replace_older(c, stored.id)
+    copied_columns = ("method", "attribute", "tenant", "visibility", "description", "host", "address", "created_at")
+    values = {name: getattr(row, name) for name in (*copied_columns, "letter", "declared", "expires_at")}
+    values |= {name: row.target.get(name) or "" for name in ("kind", "name")}
+    values |= {"masked": row.unmasked is not None, "searched": f"{values['name']}\n{row.target_url}"}
+    c.execute(insert(service_ratings).values(rating_id=row.id, service=service, key_figures=figures, **values))
+    standing.replace_older(c, row.id)
 
 
 def sentences(c: Connection, ids: Collection[str]) -> dict[str, str]:
@@ -289,40 +282,40 @@ def _read_page(
     digest: str | None = None,
     before: tuple[int, str] | None = None,
     limit: int,
-    **same: object,
+    **filters: object,
 ) -> list[R]:
     """Read a page that starts after the row ``before = (created_at, id)``.
 
     `q` is searched for in the target's name and address; `mine` leaves out ratings of other tenants; `digest` is that
-    of the service's description; `same` maps columns to their required values, where ``None`` means any value.
+    of the service's description; `filters` maps columns to their required values, where ``None`` means any value.
     """
     query = (
         select(*(ratings.c[field.name] for field in fields(build)))
         .where(ratings.c.tenant == tenant if mine else _is_visible(tenant), *_in_state(state))
-        .where(*equal(ratings, **same), *about_target(ratings, q, kind))
+        .where(*equal(ratings, **filters), *about_target(ratings, q, kind))
     )
     if digest is not None:
         of_service = select(service_ratings.c.rating_id).where(service_ratings.c.service == _service_key(digest))
         query = query.where(ratings.c.id.in_(of_service))
     if q is None or (are_newest := _newest_only(c, before)) is None:
         return page_of(c, query, ratings, build, before, limit)
-    newest = bounded(page_rows(c, query.where(are_newest), ratings, before, limit), lambda row: build(**row))
+    newest = limit_rows(page_rows(c, query.where(are_newest), ratings, before, limit), lambda row: build(**row))
     if newest.cut or len(newest) >= limit:
         return newest
     row = service_ratings.c
     whose = row.tenant == tenant if mine else _is_visible(tenant, service_ratings)
-    named = select(row.service).where(row.current, whose, holds(c, row.searched, q)).limit(MOST_NAMED)
-    keys, total = c.execute(named).scalars().all(), None
+    named_services = select(row.service).where(row.current, whose, holds(c, row.searched, q)).limit(MOST_NAMED)
+    keys, total = c.execute(named_services).scalars().all(), None
     if len(keys) < MOST_NAMED:  # more are soon found among all ratings
         conditions = [*_in_state(state, service_ratings), *equal(service_ratings, kind=kind)]
-        conditions += equal(service_ratings, **{name: value for name, value in same.items() if name in row})
+        conditions += equal(service_ratings, **{name: value for name, value in filters.items() if name in row})
         of_named = select(row.rating_id).where(row.service.in_(set(keys)), whose, *conditions)
         ids = c.execute(newest_first(of_named, row.created_at, row.rating_id, before, MOST_NAMED)).scalars().all()
         query = query.where(ratings.c.id.in_(ids))
         total = len(ids) if before is None and len(ids) < MOST_NAMED else None
-    found = bounded(page_rows(c, query, ratings, before, limit), lambda row: build(**row))
-    found.total = total
-    return found
+    rows = limit_rows(page_rows(c, query, ratings, before, limit), lambda row: build(**row))
+    rows.total = total
+    return rows
 
 
 MOST_LOOKED_AT = 2_000
@@ -335,8 +328,8 @@ MOST_NAMED = 500
 def _newest_only(c: Connection, before: tuple[int, str] | None) -> ColumnElement[bool] | None:
     """Return the condition that a rating is one of the newest; ``None`` if there are no others."""
     at, rating_id = ratings.c.created_at, ratings.c.id
-    last: Select[tuple[int, str]] = newest_first(select(at, rating_id), at, rating_id, before, 1)
-    row = c.execute(last.offset(MOST_LOOKED_AT - 1)).one_or_none()
+    query: Select[tuple[int, str]] = newest_first(select(at, rating_id), at, rating_id, before, 1)
+    row = c.execute(query.offset(MOST_LOOKED_AT - 1)).one_or_none()
     return row and and_(at >= row.created_at, or_(at > row.created_at, rating_id >= row.id))
 
 
@@ -347,7 +340,7 @@ def newest_of_targets(c: Connection, tenant: str, limit: int) -> list[Summary]:
     is_newer = or_(
         newer.created_at > row.created_at, and_(newer.created_at == row.created_at, newer.rating_id > row.rating_id)
     )
-    same = (
+    is_same_target = (
         newer.service == row.service,
         newer.tenant == tenant,
         newer.withdrawn_at.is_(None),
@@ -355,7 +348,7 @@ def newest_of_targets(c: Connection, tenant: str, limit: int) -> list[Summary]:
     )
     query = select(*(ratings.c[field.name] for field in fields(Summary)))
     query = query.join_from(ratings, service_ratings, row.rating_id == ratings.c.id).where(
-        ratings.c.tenant == tenant, row.withdrawn_at.is_(None), ~exists().where(*same, is_newer)
+        ratings.c.tenant == tenant, row.withdrawn_at.is_(None), ~exists().where(*is_same_target, is_newer)
     )
     return all_rows(c, query.order_by(*NEWEST_FIRST).limit(limit), Summary)
 
@@ -379,7 +372,7 @@ def latest(
     """
     lookup = of_address(target_url, tenant, whose)
     series = (lookup.rank, ratings.c.method, ratings.c.attribute, rated_model)
-    ranked = (
+    ranking = (
         select(
             ratings.c.id,
             func.row_number().over(partition_by=series, order_by=NEWEST_FIRST).label("place"),
@@ -390,8 +383,8 @@ def latest(
         .where(*equal(ratings, attribute=attribute, method=method), *of_model(model))
         .subquery()
     )
-    query = select(ratings).join(ranked, ranked.c.id == ratings.c.id)
-    query = query.where(ranked.c.place == 1, ranked.c.rank == ranked.c.first_rank).order_by(*NEWEST_FIRST)
+    query = select(ratings).join(ranking, ranking.c.id == ratings.c.id)
+    query = query.where(ranking.c.place == 1, ranking.c.rank == ranking.c.first_rank).order_by(*NEWEST_FIRST)
     return all_rows(c, query, StoredRating)
 
 

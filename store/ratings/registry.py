@@ -51,9 +51,9 @@ def set_visibility(c: Connection, rating_id: str, tenant: str, visibility: str) 
         raise PublishedForGood(rating.id, visibility)
     if visibility != "private":
         _check_people(c, rating)
-    changed = _change_rating(c, rating.id, visibility=visibility)
-    note_published(c, changed)
-    return changed
+    changed_rating = _change_rating(c, rating.id, visibility=visibility)
+    note_published(c, changed_rating)
+    return changed_rating
 
 
 def withdraw(c: Connection, rating_id: str, tenant: str, reason: str) -> StoredRating | None:
@@ -156,7 +156,7 @@ def _lock_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating | N
 
 def _change_rating(c: Connection, rating_id: str, **values: object) -> StoredRating:
     standing.before_change(c, rating_id)
-    changed = update(ratings).where(ratings.c.id == rating_id).values(**values).returning(ratings)
+    statement = update(ratings).where(ratings.c.id == rating_id).values(**values).returning(ratings)
     facts = {name: value for name, value in values.items() if name in service_ratings.c}
     c.execute(update(service_ratings).where(service_ratings.c.rating_id == rating_id).values(**facts))
-    return StoredRating(**c.execute(changed).mappings().one())
+    return StoredRating(**c.execute(statement).mappings().one())

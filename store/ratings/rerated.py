@@ -54,16 +54,16 @@ def recompute(rating: StoredRating, record: Iterable[Observation], methodology: 
     RecordError
         If the evidence is incomplete or differs from the sealed evidence.
     """
-    unmasked = rating.seen_by(rating.tenant).rating
-    method = parse_method(unmasked.experiment)
-    rerated_rating = rerate(unmasked, method, record, methodology)
+    unmasked_rating = rating.seen_by(rating.tenant).rating
+    method = parse_method(unmasked_rating.experiment)
+    rerated_rating = rerate(unmasked_rating, method, record, methodology)
     return method.masked(rerated_rating) or rerated_rating
 
 
 def evidence(c: Connection, job_id: str) -> Iterator[Observation]:
     """Iterate over all observations of a job, reading `ROWS_A_READ` rows at a time, or those in its archive."""
-    if (stored := places.find(c, job_id)) is not None:
-        yield from map(observations.observation_in, stored.rows())
+    if (archived_job := places.find(c, job_id)) is not None:
+        yield from map(observations.observation_in, archived_job.rows())
         return
     after = 0
     while rows := observations.page(c, job_id, after, ROWS_A_READ):

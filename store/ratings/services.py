@@ -116,12 +116,12 @@ def history(c: Connection, service: Service) -> list[ServiceRating]:
     For each method and attribute, only the newest `MOST_OF_SERIES` of the most trusted class of requesters are listed.
     """
     series, newest_first = (rated.method, rated.attribute), (rated.created_at.desc(), rated.rating_id.desc())
-    first = func.min(requester_class).over(partition_by=series)
+    best_class = func.min(requester_class).over(partition_by=series)
     position = func.row_number().over(partition_by=(*series, requester_class), order_by=newest_first)
-    ranks = (requester_class.label("rank"), first.label("first"), position.label("position"))
-    ranked = select(rated.rating_id, *ranks).where(*service.conditions).subquery()
-    query = READ.join(ranked, ranked.c.rating_id == ratings.c.id)
-    query = query.where(ranked.c.rank == ranked.c.first, ranked.c.position <= MOST_OF_SERIES)
+    ranks = (requester_class.label("rank"), best_class.label("first"), position.label("position"))
+    ranked_ratings = select(rated.rating_id, *ranks).where(*service.conditions).subquery()
+    query = READ.join(ranked_ratings, ranked_ratings.c.rating_id == ratings.c.id)
+    query = query.where(ranked_ratings.c.rank == ranked_ratings.c.first, ranked_ratings.c.position <= MOST_OF_SERIES)
     rows = all_rows(c, query, ServiceRating)
     return sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)
 
@@ -155,7 +155,7 @@ def newest(
     newest_first = (requester, rated.created_at.desc(), rated.rating_id.desc())
     position = func.row_number().over(partition_by=(rated.service, whose), order_by=newest_first)
     counts = or_(rated.address.is_(None), rated.tenant == tenant, standing.stands(owners.c.tenant, service_ratings))
-    ranked = (
+    ranked_ratings = (
         select(rated.rating_id, position.label("position"))
         .outerjoin_from(service_ratings, owners, owners.c.host == rated.host)
         .where(rated.kind == kind, rated.method == method, rated.attribute == attribute, counts, *_visible_to(tenant))
@@ -163,8 +163,8 @@ def newest(
         .subquery()
     )
     columns = (rated.rating_id, *(rated[name] for name in NewestRating._fields[1:]))
-    query = select(*columns).join(ranked, ranked.c.rating_id == rated.rating_id)
-    rows = c.execute(query.where(ranked.c.position == 1, rated.withdrawn_at.is_(None)))
+    query = select(*columns).join(ranked_ratings, ranked_ratings.c.rating_id == rated.rating_id)
+    rows = c.execute(query.where(ranked_ratings.c.position == 1, rated.withdrawn_at.is_(None)))
     return [NewestRating._make(row) for row in rows]
 
 
@@ -175,8 +175,8 @@ def newest_letters(c: Connection, tenant: str, digests: Collection[str]) -> dict
     position = func.row_number().over(partition_by=rated.service, order_by=newest_first)
     columns = (rated.rating_id, *(rated[name] for name in NewestLetter._fields[1:]))
     of_tenant = (rated.service.in_(keys), rated.tenant == tenant, rated.withdrawn_at.is_(None))
-    numbered = select(rated.service, *columns, position.label("position")).where(*of_tenant).subquery()
-    rows = c.execute(select(numbered).where(numbered.c.position == 1))
+    numbered_ratings = select(rated.service, *columns, position.label("position")).where(*of_tenant).subquery()
+    rows = c.execute(select(numbered_ratings).where(numbered_ratings.c.position == 1))
     return {keys[service]: NewestLetter(*letter) for service, *letter, _ in rows}
 
 
@@ -195,9 +195,9 @@ def read(c: Connection, ids: Sequence[str]) -> dict[str, ServiceRating]:
 
 def _is_in_language_alone(language: str) -> ColumnElement[bool]:
     """Return the condition that a rating's experiment, stored as compact JSON, has this language and no other."""
-    same = type_coerce(jobs.c.experiment, Text).contains(f'"languages":{json.dumps([language])}', autoescape=True)
+    is_equal = type_coerce(jobs.c.experiment, Text).contains(f'"languages":{json.dumps([language])}', autoescape=True)
     of_rating = (ratings.c.id == rated.rating_id, jobs.c.id == ratings.c.job_id)
-    return select(jobs.c.id).where(*of_rating, same).correlate(service_ratings).exists()
+    return select(jobs.c.id).where(*of_rating, is_equal).correlate(service_ratings).exists()
 
 
 def _stands_for_address() -> ColumnElement[bool]:
@@ -234,14 +234,14 @@ def similar_names(
     if not text or len(text) > MAX_COMPARED_CHARACTERS:
         return []
     may_be_named = row.tenant == tenant if mine else or_(row.tenant == tenant, row.visibility == "public")
-    named = select(row.name).where(row.current, may_be_named, row.withdrawn_at.is_(None), row.name.is_not(None))
-    named = named.where(*equal(service_ratings, kind=kind)).limit(MOST_NAMES)
-    names = c.execute(named.order_by(site)).scalars().all()
+    query = select(row.name).where(row.current, may_be_named, row.withdrawn_at.is_(None), row.name.is_not(None))
+    query = query.where(*equal(service_ratings, kind=kind)).limit(MOST_NAMES)
+    names = c.execute(query.order_by(site)).scalars().all()
     if len(names) == MOST_NAMES:  # there may be more
         wrong = min(3, len(text) // 2)  # letters around one mistake, or two swapped; every second place is tried
-        rest = [(text[:start], text[start + wrong :]) for start in range(0, len(text) - wrong + 2, 2)]
-        near = or_(*(holds(c, row.searched, *filter(None, parts)) for parts in rest))
-        names = c.execute(named.where(near)).scalars().all()
+        parts_around_error = [(text[:start], text[start + wrong :]) for start in range(0, len(text) - wrong + 2, 2)]
+        is_similar = or_(*(holds(c, row.searched, *filter(None, parts)) for parts in parts_around_error))
+        names = c.execute(query.where(is_similar)).scalars().all()
     return close_words(text, sorted(set(names)))
 
 

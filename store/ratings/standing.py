@@ -75,8 +75,8 @@ def standing(rating: _RatingRow, owner: str | None) -> Standing:
     requester = requester_of(rating.tenant, owner)
     if rating.host is None:
         return Standing(requester, None, for_address=False)
-    trusted = requester != "other" or rating.description == "default"
-    return Standing(requester, owner is not None, for_address=trusted and rating.description != "uploaded")
+    is_trusted = requester != "other" or rating.description == "default"
+    return Standing(requester, owner is not None, for_address=is_trusted and rating.description != "uploaded")
 
 
 def standings(c: Connection, rows: Iterable[_RatingRow]) -> dict[str, Standing]:
@@ -105,11 +105,8 @@ def rank(owner: ColumnElement[str | None], table: Table = ratings) -> ColumnElem
 
 def stands(owner: ColumnElement[str | None], table: Table = ratings) -> ColumnElement[bool]:
     """Return whether a rating can be the result of a look-up by address, as an SQL expression."""
-    trusted = or_(table.c.tenant == owner, table.c.tenant == OPERATOR_TENANT)
-    return and_(
-        table.c.description.is_distinct_from("uploaded"),
-        or_(trusted, table.c.description == "default"),
-    )
+    is_trusted = or_(table.c.tenant == owner, table.c.tenant == OPERATOR_TENANT)
+    return and_(table.c.description.is_distinct_from("uploaded"), or_(is_trusted, table.c.description == "default"))
 
 
 @dataclass(frozen=True)
@@ -134,8 +131,8 @@ def of_address(target_url: str, tenant: str | None, whose: Whose = "address") ->
         return AddressQuery([false()], literal(0))
     conditions = [ratings.c.address == address]
     if whose == "mine":
-        answered = ratings.c.description.is_distinct_from("uploaded")
-        return AddressQuery([*conditions, ratings.c.tenant == tenant, answered], literal(0))
+        called_a_service = ratings.c.description.is_distinct_from("uploaded")
+        return AddressQuery([*conditions, ratings.c.tenant == tenant, called_a_service], literal(0))
     conditions.append(or_(ratings.c.tenant == tenant, ratings.c.visibility == "public"))
     if whose == "all":
         return AddressQuery(conditions, literal(0))
@@ -165,10 +162,10 @@ Conditions = Sequence[ColumnElement[bool]]
 WHOLE: Conditions = [service_ratings.c.current]
 
 
-def part_after(c: Connection, /, after: str, **same: str | None) -> tuple[list[ColumnElement[bool]], str | None]:
-    """Return the conditions of the part after an address, of ratings with `same`; its last address if others follow."""
+def part_after(c: Connection, /, after: str, **filters: str | None) -> tuple[list[ColumnElement[bool]], str | None]:
+    """Return the conditions of the part of `filters` after an address; its last address if others follow."""
     part: list[ColumnElement[bool]] = [*WHOLE, site > after] if after else [*WHOLE]
-    query = select(site).where(*part, *equal(service_ratings, **same)).order_by(site)
+    query = select(site).where(*part, *equal(service_ratings, **filters)).order_by(site)
     until = c.execute(query.offset(PART - 1).limit(1)).scalar_one_or_none()
     return (part, None) if until is None else ([*part, site <= until], until)
 

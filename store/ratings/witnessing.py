@@ -60,29 +60,29 @@ def heads(c: Connection) -> dict[str, TreeHead]:
     return {row.origin: TreeHead(row.size, bytes(row.root)) for row in c.execute(query)}
 
 
-def witness(c: Connection, origin: str, old: int, new: TreeHead, proof: Sequence[bytes]) -> int:
+def witness(c: Connection, origin: str, old_size: int, new_head: TreeHead, proof: Sequence[bytes]) -> int:
     """Replace the latest head of a log, if the new head extends it; the caller has verified the signature.
 
-    `old` is the size of the latest head as the log states it; `proof` is the consistency proof from `old` to `new`.
+    `old_size` is the size of the latest head as the log states it; `proof` shows that `new_head` extends it.
     Return the time by the clock of the database, in seconds since 1970.
 
     Raises
     ------
     OtherHead
-        If `old` is not the size of the latest head, or `new` has the same size and another root.
+        If `old_size` is not the size of the latest head, or `new_head` has the same size and another root.
     NotAnExtension
         If the consistency proof is wrong.
     """
-    empty = {"origin": origin, "size": 0, "root": EMPTY_HEAD, "updated_at": now_ms()}
-    c.execute(insert_into(c, witnessed_logs).values(empty).on_conflict_do_nothing())
+    empty_row = {"origin": origin, "size": 0, "root": EMPTY_HEAD, "updated_at": now_ms()}
+    c.execute(insert_into(c, witnessed_logs).values(empty_row).on_conflict_do_nothing())
     # the lock makes the comparison with the latest head and its replacement one step
     of_origin = witnessed_logs.c.origin == origin
     row = c.execute(select(witnessed_logs.c.size, witnessed_logs.c.root).where(of_origin).with_for_update()).one()
     latest = TreeHead(row.size, bytes(row.root))
-    if old != latest.size or (new.size == latest.size and new.root != latest.root):
+    if old_size != latest.size or (new_head.size == latest.size and new_head.root != latest.root):
         raise OtherHead(latest.size)
-    if not proves_growth(latest.size, new.size, latest.root, new.root, proof):
-        raise NotAnExtension(origin, latest.size, new.size)
+    if not proves_growth(latest.size, new_head.size, latest.root, new_head.root, proof):
+        raise NotAnExtension(origin, latest.size, new_head.size)
     now = read_clock(c)
-    c.execute(update(witnessed_logs).where(of_origin).values(size=new.size, root=new.root, updated_at=now))
+    c.execute(update(witnessed_logs).where(of_origin).values(size=new_head.size, root=new_head.root, updated_at=now))
     return now // 1000

@@ -16,14 +16,14 @@ MOST_DELETED = 100
 """Maximum number of expired drafts that a new one deletes: more than one, so that the table shrinks."""
 
 
-def store(c: Connection, tenant: str, draft_id: str, sealed: SealedSecret) -> None:
+def store(c: Connection, tenant: str, draft_id: str, sealed_secret: SealedSecret) -> None:
     """Store a draft in place of the draft with the same id, if there is one."""
-    expired = select(drafts.c.id).where(drafts.c.expires_at <= now_ms()).limit(MOST_DELETED)
+    expired_ids = select(drafts.c.id).where(drafts.c.expires_at <= now_ms()).limit(MOST_DELETED)
     newest_first = select(drafts.c.id).where(drafts.c.tenant == tenant).order_by(drafts.c.expires_at.desc())
-    for ids in (expired, newest_first.offset(MOST_DRAFTS - 1).limit(MOST_DELETED)):
+    for ids in (expired_ids, newest_first.offset(MOST_DRAFTS - 1).limit(MOST_DELETED)):
         c.execute(delete(drafts).where(drafts.c.id.in_(ids)))
     remove(c, tenant, draft_id)
-    content = {"ciphertext": sealed.ciphertext, "nonce": sealed.nonce, "key_id": sealed.key_id}
+    content = {"ciphertext": sealed_secret.ciphertext, "nonce": sealed_secret.nonce, "key_id": sealed_secret.key_id}
     c.execute(insert(drafts).values(id=draft_id, tenant=tenant, expires_at=now_ms() + KEPT_MS, **content))
 
 

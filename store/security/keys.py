@@ -59,26 +59,27 @@ def create(
 
     `expires_at` is in milliseconds since 1970.
     """
-    short = "".join(choice(ALPHABET.lower()) for _ in range(SHORT_CHARACTERS))
-    begin = f"assay_{short}_{token_urlsafe(SECRET_BYTES)}"
-    plain = begin + _checksum(begin)
-    values = {"id": new_id("key"), "tenant": tenant, "name": name, "short": short, "expires_at": expires_at}
-    new = insert(api_keys).values(values | {"digest": _digest(plain), "scopes": list(scopes), "created_at": now_ms()})
-    row = c.execute(new.returning(api_keys)).mappings().one()
-    return key_of(**row), plain
+    short_id = "".join(choice(ALPHABET.lower()) for _ in range(SHORT_CHARACTERS))
+    begin = f"assay_{short_id}_{token_urlsafe(SECRET_BYTES)}"
+    plain_key = begin + _checksum(begin)
+    values = {"id": new_id("key"), "tenant": tenant, "name": name, "short": short_id, "expires_at": expires_at}
+    verification = {"digest": _digest(plain_key), "scopes": list(scopes)}
+    statement = insert(api_keys).values(created_at=now_ms(), **values, **verification)
+    row = c.execute(statement.returning(api_keys)).mappings().one()
+    return key_of(**row), plain_key
 
 
-def verify(c: Connection, plain: str) -> ApiKey | None:
+def verify(c: Connection, plain_key: str) -> ApiKey | None:
     """Verify a key; return ``None`` if it is malformed, unknown, revoked or expired.
 
     The use is recorded at most once a minute, even on a connection from `read`, if the database can be written.
     """
-    match = FORM.fullmatch(plain)
+    match = FORM.fullmatch(plain_key)
     if match is None or not hmac.compare_digest(_checksum(match[1]), match[3]):
         return None
     query = select(api_keys, now_ms().label("now")).where(api_keys.c.short == match[2])
     row = c.execute(query).mappings().one_or_none()
-    if row is None or not hmac.compare_digest(bytes(row["digest"]), _digest(plain)):
+    if row is None or not hmac.compare_digest(bytes(row["digest"]), _digest(plain_key)):
         return None
     if row["revoked_at"] is not None or (row["expires_at"] is not None and row["expires_at"] <= row["now"]):
         return None
@@ -89,10 +90,10 @@ def verify(c: Connection, plain: str) -> ApiKey | None:
 
 def revoke(c: Connection, key_id: str, tenant: str) -> bool:
     """Revoke a tenant's key; return false if there is no such key or it is revoked already."""
-    ended = update(api_keys).where(
+    statement = update(api_keys).where(
         api_keys.c.id == key_id, api_keys.c.tenant == tenant, api_keys.c.revoked_at.is_(None)
     )
-    return c.execute(ended.values(revoked_at=now_ms())).rowcount > 0
+    return c.execute(statement.values(revoked_at=now_ms())).rowcount > 0
 
 
 def page(c: Connection, tenant: str | None, *, before: tuple[int, str] | None = None, limit: int = 100) -> list[ApiKey]:
@@ -104,9 +105,9 @@ def _checksum(begin: str) -> str:
     return f"{zlib.crc32(begin.encode('ascii')):08x}"
 
 
-def _digest(plain: str) -> bytes:
+def _digest(plain_key: str) -> bytes:
     # 256 random bits cannot be guessed, so a slow hash is not needed
-    return hashlib.sha256(plain.encode("ascii")).digest()
+    return hashlib.sha256(plain_key.encode("ascii")).digest()
 
 
 def key_of(**row: Any) -> ApiKey:

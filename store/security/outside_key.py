@@ -127,10 +127,10 @@ class SigningProgram:
                 )
         except OSError as wrong:
             raise SigningUnavailable(f"the signing command cannot be started: {wrong.strerror}") from None
-        late = threading.Event()
+        deadline_passed = threading.Event()
 
         def stop() -> None:
-            late.set()
+            deadline_passed.set()
             _kill_group(process.pid)
 
         timer = threading.Timer(self._timeout_s, stop)
@@ -144,7 +144,7 @@ class SigningProgram:
             status = process.wait()
         finally:
             timer.cancel()
-        if late.is_set():
+        if deadline_passed.is_set():
             raise SigningUnavailable(f"the signing command did not end within {self._timeout_s:g} s")
         if len(output) > MOST_OUTPUT:
             raise SigningUnavailable(f"the signing command printed more than {MOST_OUTPUT} bytes")

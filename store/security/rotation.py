@@ -76,13 +76,12 @@ def reseal(c: Connection, vault: Vault, holder: int, after: str | None = None) -
 
 
 def _reseal(vault: Vault, secret_holder: Holder, row: RowMapping) -> SealedSecret:
-    sealed, identity = _sealed_secret(secret_holder, row), {"tenant": row.get("tenant", AGENCY), "target": row["id"]}
+    sealed_secret = _sealed_secret(secret_holder, row)
+    identity = {"tenant": row.get("tenant", AGENCY), "target": row["id"]}
     if secret_holder.table in (targets, jobs):
-        described = row["target"] if secret_holder.table is jobs else dict(row)
-        return vault.seal_for_target(
-            vault.open_for_target(sealed, **identity, described=described), **identity, described=described
-        )
-    return vault.seal(vault.open(sealed, **identity, field=FIELD), **identity, field=FIELD)
+        identity |= {"description": row["target"] if secret_holder.table is jobs else dict(row)}
+        return vault.seal_for_target(vault.open_for_target(sealed_secret, **identity), **identity)
+    return vault.seal(vault.open(sealed_secret, **identity, field=FIELD), **identity, field=FIELD)
 
 
 def _has_old_key(secret_holder: Holder, vault: Vault) -> ColumnElement[bool]:

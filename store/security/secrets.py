@@ -82,14 +82,15 @@ class Vault:
         mark = hmac.digest(self._marking_key, _encode(text), "sha256")
         return base64.urlsafe_b64encode(mark).decode().rstrip("=")
 
-    def seal(self, plain: str, *, tenant: str, target: str, field: str) -> SealedSecret:
+    def seal(self, plain_text: str, *, tenant: str, target: str, field: str) -> SealedSecret:
         """Encrypt a secret for one field of one row.
 
         For a secret sent with a job, `target` is the job's id.
         """
         nonce = os.urandom(NONCE_BYTES)
-        sealed = self._ciphers[self._key_id].encrypt(nonce, _encode(plain), _associated_data(tenant, target, field))
-        return SealedSecret(sealed, nonce, self._key_id, _visible_tail(plain))
+        cipher, associated_data = self._ciphers[self._key_id], _associated_data(tenant, target, field)
+        ciphertext = cipher.encrypt(nonce, _encode(plain_text), associated_data)
+        return SealedSecret(ciphertext, nonce, self._key_id, _visible_tail(plain_text))
 
     def open(self, sealed: SealedSecret, *, tenant: str, target: str, field: str) -> str:
         """Decrypt a secret of one field of one row.
@@ -105,44 +106,46 @@ class Vault:
         if cipher is None:
             raise SecretLost(sealed.key_id)
         try:
-            plain = cipher.decrypt(sealed.nonce, sealed.ciphertext, _associated_data(tenant, target, field))
+            plain_text = cipher.decrypt(sealed.nonce, sealed.ciphertext, _associated_data(tenant, target, field))
         except InvalidTag:
             raise SecretMoved(target, field) from None
-        return plain.decode("utf-8", "surrogatepass")
+        return plain_text.decode("utf-8", "surrogatepass")
 
-    def seal_for_target(self, plain: str, *, tenant: str, target: str, described: Json) -> SealedSecret:
+    def seal_for_target(self, plain_text: str, *, tenant: str, target: str, description: Json) -> SealedSecret:
         """Encrypt a target's secret for its destination; `target` is the id of the target, or of a job.
 
         Parameters
         ----------
-        described : mapping
+        description : mapping
             Description of the target, with `protocol`, `base_url` and `settings`.
         """
-        return self.seal(plain, tenant=tenant, target=target, field=f"{TARGET_FIELD} {destination_of(described)}")
+        field = f"{TARGET_FIELD} {destination_of(description)}"
+        return self.seal(plain_text, tenant=tenant, target=target, field=field)
 
-    def open_for_target(self, sealed: SealedSecret, *, tenant: str, target: str, described: Mapping[str, Any]) -> str:
+    def open_for_target(self, sealed: SealedSecret, *, tenant: str, target: str, description: Mapping[str, Any]) -> str:
         """Decrypt a target's secret, unless it was encrypted for another destination.
 
         Secrets that were stored before destinations were authenticated are opened as well, until they are resealed.
 
         Raise `SecretLost` and `SecretMoved` as `open` does.
         """
+        field = f"{TARGET_FIELD} {destination_of(description)}"
         try:
-            return self.open(sealed, tenant=tenant, target=target, field=f"{TARGET_FIELD} {destination_of(described)}")
+            return self.open(sealed, tenant=tenant, target=target, field=field)
         except SecretMoved:
             return self.open(sealed, tenant=tenant, target=target, field=TARGET_FIELD)
 
 
-def destination_of(described: Json) -> str:
+def destination_of(description: Json) -> str:
     """Return the destination of a target's secret as JSON: protocol, scheme, host, port and authentication."""
-    base_url, settings = described.get("base_url") or "", described.get("settings") or {}
+    base_url, settings = description.get("base_url") or "", description.get("settings") or {}
     try:
         address = urlsplit(base_url)
         origin = [address.scheme, address.hostname, address.port or DEFAULT_PORTS.get(address.scheme)]
     except ValueError:  # the URL is invalid, so it is never called
         origin = [base_url]
     return json.dumps(
-        [described["protocol"], origin, {name: settings.get(name) for name in AUTHENTICATION}], sort_keys=True
+        [description["protocol"], origin, {name: settings.get(name) for name in AUTHENTICATION}], sort_keys=True
     )
 
 
@@ -151,9 +154,9 @@ def key_id_of(key: bytes) -> str:
     return hashlib.sha256(b"assay key id\x00" + key).hexdigest()[:8]
 
 
-def _visible_tail(plain: str) -> str:
-    count = min(SHOWN_CHARACTERS, len(plain) // 4)  # show at most a quarter of a short secret
-    return plain[len(plain) - count :]
+def _visible_tail(plain_text: str) -> str:
+    count = min(SHOWN_CHARACTERS, len(plain_text) // 4)  # show at most a quarter of a short secret
+    return plain_text[len(plain_text) - count :]
 
 
 def _associated_data(tenant: str, target: str, field: str) -> bytes:

@@ -55,8 +55,8 @@ class PublicKey:
 
     def as_jwk(self) -> dict[str, str]:
         """Return a JSON Web Key with the times of creation and retirement."""
-        retired = {} if self.retired_at is None else {"retired_at": iso(self.retired_at)}
-        return jwk(self.public_key, created_at=iso(self.created_at), **retired)
+        retirement = {} if self.retired_at is None else {"retired_at": iso(self.retired_at)}
+        return jwk(self.public_key, created_at=iso(self.created_at), **retirement)
 
 
 def current(c: Connection, vault: Vault) -> SigningKey:
@@ -134,8 +134,8 @@ def _register_outside(c: Connection, key: SigningKey) -> SigningKey:
         row = c.execute(retired_at).one_or_none()
     if row is None:
         _retire_current(c)
-        new = {"id": key.id, "public_key": key.public_key, "created_at": now_ms(), "retired_at": None}
-        c.execute(insert(signing_keys).values(new | NO_SECRET))
+        values = {"id": key.id, "public_key": key.public_key, "created_at": now_ms(), "retired_at": None}
+        c.execute(insert(signing_keys).values(values | NO_SECRET))
     elif row.retired_at is not None:
         # a process with old settings must not bring back a key that was replaced, perhaps because it leaked
         raise SigningUnavailable(
@@ -150,20 +150,20 @@ def _create_key(c: Connection, vault: Vault) -> SigningKey:
     key_id = thumbprint(public_key)
     # a private JSON Web Key, sorted so that its last characters, which are stored unencrypted, are public ones
     private_jwk = {"crv": "Ed25519", "d": encode(private.private_bytes_raw()), "kty": "OKP", "x": encode(public_key)}
-    sealed = vault.seal(json.dumps(private_jwk), tenant=TENANT, target=key_id, field=FIELD)
+    sealed_key = vault.seal(json.dumps(private_jwk), tenant=TENANT, target=key_id, field=FIELD)
     row = {"id": key_id, "public_key": public_key, "created_at": now_ms(), "retired_at": None}
-    c.execute(insert(signing_keys).values(row | sealed_columns(sealed)))
+    c.execute(insert(signing_keys).values(row | sealed_columns(sealed_key)))
     return SigningKey(key_id, public_key, private.sign)
 
 
 def _open_key(row: RowMapping, vault: Vault) -> SigningKey:
-    sealed = take_sealed(dict(row))
-    if sealed is None or not sealed.key_id:
+    sealed_key = take_sealed(dict(row))
+    if sealed_key is None or not sealed_key.key_id:
         raise SigningUnavailable(
             f"the current signing key {row['id']} is kept outside the database and this process has none configured; "
             "set ASSAY_SIGNING_KEY_FILE or ASSAY_SIGNING_COMMAND, or run `assay keys signing rotate`"
         )
-    private_jwk = json.loads(vault.open(sealed, tenant=TENANT, target=row["id"], field=FIELD))
+    private_jwk = json.loads(vault.open(sealed_key, tenant=TENANT, target=row["id"], field=FIELD))
     private = Ed25519PrivateKey.from_private_bytes(decode(private_jwk["d"]))
     return SigningKey(row["id"], bytes(row["public_key"]), private.sign)
 

@@ -55,8 +55,8 @@ class Recurrence:
         """
         if self.interval_s is not None:
             return self.interval_s
-        parsed = _parse_cron(str(self.cron), EPOCH)
-        times = sorted(hour * 60 + minute for hour in parsed.hours for minute in parsed.minutes)
+        cron = _parse_cron(str(self.cron), EPOCH)
+        times = sorted(hour * 60 + minute for hour in cron.hours for minute in cron.minutes)
         gaps = [later - earlier for earlier, later in pairwise(times)]
         return 60 * min([*gaps, times[0] + MINUTES_A_DAY - times[-1]])
 
@@ -225,9 +225,9 @@ class Bounds:
 
 
 # ---------------------------------------------------------------------------- stored schedules
-def job_template(new: NewJob) -> JsonObject:
+def job_template(job: NewJob) -> JsonObject:
     """Return the fields of a job that every run repeats."""
-    return {name: getattr(new, name) for name in TEMPLATE_FIELDS}
+    return {name: getattr(job, name) for name in TEMPLATE_FIELDS}
 
 
 def _read_row(*, request: Any, cron: str | None, interval_s: int | None, **row: Any) -> StoredSchedule:
@@ -263,12 +263,13 @@ remove = ROWS.remove
 """Remove a schedule and keep its jobs; return false if there is none."""
 
 
-def add(c: Connection, new: NewSchedule) -> StoredSchedule:
+def add(c: Connection, schedule: NewSchedule) -> StoredSchedule:
     """Add a schedule; its first run is at the first time of its recurrence after now."""
     now = read_clock(c)
-    values = {"id": new.id, "tenant": new.tenant, "key_id": new.key_id, "version": 1}
-    values |= {"created_at": now, "updated_at": now, "next_at": new.recurrence.after(now, now)}
-    return ROWS.add(c, values | _schedule_columns(new.name, new.orders, new.recurrence, paused=new.paused))
+    values = {"id": schedule.id, "tenant": schedule.tenant, "key_id": schedule.key_id, "version": 1}
+    values |= {"created_at": now, "updated_at": now, "next_at": schedule.recurrence.after(now, now)}
+    values |= _schedule_columns(schedule.name, schedule.orders, schedule.recurrence, paused=schedule.paused)
+    return ROWS.add(c, values)
 
 
 def replace(
@@ -278,12 +279,12 @@ def replace(
 
     If the recurrence changes or a pause ends, the next run is computed from now; missed runs are skipped.
     """
-    old = ROWS.lock(c, schedule_id, tenant)
-    if old is None:
+    stored_schedule = ROWS.lock(c, schedule_id, tenant)
+    if stored_schedule is None:
         return None
     now = read_clock(c)
-    restarts = recurrence != old.recurrence or (old.paused and not paused)
-    times = {"updated_at": now, "next_at": recurrence.after(now, now) if restarts else old.next_at}
+    restarts = recurrence != stored_schedule.recurrence or (stored_schedule.paused and not paused)
+    times = {"updated_at": now, "next_at": recurrence.after(now, now) if restarts else stored_schedule.next_at}
     ROWS.change(c, schedule_id, tenant, _schedule_columns(name, orders, recurrence, paused=paused) | times)
     return find(c, schedule_id, tenant)
 
@@ -320,10 +321,10 @@ def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun
     if schedule is None:
         return None
     now = read_clock(c)
-    ran = _add_jobs(c, schedule, bounds)
-    if ran.code == "cooling-down":
-        return _record_run(c, schedule, now, ran, next_at=now + ran.wait_s * 1000), ran
-    return _record_run(c, schedule, now, ran, next_at=schedule.recurrence.after(now, schedule.next_at)), ran
+    run = _add_jobs(c, schedule, bounds)
+    if run.code == "cooling-down":
+        return _record_run(c, schedule, now, run, next_at=now + run.wait_s * 1000), run
+    return _record_run(c, schedule, now, run, next_at=schedule.recurrence.after(now, schedule.next_at)), run
 
 
 def run_now(c: Connection, schedule_id: str, tenant: str, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun] | None:
@@ -335,17 +336,17 @@ def run_now(c: Connection, schedule_id: str, tenant: str, bounds: Bounds) -> tup
     if schedule is None:
         return None
     now = read_clock(c)
-    ran = _add_jobs(c, schedule, bounds)
-    return _record_run(c, schedule, now, ran, next_at=schedule.next_at), ran
+    run = _add_jobs(c, schedule, bounds)
+    return _record_run(c, schedule, now, run, next_at=schedule.next_at), run
 
 
 def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> ScheduledRun:
     """Add the jobs of one run, or return the reason why no job was added."""
     orders = schedule.orders
-    first = orders.jobs[0]
+    first_template = orders.jobs[0]
     try:
-        target = describe_now(c, schedule.tenant, first["target_id"], first["target"])
-        author = _author_now(c, schedule.tenant, first.get("author"))
+        target = describe_now(c, schedule.tenant, first_template["target_id"], first_template["target"])
+        author = _author_now(c, schedule.tenant, first_template.get("author"))
     except (TargetRemoved, TargetChanged) as error:
         return ScheduledRun(None, code=error.code, failure=str(error))
     if jobs.count_unfinished(c, schedule.tenant) + len(orders.jobs) > bounds.max_active:
@@ -363,15 +364,15 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
     ids = tuple(job.id for job in new_jobs)
     if orders.cells is None:
         return ScheduledRun(ids[0], ids)
-    new = NewSuite(
+    new_suite = NewSuite(
         tenant=schedule.tenant,
         target=target,
         request={"asked": dict(orders.request), "omitted": list(orders.omitted), "joined": []},
-        callback_url=first["callback_url"],
-        visibility=first["visibility"],
+        callback_url=first_template["callback_url"],
+        visibility=first_template["visibility"],
         cells=list(zip(orders.cells, ids, strict=True)),
     )
-    return ScheduledRun(suites.add(c, new).id, ids)
+    return ScheduledRun(suites.add(c, new_suite).id, ids)
 
 
 def _add_watch(c: Connection, schedule: StoredSchedule) -> ScheduledRun:
@@ -391,12 +392,7 @@ def _author_now(c: Connection, tenant: str, author: Json | None) -> JsonObject |
 
 
 def _new_job(
-    c: Connection,
-    schedule: StoredSchedule,
-    template: Json,
-    target: Json,
-    seed: int,
-    author: JsonObject | None,
+    c: Connection, schedule: StoredSchedule, template: Json, target: Json, seed: int, author: JsonObject | None
 ) -> NewJob:
     fields = dict(template) | {"target": dict(target), "author": author}
     if author is not None:  # adds the items that the author generated in earlier runs
@@ -418,14 +414,14 @@ def _new_job(
 
 
 def _record_run(
-    c: Connection, schedule: StoredSchedule, now: int, ran: ScheduledRun, *, next_at: int
+    c: Connection, schedule: StoredSchedule, now: int, run: ScheduledRun, *, next_at: int
 ) -> StoredSchedule:
     """Record the result of a run in the schedule's row, which the caller has locked."""
-    values: dict[str, Any] = {"last_at": now, "last_failure": ran.failure, "next_at": next_at}
-    if ran.made_id is not None:
-        values["last_job_id"] = ran.made_id
-    recorded = update(schedules).where(schedules.c.id == schedule.id).values(version=schedules.c.version + 1, **values)
-    return _with_changes(c, [_read_row(**c.execute(recorded.returning(schedules)).mappings().one())])[0]
+    values: dict[str, Any] = {"last_at": now, "last_failure": run.failure, "next_at": next_at}
+    if run.made_id is not None:
+        values["last_job_id"] = run.made_id
+    statement = update(schedules).where(schedules.c.id == schedule.id).values(version=schedules.c.version + 1, **values)
+    return _with_changes(c, [_read_row(**c.execute(statement.returning(schedules)).mappings().one())])[0]
 
 
 def _is_due() -> list[ColumnElement[bool]]:

@@ -77,8 +77,8 @@ def newest_changes(c: Connection, schedule_ids: Sequence[str]) -> dict[str, Noti
         return {}
     change, run = service_changes.c, sentinel_runs.c
     facts = (run.schedule_id, change.rating_id, change.since, change.rerating_job_id, job_rows.c.status)
-    noticed = service_changes.join(sentinel_runs, run.job_id == change.job_id)
-    query = select(*facts).select_from(noticed.outerjoin(job_rows, job_rows.c.id == change.rerating_job_id))
+    joined_tables = service_changes.join(sentinel_runs, run.job_id == change.job_id)
+    query = select(*facts).select_from(joined_tables.outerjoin(job_rows, job_rows.c.id == change.rerating_job_id))
     query = query.where(run.schedule_id.in_(schedule_ids)).order_by(change.noticed_at)
     return {schedule_id: NoticedChange(*row) for schedule_id, *row in c.execute(query)}
 
@@ -133,9 +133,9 @@ def add_run(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> Job
         rating, change = _latest_rating(c, rating.id, tenant)  # another watch may have added the job meanwhile
     if change is None or change.failure is None:
         return jobs.add(c, watch_job(c, watch, tenant, key_id))
-    rerating = jobs.add(c, repeated(c, rating, key_id))
-    marked = service_changes.c.rating_id == rating.id
-    c.execute(update(service_changes).where(marked).values(rerating_job_id=rerating.id))
+    rerating = jobs.add(c, repeat_job(c, rating, key_id))
+    is_marked = service_changes.c.rating_id == rating.id
+    c.execute(update(service_changes).where(is_marked).values(rerating_job_id=rerating.id))
     log_e = c.execute(select(sentinel_runs.c.log_e).where(sentinel_runs.c.job_id == change.job_id)).scalar_one_or_none()
     _announce(c, rerating.id, rating, watch.schedule, log_e, change._replace(rerating_job_id=rerating.id))
     return rerating
@@ -144,13 +144,13 @@ def add_run(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> Job
 def watch_job(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> NewJob:
     """Return the job of one run; the rating is the one that the schedule names. Raises as the functions around it."""
     rating = watched_rating(c, watch.rating, tenant)
-    again, experiment = repeated(c, rating, key_id), watch._replace(rating=rating.id)._asdict()
+    again, experiment = repeat_job(c, rating, key_id), watch._replace(rating=rating.id)._asdict()
     digest = request_digest(tenant, again.target_id, again.target, {"watch": experiment}, again.seed)
     values: JsonObject = {"experiment": experiment, "request_digest": digest, "nonce": "", "expected": watch.cases}
     return replace(again, kind="watch", visibility="private", **values)
 
 
-def repeated(c: Connection, rating: StoredRating, key_id: str | None) -> NewJob:
+def repeat_job(c: Connection, rating: StoredRating, key_id: str | None) -> NewJob:
     """Return a new job for the request of a rating, with a new seed and without held-back material.
 
     Raise `WatchUnfit` if its job had a second service or its own secret, or the target is described otherwise now;
@@ -215,13 +215,13 @@ def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
 
 def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int, now: int) -> str | None:
     """Mark the rating, announce the change and add the job of the new rating, unless that was done before."""
-    known = select(service_changes.c.rating_id).where(service_changes.c.rating_id == watch.rating)
+    query = select(service_changes.c.rating_id).where(service_changes.c.rating_id == watch.rating)
     rating = ratings.find(c, watch.rating, job.tenant)
-    if c.execute(known).first() is not None or rating is None:
+    if c.execute(query).first() is not None or rating is None:
         return None
     change = Change(since, job.id, NO_JOB, None)
     try:
-        change = change._replace(rerating_job_id=jobs.add(c, repeated(c, rating, job.key_id)).id)
+        change = change._replace(rerating_job_id=jobs.add(c, repeat_job(c, rating, job.key_id)).id)
     except UNFIT as error:
         change = change._replace(failure=str(error))
     ids = {"job_id": job.id, "rerating_job_id": change.rerating_job_id}

@@ -126,14 +126,13 @@ ROWS = TenantRows(suites, _read_suite)
 find, page = ROWS.find, ROWS.page
 
 
-def add(c: Connection, new: NewSuite) -> StoredSuite:
+def add(c: Connection, new_suite: NewSuite) -> StoredSuite:
     """Add a suite whose jobs exist already."""
-    values = {name: getattr(new, name) for name in ("id", "tenant", "callback_url", "visibility")}
-    values |= {"target": dict(new.target), "request": dict(new.request)}
-    suite = ROWS.add(c, values | {"target_url": new.target.get("base_url"), "created_at": now_ms()})
-    rows = [
-        {"suite_id": new.id, "place": index, **vars(cell), "job_id": job} for index, (cell, job) in enumerate(new.cells)
-    ]
+    values = {name: getattr(new_suite, name) for name in ("id", "tenant", "callback_url", "visibility")}
+    values |= {"target": dict(new_suite.target), "request": dict(new_suite.request)}
+    suite = ROWS.add(c, values | {"target_url": new_suite.target.get("base_url"), "created_at": now_ms()})
+    entries = enumerate(new_suite.cells)
+    rows = [{"suite_id": suite.id, "place": index, **vars(cell), "job_id": job} for index, (cell, job) in entries]
     c.execute(insert(suite_cells), rows)
     return suite
 
@@ -194,7 +193,7 @@ def tally(cells: Sequence[StoredCell]) -> SuiteProgress:
     )
 
 
-def rated(c: Connection, rating_ids: Collection[str]) -> dict[str, RatingDocument]:
+def rating_documents(c: Connection, rating_ids: Collection[str]) -> dict[str, RatingDocument]:
     """Read several ratings, without their components, in one query; the caller has checked that they may be read."""
     if not rating_ids:
         return {}

@@ -123,7 +123,7 @@ def add(c: Connection, tenant: str, host: str) -> tuple[Domain, bool]:
     return Domain(**row), is_new
 
 
-def checked(c: Connection, domain_id: str, failure: str | None) -> Domain | None:
+def record_check(c: Connection, domain_id: str, failure: str | None) -> Domain | None:
     """Record whether a host's file has the token (no `failure`); return ``None`` if the domain was removed.
 
     A failed check ends an earlier proof: the host may have another owner now.
@@ -149,8 +149,8 @@ def current_owners() -> Subquery:
     """Return a subquery of hosts and the tenants with their newest valid proofs, for queries over many hosts."""
     newest_first = (domains.c.verified_at.desc(), domains.c.id.desc())
     rank = func.row_number().over(partition_by=domains.c.host, order_by=newest_first)
-    ranked = select(domains.c.host, domains.c.tenant, rank.label("place")).where(PROVEN).subquery()
-    return select(ranked.c.host, ranked.c.tenant).where(ranked.c.place == 1).subquery()
+    ranked_domains = select(domains.c.host, domains.c.tenant, rank.label("place")).where(PROVEN).subquery()
+    return select(ranked_domains.c.host, ranked_domains.c.tenant).where(ranked_domains.c.place == 1).subquery()
 
 
 def owners(c: Connection, hosts: Collection[str]) -> dict[str, str]:
@@ -228,15 +228,15 @@ def standing(c: Connection, tenant: str, url: str) -> Standing:
     owner_rows = c.execute(
         select(domains.c.tenant, domains.c.ratings).where(domains.c.host == host, PROVEN).order_by(newest)
     ).all()
-    stored = c.execute(select(refusal_files.c.refuses).where(refusal_files.c.url == file, _CURRENT)).one_or_none()
-    refuses = stored is not None and stored.refuses
+    refusal_file = c.execute(select(refusal_files.c.refuses).where(refusal_files.c.url == file, _CURRENT)).one_or_none()
+    refuses = refusal_file is not None and refusal_file.refuses
     proven, refusal = any(owner.tenant == tenant for owner in owner_rows), None
     if owner_rows and owner_rows[0].ratings == "refused":
         refusal = RatingsRefused(host, "owner", "/v1/domains")
     elif refuses:
         refusal = RatingsRefused(host, "file", file)
-    wish_known = stored is None or stored.refuses is not None
-    return Standing(proven, None if proven else refusal, stored is not None, wish_known)
+    wish_known = refusal_file is None or refusal_file.refuses is not None
+    return Standing(proven, None if proven else refusal, refusal_file is not None, wish_known)
 
 
 def keep(c: Connection, url: str, refuses: bool) -> None:
@@ -250,13 +250,13 @@ def keep_failure(c: Connection, url: str) -> None:
     failures = select(refusal_files.c.failures).where(refusal_files.c.url == url)
     number = c.execute(failures.with_for_update()).scalar_one_or_none() or 0
     retry_at = now_ms() + min(LONGEST_RETRY_S, RETRY_S * 2 ** min(number, 10)) * 1000
-    failed = {"retry_at": retry_at, "failures": number + 1}
-    upsert(c, refusal_files, {"url": url, "refuses": None, "read_at": 0, **failed}, *failed)
+    values = {"retry_at": retry_at, "failures": number + 1}
+    upsert(c, refusal_files, {"url": url, "refuses": None, "read_at": 0, **values}, *values)
 
 
-def check(c: Connection, tenant: str, *described: Json | None) -> None:
+def check(c: Connection, tenant: str, *targets: Json | None) -> None:
     """Raise `RatingsRefused` if a host of the described targets is known to refuse ratings by a tenant."""
-    for url in dict.fromkeys(url for description in described if description is not None for url in _urls(description)):
+    for url in dict.fromkeys(url for target in targets if target is not None for url in _urls(target)):
         if (refusal := standing(c, tenant, url).refusal) is not None:
             raise refusal
 

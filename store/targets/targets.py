@@ -64,10 +64,10 @@ remove = ROWS.remove
 """Remove a target, delete its settings and secret, and keep its ratings; return false if there is none."""
 
 
-def add(c: Connection, new: NewTarget) -> StoredTarget:
+def add(c: Connection, target: NewTarget) -> StoredTarget:
     """Add a target."""
-    row = {"id": new.id, "tenant": new.tenant, "version": 1, "created_at": now_ms(), "updated_at": now_ms()}
-    return ROWS.add(c, row | _described_columns(new) | sealed_columns(new.sealed_secret))
+    row = {"id": target.id, "tenant": target.tenant, "version": 1, "created_at": now_ms(), "updated_at": now_ms()}
+    return ROWS.add(c, row | _described_columns(target) | sealed_columns(target.sealed_secret))
 
 
 def find(c: Connection, target_id: str, tenant: str | None, *, removed: bool = False) -> StoredTarget | None:
@@ -79,7 +79,7 @@ def find(c: Connection, target_id: str, tenant: str | None, *, removed: bool = F
     return one_row(c, ROWS.select(*conditions), target_from)
 
 
-def named(c: Connection, tenant: str, ids: Collection[str]) -> dict[str, StoredTarget]:
+def find_by_ids(c: Connection, tenant: str, ids: Collection[str]) -> dict[str, StoredTarget]:
     """Read several of a tenant's targets by id in one query."""
     query = ROWS.select(targets.c.id.in_(set(ids)), targets.c.tenant == tenant, *ROWS.present)
     return {row.id: row for row in all_rows(c, query, target_from)}
@@ -92,11 +92,11 @@ def page(
     q: str | None = None,
     before: tuple[int, str] | None = None,
     limit: int,
-    **same: object,
+    **filters: object,
 ) -> list[StoredTarget]:
     """List a tenant's targets as `TenantRows.page` does; `q` is searched for in names and addresses."""
     texts = [] if q is None else [targets.c[name].icontains(q, autoescape=True) for name in ("name", "base_url")]
-    return ROWS.page(c, tenant, *([or_(*texts)] if texts else []), before=before, limit=limit, **same)
+    return ROWS.page(c, tenant, *([or_(*texts)] if texts else []), before=before, limit=limit, **filters)
 
 
 def replace(
@@ -122,8 +122,8 @@ def descriptor(target: StoredTarget) -> JsonObject:
     return {name: getattr(target, name) for name in DESCRIBED}
 
 
-def _described_columns(new: NewTarget) -> dict[str, Any]:
-    return {name: getattr(new, name) for name in (*DESCRIBED, "visibility")}
+def _described_columns(target: NewTarget) -> dict[str, Any]:
+    return {name: getattr(target, name) for name in (*DESCRIBED, "visibility")}
 
 
 # ---------------------------------------------------------------------------- current descriptions
@@ -169,24 +169,24 @@ def describe_now(c: Connection, tenant: str, target_id: str | None, target: Json
     TargetRemoved, TargetChanged
         If the target, or a target of a chain, was removed or has another kind now.
     """
-    described = dict(target)
+    description = dict(target)
     if target_id is not None:
-        described = _descriptor_of_kind(find(c, target_id, tenant), target_id, target["kind"])
-    if described["protocol"] != CHAIN:
-        return described
-    links = described["settings"]["links"]
+        description = _descriptor_of_kind(find(c, target_id, tenant), target_id, target["kind"])
+    if description["protocol"] != CHAIN:
+        return description
+    links = description["settings"]["links"]
     kinds = [link.get("kind") for link in target["settings"].get("links", ())]
-    saved_targets = named(c, tenant, {link["id"] for link in links if "id" in link})
+    saved_targets = find_by_ids(c, tenant, {link["id"] for link in links if "id" in link})
     now = [_link(link, saved_targets, kinds[index] if index < len(kinds) else None) for index, link in enumerate(links)]
-    return {**described, "settings": {**described["settings"], "links": now}}
+    return {**description, "settings": {**description["settings"], "links": now}}
 
 
 def _link(link: Json, saved_targets: Mapping[str, StoredTarget], kind: str | None) -> JsonObject:
     if "id" not in link:
         return dict(link)
-    described = _descriptor_of_kind(saved_targets.get(link["id"]), link["id"], kind)
+    description = _descriptor_of_kind(saved_targets.get(link["id"]), link["id"], kind)
     path = {"path": link["path"]} if "path" in link else {}
-    return {"id": link["id"], **described, **path}
+    return {"id": link["id"], **description, **path}
 
 
 def _descriptor_of_kind(row: StoredTarget | None, target_id: str, kind: str | None) -> JsonObject:

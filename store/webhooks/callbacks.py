@@ -37,9 +37,9 @@ TOO_MANY = (
 )
 
 
-def confirmed(c: Connection, claims: Iterable[ClaimedDelivery], base_url: str = "") -> list[ClaimedDelivery]:
+def confirmed_deliveries(c: Connection, claims: Iterable[ClaimedDelivery], base_url: str = "") -> list[ClaimedDelivery]:
     """Return the deliveries that may be sent; postpone or give up callbacks to hosts that answered no challenge."""
-    return [claimed for claimed in claims if _may_be_sent(c, claimed, base_url)]
+    return [delivery for delivery in claims if _may_be_sent(c, delivery, base_url)]
 
 
 def challenge_id(tenant: str, url: str) -> str:
@@ -47,34 +47,34 @@ def challenge_id(tenant: str, url: str) -> str:
     return f"dlv_{sha256(json.dumps([tenant, host_of(url) or url]).encode()).hexdigest()[:26]}"
 
 
-def _may_be_sent(c: Connection, claimed: ClaimedDelivery, base_url: str) -> bool:
-    if claimed.webhook is not None or claimed.type == CHALLENGE:
+def _may_be_sent(c: Connection, delivery: ClaimedDelivery, base_url: str) -> bool:
+    if delivery.webhook is not None or delivery.type == CHALLENGE:
         return True
-    name = challenge_id(claimed.tenant, claimed.url)
+    name = challenge_id(delivery.tenant, delivery.url)
     challenge = c.execute(select(deliveries).where(deliveries.c.id == name)).mappings().one_or_none()
     if challenge is not None and challenge["state"] == "delivered":
         return True
     if challenge is not None and challenge["state"] == "given-up":
-        if claimed.claimed_at - challenge["created_at"] < AGAIN_MS:
-            record(c, claimed, Outcome(0, None, UNCONFIRMED, None), Next(None))
+        if delivery.claimed_at - challenge["created_at"] < AGAIN_MS:
+            record(c, delivery, Outcome(0, None, UNCONFIRMED, None), Next(None))
             return False
         c.execute(delete(deliveries).where(deliveries.c.id == name))
         challenge = None
     if challenge is None:
-        unanswered = _count_unanswered(c, claimed)
-        if unanswered["given-up"] >= MOST_UNANSWERED:
-            record(c, claimed, Outcome(0, None, TOO_MANY, None), Next(None))
+        unanswered_counts = _count_unanswered(c, delivery)
+        if unanswered_counts["given-up"] >= MOST_UNANSWERED:
+            record(c, delivery, Outcome(0, None, TOO_MANY, None), Next(None))
             return False
-        if unanswered.total() < MOST_UNANSWERED:
-            fan_out.challenge_callback(c, name, claimed, base_url)
-    created_at = c.execute(select(deliveries.c.created_at).where(deliveries.c.id == claimed.id)).scalar_one()
-    postpone(c, claimed, min(max((claimed.claimed_at - created_at) / 1000, 0.5), LONGEST_WAIT_S))
+        if unanswered_counts.total() < MOST_UNANSWERED:
+            fan_out.challenge_callback(c, name, delivery, base_url)
+    created_at = c.execute(select(deliveries.c.created_at).where(deliveries.c.id == delivery.id)).scalar_one()
+    postpone(c, delivery, min(max((delivery.claimed_at - created_at) / 1000, 0.5), LONGEST_WAIT_S))
     return False
 
 
-def _count_unanswered(c: Connection, claimed: ClaimedDelivery) -> Counter[str]:
+def _count_unanswered(c: Connection, delivery: ClaimedDelivery) -> Counter[str]:
     """Count the tenant's unanswered challenges of callback hosts from the last `AGAIN_MS`, by state."""
-    to_callbacks = (deliveries.c.tenant == claimed.tenant, deliveries.c.webhook_id.is_(None))
-    late = (deliveries.c.type == CHALLENGE, deliveries.c.created_at > claimed.claimed_at - AGAIN_MS)
-    counts = select(deliveries.c.state, func.count()).where(*to_callbacks, *late).group_by(deliveries.c.state)
+    to_callbacks = (deliveries.c.tenant == delivery.tenant, deliveries.c.webhook_id.is_(None))
+    is_late = (deliveries.c.type == CHALLENGE, deliveries.c.created_at > delivery.claimed_at - AGAIN_MS)
+    counts = select(deliveries.c.state, func.count()).where(*to_callbacks, *is_late).group_by(deliveries.c.state)
     return Counter({row[0]: row[1] for row in c.execute(counts) if row[0] != "delivered"})

@@ -116,12 +116,12 @@ def choose(c: Connection, limit: int) -> list[str]:
     )
     tenants = select(deliveries.c.tenant, func.count()).where(is_leased).group_by(deliveries.c.tenant)
     tenant_counts = Counter({row[0]: row[1] for row in c.execute(tenants)})
-    chosen: list[str] = []
+    ids: list[str] = []
     for row in c.execute(fair):
-        if len(chosen) < limit and tenant_counts[row.tenant] < AT_ONCE_TENANT:
+        if len(ids) < limit and tenant_counts[row.tenant] < AT_ONCE_TENANT:
             tenant_counts[row.tenant] += 1
-            chosen.append(row.id)
-    return chosen
+            ids.append(row.id)
+    return ids
 
 
 def claim(c: Connection, ids: Sequence[str], lease_s: float = LEASE_S) -> list[ClaimedDelivery]:
@@ -129,9 +129,9 @@ def claim(c: Connection, ids: Sequence[str], lease_s: float = LEASE_S) -> list[C
     now = read_clock(c)
     if not ids:
         return []
-    free = select(deliveries.c.id).where(deliveries.c.id.in_(ids), _is_free()).with_for_update(skip_locked=True)
-    leased = update(deliveries).where(deliveries.c.id.in_(free), _is_free())
-    rows = c.execute(leased.values(lease_until=now + round(lease_s * 1000)).returning(deliveries)).mappings().all()
+    free_ids = select(deliveries.c.id).where(deliveries.c.id.in_(ids), _is_free()).with_for_update(skip_locked=True)
+    statement = update(deliveries).where(deliveries.c.id.in_(free_ids), _is_free())
+    rows = c.execute(statement.values(lease_until=now + round(lease_s * 1000)).returning(deliveries)).mappings().all()
     endpoint_of = _webhooks_of(c, {row["webhook_id"] for row in rows} - {None})
     return [
         ClaimedDelivery(
@@ -149,33 +149,33 @@ def claim(c: Connection, ids: Sequence[str], lease_s: float = LEASE_S) -> list[C
     ]
 
 
-def record(c: Connection, claimed: ClaimedDelivery, outcome: Outcome, then: Next | None = None) -> str | None:
+def record(c: Connection, delivery: ClaimedDelivery, outcome: Outcome, then: Next | None = None) -> str | None:
     """Record the result of an attempt; `then` is the retry decision after a failure.
 
     Return the new state of the delivery: ``delivered``, ``waiting``, ``given-up`` or ``disabled`` (with its endpoint).
     If the lease was lost, write nothing and return ``None``.
     """
     # the webhook is locked before the delivery, as everywhere, to prevent deadlocks
-    webhook = _lock_webhook(c, claimed)
+    webhook = _lock_webhook(c, delivery)
     end = "delivered" if then is None else "given-up" if then.delay_s is None else None
-    state: JsonObject = {"attempts": claimed.number, "lease_until": None}
+    state: JsonObject = {"attempts": delivery.number, "lease_until": None}
     if end is None:
         assert then is not None and then.delay_s is not None  # noqa: S101, PT018
         state |= {"next_attempt_at": now_ms() + round(then.delay_s * 1000)}
     else:
         state |= {"state": end, "ended_at": now_ms()}
-    waiting = (deliveries.c.id == claimed.id, deliveries.c.state == "waiting")
-    statement = update(deliveries).where(*waiting, deliveries.c.lease_until == claimed.lease_until).values(**state)
+    waiting = (deliveries.c.id == delivery.id, deliveries.c.state == "waiting")
+    statement = update(deliveries).where(*waiting, deliveries.c.lease_until == delivery.lease_until).values(**state)
     if c.execute(statement).rowcount == 0:
         return None
     c.execute(
         insert(delivery_attempts).values(
-            delivery_id=claimed.id, number=claimed.number, at=claimed.claimed_at, **vars(outcome)
+            delivery_id=delivery.id, number=delivery.number, at=delivery.claimed_at, **vars(outcome)
         )
     )
     if then is not None and then.rest_s > 0:
-        _postpone_others(c, claimed, then.rest_s)
-    if webhook is not None and claimed.type == endpoints.CHALLENGE:
+        _postpone_others(c, delivery, then.rest_s)
+    if webhook is not None and delivery.type == endpoints.CHALLENGE:
         return _confirm_or_disable(c, webhook, end)
     if webhook is not None and _record_outcome(c, webhook, then):
         return "disabled"
@@ -192,27 +192,27 @@ def _confirm_or_disable(c: Connection, webhook: Webhook, end: str | None) -> str
     return end or "waiting"
 
 
-def postpone(c: Connection, claimed: ClaimedDelivery, delay_s: float) -> None:
+def postpone(c: Connection, delivery: ClaimedDelivery, delay_s: float) -> None:
     """Queue a leased delivery again that was not sent, due after `delay_s` seconds; no attempt is counted."""
-    conditions = (deliveries.c.id == claimed.id, deliveries.c.lease_until == claimed.lease_until)
+    conditions = (deliveries.c.id == delivery.id, deliveries.c.lease_until == delivery.lease_until)
     later = {"lease_until": None, "next_attempt_at": now_ms() + round(delay_s * 1000)}
     c.execute(update(deliveries).where(*conditions, deliveries.c.state == "waiting").values(later))
 
 
 def delete_ended(c: Connection, kept_s: float = KEPT_S) -> int:
     """Delete deliveries that ended more than `kept_s` seconds ago; return their number."""
-    old = and_(deliveries.c.state != "waiting", deliveries.c.ended_at <= now_ms() - round(kept_s * 1000))
-    return c.execute(delete(deliveries).where(old)).rowcount
+    has_expired = and_(deliveries.c.state != "waiting", deliveries.c.ended_at <= now_ms() - round(kept_s * 1000))
+    return c.execute(delete(deliveries).where(has_expired)).rowcount
 
 
 # ---------------------------------------------------------------------------- selection of due deliveries
 def _is_free() -> ColumnElement[bool]:
     unheld = or_(deliveries.c.lease_until.is_(None), deliveries.c.lease_until <= now_ms())
-    confirmed = select(webhooks.c.id).where(webhooks.c.confirmed_at.is_not(None))
+    confirmed_webhooks = select(webhooks.c.id).where(webhooks.c.confirmed_at.is_not(None))
     may_receive = or_(
         deliveries.c.webhook_id.is_(None),
         deliveries.c.type == endpoints.CHALLENGE,
-        deliveries.c.webhook_id.in_(confirmed),
+        deliveries.c.webhook_id.in_(confirmed_webhooks),
     )
     return and_(deliveries.c.state == "waiting", deliveries.c.next_attempt_at <= now_ms(), unheld, may_receive)
 
@@ -223,23 +223,23 @@ def _webhooks_of(c: Connection, ids: Collection[str]) -> dict[str | None, Webhoo
 
 
 # ---------------------------------------------------------------------------- failures of an endpoint
-def _lock_webhook(c: Connection, claimed: ClaimedDelivery) -> Webhook | None:
-    if claimed.webhook is None:
+def _lock_webhook(c: Connection, delivery: ClaimedDelivery) -> Webhook | None:
+    if delivery.webhook is None:
         return None
-    locked = select(webhooks).where(webhooks.c.id == claimed.webhook.id, webhooks.c.removed_at.is_(None))
-    return one_row(c, locked.with_for_update(), endpoints.webhook_from)
+    query = select(webhooks).where(webhooks.c.id == delivery.webhook.id, webhooks.c.removed_at.is_(None))
+    return one_row(c, query.with_for_update(), endpoints.webhook_from)
 
 
-def _postpone_others(c: Connection, claimed: ClaimedDelivery, rest_s: float) -> None:
+def _postpone_others(c: Connection, delivery: ClaimedDelivery, rest_s: float) -> None:
     """Postpone all waiting deliveries of an overloaded receiver."""
     of = (
-        (deliveries.c.url == claimed.url, deliveries.c.webhook_id.is_(None), deliveries.c.tenant == claimed.tenant)
-        if claimed.webhook is None
-        else (deliveries.c.webhook_id == claimed.webhook.id,)
+        (deliveries.c.url == delivery.url, deliveries.c.webhook_id.is_(None), deliveries.c.tenant == delivery.tenant)
+        if delivery.webhook is None
+        else (deliveries.c.webhook_id == delivery.webhook.id,)
     )
     until = now_ms() + round(rest_s * 1000)
-    early = (deliveries.c.state == "waiting", deliveries.c.next_attempt_at < until)
-    c.execute(update(deliveries).where(*of, *early).values(next_attempt_at=until))
+    due_before = (deliveries.c.state == "waiting", deliveries.c.next_attempt_at < until)
+    c.execute(update(deliveries).where(*of, *due_before).values(next_attempt_at=until))
 
 
 def _record_outcome(c: Connection, webhook: Webhook, then: Next | None) -> bool:
@@ -259,7 +259,7 @@ def _record_outcome(c: Connection, webhook: Webhook, then: Next | None) -> bool:
 
 
 def _set_failing_since(c: Connection, webhook: Webhook, time: object) -> int | None:
-    changed = update(webhooks).where(webhooks.c.id == webhook.id)
-    changed = changed.values(failing_since=time, version=webhooks.c.version + 1, updated_at=now_ms())
-    since: int | None = c.execute(changed.returning(webhooks.c.failing_since)).scalar_one()
+    statement = update(webhooks).where(webhooks.c.id == webhook.id)
+    statement = statement.values(failing_since=time, version=webhooks.c.version + 1, updated_at=now_ms())
+    since: int | None = c.execute(statement.returning(webhooks.c.failing_since)).scalar_one()
     return since

@@ -76,7 +76,7 @@ def hand_over(c: Connection, base_url: str = "", limit: int = BATCH) -> HandedOv
     if rows:
         c.execute(insert_into(c, deliveries).on_conflict_do_nothing(), rows)
     for notice in notices:
-        outbox.delivered(c, notice.id)  # has no effect on a notice that was given up
+        outbox.mark_delivered(c, notice.id)  # has no effect on a notice that was given up
     return HandedOver(len(notices), tuple(notice for notice in notices if notice.data is None))
 
 
@@ -113,10 +113,10 @@ def answers_challenge(payload: Json, answer: str | None) -> bool:
     """Whether the answer to a challenge is its token, alone or as ``{"challenge": token}``."""
     token, text = payload["data"]["challenge"], (answer or "").strip()
     try:
-        parsed = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
-        parsed = None
-    return token in ((text, parsed.get("challenge")) if isinstance(parsed, dict) else (text, parsed))
+        document = None
+    return token in ((text, document.get("challenge")) if isinstance(document, dict) else (text, document))
 
 
 def _receivers(notice: Notice, endpoints: Mapping[str, Sequence[Webhook]]) -> Iterator[tuple[str, Webhook | None]]:
@@ -209,5 +209,5 @@ def _shorten(data: Json) -> JsonObject:
     if len(body_of(facts)) <= MOST_BYTES - 1_000:  # 1,000 bytes are reserved for the envelope
         return facts
     scalars = ((name, value) for name, value in facts.items() if isinstance(value, str | int | float | None))
-    short = {name: value[:CUT_TEXT] if isinstance(value, str) else value for name, value in scalars}
-    return dict(list(short.items())[:20]) | {"cut": True}
+    short_facts = {name: value[:CUT_TEXT] if isinstance(value, str) else value for name, value in scalars}
+    return dict(list(short_facts.items())[:20]) | {"cut": True}

@@ -70,7 +70,7 @@ def due(c: Connection, limit: int = 100) -> list[Notice]:
     return [Notice(**{**row, "data": _parse_facts(row["data"])}) for row in rows.mappings()]
 
 
-def delivered(c: Connection, notice_id: int) -> None:
+def mark_delivered(c: Connection, notice_id: int) -> None:
     """Close a notice after its deliveries were created."""
     _change_notice(c, notice_id, state="delivered", delivered_at=now_ms(), attempts=outbox.c.attempts + 1)
 

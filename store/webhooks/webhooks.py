@@ -95,24 +95,24 @@ def new_secret() -> str:
     return SECRET_PREFIX + base64.b64encode(os.urandom(SECRET_BYTES)).decode()
 
 
-def seal(vault: Vault, plain: str, tenant: str, webhook_id: str) -> SealedSecret:
+def seal(vault: Vault, plain_secret: str, tenant: str, webhook_id: str) -> SealedSecret:
     """Encrypt an endpoint's secret."""
-    return vault.seal(plain, tenant=tenant, target=webhook_id, field=FIELD)
+    return vault.seal(plain_secret, tenant=tenant, target=webhook_id, field=FIELD)
 
 
-def reveal(vault: Vault, sealed: SealedSecret, tenant: str, webhook_id: str) -> str:
+def reveal(vault: Vault, sealed_secret: SealedSecret, tenant: str, webhook_id: str) -> str:
     """Decrypt an endpoint's current or previous secret; errors as for `Vault.open`."""
-    return vault.open(sealed, tenant=tenant, target=webhook_id, field=FIELD)
+    return vault.open(sealed_secret, tenant=tenant, target=webhook_id, field=FIELD)
 
 
 def webhook_from(**row: Any) -> Webhook:
     """Build an endpoint from a full row of the table."""
-    sealed = take_sealed(row)
-    assert sealed is not None  # noqa: S101  the column is never NULL
+    sealed_secret = take_sealed(row)
+    assert sealed_secret is not None  # noqa: S101  the column is never NULL
     cipher, nonce, key_id = (row.pop(f"previous_{part}") for part in ("ciphertext", "nonce", "key_id"))
     previous = None if cipher is None else SealedSecret(bytes(cipher), bytes(nonce), key_id, "")
     del row["removed_at"]
-    return Webhook(**row | {"events": tuple(row["events"])}, sealed_secret=sealed, previous_secret=previous)
+    return Webhook(**row | {"events": tuple(row["events"])}, sealed_secret=sealed_secret, previous_secret=previous)
 
 
 ROWS = TenantRows(
@@ -124,16 +124,16 @@ ROWS = TenantRows(
 find, page = ROWS.find, ROWS.page
 
 
-def add(c: Connection, new: NewWebhook, *, confirmed: bool = True) -> Webhook:
+def add(c: Connection, new_webhook: NewWebhook, *, confirmed: bool = True) -> Webhook:
     """Add an endpoint; one that is not `confirmed` gets nothing but a challenge (`store.webhooks.fan_out`).
 
     Raise `TooManyWebhooks` if the tenant has `MOST_WEBHOOKS` already, or `MOST_OF_HOST` at this host.
     """
-    _check_count(c, new.tenant, new.url)
-    values = {"id": new.id, "tenant": new.tenant, "state": "enabled", "version": 1}
+    _check_count(c, new_webhook.tenant, new_webhook.url)
+    values = {"id": new_webhook.id, "tenant": new_webhook.tenant, "state": "enabled", "version": 1}
     values |= {"confirmed_at": now_ms() if confirmed else None}
-    values |= {"created_at": now_ms(), "updated_at": now_ms(), **sealed_columns(new.sealed_secret)}
-    values |= _described_columns(new.url, new.description, new.events, new.envelope)
+    values |= {"created_at": now_ms(), "updated_at": now_ms(), **sealed_columns(new_webhook.sealed_secret)}
+    values |= _described_columns(new_webhook.url, new_webhook.description, new_webhook.events, new_webhook.envelope)
     return ROWS.add(c, values)
 
 
@@ -162,17 +162,17 @@ def replace(
     Raises `TooManyWebhooks` as `add`.
     """
     _check_count(c, tenant, url, but=webhook_id)
-    described = _described_columns(url, description, events, envelope)
-    changed = ROWS.change(c, webhook_id, tenant, described | {"failing_since": None})
-    if changed is not None:
+    columns = _described_columns(url, description, events, envelope)
+    webhook = ROWS.change(c, webhook_id, tenant, columns | {"failing_since": None})
+    if webhook is not None:
         _update_waiting(c, webhook_id, url=url)
-    return changed
+    return webhook
 
 
 def has_moved(c: Connection, webhook_id: str, tenant: str, url: str) -> bool:
     """Return whether `url` differs from an endpoint's URL; if so, mark the endpoint as unconfirmed."""
-    moved = update(webhooks).where(*ROWS.of(webhook_id, tenant), webhooks.c.url != url).values(confirmed_at=None)
-    return c.execute(moved).rowcount > 0
+    statement = update(webhooks).where(*ROWS.of(webhook_id, tenant), webhooks.c.url != url).values(confirmed_at=None)
+    return c.execute(statement).rowcount > 0
 
 
 def rotate(c: Connection, webhook_id: str, tenant: str, fresh: SealedSecret) -> Webhook | None:
@@ -199,10 +199,10 @@ def enable(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
 
 def disable(c: Connection, webhook_id: str, tenant: str, reason: str) -> Webhook | None:
     """Disable an endpoint and give up its waiting deliveries."""
-    changed = _change_webhook(c, webhook_id, tenant, state="disabled", disabled_why=reason)
-    if changed is not None:
+    webhook = _change_webhook(c, webhook_id, tenant, state="disabled", disabled_why=reason)
+    if webhook is not None:
         _update_waiting(c, webhook_id, state="given-up", ended_at=now_ms())
-    return changed
+    return webhook
 
 
 def remove(c: Connection, webhook_id: str, tenant: str) -> bool:

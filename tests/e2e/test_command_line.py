@@ -252,6 +252,6 @@ def test_stored_secrets_of_targets_can_be_read_after_a_rotation_of_the_secret_ke
         moved = targets.find(c, "tgt_1", "t").sealed_secret
     after = Vault.from_settings(Settings(data_dir=tmp_path, secret_key=new))
     described = {"protocol": "deepl", "base_url": "http://x", "settings": {}}
-    assert after.open_for_target(moved, tenant="t", target="tgt_1", described=described) == "word"
+    assert after.open_for_target(moved, tenant="t", target="tgt_1", description=described) == "word"
     assert "word" not in done.stdout + done.stderr + lost.stdout + lost.stderr
     database.close()

@@ -195,7 +195,7 @@ def reply_as_owner(url: str, key: str, data: Path, page: str) -> None:
     with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=120, trust_env=False) as client:
         (domain,) = client.get("/v1/domains").json()["items"]
         with closing(Database(f"sqlite:///{data}/assay.db")) as database, database.write() as c:
-            domains.checked(c, domain["id"], None)
+            domains.record_check(c, domain["id"], None)
         replied = client.put(f"/v1{page}/reply", json={"text": "It was replaced.", "objects": True})
         assert replied.status_code == 201, replied.text
 

@@ -85,7 +85,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("wire", MALFORMED.values(), ids=MALFORMED)
-def test_an_answer_that_is_not_http_is_a_typed_failure(villain, tools, wire):
+def test_an_answer_that_is_not_http_fails_with_the_retriable_code_garbage(villain, tools, wire):
     (failed,) = call(villain(lambda heard: tools.said(wire)))
     assert isinstance(failed, CallFailed), failed
     assert (failed.code, failed.retriable) == ("garbage", True)

@@ -135,5 +135,5 @@ def test_storing_a_rating_reads_no_more_rows_than_its_service_has(database):
     with database.read() as c:
         target = ratings.find(c, "rat_00004001", None).target
     new: NewRating = new_rating(**facts, target=target, document=document, valid_for_s=9, description="default")
-    executed = plans(database, partial(ratings.add, new=new, job_id="job_new"))
+    executed = plans(database, partial(ratings.add, new_rating=new, job_id="job_new"))
     assert sum(map(rows_read, executed)) <= 20 * EACH

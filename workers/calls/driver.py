@@ -189,17 +189,17 @@ class Driver:
         yield from groups.values()
 
     async def _send_calls(self, calls: Iterator[list[Probe]], session: Session) -> None:
-        async with self._rated.lane.slot() as rated, self._second.lane.slot() as second:
+        async with self._rated.lane.slot() as rated_slot, self._second.lane.slot() as second_slot:
             for probes in calls:
                 start = time.monotonic()
                 if isinstance(probes[0].ask, self.second_asks):
-                    called, slot, other_slot = self._second, second, rated
+                    service, slot, other_slot = self._second, second_slot, rated_slot
                 else:
-                    called, slot, other_slot = self._rated, rated, second
+                    service, slot, other_slot = self._rated, rated_slot, second_slot
                 # releasing the other service's slot prevents a deadlock when both have the same address
                 await other_slot.release()
                 async with self._without_other_versions(probes, slot):
-                    replies, attempts = await self._call(probes, called, slot)
+                    replies, attempts = await self._call(probes, service, slot)
                 elapsed_ms = round(1000 * (time.monotonic() - start))
                 answers = []
                 for probe, reply in zip(probes, replies, strict=True):
@@ -228,12 +228,12 @@ class Driver:
             async with self._landed:
                 self._landed.notify_all()
 
-    async def _call(self, probes: Sequence[Probe], called: CalledService, slot: Slot) -> tuple[Sequence[Reply], int]:
+    async def _call(self, probes: Sequence[Probe], service: CalledService, slot: Slot) -> tuple[Sequence[Reply], int]:
         """Make one call with its retries; return the replies (or failures) and the number of attempts."""
         key = opaque_key(self.secret, *(probe.unit for probe in probes))
         for attempt in range(1, self.patience.attempts + 1):
             await slot.keep()
-            await called.lane.wait_for_rate()
+            await service.lane.wait_for_rate()
             if not self.budget.take():
                 failure = Failure(BUDGET, f"the job's max_calls ({self.budget.max_calls}) were used up")
                 return [Reply(failure=failure)] * len(probes), attempt - 1
@@ -241,17 +241,17 @@ class Driver:
             try:
                 replies = await self.adapter.answer([probe.ask for probe in probes], idempotency_key=key)
             except CallFailed as failed:
-                called.on_call(failed.code, time.perf_counter() - start)
+                service.on_call(failed.code, time.perf_counter() - start)
                 if failed.code in FINAL:
                     raise TargetRefused(failed) from failed
                 if failed.retriable and attempt < self.patience.attempts:
                     await self._wait_to_retry(self.patience.delay_s(failed, attempt, self.rng), slot)
                     continue
-                if called.breaker.lost():
-                    raise TargetUnavailable(failed, called.lane) from failed
+                if service.breaker.lost():
+                    raise TargetUnavailable(failed, service.lane) from failed
                 return [Reply(failure=Failure(failed.code, str(failed)))] * len(probes), attempt
-            called.on_call("answered", time.perf_counter() - start)
-            called.breaker.answered()
+            service.on_call("answered", time.perf_counter() - start)
+            service.breaker.answered()
             return replies, attempt
         raise AssertionError("the last try returns or raises")  # pragma: no cover
 
@@ -302,7 +302,7 @@ class Driver:
             self._written.set()
 
 
-def first_error(several: BaseExceptionGroup[BaseException]) -> BaseException:
+def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """Return the first exception in a group or its nested groups."""
-    first = several.exceptions[0]
-    return first_error(first) if isinstance(first, BaseExceptionGroup) else first
+    first_exception = group.exceptions[0]
+    return first_error(first_exception) if isinstance(first_exception, BaseExceptionGroup) else first_exception

@@ -78,8 +78,8 @@ class HostLimits:
     _numbers: Iterator[int] = field(default_factory=itertools.count)
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def admit(self, job: Job, egress: Egress, called: Mapping[str, bool]) -> None:
-        """Allow a job to call the hosts of the URLs in `called`; a value is true if its host cools down between jobs.
+    async def admit(self, job: Job, egress: Egress, cools_down_by_url: Mapping[str, bool]) -> None:
+        """Allow a job to call the hosts of some URLs; a value is true if the host of its URL cools down between jobs.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class HostLimits:
             If a host cools down after another rating.
         """
         cooling: set[str] = set()
-        for url, must_cool_down in called.items():
+        for url, must_cool_down in cools_down_by_url.items():
             if await _is_exempt(egress, url):
                 await asyncio.to_thread(self._permitted_standing, url)
             elif not await self._owns_host(url) and must_cool_down:

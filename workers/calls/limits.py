@@ -94,13 +94,13 @@ class LocalTraffic:
         with self._lock:
             now = self._clock()
             slots = {holder: until for holder, until in self._slots.get(lane, {}).items() if until > now}
-            free = token in slots or len(slots) < limit
-            if free:
+            is_free = token in slots or len(slots) < limit
+            if is_free:
                 slots[token] = now + keep_s
             else:
                 self._waiting_until[lane] = now + 1
             self._store_slots(lane, slots)
-            return free
+            return is_free
 
     async def release_slot(self, lane: str, token: str) -> bool:
         """Release a slot, and return whether another job waits for one."""
@@ -203,13 +203,13 @@ class TrafficOnRedis:
         )
 
     async def _ask_redis_or_local(
-        self, remote: Callable[[Redis], Awaitable[Any]], read: Callable[[Any], T], local: Callable[[], Awaitable[T]]
+        self, remote: Callable[[Redis], Awaitable[Any]], parse: Callable[[Any], T], local: Callable[[], Awaitable[T]]
     ) -> T:
         from redis.exceptions import RedisError
 
         if self._redis is not None and time.monotonic() >= self._until:
             try:
-                return read(await remote(self._redis))
+                return parse(await remote(self._redis))
             except (RedisError, OSError, TimeoutError) as error:
                 self._until = time.monotonic() + REDIS_PAUSE_S
                 self._on_failure()
@@ -340,8 +340,8 @@ class Breaker:
         """Count a call that failed after all retries; return whether to give up."""
         self._streak += 1
         self._recent.append(True)
-        full = len(self._recent) == self._window
-        return self._streak >= self._consecutive or (full and 2 * sum(self._recent) > self._window)
+        is_full = len(self._recent) == self._window
+        return self._streak >= self._consecutive or (is_full and 2 * sum(self._recent) > self._window)
 
     def answered(self) -> None:
         """Count a call that was answered."""
@@ -375,8 +375,8 @@ class Patience:
     backoff_s: float = 0.5
     cap_s: float = 60.0
 
-    def delay_s(self, failed: CallFailed, attempt: int, rng: np.random.Generator) -> float:
+    def delay_s(self, failure: CallFailed, attempt: int, rng: np.random.Generator) -> float:
         """Return the pause in seconds after the given attempt (the first is 1)."""
-        if failed.retry_after_s is not None:
-            return min(failed.retry_after_s, RETRY_AFTER_CAP_S)
+        if failure.retry_after_s is not None:
+            return min(failure.retry_after_s, RETRY_AFTER_CAP_S)
         return float(rng.uniform(0, min(self.cap_s, self.backoff_s * 2**attempt)))

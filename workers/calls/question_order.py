@@ -109,8 +109,8 @@ def _positions_in_rounds(relatives: Relatives, slots: Integers, earliest: Intege
     The first round begins with the questions that may be asked earliest.
     """
     rounds: dict[int, int] = {}
-    for first in np.argsort(slots).tolist():
-        waiting = [first]
+    for first_index in np.argsort(slots).tolist():
+        waiting = [first_index]
         while waiting:  # neighbours are visited one after another, so that they get neighbouring positions
             index = waiting.pop()
             if index not in rounds:
@@ -122,12 +122,7 @@ def _positions_in_rounds(relatives: Relatives, slots: Integers, earliest: Intege
 
 
 def _swap_until_separate(
-    slots: Integers,
-    relatives: Relatives,
-    earliest: Sequence[int],
-    apart: int,
-    per_call: int,
-    rng: np.random.Generator,
+    slots: Integers, relatives: Relatives, earliest: Sequence[int], apart: int, per_call: int, rng: np.random.Generator
 ) -> bool:
     """Exchange positions at random until no question is too early or too close to a relative; return success.
 
@@ -144,15 +139,15 @@ def _swap_until_separate(
         slot[index_a], slot[index_b] = slot[index_b], slot[index_a]
         holder[slot[index_a]], holder[slot[index_b]] = index_a, index_b
 
-    constrained = [index for index in range(len(slot)) if index in relatives or earliest[index] > 0]
-    misplaced, before_sweep = constrained, 2 * len(constrained)
+    constrained_indices = [index for index in range(len(slot)) if index in relatives or earliest[index] > 0]
+    misplaced_indices, before_sweep = constrained_indices, 2 * len(constrained_indices)
     for _ in range(SWEEPS):
-        misplaced = [index for index in constrained if conflicts(index)]
-        if not misplaced or len(misplaced) > STALLED * before_sweep:
+        misplaced_indices = [index for index in constrained_indices if conflicts(index)]
+        if not misplaced_indices or len(misplaced_indices) > STALLED * before_sweep:
             break
-        before_sweep = len(misplaced)
-        tried = rng.integers(len(slot), size=(len(misplaced), TRIES)).tolist()
-        for index, positions in zip(misplaced, tried, strict=True):
+        before_sweep = len(misplaced_indices)
+        tried_indices = rng.integers(len(slot), size=(len(misplaced_indices), TRIES)).tolist()
+        for index, positions in zip(misplaced_indices, tried_indices, strict=True):
             for position in positions:
                 partner = holder[position]
                 before = conflicts(index) + conflicts(partner)
@@ -161,4 +156,4 @@ def _swap_until_separate(
                     break
                 exchange(index, partner)
     slots[:] = slot
-    return not any(map(conflicts, misplaced))
+    return not any(map(conflicts, misplaced_indices))

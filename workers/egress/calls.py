@@ -338,18 +338,18 @@ class Egress:
         if target is None or not "".join([*all_headers, *all_headers.values()]).isascii():
             raise CallFailed("unsupported", f"the request to {origin} holds characters that HTTP cannot carry")
         async with self._within_host_limits(url, timeout_s):
-            start, received = time.perf_counter(), None
+            start, answer = time.perf_counter(), None
             try:
                 async with asyncio.timeout(timeout_s):
-                    received = await self.transport.ask(
+                    answer = await self.transport.ask(
                         origin, method, target, all_headers, content, max(room, self._cap)
                     )
             except TimeoutError:
                 raise CallFailed("timeout", f"{origin} did not answer completely within {timeout_s:g} s") from None
             finally:
                 if self._watch is not None:
-                    self._watch(Exchange(method, url, all_headers, content, received, time.perf_counter() - start))
-        response = Response(received.status, received.headers, received.body, str(origin), quote_body)
+                    self._watch(Exchange(method, url, all_headers, content, answer, time.perf_counter() - start))
+        response = Response(answer.status, answer.headers, answer.body, str(origin), quote_body)
         if not 200 <= response.status < 300 or response.status == PARTIAL:
             raise self._failure_of(response, retriable)
         return response
@@ -386,8 +386,8 @@ class Egress:
             used_up = f"the account at {origin} is used up (HTTP {status}){response.quote()}"
             return CallFailed("quota", used_up, status=status)
         if status in {401, 403} or (status == 400 and any(mark in response.body for mark in REFUSED_MARKS)):
-            refused = f"{origin} refused access (HTTP {status}); the key is missing, wrong or banned{response.quote()}"
-            return CallFailed("auth", refused, status=status)
+            refusal = f"{origin} refused access (HTTP {status}); the key is missing, wrong or banned{response.quote()}"
+            return CallFailed("auth", refusal, status=status)
         retry_header = should_retry(response.headers)
         if status == 400 and any(mark in response.body for mark in BUSY_MARKS):
             retry_header = True

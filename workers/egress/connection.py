@@ -95,8 +95,8 @@ class Listener(ResponseHandler):
             elif piece:
                 super().data_received(piece)
         # true if the body exceeds the cap; the reader stops there by itself
-        more = self._body is not None and self._body.total_bytes > self._cap
-        if self._heard > WASTE * self._cap + HEADER_CAP and not more:
+        exceeds_cap = self._body is not None and self._body.total_bytes > self._cap
+        if self._heard > WASTE * self._cap + HEADER_CAP and not exceeds_cap:
             self._abort(CallFailed("too-large", f"{self._name} sent much more framing than content"))
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -126,11 +126,11 @@ class Listener(ResponseHandler):
         """Pass the first failure, as a `CallFailed`, to the readers of the head and the body."""
         if self._exception is not None:
             return
-        meant = exc if isinstance(exc, CallFailed) else self._failure_for(exc, exc_cause)
+        failure = exc if isinstance(exc, CallFailed) else self._failure_for(exc, exc_cause)
         body, self._payload, self._parser = self._payload, None, None
-        super().set_exception(meant)
+        super().set_exception(failure)
         if body is not None and not body.is_eof():
-            body.set_exception(meant)
+            body.set_exception(failure)
 
     def close(self) -> None:
         """Abort the connection."""

@@ -51,12 +51,12 @@ _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\
 
 def spellings(secret: str) -> frozenset[str]:
     """Return a key in every encoding in which a request may send it and a service may repeat it."""
-    plain = secret.encode()
+    secret_bytes = secret.encode()
     forms = {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]}
-    forms |= {html.escape(secret), plain.hex()}
+    forms |= {html.escape(secret), secret_bytes.hex()}
     for before in range(3):  # Base64 of a longer text, such as "user:key", depends on the key's place in it
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
-            forms.add(encode(b"\0" * before + plain).decode()[4 if before else 0 : -4])
+            forms.add(encode(b"\0" * before + secret_bytes).decode()[4 if before else 0 : -4])
     return frozenset(forms - {""})
 
 
@@ -78,8 +78,8 @@ class Quoter:
         """Return a text on one line, without keys, ANSI sequences and invisible characters, cut to 300 characters."""
         if not self._shows:
             return ""
-        cleaned = self._mask_keys(_printable_line(text[:READ]))
-        return cleaned if len(cleaned) <= MAX_QUOTED_CHARACTERS else cleaned[: MAX_QUOTED_CHARACTERS - 1] + "…"
+        clean_text = self._mask_keys(_printable_line(text[:READ]))
+        return clean_text if len(clean_text) <= MAX_QUOTED_CHARACTERS else clean_text[: MAX_QUOTED_CHARACTERS - 1] + "…"
 
     def masked(self, message: str) -> str:
         """Mask keys in a message of Assay that quotes a service; if a key is too short to find, remove quotations."""
@@ -90,8 +90,8 @@ class Quoter:
         if not self._shows:
             return ""
         lines = (_printable_line(line, keep_spaces=True) for line in text[: longest + LONGEST_KEY].splitlines())
-        cleaned = self._mask_keys("\n".join(lines))
-        return cleaned if len(cleaned) <= longest else f"{cleaned[:longest]}…"
+        clean_text = self._mask_keys("\n".join(lines))
+        return clean_text if len(clean_text) <= longest else f"{clean_text[:longest]}…"
 
     def quote(self, body: bytes) -> str:
         """Return the message in an error body as ``; it said: "…"``; empty without a message, and for a web page."""
@@ -103,12 +103,12 @@ class Quoter:
         Only letters and digits are compared, without case, so that escapes and line ends do not hide a key.
         """
         places = [index for index, char in enumerate(text) if char.isascii() and char.isalnum()]
-        bare, hidden = _letters_and_digits(text), bytearray(len(places))
+        characters, mask = _letters_and_digits(text), bytearray(len(places))
         for size, parts in self._parts.items():
-            for start in range(len(bare) - size + 1):
-                if bare[start : start + size] in parts:
-                    hidden[start : start + size] = b"\1" * size
-        for match in reversed(list(re.finditer(b"\1+", hidden))):
+            for start in range(len(characters) - size + 1):
+                if characters[start : start + size] in parts:
+                    mask[start : start + size] = b"\1" * size
+        for match in reversed(list(re.finditer(b"\1+", mask))):
             text = f"{text[: places[match.start()]]}{MASK}{text[places[match.end() - 1] + 1 :]}"
         return text
 
@@ -116,11 +116,11 @@ class Quoter:
 def _secret_spellings(secret: str) -> frozenset[str]:
     """Return all spellings of a secret; for basic credentials, also those of ``user:password`` and of the password."""
     try:
-        decoded = base64.b64decode(secret.rpartition(" ")[2], validate=True).decode()
+        decoded_secret = base64.b64decode(secret.rpartition(" ")[2], validate=True).decode()
     except (binascii.Error, ValueError):
-        decoded = ""
-    _, colon, password = decoded.partition(":")
-    return spellings(secret).union(*(spellings(text) for text in (decoded, password) if colon and text))
+        decoded_secret = ""
+    _, colon, password = decoded_secret.partition(":")
+    return spellings(secret).union(*(spellings(text) for text in (decoded_secret, password) if colon and text))
 
 
 def _letters_and_digits(text: str) -> str:
@@ -130,8 +130,8 @@ def _letters_and_digits(text: str) -> str:
 
 def _printable_line(text: str, *, keep_spaces: bool = False) -> str:
     """Return a text on one line, without control, format, unassigned and undecodable characters."""
-    bare = _TERMINAL.sub("", text)
-    line = re.sub(r"\s", " ", bare) if keep_spaces else re.sub(r"\s+", " ", bare)
+    printable_text = _TERMINAL.sub("", text)
+    line = re.sub(r"\s", " ", printable_text) if keep_spaces else re.sub(r"\s+", " ", printable_text)
     characters = (char for char in line if char != "\ufffd" and not unicodedata.category(char).startswith("C"))
     return "".join(characters) if keep_spaces else "".join(characters).strip()
 

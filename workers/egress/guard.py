@@ -131,12 +131,12 @@ def _parse_host(scheme: str, host: str, port: int) -> Origin:
     """Parse a host, which is a bracketed IPv6 address, a dotted IPv4 address or a name."""
     if host.startswith("["):
         try:
-            long = IPv6Address(host[1:-1])
+            address = IPv6Address(host[1:-1])
         except AddressValueError:
             raise AddressRefused("the part in brackets is not an IPv6 address") from None
-        if long.scope_id is not None:
+        if address.scope_id is not None:
             raise AddressRefused("the address names a network interface (%); write it without one")
-        return Origin(scheme, str(long), port, long)
+        return Origin(scheme, str(address), port, address)
     host = host.removesuffix(".").lower()
     if not _NAME.fullmatch(host) or len(host) > 253:
         raise AddressRefused("the host is not a name in plain ASCII; write an international name in its xn-- form")
@@ -154,9 +154,9 @@ def refuse_url(url: str, allow: Sequence[Network]) -> None:
     `allow` are the networks that the operator allows in addition to public addresses. Raises `AddressRefused`.
     """
     origin = read_origin(url)
-    fixed = _fixed_addresses(origin)
-    if fixed and not _permitted_addresses(fixed, allow):
-        reason = why_denied(fixed[0], allow)
+    fixed_addresses = _fixed_addresses(origin)
+    if fixed_addresses and not _permitted_addresses(fixed_addresses, allow):
+        reason = why_denied(fixed_addresses[0], allow)
         raise AddressRefused(
             f"{origin.host} is not a public address ({reason}); an operator can allow it with ASSAY_EGRESS_ALLOW"
         )
@@ -200,10 +200,10 @@ class Guard:
 
         Raise `CallFailed` ``refused-address`` if any address is denied, ``connect`` if there is none.
         """
-        if fixed := _fixed_addresses(origin):
-            if permitted := _permitted_addresses(fixed, self.allow):
-                return permitted
-            raise self._refusal(origin, why_denied(fixed[0], self.allow))
+        if fixed_addresses := _fixed_addresses(origin):
+            if permitted_addresses := _permitted_addresses(fixed_addresses, self.allow):
+                return permitted_addresses
+            raise self._refusal(origin, why_denied(fixed_addresses[0], self.allow))
         try:
             answers = [ip_address(answer) for answer in await self.resolve(origin.host, origin.port)]
         except (OSError, ValueError):  # ValueError: an invalid address in the answer, or a name invalid in IDNA

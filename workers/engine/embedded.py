@@ -32,9 +32,9 @@ class EmbeddedWorker:
             pool="threads", concurrency=concurrency, loglevel="WARNING", without_heartbeat=True, without_mingle=True
         )
         self._thread = threading.Thread(target=self._controller.start, name="celery", daemon=True)
-        self.ring = JobNotifier(app)
+        self.notifier = JobNotifier(app)
         self._threads = (
-            Reconciler(context.database, self.ring, context.settings),
+            Reconciler(context.database, self.notifier, context.settings),
             WebhookWorker(context),
             SigningWorker(context),
         )

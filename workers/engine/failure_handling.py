@@ -105,13 +105,13 @@ def _requeue(context: WorkerContext, claim: Claim, cooldown_s: float | None = No
     return True
 
 
-def _end_stopped(context: WorkerContext, claim: Claim, stopped: Stopped) -> str:
+def _end_stopped(context: WorkerContext, claim: Claim, stop: Stopped) -> str:
     """End a stopped job: cancel it, or return it to the queue for another worker."""
-    if stopped.why == "lease-lost":
+    if stop.why == "lease-lost":
         raise LeaseLost(claim.job.id, claim.fence)
-    if stopped.why == "cancelled" or not _requeue(context, claim):
+    if stop.why == "cancelled" or not _requeue(context, claim):
         return _cancel_job(context, claim)
-    log.info("job left", job=claim.job.id, why=stopped.why)
+    log.info("job left", job=claim.job.id, why=stop.why)
     return "released"
 
 
@@ -143,8 +143,8 @@ def _end_and_keep(context: WorkerContext, job: Job, end: Callable[[Connection], 
 def _writer_of_items(database: Database, job: Job) -> Callable[[Connection], None]:
     """Collect the texts or images that a job's author made, and return a function that stores these items."""
     if job.kind == "writing":
-        ordered = corpus_sentences.collect_ordered(database, job)
-        return lambda connection: corpus_sentences.keep_ordered(connection, job, ordered)
+        ordered_items = corpus_sentences.collect_ordered(database, job)
+        return lambda connection: corpus_sentences.keep_ordered(connection, job, ordered_items)
     items = authored.collect(database, job, parse_method(job.experiment or {}))
     return lambda connection: authored.keep(connection, job, items)
 
@@ -219,7 +219,7 @@ def _sentences(*parts: str) -> str:
     return " ".join(f"{part[0].upper()}{part[1:].rstrip('.')}." for part in parts if part)
 
 
-def _problem(code: str, detail: str, **more: object) -> dict[str, Any]:
+def _problem(code: str, detail: str, **members: object) -> dict[str, Any]:
     if (service_message := service_said(detail)) is not None:
-        more["service_said"] = service_message
-    return {"type": f"/problems/{code}", "title": TITLES[code], "detail": detail, "code": code, **more}
+        members["service_said"] = service_message
+    return {"type": f"/problems/{code}", "title": TITLES[code], "detail": detail, "code": code, **members}

@@ -105,10 +105,10 @@ class Heartbeat:
             raise Stopped(self._why)
 
     def _run_heartbeat(self) -> None:
-        rested = 0.0
+        rest_s = 0.0
         tick_s = min(0.25, self._every_s)
         while not self._done.wait(tick_s):
-            rested += tick_s
+            rest_s += tick_s
             if self._leaving.is_set():
                 self._stop_job("leaving")
             if time.monotonic() >= self._overdue_at:
@@ -117,9 +117,9 @@ class Heartbeat:
                 self._overdue_at = time.monotonic() + AGAIN_S
                 thread, error = ctypes.c_ulong(self._working_thread), ctypes.py_object(Overdue)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, error)  # raises it at the thread's next step
-            if rested < self._every_s:
+            if rest_s < self._every_s:
                 continue
-            rested = 0.0
+            rest_s = 0.0
             if reason := self._ask_database():
                 self._stop_job(reason)
             if self._why == "lease-lost":

@@ -50,26 +50,26 @@ class _GuardedMetrics:
         self._app, self._database_url, self._one_at_a_time = app, database_url, threading.Lock()
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        refused = self._refusal_status(environ)
-        if refused is None:
+        refusal_status = self._refusal_status(environ)
+        if refusal_status is None:
             answer: Iterable[bytes] = self._app(environ, start_response)
             return answer
-        challenge = [("WWW-Authenticate", 'Bearer realm="assay"')] if refused.startswith("401") else []
-        start_response(refused, [("Content-Type", "text/plain; charset=utf-8"), *challenge])
-        return [f"{REFUSED[refused]}\n".encode()]
+        challenge = [("WWW-Authenticate", 'Bearer realm="assay"')] if refusal_status.startswith("401") else []
+        start_response(refusal_status, [("Content-Type", "text/plain; charset=utf-8"), *challenge])
+        return [f"{REFUSED[refusal_status]}\n".encode()]
 
     def _refusal_status(self, environ: dict[str, Any]) -> str | None:
         """Return the HTTP status of a refusal; ``None`` if the caller may read the metrics."""
-        sent = environ.get("HTTP_AUTHORIZATION")
-        if sent is None:
+        authorization = environ.get("HTTP_AUTHORIZATION")
+        if authorization is None:
             headers = (name[5:].replace("_", "-") for name in environ if name.startswith("HTTP_"))
             return None if is_local(environ.get("REMOTE_ADDR"), headers) else "401 Unauthorized"
-        kind, _, plain = sent.partition(" ")
-        if kind.lower() != "bearer" or not plain.isascii():
+        kind, _, token = authorization.partition(" ")
+        if kind.lower() != "bearer" or not token.isascii():
             return "401 Unauthorized"
         try:
             with self._one_at_a_time, closing(Database(self._database_url)) as database, database.read() as connection:
-                key = keys.verify(connection, plain)
+                key = keys.verify(connection, token)
         except StoreUnavailable:
             return "503 Service Unavailable"
         if key is None:

@@ -51,32 +51,33 @@ class Notifier(Protocol):
         ...
 
 
-def reconcile(database: Database, ring: Notifier, settings: Settings) -> int:
+def reconcile(database: Database, notifier: Notifier, settings: Settings) -> int:
     """Announce every due job once, up to `MOST_MESSAGES` messages at the broker; return the number of jobs."""
-    announced, room = 0, _free_messages(ring)
+    announced_count, free_messages = 0, _free_messages(notifier)
     while True:
         with database.write() as connection:
             if not jobs.reconciler_lock(connection):
-                return announced
+                return announced_count
             for job_id in jobs.fail_poison_jobs(connection, settings.attempt_cap):
                 log.error("job buried after too many fruitless attempts", job=job_id)
-            job_ids = jobs.due(connection, min(BATCH, room - announced), settings.redispatch_s, Share.of(settings))
+            limit = min(BATCH, free_messages - announced_count)
+            job_ids = jobs.due(connection, limit, settings.redispatch_s, Share.of(settings))
             jobs.mark_dispatched(connection, job_ids)
         try:
             for job_id in job_ids:
-                ring(job_id)
+                notifier(job_id)
         except Exception as error:  # noqa: BLE001  any exception of the broker's client; the jobs are safe
             log.warning("jobs not announced", jobs=len(job_ids), first=job_ids[0], why=type(error).__name__)
-            return announced  # the unannounced jobs are announced again after `redispatch_s`
-        announced += len(job_ids)
+            return announced_count  # the unannounced jobs are announced again after `redispatch_s`
+        announced_count += len(job_ids)
         if len(job_ids) < BATCH:
-            return announced
+            return announced_count
 
 
-def _free_messages(ring: Notifier) -> int:
+def _free_messages(notifier: Notifier) -> int:
     """Return the number of messages that may be added; 0 while the broker is unreachable."""
     try:
-        return max(0, MOST_MESSAGES - ring.unheard())
+        return max(0, MOST_MESSAGES - notifier.unheard())
     except Exception as error:  # noqa: BLE001  any exception of the broker's client
         log.warning("broker unreachable", why=type(error).__name__)
         return 0
@@ -96,9 +97,9 @@ class Reconciler(BackgroundThread):
     name = "reconciler"
     join_s = 5.0
 
-    def __init__(self, database: Database, ring: Notifier, settings: Settings, slots: int = 0) -> None:
+    def __init__(self, database: Database, notifier: Notifier, settings: Settings, slots: int = 0) -> None:
         super().__init__()
-        self._database, self._ring, self._settings, self._slots = database, ring, settings, slots
+        self._database, self._notifier, self._settings, self._slots = database, notifier, settings, slots
 
     def run(self) -> None:
         """Until closed, regularly submit due schedules, announce unclaimed jobs and delete expired responses."""
@@ -107,7 +108,7 @@ class Reconciler(BackgroundThread):
             try:
                 self._register_slots()
                 run_due(self._database, self._settings)
-                reconcile(self._database, self._ring, self._settings)
+                reconcile(self._database, self._notifier, self._settings)
                 if time.monotonic() >= next_cleanup_s:
                     next_cleanup_s = time.monotonic() + TIDY_EVERY_S
                     purge_responses(self._database, self._settings)
@@ -132,16 +133,16 @@ MISSED_ROUNDS = 6
 def reconciling(settings: Settings, slots: int = 0) -> Iterator[JobNotifier]:
     """Run the reconciler while the block runs; yield the notifier that announces jobs to separate workers.
 
-    A separate worker registers its `slots`, of which each tenant has a share.
+    `slots` is the number of jobs that this process runs at once if it is a separate worker; 0 registers none.
 
     Raises `SchemaMismatch` if the database has another version.
     """
     migrate.check(settings.resolved_database_url)
     if settings.redis_url is None:
         log.warning("each process counts rates and calls by itself", set="ASSAY_LIMITS_URL=redis://…")
-    ring = JobNotifier(make_celery(settings))
-    with closing(Database(settings.resolved_database_url)) as database, Reconciler(database, ring, settings, slots):
-        yield ring
+    notifier = JobNotifier(make_celery(settings))
+    with closing(Database(settings.resolved_database_url)) as database, Reconciler(database, notifier, settings, slots):
+        yield notifier
 
 
 # ------------------------------------------------------------------------------- due schedules
@@ -159,12 +160,12 @@ def run_due(database: Database, settings: Settings) -> int:
         if not schedules.any_due(connection):  # usually nothing is due; this check takes no lock
             return 0
     bounds = Bounds(settings.max_active_jobs, settings.cooldown_s)
-    for done in range(MOST_RUNS):
+    for run_count in range(MOST_RUNS):
         with database.write() as connection:
-            ran = schedules.run_due(connection, bounds) if reconciler_lock(connection) else None
-        if ran is None:
-            return done
-        schedule, run = ran
+            due_run = schedules.run_due(connection, bounds) if reconciler_lock(connection) else None
+        if due_run is None:
+            return run_count
+        schedule, run = due_run
         if run.made_id is None:
             log.warning("schedule made nothing", schedule=schedule.id, why=run.code)
         else:
@@ -174,14 +175,14 @@ def run_due(database: Database, settings: Settings) -> int:
 
 def tell_expiring(database: Database, settings: Settings) -> int:
     """Announce each rating that expires soon, once; return the number of ratings."""
-    announced, within_s = 0, settings.expiring_days * DAY_S
+    announced_count, within_s = 0, settings.expiring_days * DAY_S
     while True:
         with database.read() as connection:
             if not expiry.expiring(connection, within_s, 1):
-                return announced
+                return announced_count
         with database.write() as connection:
             if not reconciler_lock(connection):
-                return announced
+                return announced_count
             expiring_ratings = expiry.expiring(connection, within_s, expiry.BATCH)
             expiry.announce_expiring(connection, expiring_ratings)
-        announced += len(expiring_ratings)
+        announced_count += len(expiring_ratings)

@@ -65,9 +65,9 @@ class Watchdog(BackgroundThread):
 
     def look(self) -> None:
         """Check once; end the process if two checks in a row find lost messages."""
-        received, before = self._messages.received(), self._received
-        self._received = received
-        if received != before or not self._messages.idle() or not self._stranded_jobs() or not self._broker_answers():
+        count, before = self._messages.received(), self._received
+        self._received = count
+        if count != before or not self._messages.idle() or not self._stranded_jobs() or not self._broker_answers():
             self._strikes = 0
             return
         self._strikes += 1

@@ -37,7 +37,7 @@ def collect(database: Database, job: Job, method: AnyMethod) -> tuple[Authored, 
     if job.author is None or not names.authored:
         return ()
     corpus_id = "" if names.corpus is None else names.corpus.name.partition("@")[0]
-    authored_items = method.authored_items(list(authored(database, job)))
+    authored_items = method.authored_items(list(read_ledger(database, job)))
     items = [new_items(group, author_of(job.author), job.id) for group in authored_items]
     return tuple(
         Authored(item_kind, group, corpus_id) for item_kind, group in zip(names.authored, items, strict=True) if group
@@ -61,7 +61,7 @@ def room_of(c: Connection, corpus_id: str) -> int:
     return max(0, MOST_ITEMS - corpora.sizes(c, [corpus_id])[corpus_id])
 
 
-def authored(database: Database, job: Job) -> Iterator[Observation]:
+def read_ledger(database: Database, job: Job) -> Iterator[Observation]:
     """Read the observations of an author's texts and images from a job's ledger."""
     after = 0
     with database.read() as c:
@@ -88,13 +88,13 @@ def _new_corpus(c: Connection, job: Job, items: AuthoredItems) -> NewCorpus:
     rules, language = None, "en"
     if items.words is not None:
         rules, language = rules_for(c, job.tenant, items.words, items.specification)
-    done = "drawn" if items.kind == "images" else "written"
+    verb = "drawn" if items.kind == "images" else "written"
     return NewCorpus(
         tenant=job.tenant,
-        name=f"{items.name}, {done} for a rating"[:200],
+        name=f"{items.name}, {verb} for a rating"[:200],
         kind=items.kind,
         language=language,
         attribute=items.attribute,
         rules=rules,
-        description=f"{done.capitalize()} by {(job.author or {}).get('name')} for the job {job.id}",
+        description=f"{verb.capitalize()} by {(job.author or {}).get('name')} for the job {job.id}",
     )

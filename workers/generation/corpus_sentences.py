@@ -24,7 +24,7 @@ from store.corpora.items import MOST_ITEMS, NewItem, StoredItem
 from store.corpora.materials import as_item, author_of, corpus_item
 from store.jobs import runs
 from store.jobs.jobs import Claim, Job, hold
-from workers.generation.authored import authored, new_items, room_of
+from workers.generation.authored import new_items, read_ledger, room_of
 
 
 class CorpusGone(AssayError):
@@ -47,7 +47,7 @@ class Task:
     writing: Writing
     sentences: tuple[Sentence, ...]
     """Existing sentences: those of the corpus, and copies from other corpora."""
-    taken: tuple[StoredItem, ...]
+    reused_items: tuple[StoredItem, ...]
     """Items of other corpora that are copied."""
 
     pairs: ClassVar[Sequence[tuple[str, str]]] = ()
@@ -59,9 +59,9 @@ class Task:
         asking = write_sentences(self.words, self.sentences, how, generator(seed))
         return cast("Experiment", asking)
 
-    def finish(self, database: Database, claim: Claim, ended: object) -> None:
-        """Store the sentences and end the job; `ended` is the experiment's result."""
-        finish(database, claim, self, ended)
+    def finish(self, database: Database, claim: Claim, result_of_experiment: object) -> None:
+        """Store the sentences and end the job."""
+        finish(database, claim, self, result_of_experiment)
 
 
 def task_of(database: Database, job: Job) -> Task:
@@ -79,39 +79,41 @@ def task_of(database: Database, job: Job) -> Task:
             others = corpus_items.sentences_of_rules(c, job.tenant, corpus.rules.digest, corpus.id, MOST_ITEMS)
     sentences = list(map(_sentence, own_items))
     by_id = {item.id: item for item in others}
-    reused = list(reusable(words, sentences, map(_sentence, others), writing.per_term))
-    return Task(corpus.id, words, writing, (*sentences, *reused), tuple(by_id[sentence.id] for sentence in reused))
+    reused_sentences = list(reusable(words, sentences, map(_sentence, others), writing.per_term))
+    reused_items = tuple(by_id[sentence.id] for sentence in reused_sentences)
+    return Task(corpus.id, words, writing, (*sentences, *reused_sentences), reused_items)
 
 
-def finish(database: Database, claim: Claim, task: Task, ended: object) -> None:
-    """Store the sentences in their corpus and end the job, in one transaction; `ended` is the experiment's result."""
-    job, written_corpus = claim.job, cast("WrittenSentences", ended)
-    new = list(_copies_of(task.taken, task.words))
-    by_unit = {item.id: item for item in written_items(authored(database, job), task.words)}
-    new += new_items([by_unit[sentence.id] for sentence in written_corpus.items], author_of(job.target), job.id)
+def finish(database: Database, claim: Claim, task: Task, result_of_experiment: object) -> None:
+    """Store the sentences in their corpus and end the job, in one transaction."""
+    job, written_corpus = claim.job, cast("WrittenSentences", result_of_experiment)
+    items_to_add = list(_copies_of(task.reused_items, task.words))
+    by_unit = {item.id: item for item in written_items(read_ledger(database, job), task.words)}
+    items = [by_unit[sentence.id] for sentence in written_corpus.items]
+    items_to_add += new_items(items, author_of(job.target), job.id)
     with database.write() as c:
         hold(c, claim)
         # locked, so that no other transaction adds items after the free places are counted
         corpora.lock(c, task.corpus_id, job.tenant)
-        room = room_of(c, task.corpus_id)
-        addition = corpus_items.add(c, task.corpus_id, job.tenant, new[:room])
+        free_places = room_of(c, task.corpus_id)
+        addition = corpus_items.add(c, task.corpus_id, job.tenant, items_to_add[:free_places])
         if addition is None:
             raise CorpusGone(task.corpus_id)
         result = {
             "corpus": task.corpus_id,
             "version": addition.corpus.version,
             **written_corpus.as_json(),
-            "reused": len(task.taken),
+            "reused": len(task.reused_items),
             "added": len(addition.added),
             "duplicates": len(addition.items) - len(addition.added),
-            "left_out": max(0, len(new) - room),
+            "left_out": max(0, len(items_to_add) - free_places),
         }
         runs.finish_with(c, claim, "written", result)
 
 
 def collect_ordered(database: Database, job: Job) -> tuple[NewItem, ...]:
     """Read the valid sentences from the ledger of a job of kind ``writing`` that may have been interrupted."""
-    return new_items(written_items(authored(database, job), _read_words(job)), author_of(job.target), job.id)
+    return new_items(written_items(read_ledger(database, job), _read_words(job)), author_of(job.target), job.id)
 
 
 def keep_ordered(c: Connection, job: Job, items: Sequence[NewItem]) -> None:
@@ -133,8 +135,8 @@ def _read_words(job: Job) -> StereotypeWords:
 def _copies_of(items: Iterable[StoredItem], words: StereotypeWords) -> Iterator[NewItem]:
     """Yield copies of other corpora's sentences that fit the words, with their origin in the provenance."""
     for item in items:
-        how = {**item.provenance, "taken_from": {"corpus": item.corpus_id, "item": item.id}}
-        copy = as_item(_sentence(item), words, how)
+        provenance = {**item.provenance, "taken_from": {"corpus": item.corpus_id, "item": item.id}}
+        copy = as_item(_sentence(item), words, provenance)
         if isinstance(copy, NewItem):
             yield copy
 

@@ -40,32 +40,27 @@ UNABLE = (SecretLost, SecretMoved, SigningUnavailable, StoreUnavailable)
 
 def sign_due(database: Database, vault: Vault) -> int:
     """Sign the finished ratings that are due; return their number. Failures are logged and retried later."""
-    signed = 0
+    signed_count = 0
     try:
         with database.read() as connection:
             if not certificates.any_unsigned(connection):
                 return 0
         with database.write() as connection:
-            taken = certificates.take_unsigned(connection, BATCH)
+            unsigned_ratings = certificates.take_unsigned(connection, BATCH)
         with database.write() as connection:
             key = signing.current(connection, vault)
-        for rating in taken:
+        for rating in unsigned_ratings:
             try:
                 envelopes = certificates.envelopes_of(key, rating)
-            except (
-                AttributeError,
-                KeyError,
-                TypeError,
-                ValueError,
-            ):  # one document must not stop others
+            except (AttributeError, KeyError, TypeError, ValueError):  # one document must not stop others
                 logger.exception("rating cannot be stated", rating=rating.id)
                 continue
             with database.write() as connection:
                 certificates.keep(connection, rating.id, key.id, envelopes)
-            signed += 1
+            signed_count += 1
     except UNABLE as unable:
         logger.warning("ratings not signed", why=str(unable), retry_s=certificates.RETRY_S)
-    return signed
+    return signed_count
 
 
 class SigningWorker(BackgroundThread):
@@ -109,30 +104,30 @@ class SigningWorker(BackgroundThread):
     def _ask_witness(self, url: str, witness: VerifierKey) -> str | None:
         """Request a witness's cosignature of the log's head; return the reason of a failure, or ``None``."""
         with self._database.read() as connection:
-            old, head = witnessing.newest_size(connection, self._origin, str(witness)), log.head(connection)
-        if head.size == old:  # an empty log has nothing to cosign
+            old_size, head = witnessing.newest_size(connection, self._origin, str(witness)), log.head(connection)
+        if head.size == old_size:  # an empty log has nothing to cosign
             return None
         with self._database.write() as connection:
             key = signing.current(connection, self._vault)
-        answered = self._post_head(url, old, head, key)
-        reply = (answered.outcome.response or "").strip()
+        attempt = self._post_head(url, old_size, head, key)
+        reply = (attempt.outcome.response or "").strip()
         # the witness may know a newer head than our database, for example after a restored backup, or a lost answer
-        if answered.outcome.status == CONFLICT and reply.isascii() and reply.isdigit() and len(reply) < 19:
+        if attempt.outcome.status == CONFLICT and reply.isascii() and reply.isdigit() and len(reply) < 19:
             if int(reply) > head.size:
                 return f"it knows {int(reply)} entries of the log, which has {head.size}: was an old database restored?"
-            answered = self._post_head(url, int(reply), head, key)
-        if answered.outcome.failure is not None:
-            return answered.outcome.failure
-        return self._store_cosignature(witness, head, answered.outcome.response or "")
+            attempt = self._post_head(url, int(reply), head, key)
+        if attempt.outcome.failure is not None:
+            return attempt.outcome.failure
+        return self._store_cosignature(witness, head, attempt.outcome.response or "")
 
-    def _post_head(self, url: str, old: int, head: TreeHead, key: SigningKey) -> AttemptResult:
-        """Send the log's head to a witness with the proof that it extends the first `old` entries."""
+    def _post_head(self, url: str, old_size: int, head: TreeHead, key: SigningKey) -> AttemptResult:
+        """Send the log's head to a witness with the proof that it extends the first `old_size` entries."""
         path: tuple[bytes, ...] = ()
-        if 0 < old < head.size:
+        if 0 < old_size < head.size:
             with self._database.read() as connection:
-                path = log.consistency(connection, old, head.size).path
+                path = log.consistency(connection, old_size, head.size).path
         note = Checkpoint(self._origin, head.size, head.root).signed(key.public_key, key.sign)
-        body = AddCheckpoint(old, path, note).written().encode()
+        body = AddCheckpoint(old_size, path, note).written().encode()
 
         async def post() -> AttemptResult:
             transport = open_transport(self._settings)

@@ -46,7 +46,7 @@ async def look_for_token(context: WorkerContext, claim: Claim) -> None:
             failure = await why_unproven(egress, domain, networks)
     with context.database.write() as connection:
         if domain is not None:
-            domains.checked(connection, domain.id, failure)
+            domains.record_check(connection, domain.id, failure)
         result = {"domain": host, "verified": failure is None, "failure": failure}
         runs.finish_with(connection, claim, "checked", result)
 
@@ -76,12 +76,12 @@ async def why_unproven(
     return failure
 
 
-def _failure_reason(url: str, failed: CallFailed) -> str:
+def _failure_reason(url: str, failure: CallFailed) -> str:
     """Return the reason of a failed call, without the advice for rated targets in its message."""
-    if failed.status is None:
-        return failed.message
-    redirected = "; redirects are not followed" if failed.code == "redirect" else ""
-    return f"{url} answered with HTTP status {failed.status}{redirected}"
+    if failure.status is None:
+        return failure.message
+    redirect_note = "; redirects are not followed" if failure.code == "redirect" else ""
+    return f"{url} answered with HTTP status {failure.status}{redirect_note}"
 
 
 def _holds(text: str, token: str) -> bool:
@@ -103,8 +103,8 @@ async def probe_service(context: WorkerContext, claim: Claim) -> None:
     """
     async with open_services(context, claim.job) as (service, _):
         if claim.job.target_id is None:
-            probed = await probe(service.target, service.egress, examine=True)
-            findings = {**(probed.capability or {}), **probed.as_json()}
+            result = await probe(service.target, service.egress, examine=True)
+            findings = {**(result.capability or {}), **result.as_json()}
         else:
             findings = (await service.examine(USUAL_PAIRS, drawing(service.target))).as_json()
     with context.database.write() as connection:
@@ -116,12 +116,12 @@ async def rerate_evidence(context: WorkerContext, claim: Claim) -> None:
     """Rate the evidence in a thread, so that the lease is renewed meanwhile, and store the result."""
     rating_id, rerating = await asyncio.to_thread(_recompute_rating, context, claim)
     with context.database.write() as connection:
-        stored = rerated.keep(connection, rating_id, rerating)
+        stored_rerating = rerated.keep(connection, rating_id, rerating)
         result = {
-            "rating": stored.rating_id,
-            "version": stored.methodology_version,
-            "letter": stored.letter,
-            "declared": stored.declared,
+            "rating": stored_rerating.rating_id,
+            "version": stored_rerating.methodology_version,
+            "letter": stored_rerating.letter,
+            "declared": stored_rerating.declared,
             "probabilities": rerating.probabilities or None,
         }
         runs.finish_with(connection, claim, "rerated", result)

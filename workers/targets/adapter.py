@@ -66,16 +66,16 @@ class Target:
     """API keys for the links of a chain, by the id of the saved target. Never shown."""
 
     @classmethod
-    def of(cls, described: Json, secret: str | None, link_secrets: Mapping[str, str] | None = None) -> Target:
+    def of(cls, description: Json, secret: str | None, link_secrets: Mapping[str, str] | None = None) -> Target:
         """Build a target from its fields, which were validated when it was described."""
         return cls(
-            name=described["name"],
-            kind=Kind(described["kind"]),
-            protocol=described["protocol"],
-            base_url=described.get("base_url") or "",
-            settings=described.get("settings") or {},
+            name=description["name"],
+            kind=Kind(description["kind"]),
+            protocol=description["protocol"],
+            base_url=description.get("base_url") or "",
+            settings=description.get("settings") or {},
             secret=secret,
-            limits=Limits(**(described.get("limits") or {})),
+            limits=Limits(**(description.get("limits") or {})),
             link_secrets=link_secrets or {},
         )
 
@@ -171,6 +171,6 @@ def questions_for(questions: tuple[type[A], ...], asks: Sequence[Ask]) -> Sequen
     """Return `asks` unchanged; raise `CallFailed` ``unsupported`` if one of them is not of the types in `questions`."""
     for ask in asks:
         if not isinstance(ask, questions):
-            offered = ", ".join(question.asks for question in questions)
-            raise CallFailed("unsupported", f"this target can be asked to {offered}, not to {ask.asks}")
+            supported_kinds = ", ".join(question.asks for question in questions)
+            raise CallFailed("unsupported", f"this target can be asked to {supported_kinds}, not to {ask.asks}")
     return cast("Sequence[A]", asks)

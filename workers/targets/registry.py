@@ -20,7 +20,7 @@ from store.core.settings import Settings
 from workers.egress import AddressRefused, Egress, Network, refuse_url
 from workers.targets.adapter import Adapter, Limits, Target, questions_per_call
 from workers.targets.auth.schemes import MULTILINE, AwsSigV4, scheme_name
-from workers.targets.chain.chain import Chain, ChainSettings, Link, tightened
+from workers.targets.chain.chain import Chain, ChainSettings, Link, tighten_limits
 from workers.targets.presets.preset import Preset, presets
 from workers.targets.protocols.apertium import Apertium
 from workers.targets.protocols.azure import Azure
@@ -106,11 +106,11 @@ class ProtocolInfo:
 @cache
 def _adapters() -> Mapping[str, type[Adapter]]:
     """Return all adapters by protocol name; a plug-in does not replace a built-in protocol."""
-    added = {entry.name: entry.load() for entry in entry_points(group=ENTRY_POINTS)}
-    return {**added, **{adapter.protocol: adapter for adapter in PROTOCOLS}}
+    plugins = {entry.name: entry.load() for entry in entry_points(group=ENTRY_POINTS)}
+    return {**plugins, **{adapter.protocol: adapter for adapter in PROTOCOLS}}
 
 
-def offered(protocol: str) -> type[Adapter] | Preset:
+def find_protocol(protocol: str) -> type[Adapter] | Preset:
     """Return a protocol's adapter class or preset, or raise `UnknownName` with ``field`` ``"protocol"``."""
     adapter = _adapters().get(protocol) or presets().get(protocol) or _HERE.get(protocol)
     if adapter is None:
@@ -134,7 +134,7 @@ def register_for_process(adapter: type[Adapter]) -> None:
 
 def read_settings(protocol: str, kind: Kind, settings: Json) -> tuple[type[Adapter], Any]:
     """Return a protocol's adapter class and validated settings; a preset is expanded to its base protocol first."""
-    adapter = offered(protocol)
+    adapter = find_protocol(protocol)
     decides = kind in DECIDING and settings.get("decision") is not None
     if kind in kinds_of(adapter) - adapter.kinds and not decides:
         raise SpecificationError(
@@ -180,20 +180,20 @@ def settings_chosen(target: Json) -> Literal["default", "named", "changed"]:
     have its default. A `custom` target describes calls, answers and prompts of its own; a chain has no address.
     """
     protocol, settings = str(target["protocol"]), target.get("settings") or {}
-    adapter = offered(protocol)
+    adapter = find_protocol(protocol)
     if adapter.protocol in {Custom.protocol, Chain.protocol, Uploaded.protocol}:
         return "changed"
     settings_type: Any = adapter.parameters if isinstance(adapter, Preset) else adapter.settings_type
     if not settings.keys() <= {setting.name for setting in fields(settings_type)}:
         return "changed"  # a setting of the protocol below a preset, such as `body` or `headers`
-    read = read_fields(settings_type, settings, "settings")
+    valid_settings = read_fields(settings_type, settings, "settings")
     usual = {
         setting.name: setting.default if setting.default_factory is MISSING else setting.default_factory()
         for setting in fields(settings_type)
     }
-    chosen = [name for name, default in usual.items() if name != NEUTRAL and getattr(read, name) != default]
-    if all(name == "model" or usual[name] is MISSING for name in chosen):
-        return "named" if chosen else "default"
+    names = [name for name, default in usual.items() if name != NEUTRAL and getattr(valid_settings, name) != default]
+    if all(name == "model" or usual[name] is MISSING for name in names):
+        return "named" if names else "default"
     return "changed"
 
 
@@ -218,7 +218,7 @@ def keep_to_links(target: Target) -> Target:
         _, settings = read_settings(target.protocol, target.kind, target.settings)
         return replace(target, limits=replace(target.limits, requests_per_second=pace / settings.decision.most_calls))
     paths = read_fields(ChainSettings, target.settings, "settings").paths
-    return replace(target, limits=tightened(target, _link_targets(target), paths))
+    return replace(target, limits=tighten_limits(target, _link_targets(target), paths))
 
 
 def connect(target: Target, egress: Egress) -> Adapter:
@@ -263,9 +263,9 @@ class TargetChecker:
 
     def questions_per_call(self, target: Json) -> int:
         """Return the maximum number of questions in one call to a validated target."""
-        checked = read_target(target)
-        adapter = connect(checked, Egress(self._allow, scraping=self._scraping))
-        return questions_per_call(adapter, keep_to_links(checked).limits)
+        valid_target = read_target(target)
+        adapter = connect(valid_target, Egress(self._allow, scraping=self._scraping))
+        return questions_per_call(adapter, keep_to_links(valid_target).limits)
 
     def check_callback(self, url: str, field: str = "callback_url") -> None:
         """Raise a `SpecificationError` for an address to which no notice may be sent."""
@@ -275,12 +275,12 @@ class TargetChecker:
             raise SpecificationError(str(refused), field) from None
 
 
-def read_target(described: Json, secret: str | None = None) -> Target:
+def read_target(document: Json, secret: str | None = None) -> Target:
     """Build a target from a request's fields, and validate all of them except the address of the URL.
 
     Parameters
     ----------
-    described : mapping
+    document : mapping
         ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret``.
         If the field ``secret`` is missing, secrets are not validated: the caller stores them elsewhere.
     secret : str, optional
@@ -291,9 +291,9 @@ def read_target(described: Json, secret: str | None = None) -> Target:
     SpecificationError
         If a field is invalid; the error names the field. The message never repeats a secret.
     """
-    adapter = offered(str(described.get("protocol")))
-    kind = _read_kind(described.get("kind"), adapter)
-    base_url = str(described.get("base_url") or "")
+    adapter = find_protocol(str(document.get("protocol")))
+    kind = _read_kind(document.get("kind"), adapter)
+    base_url = str(document.get("base_url") or "")
     if adapter.needs_url and not base_url:
         example = f", such as {adapter.example}" if isinstance(adapter, Preset) else ""
         raise SpecificationError(f"protocol {adapter.protocol} needs the base_url of the service{example}", "base_url")
@@ -301,19 +301,19 @@ def read_target(described: Json, secret: str | None = None) -> Target:
         raise SpecificationError(
             f"protocol {adapter.protocol} has addresses of its own; leave base_url out", "base_url"
         )
-    settings = _read_object(described, "settings")
-    _, read = read_settings(adapter.protocol, kind, settings)
-    if isinstance(read, TargetSettings):
-        read.check_kind(kind)
-    if secret is not None or "secret" in described:
-        secret = secret if secret is not None else described["secret"]
-        _check_secret(secret, adapter, getattr(read, "auth", None))
-        if isinstance(read, TargetSettings):
-            read.check_secret(secret)
-    if isinstance(auth := getattr(read, "auth", None), AwsSigV4) and base_url:
+    settings = _read_object(document, "settings")
+    _, valid_settings = read_settings(adapter.protocol, kind, settings)
+    if isinstance(valid_settings, TargetSettings):
+        valid_settings.check_kind(kind)
+    if secret is not None or "secret" in document:
+        secret = secret if secret is not None else document["secret"]
+        _check_secret(secret, adapter, getattr(valid_settings, "auth", None))
+        if isinstance(valid_settings, TargetSettings):
+            valid_settings.check_secret(secret)
+    if isinstance(auth := getattr(valid_settings, "auth", None), AwsSigV4) and base_url:
         auth.region_of(base_url)
-    limits = read_fields(Limits, _read_object(described, "limits"), "limits")
-    name = str(described.get("name") or adapter.protocol)
+    limits = read_fields(Limits, _read_object(document, "limits"), "limits")
+    name = str(document.get("name") or adapter.protocol)
     return Target(name, kind, adapter.protocol, base_url, settings, secret, limits)
 
 
@@ -342,8 +342,8 @@ def check_target(target_fields: Json, allow: Sequence[Network], *, scraping: boo
                 "base_url",
             )
         refuse_url(target.base_url, allow)
-        _, read = read_settings(target.protocol, target.kind, target.settings)
-        _check_token_url(getattr(read, "auth", None), allow)
+        _, valid_settings = read_settings(target.protocol, target.kind, target.settings)
+        _check_token_url(getattr(valid_settings, "auth", None), allow)
     if target.protocol == DeepTranslator.protocol and not scraping:
         raise SpecificationError(
             "the operator of this service does not allow scraped translators; use the protocol of the service itself",
@@ -358,7 +358,7 @@ def _check_link(link: Link, where: str, allow: Sequence[Network]) -> None:
     """Validate a link of a chain; the secret of a saved link is stored with its target."""
     target_fields = link.fields() if link.id is not None else {**link.fields(), "secret": None}
     try:
-        adapter = offered(link.protocol)
+        adapter = find_protocol(link.protocol)
         if link.protocol in {Chain.protocol, Uploaded.protocol} or not adapter.reproducible:
             raise SpecificationError(
                 f"{link.protocol} cannot be a link of a chain; name services that are called themselves", "protocol"
@@ -369,8 +369,8 @@ def _check_link(link: Link, where: str, allow: Sequence[Network]) -> None:
         raise SpecificationError(f"{refused}{hint}", f"{where}.{refused.field}") from None
 
 
-def _read_object(described: Json, name: str) -> Json:
-    value = described.get(name)
+def _read_object(document: Json, name: str) -> Json:
+    value = document.get(name)
     if value is not None and not isinstance(value, Mapping):
         raise SpecificationError(f"{name} must be an object", name)
     return value or {}
@@ -378,13 +378,13 @@ def _read_object(described: Json, name: str) -> Json:
 
 def _read_kind(name: Any, adapter: type[Adapter] | Preset) -> Kind:
     kinds = kinds_of(adapter)
-    offered = tuple(str(kind) for kind in sorted(kinds))
+    names = tuple(str(kind) for kind in sorted(kinds))
     try:
         kind = Kind(name)
     except ValueError:
         raise UnknownName("kind of service", str(name), tuple(Kind), "kind") from None
     if kind not in kinds:
-        raise SpecificationError(f"protocol {adapter.protocol} speaks to {', '.join(offered)}, not to {kind}", "kind")
+        raise SpecificationError(f"protocol {adapter.protocol} speaks to {', '.join(names)}, not to {kind}", "kind")
     return kind
 
 

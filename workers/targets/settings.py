@@ -138,9 +138,9 @@ def read_fields(kind: type[S], values: Mapping[str, Any], where: str) -> S:
         settings: S = _type_adapter(cast("Any", kind)).validate_python(dict(values))
         return settings
     except ValidationError as invalid:
-        first = invalid.errors(include_url=False, include_input=False)[0]
-    cause = first.get("ctx", {}).get("error")
-    loc = first["loc"][:1] + first["loc"][2:] if first["loc"][:1] == ("auth",) else first["loc"]  # [1] is the scheme
+        error = invalid.errors(include_url=False, include_input=False)[0]
+    cause = error.get("ctx", {}).get("error")
+    loc = error["loc"][:1] + error["loc"][2:] if error["loc"][:1] == ("auth",) else error["loc"]  # [1] is the scheme
     inner = (
         cause.field
         if isinstance(cause, SpecificationError)
@@ -148,5 +148,5 @@ def read_fields(kind: type[S], values: Mapping[str, Any], where: str) -> S:
     )
     name = f"{where}.{inner}" if inner else where
     names = [field.name for field in fields(cast("Any", kind))] if len(loc) == 1 else ()
-    message = str(cause) if isinstance(cause, SpecificationError) else f"{name}: {plain_message(first, names)}"
+    message = str(cause) if isinstance(cause, SpecificationError) else f"{name}: {plain_message(error, names)}"
     raise SpecificationError(message, name)

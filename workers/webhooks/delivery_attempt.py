@@ -71,35 +71,35 @@ async def call(
     try:
         request = httpx.Request("POST", url, headers={**standing, **headers}, content=body)
         async with asyncio.timeout(timeout_s):
-            received = await transport.call(request)
+            http_response = await transport.call(request)
     except CallFailed as failed:
         return AttemptResult(outcome(failed.status, f"{failed.code}: {failed.message}"))
     except TimeoutError:
         return AttemptResult(outcome(None, f"timeout: no whole answer within {timeout_s:g} s"))
     except httpx.InvalidURL:
         return AttemptResult(outcome(None, "unsupported: the address cannot be written into a request"))
-    response_headers = httpx.Headers(received.headers)
-    text = None if "content-encoding" in response_headers else received.body.decode("utf-8", "replace")
-    failure = _failure_of_status(received.status)
+    response_headers = httpx.Headers(http_response.headers)
+    text = None if "content-encoding" in response_headers else http_response.body.decode("utf-8", "replace")
+    failure = _failure_of_status(http_response.status)
     return AttemptResult(
-        outcome(received.status, failure, text), parse_retry_after(response_headers, datetime.now(UTC))
+        outcome(http_response.status, failure, text), parse_retry_after(response_headers, datetime.now(UTC))
     )
 
 
 def what_follows(
-    number: int, answered: AttemptResult, rng: np.random.Generator, attempts: int = len(SCHEDULE_S)
+    number: int, result: AttemptResult, rng: np.random.Generator, attempts: int = len(SCHEDULE_S)
 ) -> Next | None:
     """Return the retry decision after attempt `number` (from 1) of at most `attempts`; ``None`` after a success."""
-    status = answered.outcome.status
-    if answered.outcome.failure is None:
+    status = result.outcome.status
+    if result.outcome.failure is None:
         return None
     if status == GONE:
         return Next(None, gone=True)
-    if answered.final or number >= attempts:
+    if result.final or number >= attempts:
         return Next(None)
     rest_s = 0.0
-    if status in OVERLOADED or answered.retry_after_s is not None:
-        rest_s = min(REST_S if answered.retry_after_s is None else answered.retry_after_s, LONGEST_REST_S)
+    if status in OVERLOADED or result.retry_after_s is not None:
+        rest_s = min(REST_S if result.retry_after_s is None else result.retry_after_s, LONGEST_REST_S)
     if number >= len(SCHEDULE_S):
         return Next(None, rest_s)
     return Next(max(SCHEDULE_S[number] * float(rng.uniform(1, 1 + JITTER)), rest_s), rest_s)

@@ -81,18 +81,17 @@ class WebhookWorker(BackgroundThread):
             try:
                 while not self._done.is_set():
                     claims = await self._claim_or_rest(MOST_AT_ONCE - len(tasks))
-                    tasks |= {
-                        asyncio.create_task(self._deliver(transport, traffic, claimed, key)) for claimed, key in claims
-                    }
+                    work = (self._deliver(transport, traffic, delivery, key) for delivery, key in claims)
+                    tasks |= set(map(asyncio.create_task, work))
                     tasks = await self._wait_for_end(tasks, self._settings.webhook_poll_s)
                 await self._wait_for_end(tasks, GRACE_S, until=asyncio.ALL_COMPLETED)
             finally:
                 await transport.aclose()
 
-    async def _claim_or_rest(self, room: int) -> list[tuple[ClaimedDelivery, SigningKey]]:
+    async def _claim_or_rest(self, free_places: int) -> list[tuple[ClaimedDelivery, SigningKey]]:
         """Claim the attempts that are due; after an error, pause and return no attempts."""
         try:
-            return await asyncio.to_thread(self._claim_due, room)
+            return await asyncio.to_thread(self._claim_due, free_places)
         except (StoreUnavailable, SecretLost, SecretMoved, SigningUnavailable) as unable:
             log.warning("deliverer waits", why=str(unable))
         except Exception:  # an error must not stop all deliveries
@@ -107,17 +106,17 @@ class WebhookWorker(BackgroundThread):
         if not tasks:
             await asyncio.to_thread(self._done.wait, seconds)
             return tasks
-        ended, running = await asyncio.wait(tasks, timeout=seconds, return_when=until)
-        for task in ended:
+        ended_tasks, running = await asyncio.wait(tasks, timeout=seconds, return_when=until)
+        for task in ended_tasks:
             if (error := task.exception()) is not None:
                 log.error("delivery not recorded", exc_info=error)
         return running
 
-    def _claim_due(self, room: int) -> list[tuple[ClaimedDelivery, SigningKey]]:
-        """Create the deliveries of due notices and claim at most `room` due ones; return each with the signing key."""
+    def _claim_due(self, free_places: int) -> list[tuple[ClaimedDelivery, SigningKey]]:
+        """Create the deliveries of due notices and claim at most `free_places` due ones, each with the signing key."""
         self._delete_ended()
         with self._database.read() as connection:
-            if not room or not deliveries.anything_due(connection):
+            if not free_places or not deliveries.anything_due(connection):
                 return []
         base_url = (self._settings.public_url or "").rstrip("/")
         closed_notices = fan_out.BATCH
@@ -128,13 +127,13 @@ class WebhookWorker(BackgroundThread):
             for notice in batch.malformed:
                 log.error("notice given up", why="its row has no notice", notice=notice.id, job=notice.job_id)
         with self._database.read() as connection:
-            ids = deliveries.choose(connection, room)
+            ids = deliveries.choose(connection, free_places)
         if not ids:
             return []
         with self._database.write() as connection:
-            claims = callbacks.confirmed(connection, deliveries.claim(connection, ids), base_url)
+            claims = callbacks.confirmed_deliveries(connection, deliveries.claim(connection, ids), base_url)
             key = signing.current(connection, self._vault) if claims else None
-            return [(claimed, key) for claimed in claims if key is not None]
+            return [(delivery, key) for delivery in claims if key is not None]
 
     def _delete_ended(self) -> None:
         """Delete old deliveries, at most once in `TIDY_EVERY_S` seconds."""
@@ -144,89 +143,89 @@ class WebhookWorker(BackgroundThread):
             self._next_cleanup_s = time.monotonic() + TIDY_EVERY_S
 
     async def _deliver(
-        self, transport: GuardedTransport, traffic: Traffic, claimed: ClaimedDelivery, key: SigningKey
+        self, transport: GuardedTransport, traffic: Traffic, delivery: ClaimedDelivery, key: SigningKey
     ) -> None:
-        body = body_of(claimed.payload)
+        body = body_of(delivery.payload)
         try:
             # in a thread, because a key outside the database can block for seconds
-            headers = await asyncio.to_thread(self._headers, claimed, body, key)
+            headers = await asyncio.to_thread(self._headers, delivery, body, key)
         except SigningUnavailable as unable:
-            log.warning("delivery not signed", delivery=claimed.id, why=str(unable))
+            log.warning("delivery not signed", delivery=delivery.id, why=str(unable))
             attempt = AttemptResult(Outcome(0, None, "signing-unavailable: the agency's key cannot sign now", None))
         except (SecretLost, SecretMoved):
             reason = "secret-lost: the endpoint's secret cannot be opened any more; rotate it"
             attempt = AttemptResult(Outcome(0, None, reason, None))
         else:
             try:
-                attempt = await self._post_within_limits(transport, traffic, claimed, headers, body)
+                attempt = await self._post_within_limits(transport, traffic, delivery, headers, body)
             except TimeoutError:  # other calls and deliveries have used up the pace of the host
-                await asyncio.to_thread(self._postpone, claimed)
+                await asyncio.to_thread(self._postpone, delivery)
                 return
-        await asyncio.to_thread(self._record_attempt, claimed, attempt)
+        await asyncio.to_thread(self._record_attempt, delivery, attempt)
 
     async def _post_within_limits(
         self,
         transport: GuardedTransport,
         traffic: Traffic,
-        claimed: ClaimedDelivery,
+        delivery: ClaimedDelivery,
         headers: dict[str, str],
         body: bytes,
     ) -> AttemptResult:
         """Post a delivery within its host's limits; raise `TimeoutError` if no slot is free within `TURN_S`."""
-        limits = HostLimits(self._database, self._settings, claimed.tenant, claimed.id, traffic, self._rng)
+        limits = HostLimits(self._database, self._settings, delivery.tenant, delivery.id, traffic, self._rng)
         try:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(TURN_S):
-                    origin = origin_of(claimed.url)
+                    origin = origin_of(delivery.url)
                     if not await transport.exempt(origin):
                         addresses = await transport.addresses(origin)
-                        await stack.enter_async_context(limits.slot(claimed.url, TIMEOUT_S, addresses))
-                attempt = await call(transport, claimed.url, headers, body)
+                        await stack.enter_async_context(limits.slot(delivery.url, TIMEOUT_S, addresses))
+                attempt = await call(transport, delivery.url, headers, body)
         except CallFailed as failed:
             return AttemptResult(Outcome(0, failed.status, f"{failed.code}: {failed.message}", None))
         except RatingsRefused as refused:
             reason = f"refused: the host {refused.host} wants no calls ({refused.who}); verify it with POST /v1/domains"
             return AttemptResult(Outcome(0, None, reason, None), final=True)
         outcome = attempt.outcome
-        if claimed.type != CHALLENGE or outcome.failure or fan_out.answers_challenge(claimed.payload, outcome.response):
+        if delivery.type != CHALLENGE or outcome.failure:
+            return attempt
+        if fan_out.answers_challenge(delivery.payload, outcome.response):
             return attempt
         reason = "challenge: answer with the value of `challenge` as the whole body, or as JSON in a field of this name"
         return AttemptResult(Outcome(outcome.elapsed_ms, outcome.status, reason, outcome.response))
 
-    def _postpone(self, claimed: ClaimedDelivery) -> None:
+    def _postpone(self, delivery: ClaimedDelivery) -> None:
         try:
             with self._database.write() as connection:
-                deliveries.postpone(connection, claimed, float(self._rng.uniform(1, 5)))
+                deliveries.postpone(connection, delivery, float(self._rng.uniform(1, 5)))
         except StoreUnavailable as unavailable:  # the delivery is due again when its lease expires
-            log.warning("delivery not postponed", delivery=claimed.id, why=str(unavailable))
+            log.warning("delivery not postponed", delivery=delivery.id, why=str(unavailable))
 
-    def _headers(self, claimed: ClaimedDelivery, body: bytes, key: SigningKey) -> dict[str, str]:
+    def _headers(self, delivery: ClaimedDelivery, body: bytes, key: SigningKey) -> dict[str, str]:
         secrets = []
-        if (webhook := claimed.webhook) is not None:
-            sealed = [webhook.sealed_secret]
-            if webhook.previous_secret is not None and (webhook.previous_until or 0) > claimed.claimed_at:
-                sealed.append(webhook.previous_secret)
-            secrets = [
-                webhooks.reveal(self._vault, sealed_secret, webhook.tenant, webhook.id) for sealed_secret in sealed
-            ]
-        signed = signed_headers(claimed.id, claimed.claimed_at // 1000, body, secrets, key.sign)
-        return {"Content-Type": content_type_of(claimed.payload), **signed}
+        if (webhook := delivery.webhook) is not None:
+            sealed_secrets = [webhook.sealed_secret]
+            if webhook.previous_secret is not None and (webhook.previous_until or 0) > delivery.claimed_at:
+                sealed_secrets.append(webhook.previous_secret)
+            secrets = [webhooks.reveal(self._vault, sealed, webhook.tenant, webhook.id) for sealed in sealed_secrets]
+        signed_part = signed_headers(delivery.id, delivery.claimed_at // 1000, body, secrets, key.sign)
+        return {"Content-Type": content_type_of(delivery.payload), **signed_part}
 
-    def _record_attempt(self, claimed: ClaimedDelivery, attempt: AttemptResult) -> None:
-        attempts = CHALLENGE_ATTEMPTS if claimed.type == CHALLENGE else len(SCHEDULE_S)
-        next_step = what_follows(claimed.number, attempt, self._rng, attempts)
+    def _record_attempt(self, delivery: ClaimedDelivery, attempt: AttemptResult) -> None:
+        attempts = CHALLENGE_ATTEMPTS if delivery.type == CHALLENGE else len(SCHEDULE_S)
+        next_step = what_follows(delivery.number, attempt, self._rng, attempts)
         try:
             with self._database.write() as connection:
-                state = deliveries.record(connection, claimed, attempt.outcome, next_step)
+                state = deliveries.record(connection, delivery, attempt.outcome, next_step)
         except StoreUnavailable as unavailable:  # the delivery is sent again with the same id when its lease expires
-            log.warning("delivery not recorded", delivery=claimed.id, why=str(unavailable))
+            log.warning("delivery not recorded", delivery=delivery.id, why=str(unavailable))
             return
         self._meter.delivered(state or "overtaken")
         log.info(
             "delivery attempted",
-            delivery=claimed.id,
-            webhook=None if claimed.webhook is None else claimed.webhook.id,
-            number=claimed.number,
+            delivery=delivery.id,
+            webhook=None if delivery.webhook is None else delivery.webhook.id,
+            number=delivery.number,
             status=attempt.outcome.status,
             left=state or "overtaken",
             elapsed_ms=attempt.outcome.elapsed_ms,

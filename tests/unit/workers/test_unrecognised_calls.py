@@ -147,7 +147,7 @@ def test_a_rating_is_marked_as_announced_if_the_owner_of_the_host_requested_it(o
     with json_server(answer_of("always-he")) as url:
         with context.database.write() as c:
             domain, _ = domains.add(c, "default", url.partition("://")[2])
-            domains.checked(c, domain.id, None)
+            domains.record_check(c, domain.id, None)
         _, rating = rated(context, url, seed=7)
     assert rating["audit"] == "announced"
 

@@ -123,9 +123,9 @@ def assertion(scheme: GcpServiceAccount, secret: str, now_s: float) -> Form:
         "iat": int(now_s),
         "exp": int(now_s) + 3600,
     }
-    signed = b".".join(_base64url(json.dumps(part).encode()) for part in (head, claims))
-    signature = account.key.sign(signed, PKCS1v15(), SHA256())
-    return {"grant_type": JWT_GRANT, "assertion": b".".join([signed, _base64url(signature)]).decode()}, {}
+    signed_part = b".".join(_base64url(json.dumps(part).encode()) for part in (head, claims))
+    signature = account.key.sign(signed_part, PKCS1v15(), SHA256())
+    return {"grant_type": JWT_GRANT, "assertion": b".".join([signed_part, _base64url(signature)]).decode()}, {}
 
 
 def token_in(response: Response) -> tuple[str, float | None]:
@@ -212,7 +212,7 @@ class Credentials:
             case Placed() as placed:
                 return _place_secret(request, placed, fill_text(placed.value, {"secret": self._secret}))
             case AwsSigV4() as aws:
-                signed = signed_headers(
+                signature_headers = signed_headers(
                     request.method,
                     request.url,
                     request.headers,
@@ -222,15 +222,15 @@ class Credentials:
                     service=aws.service,
                     now=self._now(),
                 )
-                return _with_headers(request, signed)
+                return _with_headers(request, signature_headers)
             case _:
                 return request
 
-    def renew(self, refused: OutgoingRequest, failed: CallFailed) -> bool:
+    def renew(self, refused_request: OutgoingRequest, failure: CallFailed) -> bool:
         """Drop the token of a refused request; return whether the call may succeed with a new token."""
-        if self._tokens is None or failed.status != 401:
+        if self._tokens is None or failure.status != 401:
             return False
-        self._tokens.refuse(refused.headers["Authorization"].removeprefix("Bearer "))
+        self._tokens.refuse(refused_request.headers["Authorization"].removeprefix("Bearer "))
         return True
 
 
@@ -238,11 +238,11 @@ def _with_headers(request: OutgoingRequest, headers: Mapping[str, str]) -> Outgo
     return replace(request, headers={**request.headers, **headers})
 
 
-def _place_secret(request: OutgoingRequest, placed: Placed, value: str) -> OutgoingRequest:
-    entry = {placed.name: value}
-    if placed.type == "header":
+def _place_secret(request: OutgoingRequest, placement: Placed, value: str) -> OutgoingRequest:
+    entry = {placement.name: value}
+    if placement.type == "header":
         return _with_headers(request, entry)
-    if placed.type == "query":
+    if placement.type == "query":
         mark = "&" if "?" in request.url else "?"
         return replace(request, url=f"{request.url}{mark}{urlencode(entry, errors='replace')}")
     if not request.content:
@@ -283,20 +283,21 @@ def signed_headers(
         Time with a zone; AWS accepts a difference of five minutes.
     """
     moment = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
-    added = {"X-Amz-Date": moment}
+    added_headers = {"X-Amz-Date": moment}
     if keys.session_token:
-        added["X-Amz-Security-Token"] = keys.session_token
+        added_headers["X-Amz-Security-Token"] = keys.session_token
     address = urlsplit(url)
     host = address.netloc.removesuffix({"http": ":80", "https": ":443"}[address.scheme])
-    lower = {name.lower(): " ".join(value.split()) for name, value in {**headers, **added, "Host": host}.items()}
-    signed = {name: lower[name] for name in sorted(lower) if name in {"host", "content-type"} or name[:6] == "x-amz-"}
-    names = ";".join(signed)
+    all_headers = {**headers, **added_headers, "Host": host}
+    lower = {name.lower(): " ".join(value.split()) for name, value in all_headers.items()}
+    signed_names = [name for name in sorted(lower) if name in {"host", "content-type"} or name[:6] == "x-amz-"]
+    names = ";".join(signed_names)
     canonical = "\n".join(
         [
             method,
             quote(address.path or "/", safe="/-_.~"),
             _canonical_query(address.query),
-            *(f"{name}:{value}" for name, value in signed.items()),
+            *(f"{name}:{lower[name]}" for name in signed_names),
             "",
             names,
             hashlib.sha256(content).hexdigest(),
@@ -309,7 +310,7 @@ def signed_headers(
         key = hmac.digest(key, part.encode(), "sha256")
     signature = hmac.digest(key, to_sign.encode(), "sha256").hex()
     credential = f"{ALGORITHM} Credential={keys.key_id}/{scope}, SignedHeaders={names}, Signature={signature}"
-    return {**added, "Authorization": credential}
+    return {**added_headers, "Authorization": credential}
 
 
 def _canonical_query(query: str) -> str:

@@ -94,9 +94,10 @@ class ChainSettings(TargetSettings):
                     f"links.{index}.path.0",
                 )
         if self.links[-1].path:
-            last = len(self.links) - 1
+            last_index = len(self.links) - 1
             raise SpecificationError(
-                "the last link cannot have a path: it translates into the requested language", f"links.{last}.path"
+                "the last link cannot have a path: it translates into the requested language",
+                f"links.{last_index}.path",
             )
 
     @property
@@ -128,7 +129,7 @@ class ChainSettings(TargetSettings):
         return link.kind
 
 
-def tightened(target: Target, links: Sequence[Target], paths: Sequence[Path]) -> Limits:
+def tighten_limits(target: Target, links: Sequence[Target], paths: Sequence[Path]) -> Limits:
     """Return a chain's limits, reduced so that every link stays within its own limits at several calls per text."""
     calls = Counter(hop.link for hop in through(paths))
     limits = target.limits
@@ -142,14 +143,14 @@ def tightened(target: Target, links: Sequence[Target], paths: Sequence[Path]) ->
     return replace(limits, concurrency=fewest, requests_per_second=slowest)
 
 
-def renamed_failure(failed: CallFailed, name: str) -> CallFailed:
+def renamed_failure(failure: CallFailed, name: str) -> CallFailed:
     """Return a copy of a failure whose message begins with the name of the service."""
     return CallFailed(
-        failed.code,
-        f"{name}: {failed.message}",
-        retriable=failed.retriable,
-        retry_after_s=failed.retry_after_s,
-        status=failed.status,
+        failure.code,
+        f"{name}: {failure.message}",
+        retriable=failure.retriable,
+        retry_after_s=failure.retry_after_s,
+        status=failure.status,
     )
 
 
@@ -194,20 +195,20 @@ class Chain(Adapter):
         """Return the pairs of the chain, from the lists of all its translators."""
         paths, listed_pairs = self.settings.paths, [await adapter.languages() for adapter in self._links]
         for hop in through(paths):
-            allowed = listed_pairs[hop.link]
+            allowed_pairs = listed_pairs[hop.link]
             if (
-                allowed is not None
+                allowed_pairs is not None
                 and ASKED not in {hop.source, hop.target}
-                and (hop.source, hop.target) not in allowed
+                and (hop.source, hop.target) not in allowed_pairs
             ):
                 failure = CallFailed("unsupported", f"it does not translate {hop.source} to {hop.target}")
                 raise self._link_failure(hop.link, failure)
-        last = listed_pairs[-1]
-        if last is None:
+        pairs_of_last = listed_pairs[-1]
+        if pairs_of_last is None:
             return None
         home, turn = paths[0][0], paths[-1][-1]
-        pairs = {(home, target) for source, target in last if source == turn}
-        pairs |= {(source, home) for source, target in last if target == turn}
+        pairs = {(home, target) for source, target in pairs_of_last if source == turn}
+        pairs |= {(source, home) for source, target in pairs_of_last if target == turn}
         return frozenset(pair for pair in pairs if self._has_route(pair, listed_pairs))
 
     def _has_route(self, pair: tuple[str, str], listed_pairs: Sequence[frozenset[tuple[str, str]] | None]) -> bool:
@@ -217,23 +218,23 @@ class Chain(Adapter):
         except NoWay:
             return False
         return all(
-            allowed is None or (hop.source, hop.target) in allowed
+            allowed_pairs is None or (hop.source, hop.target) in allowed_pairs
             for hop in route
-            for allowed in [listed_pairs[hop.link]]
+            for allowed_pairs in [listed_pairs[hop.link]]
         )
 
     async def _send_through(self, asks: Sequence[Ask], key: str | None) -> list[Reply]:
         """Send texts from link to link; a text that fails at one link is not sent to the next."""
-        first, route = asks[0], through(self.settings.paths)
-        if isinstance(first, Translate):
+        first_question, route = asks[0], through(self.settings.paths)
+        if isinstance(first_question, Translate):
             try:
-                route = hops(self.settings.paths, first.source, first.target)
+                route = hops(self.settings.paths, first_question.source, first_question.target)
             except NoWay as none:
                 raise CallFailed("unsupported", str(none)) from None
         replies = [_text_reply(ask) for ask in asks]
         for index, hop in enumerate(route):
             await self._translate_hop(hop, replies, key and opaque_key(key, str(index)))
-        if not isinstance(first, Translate):
+        if not isinstance(first_question, Translate):
             await self._ask_last_link(len(self._links) - 1, replies, cast("Sequence[Classify | Regress]", asks), key)
         return replies
 
@@ -242,9 +243,9 @@ class Chain(Adapter):
         pending = [index for index, reply in enumerate(replies) if reply.ok]
         asks = [Translate(str(replies[index].value), hop.source, hop.target) for index in pending]
         message = f"{self._link_name(hop.link)}: it answered a text with nothing, {hop.source} to {hop.target}"
-        empty = Reply(failure=Failure("wrong-shape", message))
+        empty_reply = Reply(failure=Failure("wrong-shape", message))
         for index, reply in zip(pending, await self._call_link(hop.link, asks, key), strict=True):
-            replies[index] = reply if not reply.ok or str(reply.value).strip() else empty
+            replies[index] = reply if not reply.ok or str(reply.value).strip() else empty_reply
 
     async def _ask_last_link(
         self, link: int, replies: list[Reply], asks: Sequence[Classify | Regress], key: str | None
@@ -269,8 +270,8 @@ class Chain(Adapter):
             for reply in replies
         ]
 
-    def _link_failure(self, link: int, failed: CallFailed) -> CallFailed:
-        return renamed_failure(failed, self._link_name(link))
+    def _link_failure(self, link: int, failure: CallFailed) -> CallFailed:
+        return renamed_failure(failure, self._link_name(link))
 
     def _link_name(self, link: int) -> str:
         link_settings = self.settings.links[link]

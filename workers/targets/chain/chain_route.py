@@ -68,11 +68,11 @@ def hops(paths: Sequence[Path], source: str, target: str) -> tuple[Hop, ...]:
     NoWay
         If neither is the first language, or if the other one is the first or last language of the paths.
     """
-    home, turn, last = paths[0][0], paths[-1][-1], len(paths)
+    home, turn, path_count = paths[0][0], paths[-1][-1], len(paths)
     if source == home and target not in {home, turn}:
-        return (*_hops_out(_fill_language(paths, target)), Hop(last, turn, target))
+        return (*_hops_out(_fill_language(paths, target)), Hop(path_count, turn, target))
     if target == home and source not in {home, turn}:
-        return (Hop(last, source, turn), *_hops_back(_fill_language(paths, source)))
+        return (Hop(path_count, source, turn), *_hops_back(_fill_language(paths, source)))
     raise NoWay(
         f"the chain translates from {home} by way of {turn} into a third language, and back; "
         f"it was asked to translate {source} to {target}"

@@ -26,9 +26,10 @@ class Roles(Adapter):
     kinds: ClassVar[frozenset[Kind]] = frozenset()
     settings_type: ClassVar[type] = dict
 
-    def __init__(self, rated: Adapter, second: Adapter, kind: Kind) -> None:
-        self._rated, self._second, self._asks, self._role = rated, second, asks_of_second(kind), role_of(kind)
-        self.batch_limit = second.batch_limit if kind in JUDGES else rated.batch_limit
+    def __init__(self, rated_adapter: Adapter, second_adapter: Adapter, kind: Kind) -> None:
+        self._rated, self._second = rated_adapter, second_adapter
+        self._asks, self._role = asks_of_second(kind), role_of(kind)
+        self.batch_limit = second_adapter.batch_limit if kind in JUDGES else rated_adapter.batch_limit
 
     def group_key(self, ask: Ask) -> Hashable:
         """Return a key that separates the two services, and every text or image to be made."""

@@ -80,8 +80,8 @@ def answer_paths(body: bytes, kind: Kind) -> Iterator[str]:
         candidates = [(_class_path(path, value), value) for path, value in candidates]
     else:
         candidates = [candidate for candidate in candidates if not any(map(_FACT.fullmatch, steps[candidate[0]]))]
-    ranked = sorted(candidates, key=lambda candidate: (isinstance(candidate[1], str), *_rank_of_path(candidate[0])))
-    yield from list(dict.fromkeys(path for path, _ in ranked))[:MOST_PATHS]
+    ranking = sorted(candidates, key=lambda candidate: (isinstance(candidate[1], str), *_rank_of_path(candidate[0])))
+    yield from list(dict.fromkeys(path for path, _ in ranking))[:MOST_PATHS]
 
 
 def _rank_of_path(path: str) -> tuple[bool, bool]:
@@ -110,10 +110,10 @@ def _class_path(path: str, value: object) -> str:
 
 def values_in(document: object) -> Iterator[tuple[str, Any]]:
     """Yield the values of a document with their expressions, outermost first."""
-    waiting, visited = [("", document)], 0
-    while waiting and visited < MOST_NODES:
+    waiting, visited_count = [("", document)], 0
+    while waiting and visited_count < MOST_NODES:
         path, value = waiting.pop(0)
-        visited += 1
+        visited_count += 1
         yield path or "@", value
         if isinstance(value, Mapping):
             names = (

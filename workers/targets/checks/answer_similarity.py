@@ -49,23 +49,23 @@ def difference(value: object, other_value: object) -> float:
     """
     if isinstance(value, Mapping) and isinstance(other_value, Mapping):
         return _class_distance(value, other_value)
-    first, second = np.atleast_1d(np.asarray(value, float)), np.atleast_1d(np.asarray(other_value, float))
-    if first.shape != second.shape:
+    vector, other_vector = np.atleast_1d(np.asarray(value, float)), np.atleast_1d(np.asarray(other_value, float))
+    if vector.shape != other_vector.shape:
         return 1.0
     # divided by the largest number, because squares of large numbers could overflow
-    largest = max(np.abs(first).max(), np.abs(second).max())
+    largest = max(np.abs(vector).max(), np.abs(other_vector).max())
     if largest == 0:
         return 0.0
-    first, second = first / largest, second / largest
-    return float(np.linalg.norm(first - second) / max(np.linalg.norm(first), np.linalg.norm(second)))
+    vector, other_vector = vector / largest, other_vector / largest
+    return float(np.linalg.norm(vector - other_vector) / max(np.linalg.norm(vector), np.linalg.norm(other_vector)))
 
 
 def _class_distance(answer: Json, other_answer: Json) -> float:
-    first, second = answer.get("scores"), other_answer.get("scores")
-    if first and second:
-        labels = first.keys() | second.keys()
-        return float(max(abs(first.get(label, 0.0) - second.get(label, 0.0)) for label in labels))
-    return float(answer.get("label") != other_answer.get("label") or bool(first) != bool(second))
+    scores, other_scores = answer.get("scores"), other_answer.get("scores")
+    if scores and other_scores:
+        labels = scores.keys() | other_scores.keys()
+        return float(max(abs(scores.get(label, 0.0) - other_scores.get(label, 0.0)) for label in labels))
+    return float(answer.get("label") != other_answer.get("label") or bool(scores) != bool(other_scores))
 
 
 def told_apart(answers: Sequence[Any]) -> bool:
@@ -78,11 +78,11 @@ def order_of(alone: Sequence[Any], together: Sequence[Any]) -> Order:
     count = len(alone)
     apart = [[difference(single, joint) for single in alone] for joint in together]
     in_order = sum(apart[index][index] for index in range(count))
-    best = min(sum(apart[index][to] for index, to in enumerate(order)) for order in permutations(range(count)))
-    if in_order > CLEARLY * best + count * ROUNDING and best <= count * CLOSE:
+    best_sum = min(sum(apart[index][to] for index, to in enumerate(order)) for order in permutations(range(count)))
+    if in_order > CLEARLY * best_sum + count * ROUNDING and best_sum <= count * CLOSE:
         return Order.CROSSED
-    worst = max((apart[index][index] for index in range(count)), default=0.0)
-    if worst > CLOSE:
+    largest_repeat_difference = max((apart[index][index] for index in range(count)), default=0.0)
+    if largest_repeat_difference > CLOSE:
         return Order.CHANGED
     widest = max((difference(first, second) for first, second in combinations(alone, 2)), default=0.0)
-    return Order.KEPT if widest > CLEARLY * worst + ROUNDING else Order.UNSEEN
+    return Order.KEPT if widest > CLEARLY * largest_repeat_difference + ROUNDING else Order.UNSEEN

@@ -81,7 +81,7 @@ def one_by_one(adapter: Adapter) -> Adapter:
     return alone
 
 
-def unfit(failed: CallFailed, hint: str = "") -> TargetUnfit:
+def unfit(failure: CallFailed, hint: str = "") -> TargetUnfit:
     """Return the error for a failed call that makes the target unfit."""
-    usual = "check the address, or try again later" if failed.retriable else "mend this before asking for a rating"
-    return TargetUnfit(failed.code, failed.message, hint or usual, failed)
+    usual = "check the address, or try again later" if failure.retriable else "mend this before asking for a rating"
+    return TargetUnfit(failure.code, failure.message, hint or usual, failure)

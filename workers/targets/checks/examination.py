@@ -92,7 +92,7 @@ class Examination(ABC):
         self._notes: list[str] = []
         self._latency_s: float | None = None
 
-    def _capability(self, question: str, returned: str, *, order_kept: bool | None = None, **more: Any) -> Capability:
+    def _capability(self, question: str, returned: str, *, order_kept: bool | None = None, **facts: Any) -> Capability:
         """Build the result. Questions are sent one by one unless a call with several questions kept their order."""
         return Capability(
             adapter=self._adapter if order_kept else one_by_one(self._adapter),
@@ -103,12 +103,12 @@ class Examination(ABC):
             returned=returned,
             calls=self._calls.count,
             order_kept=order_kept,
-            **more,
+            **facts,
         )
 
-    def _is_fatal(self, failed: CallFailed) -> bool:
+    def _is_fatal(self, failure: CallFailed) -> bool:
         """Whether a failed call makes the target unfit, since every other question would fail as well."""
-        return failed.code in HOPELESS or (failed.retriable and self._latency_s is None)
+        return failure.code in HOPELESS or (failure.retriable and self._latency_s is None)
 
     async def _ask_alone(self, ask: Ask, tries: int = TRIES) -> Reply:
         """Ask one question alone; return a failure as a reply unless it is fatal.
@@ -141,8 +141,8 @@ class Examination(ABC):
             self._notes.append(f"the same question got answers that differ by rounding ({distance:.1g} of their size)")
         return distance <= ROUNDING
 
-    def _answer_distance(self, first: Any, second: Any) -> float:
-        return difference(comparable(first), comparable(second))
+    def _answer_distance(self, answer: Any, other_answer: Any) -> float:
+        return difference(comparable(answer), comparable(other_answer))
 
     async def _keeps_order(self, alone: Mapping[Any, Any], deterministic: bool | None) -> bool | None:
         """Repeat questions in one call; return whether the answers came in order, or ``None`` if that is unknown."""
@@ -158,9 +158,9 @@ class Examination(ABC):
             return None
         order = order_of(single, together)
         if order is Order.CROSSED and deterministic:
-            repeated = await self._ask_in_one_call(questions)
+            repeated_answers = await self._ask_in_one_call(questions)
             # the repeated call has the same wrong order, so the order is not accidental
-            if repeated is not None and max(map(difference, together, repeated)) <= CLOSE:
+            if repeated_answers is not None and max(map(difference, together, repeated_answers)) <= CLOSE:
                 raise TargetUnfit(
                     "out-of-order",
                     f"{len(single)} questions in one call got their answers in another order",

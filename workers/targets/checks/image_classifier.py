@@ -33,12 +33,12 @@ def looks_for(target: Target, asks: Sequence[Ask] = (), *, fresh: bool = False) 
     """
     looks = list(dict.fromkeys(ask for ask in asks if isinstance(ask, Look)))
     if looks:
-        first = looks[0]
-        alike = [ask for ask in looks if (ask.labels, ask.question) == (first.labels, first.question)]
+        first_look = looks[0]
+        alike = [ask for ask in looks if (ask.labels, ask.question) == (first_look.labels, first_look.question)]
         if fresh and len(alike) >= ENOUGH_IMAGES:
             return (alike[0], alike[len(alike) // 2], alike[-1])
-        chosen = alike if len(alike) <= MOST_OF_THE_EXPERIMENT else [alike[0], alike[-1]]
-        return (*chosen, *(Look(image, first.labels, first.question) for image in sample_images()))
+        chosen_looks = alike if len(alike) <= MOST_OF_THE_EXPERIMENT else [alike[0], alike[-1]]
+        return (*chosen_looks, *(Look(image, first_look.labels, first_look.question) for image in sample_images()))
     labels = tuple(target.settings.get("labels") or SHAPES)
     return tuple(Look(image, labels, QUESTION) for image in sample_images())
 
@@ -61,53 +61,54 @@ class ImageExamination(Examination):
         replies = {ask: await self._ask_alone(ask) for ask in self._looks}
         self._check_failures(replies)
         answers = {ask: reply.value for ask, reply in replies.items() if reply.failure is None}
-        question, returned = next(iter(answers.items()))
+        question, answer = next(iter(answers.items()))
         self._note_answer_forms([*answers.values()])
         self._note_recognised_shapes(answers)
         return self._capability(
-            described(question),
-            shown(returned),
-            deterministic=await self._is_deterministic(question, returned),
-            labels=question.labels if returned["scores"] is not None else None,
+            describe_question(question),
+            shown(answer),
+            deterministic=await self._is_deterministic(question, answer),
+            labels=question.labels if answer["scores"] is not None else None,
         )
 
-    def _answer_distance(self, first: JsonObject, second: JsonObject) -> float:
+    def _answer_distance(self, answer: JsonObject, other_answer: JsonObject) -> float:
         """Return the distance between the probabilities of two answers; for texts, 0 if equal and 1 if not."""
-        if first["scores"] is not None and second["scores"] is not None:
-            return difference(first, second)
-        return float(first != second)
+        if answer["scores"] is not None and other_answer["scores"] is not None:
+            return difference(answer, other_answer)
+        return float(answer != other_answer)
 
     def _check_failures(self, replies: dict[Look, Reply]) -> None:
         """Raise `TargetUnfit` for a service that refuses all images or does not know the labels."""
-        failed = [(ask, reply.failure) for ask, reply in replies.items() if reply.failure is not None]
+        failures = [(ask, reply.failure) for ask, reply in replies.items() if reply.failure is not None]
         own_images = [ask for ask in replies if ask.image not in sample_images()]
-        fatal = [failure for _, failure in failed if failure.code == "unknown-label"]
-        if len(failed) == len(replies) or (own_images and {ask for ask, _ in failed} >= set(own_images)):
-            fatal += [failure for _, failure in failed]
+        fatal = [failure for _, failure in failures if failure.code == "unknown-label"]
+        if len(failures) == len(replies) or (own_images and {ask for ask, _ in failures} >= set(own_images)):
+            fatal += [failure for _, failure in failures]
         if fatal:
-            is_sample = fatal[0].code == "unknown-label" and failed[0][0].labels == SHAPES
+            is_sample = fatal[0].code == "unknown-label" and failures[0][0].labels == SHAPES
             raise TargetUnfit(fatal[0].code, fatal[0].message, MEND_LABELS if is_sample else MEND)
-        if failed:
-            self._notes.append(f"{len(failed)} of {len(replies)} images were not taken ({failed[0][1].code})")
+        if failures:
+            self._notes.append(f"{len(failures)} of {len(replies)} images were not taken ({failures[0][1].code})")
 
     def _note_answer_forms(self, answers: Sequence[Any]) -> None:
         """Add notes about constant answers, and about answers in different forms."""
         if len(answers) > 1 and not any(self._answer_distance(answers[0], answer) > ROUNDING for answer in answers[1:]):
             self._notes.append("all images got the same answer: does the image reach the model?")
-        scored = sum(answer["scores"] is not None for answer in answers)
-        if 0 < scored < len(answers):
-            self._notes.append(f"{scored} of {len(answers)} answers came with probabilities, the others in words alone")
+        scored_count = sum(answer["scores"] is not None for answer in answers)
+        if 0 < scored_count < len(answers):
+            share = f"{scored_count} of {len(answers)} answers"
+            self._notes.append(f"{share} came with probabilities, the others in words alone")
 
     def _note_recognised_shapes(self, answers: dict[Look, Any]) -> None:
         """Add a note with the number of recognised shapes, if the labels are the names of the shapes."""
         names = dict(zip(sample_images(), SHAPES, strict=True))
         shape_answers = {ask: value for ask, value in answers.items() if ask.image in names and ask.labels == SHAPES}
         if shape_answers:
-            recognised = sum(names[ask.image] in _likeliest_label(value) for ask, value in shape_answers.items())
-            self._notes.append(f"{recognised} of {len(shape_answers)} plain shapes were recognised")
+            recognised_count = sum(names[ask.image] in _likeliest_label(value) for ask, value in shape_answers.items())
+            self._notes.append(f"{recognised_count} of {len(shape_answers)} plain shapes were recognised")
 
 
-def described(ask: Look) -> str:
+def describe_question(ask: Look) -> str:
     """Return a question as text, to be shown to people."""
     image = dict(zip(sample_images(), SHAPES, strict=True)).get(ask.image, ask.image)
     return shown(f"{image}: {ask.question or 'which label fits?'} ({', '.join(ask.labels)})")

@@ -98,19 +98,20 @@ class ModelExamination(Examination):
     async def _examine_model(self) -> Capability:
         """Try every kind of question, and examine the model with the kind that will be used."""
         works: dict[type[Ask], tuple[Ask, Reply]] = {}
-        failed: dict[type[Ask], Failure] = {}
+        failures: dict[type[Ask], Failure] = {}
         for rung in RUNGS:
             ask, reply = await self._try_kind(rung)
             if reply.failure is None:
                 works[rung] = (ask, reply)
             else:
-                failed[rung] = reply.failure
+                failures[rung] = reply.failure
         if not works and self._passing is not None:
             raise unfit(self._passing)
         if not works:
-            raise await self._unanswered_error(failed)
+            raise await self._unanswered_error(failures)
         self._notes += [
-            f"it cannot be asked to {kind.asks}: {failure.message} ({failure.code})" for kind, failure in failed.items()
+            f"it cannot be asked to {kind.asks}: {failure.message} ({failure.code})"
+            for kind, failure in failures.items()
         ]
         rung = next((kind for kind in works if self._asked[kind]), next(iter(works)))
         ask, reply = works[rung]
@@ -126,12 +127,12 @@ class ModelExamination(Examination):
             rungs=tuple(kind.asks for kind in works),
         )
 
-    def _is_fatal(self, failed: CallFailed) -> bool:
+    def _is_fatal(self, failure: CallFailed) -> bool:
         """Whether a failed call ends the examination; most retriable errors do not, as they may mean "unsupported"."""
-        if failed.code in HOPELESS or (failed.code in SILENT and self._latency_s is None):
+        if failure.code in HOPELESS or (failure.code in SILENT and self._latency_s is None):
             return True
-        if failed.retriable:
-            self._passing = failed
+        if failure.retriable:
+            self._passing = failure
         return False
 
     async def _try_kind(self, rung: type[Ask]) -> tuple[Ask, Reply]:
@@ -156,19 +157,19 @@ class ModelExamination(Examination):
             "use a protocol that returns the prompt's tokens, fills masks or chats, with settings that it accepts",
         )
 
-    async def _answers_one_by_one(self, rung: type[Ask], first: Ask, value: object) -> dict[Ask, Any]:
+    async def _answers_one_by_one(self, rung: type[Ask], first_question: Ask, value: object) -> dict[Ask, Any]:
         """Ask several questions one by one."""
-        answers, failed = {first: value}, 0
+        answers, failed_count = {first_question: value}, 0
         for ask in dict.fromkeys([*spread(self._asked[rung], self._adapter, MOST_COMPARED), *self._ours[rung]]):
-            if len(answers) + failed >= MOST_COMPARED:
+            if len(answers) + failed_count >= MOST_COMPARED:
                 break
-            if ask in answers or self._adapter.group_key(ask) != self._adapter.group_key(first):
+            if ask in answers or self._adapter.group_key(ask) != self._adapter.group_key(first_question):
                 continue
             reply = await self._ask_alone(ask)
             if reply.failure is None:
                 answers[ask] = reply.value
             else:
-                failed += 1
+                failed_count += 1
                 self._notes.append(f"a question to {ask.asks} failed ({reply.failure.code})")
         self._check_constant(rung, answers)
         return answers

@@ -64,36 +64,36 @@ def _check_vectors(vectors: Sequence[list[float]]) -> list[str]:
 
 
 def _check_classes(classes: Sequence[Json]) -> list[str]:
-    scored = [answer["scores"] for answer in classes if answer["scores"] is not None]
-    if scored and len(scored) < len(classes):
+    scores = [answer["scores"] for answer in classes if answer["scores"] is not None]
+    if scores and len(scores) < len(classes):
         raise TargetUnfit(
             "label-set",
-            f"{len(scored)} of {len(classes)} answers came with probabilities, the others with a label alone",
+            f"{len(scores)} of {len(classes)} answers came with probabilities, the others with a label alone",
             "make every answer one or the other",
         )
-    notes = _check_scores(scored) if scored else []
+    notes = _check_scores(scores) if scores else []
     if len(classes) > 1 and not told_apart(classes):
         notes.append("all questions got the same answer")
     return notes
 
 
-def _check_scores(scored: Sequence[Mapping[str, float]]) -> list[str]:
-    first = set(scored[0])
-    different = next((set(scores) for scores in scored if set(scores) != first), None)
+def _check_scores(scores_of_answers: Sequence[Mapping[str, float]]) -> list[str]:
+    labels = set(scores_of_answers[0])
+    different = next((set(scores) for scores in scores_of_answers if set(scores) != labels), None)
     if different is not None:
         raise TargetUnfit(
             "label-set",
-            f"one answer scored {labels_named(first)}, another {labels_named(different)}",
+            f"one answer scored {labels_named(labels)}, another {labels_named(different)}",
             "declare its labels in settings.labels (the score of one of two is enough), or make the service score "
             "every label every time (hf-inference: settings.top_k; other protocols: the service's own setting)",
         )
-    if len(first) == 1:
-        return [f"only the label {labels_named(first)} is scored"]
-    sums = [sum(scores.values()) for scores in scored]
-    missed = max(sums, key=lambda total: abs(total - 1))
-    if abs(missed - 1) <= SUM_TOLERANCE:
+    if len(labels) == 1:
+        return [f"only the label {labels_named(labels)} is scored"]
+    sums = [sum(scores.values()) for scores in scores_of_answers]
+    worst_sum = max(sums, key=lambda total: abs(total - 1))
+    if abs(worst_sum - 1) <= SUM_TOLERANCE:
         return []
-    return [f"probabilities sum to {missed:.3g}, not to 1: several labels may hold at once, or some are not told"]
+    return [f"probabilities sum to {worst_sum:.3g}, not to 1: several labels may hold at once, or some are not told"]
 
 
 def labels_named(labels: set[str]) -> str:
@@ -126,37 +126,38 @@ class PredictorExamination(Examination):
     async def run(self) -> Capability:
         """Examine the target."""
         alone = await self._answers_one_by_one()
-        question, returned = next(iter(alone.items()), (self._questions[0], None))
+        question, answer = next(iter(alone.items()), (self._questions[0], None))
         deterministic = order_kept = None
         if alone:
             self._notes += check_answers(list(alone.values()))
-            deterministic = await self._is_deterministic(question, returned)
+            deterministic = await self._is_deterministic(question, answer)
             order_kept = await self._keeps_order(alone, deterministic)
         return self._capability(
             shown(given_in(question)),
-            "" if returned is None else shown(returned),
+            "" if answer is None else shown(answer),
             deterministic=deterministic,
             order_kept=order_kept,
-            dimensions=len(returned) if isinstance(returned, list) else None,
+            dimensions=len(answer) if isinstance(answer, list) else None,
             labels=labels_in(list(alone.values())),
         )
 
     async def _answers_one_by_one(self) -> dict[Prediction, Any]:
         """Ask questions one by one, until enough answers differ."""
         answers: dict[Prediction, Any] = {}
-        failed: list[Failure] = []
+        failures: list[Failure] = []
         for question in self._questions:
             reply = await self._ask_alone(question)
             if reply.failure is None:
                 answers[question] = reply.value
             else:
-                failed.append(reply.failure)
+                failures.append(reply.failure)
             if len(answers) >= MOST_COMPARED and (self._adapter.batch_limit == 1 or told_apart([*answers.values()])):
                 break
-        failure = next((failure for failure in failed if failure.code != NOT_KNOWN), None)
+        failure = next((failure for failure in failures if failure.code != NOT_KNOWN), None)
         if not answers and failure is not None:
             hint = self._hint or "check the kind, the settings and the protocol's notes"
             raise TargetUnfit(failure.code, failure.message, hint)
-        if failed:
-            self._notes.append(f"{len(failed)} of {len(failed) + len(answers)} questions failed ({failed[0].code})")
+        if failures:
+            count = len(failures) + len(answers)
+            self._notes.append(f"{len(failures)} of {count} questions failed ({failures[0].code})")
         return answers

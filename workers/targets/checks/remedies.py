@@ -66,8 +66,8 @@ class _Case:
 
     @property
     def status(self) -> int:
-        received = self.exchange.received if self.exchange else None
-        return received.status if received else 0
+        response = self.exchange.received if self.exchange else None
+        return response.status if response else 0
 
     @property
     def place(self) -> str:
@@ -79,8 +79,8 @@ class _Case:
 
     @property
     def body(self) -> bytes:
-        received = self.exchange.received if self.exchange else None
-        return received.body if received else b""
+        response = self.exchange.received if self.exchange else None
+        return response.body if response else b""
 
     @property
     def said(self) -> str:
@@ -96,8 +96,8 @@ class _Case:
         return f' with the title "{self.clean(title[1].decode("utf-8", "replace"))}"' if title else bare
 
     def header(self, name: str) -> str:
-        received = self.exchange.received if self.exchange else None
-        value = dict(received.headers if received else ()).get(name.encode(), b"")
+        response = self.exchange.received if self.exchange else None
+        value = dict(response.headers if response else ()).get(name.encode(), b"")
         return self.clean(value.decode("latin-1"))
 
     def clean(self, text: str) -> str:
@@ -170,9 +170,9 @@ def _remedy(case: _Case) -> Remedy:
     if failure.code.startswith("http-5"):
         return case.remedy("server-error")
     if failure.code.startswith("http-"):
-        rejected = case.remedy("rejected")
-        streamed = not case.custom and "stream" in case.said.lower()
-        return case.remedy("streamed", cause=rejected.cause) if streamed else rejected
+        remedy_of_rejection = case.remedy("rejected")
+        is_stream = not case.custom and "stream" in case.said.lower()
+        return case.remedy("streamed", cause=remedy_of_rejection.cause) if is_stream else remedy_of_rejection
     if "limit of tokens" in failure.message:
         return case.remedy("no-end")
     if failure.code in {"declined", "cut-short", "no-choice"}:
@@ -192,12 +192,12 @@ def _auth(case: _Case) -> Remedy:
 
 
 def _method(case: _Case) -> Remedy:
-    allowed = case.header("allow")
-    fits = next((method for method in ("POST", "GET", "PUT") if method in re.split(r"[,\s]+", allowed)), None)
+    allowed_methods = case.header("allow")
+    fits = next((method for method in ("POST", "GET", "PUT") if method in re.split(r"[,\s]+", allowed_methods)), None)
     return case.remedy(
         "method",
         used=case.exchange.method if case.exchange else "this method",
-        allowed=f"; it takes {allowed}" if allowed else "",
+        allowed=f"; it takes {allowed_methods}" if allowed_methods else "",
         change=f'settings.method = "{fits}"' if fits else "another settings.method (POST, GET or PUT)",
     )
 
@@ -229,8 +229,8 @@ def _not_json(case: _Case) -> Remedy:
     if not began:
         return case.remedy("empty-answer")
     not_json = case.remedy("not-json", began=began, settings=_settings(case))
-    streamed = not case.custom and began.startswith(("data:", "event:"))
-    return case.remedy("streamed", cause=not_json.cause) if streamed else not_json
+    is_stream = not case.custom and began.startswith(("data:", "event:"))
+    return case.remedy("streamed", cause=not_json.cause) if is_stream else not_json
 
 
 def _wrong_shape(case: _Case) -> Remedy:
@@ -238,8 +238,8 @@ def _wrong_shape(case: _Case) -> Remedy:
     if settings:
         return case.remedy("named-setting", settings=" or ".join(dict.fromkeys(settings)))
     if _TOP_LABEL in message:
-        own = f"top-label-of-{case.target.protocol}"
-        return case.remedy(own if own in SENTENCES else "top-label")
+        remedy_name = f"top-label-of-{case.target.protocol}"
+        return case.remedy(remedy_name if remedy_name in SENTENCES else "top-label")
     if UNDECLARED in message:
         return case.remedy("undeclared")
     if not case.custom:

@@ -90,11 +90,11 @@ def numbered_sentences(count: int, rng: np.random.Generator, source: str = "en")
 
 def worded_questions(rng: np.random.Generator) -> Mapping[type[Ask], tuple[Ask, ...]]:
     """Return neutral questions to a language model, by kind; the last text to score is not a sentence."""
-    *texts, (_, last) = numbered_sentences(EACH, rng)
-    scrambled = " ".join(rng.permutation(last.rstrip(".").split()).tolist())
+    *texts, (_, last_sentence) = numbered_sentences(EACH, rng)
+    scrambled_sentence = " ".join(rng.permutation(last_sentence.rstrip(".").split()).tolist())
     gaps = [GAPS[index] for index in rng.permutation(len(GAPS))[:EACH]]
     return {
-        Score: (*(Score(text) for _, text in texts), Score(f"{scrambled}.")),
+        Score: (*(Score(text) for _, text in texts), Score(f"{scrambled_sentence}.")),
         Fill: tuple(Fill(f"{_random_person(rng)}{before}", word, after) for before, word, after in gaps),
         Choose: tuple(_random_choice(rng) for _ in range(EACH)),
     }
@@ -133,14 +133,14 @@ def sample_images() -> Mapping[str, bytes]:
 
 def _draw_shape(colour: str, shape: str) -> bytes:
     image = Image.new("RGB", (SIDE, SIDE), "white")
-    pen, near, far = ImageDraw.Draw(image), SIDE // 5, SIDE - SIDE // 5
+    pen, start, end = ImageDraw.Draw(image), SIDE // 5, SIDE - SIDE // 5
     match shape:
         case "circle":
-            pen.ellipse((near, near, far, far), fill=colour)
+            pen.ellipse((start, start, end, end), fill=colour)
         case "square":
-            pen.rectangle((near, near, far, far), fill=colour)
+            pen.rectangle((start, start, end, end), fill=colour)
         case _:
-            pen.polygon(((SIDE // 2, near), (far, far), (near, far)), fill=colour)
+            pen.polygon(((SIDE // 2, start), (end, end), (start, end)), fill=colour)
     file = io.BytesIO()
     image.save(file, "PNG")
     return file.getvalue()

@@ -59,31 +59,33 @@ class TranslatorExamination(Examination):
         """Examine the target."""
         await self._check_languages()
         text = self._sentences[0][1]
-        returned = await self._translate_first(text)
-        deterministic = await self._is_deterministic(Translate(text, *self._pairs[0]), returned)
-        await self._check_back_translation(returned)
+        translation = await self._translate_first(text)
+        deterministic = await self._is_deterministic(Translate(text, *self._pairs[0]), translation)
+        await self._check_back_translation(translation)
         order_kept = await self._keeps_order_of_texts() if self._adapter.batch_limit > 1 else None
-        truncates_at = await self._length_limit(returned)
+        truncates_at = await self._length_limit(translation)
         return self._capability(
-            text, returned, deterministic=deterministic, order_kept=order_kept, truncates_at=truncates_at
+            text, translation, deterministic=deterministic, order_kept=order_kept, truncates_at=truncates_at
         )
 
-    def _is_fatal(self, failed: CallFailed) -> bool:
-        return self._latency_s is None or super()._is_fatal(failed)
+    def _is_fatal(self, failure: CallFailed) -> bool:
+        return self._latency_s is None or super()._is_fatal(failure)
 
-    def _answer_distance(self, first: str, second: str) -> float:
-        return float(first != second)
+    def _answer_distance(self, answer: str, other_answer: str) -> float:
+        return float(answer != other_answer)
 
     async def _check_languages(self) -> None:
         try:
-            supported = await self._calls.persist(self._adapter.languages, PATIENCE)
+            supported_pairs = await self._calls.persist(self._adapter.languages, PATIENCE)
         except CallFailed as failed:
             if failed.code in HOPELESS:
                 raise unfit(failed) from None
             self._notes.append(f"the service did not say which languages it supports ({failed.code})")
             return
-        self._calls.count -= supported is None  # `None` means that the adapter made no call, so the call is not counted
-        missing = [pair for pair in dict.fromkeys(self._pairs) if supported is not None and pair not in supported]
+        if supported_pairs is None:  # the adapter made no call, so the call is not counted
+            self._calls.count -= 1
+            return
+        missing = [pair for pair in dict.fromkeys(self._pairs) if pair not in supported_pairs]
         if missing:
             pairs = ", ".join(f"{source} to {target}" for source, target in missing[:10])
             raise TargetUnfit(
@@ -97,21 +99,21 @@ class TranslatorExamination(Examination):
         reply = await self._ask_alone(Translate(text, *self._pairs[0]))
         if reply.failure is not None:
             raise TargetUnfit(reply.failure.code, reply.failure.message, "see the protocol's notes")
-        returned = str(reply.value)
-        if not returned.strip():
+        translation = str(reply.value)
+        if not translation.strip():
             raise TargetUnfit(
                 "empty", "the service returned an empty text", "check the output setting and the languages"
             )
-        if untranslated(text, returned):
+        if untranslated(text, translation):
             self._notes.append("the text came back as it was sent; the service may not translate this pair")
-        return returned
+        return translation
 
-    async def _check_back_translation(self, returned: str) -> None:
+    async def _check_back_translation(self, translation: str) -> None:
         """Translate the first answer back, if the experiment translates back."""
         there, back = self._pairs[0]
         if (back, there) not in self._pairs[1:]:
             return
-        reply = await self._ask_alone(Translate(returned, back, there))
+        reply = await self._ask_alone(Translate(translation, back, there))
         if reply.failure is not None:
             self._notes.append(f"the way back could not be seen ({reply.failure.code})")
         elif not str(reply.value).strip():
@@ -132,10 +134,10 @@ class TranslatorExamination(Examination):
         self._notes.append("the numbers did not survive, so the order of several texts could not be checked")
         return None
 
-    async def _length_limit(self, first: str) -> int | None:
+    async def _length_limit(self, translation: str) -> int | None:
         """Translate a text of many sentences; raise `TargetUnfit` if the end of its translation is missing.
 
-        `first` is the answer to the first sentence. The long text begins with another one, so that a service that cuts
+        `translation` is that of the first sentence. The long text begins with another one, so that a service that cuts
         both is distinguished from one that answers every text alike.
         """
         sentences = [*self._sentences[1:], self._sentences[0]]
@@ -148,7 +150,7 @@ class TranslatorExamination(Examination):
         places = [index for index, sentence_number in enumerate(numbers) if sentence_number in returned_numbers]
         if not places:
             characters = len(str(reply.value))
-            if characters < SHORTEST_SHARE * len(text) and str(reply.value) != first:
+            if characters < SHORTEST_SHARE * len(text) and str(reply.value) != translation:
                 raise TargetUnfit(
                     "truncates",
                     f"of a text of {len(numbers)} sentences ({len(text):,} characters) only {characters} characters "
@@ -193,6 +195,6 @@ def sentences_in(source: str, count: int, rng: np.random.Generator | None = None
     return numbered_sentences(count, rng or generator(0), source)
 
 
-def numbers_in(returned: object) -> set[int]:
+def numbers_in(answer: object) -> set[int]:
     """Return the numbers in an answer, in any script; `int` reads the decimal digits of all of them."""
-    return {int(digits) for digits in _NUMBER.findall(str(returned)) if len(digits) <= 4}
+    return {int(digits) for digits in _NUMBER.findall(str(answer)) if len(digits) <= 4}

@@ -84,7 +84,7 @@ def number_of(answer: object, form: NumberForm | None = None) -> float:
 
     A text is read in the declared `form`; without one, only if it is a plain number such as "35.7".
     """
-    answer = unwrapped(answer)
+    answer = unwrap(answer)
     answer = answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
     return _number_in(answer, form) if isinstance(answer, str) else finite(answer, "number")
 
@@ -117,7 +117,7 @@ def finite(answer: object, noun: str) -> float:
 
 def vector_of(answer: object) -> list[float]:
     """Parse a vector of finite numbers, or a list with one vector; raise `Misread` for anything else."""
-    answer = unwrapped(answer)
+    answer = unwrap(answer)
     if not isinstance(answer, list) or not answer:
         raise Misread(f"returned {seen(answer)}; expected a vector")
     if len(answer) > MOST_DIMENSIONS:
@@ -132,7 +132,7 @@ def vector_of(answer: object) -> list[float]:
     return vector
 
 
-def classified(answer: object, labels: Sequence[str] = ()) -> Classified:
+def parse_classes(answer: object, labels: Sequence[str] = ()) -> Classified:
     """Parse a classification: a label, the probabilities of labels, or both.
 
     These forms are accepted: ``"positive"``; ``1``, the index of a label or its name; ``[0.1, 0.9]``,
@@ -173,7 +173,7 @@ def classified(answer: object, labels: Sequence[str] = ()) -> Classified:
 
 def _class_of(answer: Any, labels: Sequence[str]) -> tuple[str | None, JsonObject | None]:
     """Return the label and the scores of an answer; each may be ``None``."""
-    answer = unwrapped(answer)
+    answer = unwrap(answer)
     match answer:
         case {"labels": list(names), "scores": list(scores)} if len(names) == len(scores):
             return None, _scores_by_label(list(zip(names, scores, strict=True)))
@@ -194,7 +194,7 @@ def _class_of(answer: Any, labels: Sequence[str]) -> tuple[str | None, JsonObjec
 
 def _scores_of(answer: object, labels: Sequence[str]) -> JsonObject:
     """Parse the scores of labels, not yet validated, from a list of objects, a row or an object."""
-    answer = unwrapped(answer)
+    answer = unwrap(answer)
     match answer:
         case [dict(), *_]:
             return _scores_by_label([_label_and_score(pair) for pair in answer])
@@ -218,9 +218,9 @@ def _label_of(answer: object, labels: Sequence[str]) -> str:
                 f"returned {seen(answer)}; expected a label, or a list of probabilities in the order of labels"
             )
         return label_text(answer)
-    valued = [label for label in labels if _value_of(label) == answer and _value_of(label) is not None]
-    same_kind = [label for label in valued if isinstance(_value_of(label), bool) == isinstance(answer, bool)]
-    if len(matching := same_kind or valued) == 1:
+    labels_of_value = [label for label in labels if _value_of(label) == answer and _value_of(label) is not None]
+    same_kind = [label for label in labels_of_value if isinstance(_value_of(label), bool) == isinstance(answer, bool)]
+    if len(matching := same_kind or labels_of_value) == 1:
         return matching[0]
     names_values = any(_value_of(label) is not None for label in labels)
     if isinstance(answer, bool) or names_values or not float(answer).is_integer() or not 0 <= answer < len(labels):
@@ -248,10 +248,10 @@ def _declared_spelling(label: str, labels: Sequence[str]) -> str:
     """Return the declared spelling of a label; the label itself if it matches no declared label."""
     if label in labels or not labels:
         return label
-    same = [declared for declared in labels if label_key(declared) == label_key(label)]
-    if not same and (value := _value_of(label)) is not None:
-        same = [declared for declared in labels if _value_of(declared) == value]
-    return same[0] if len(same) == 1 else label
+    equal_labels = [declared for declared in labels if label_key(declared) == label_key(label)]
+    if not equal_labels and (value := _value_of(label)) is not None:
+        equal_labels = [declared for declared in labels if _value_of(declared) == value]
+    return equal_labels[0] if len(equal_labels) == 1 else label
 
 
 def _named_labels(labels: Sequence[str]) -> str:
@@ -301,9 +301,9 @@ def _check_scores(scores: Json, labels: Sequence[str]) -> dict[str, float]:
     if not 0 < len(scores) <= MOST_LABELS:
         raise Misread(f"gave the scores of {len(scores):,} labels; 1 to {MOST_LABELS:,} are allowed")
     if labels and len(scores) != len(labels):
-        scored = "the top label alone" if len(scores) == 1 else f"the scores of {len(scores)} labels"
+        subject = "the top label alone" if len(scores) == 1 else f"the scores of {len(scores)} labels"
         how = "make the service score all of them, or return the label without a score"
-        raise Misread(f"gave {scored}, and {len(labels)} labels are declared in settings.labels; {how}")
+        raise Misread(f"gave {subject}, and {len(labels)} labels are declared in settings.labels; {how}")
     # interned, because thousands of replies hold the same labels
     return {intern(label): _probability(scores[label]) for label in labels or scores}
 
@@ -322,7 +322,7 @@ def probability(answer: object, advice: str = "") -> float:
     return min(1.0, max(0.0, number))
 
 
-def unwrapped(answer: object) -> Any:
+def unwrap(answer: object) -> Any:
     """Remove lists around a single list: ``[[1, 2]]`` becomes ``[1, 2]``."""
     while isinstance(answer, list) and len(answer) == 1 and isinstance(answer[0], list):
         answer = answer[0]

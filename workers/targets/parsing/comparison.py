@@ -13,13 +13,13 @@ from assay.model import COMPARED, FIRST, SECOND, TIE, Failure, Field, Record, Re
 from workers.targets.parsing.answer_parsing import (
     Classified,
     Misread,
-    classified,
     finite,
     label_text,
+    parse_classes,
     quoted,
     reply_of,
     seen,
-    unwrapped,
+    unwrap,
 )
 from workers.targets.parsing.written_numbers import plain_number
 
@@ -28,9 +28,9 @@ Comparison = Literal["label", "scores", "document"]
 NO_PAIR = "this target compares two documents: the question must be a record with first and second"
 
 
-def documents_of(given: str | Record) -> Mapping[str, Field] | None:
+def documents_of(content: str | Record) -> Mapping[str, Field] | None:
     """Return the documents of a question, by ``first`` and ``second``; ``None`` if one of them is missing."""
-    documents = {} if isinstance(given, str) else {name: cell for name, cell in given if name in {FIRST, SECOND}}
+    documents = {} if isinstance(content, str) else {name: cell for name, cell in content if name in {FIRST, SECOND}}
     return documents if len(documents) == 2 else None
 
 
@@ -51,7 +51,7 @@ def comparison_of(
     """
     names = tuple(labels) or COMPARED
     if meaning == "document":
-        reply = reply_of(lambda: _parse_document(answer, str(documents[FIRST]), str(documents[SECOND])), origin, answer)
+        reply = reply_of(lambda: _parse_document(answer, documents), origin, answer)
     elif meaning == "scores":
         reply = reply_of(lambda: _parse_scores(answer, names), origin, answer)
     else:
@@ -68,14 +68,16 @@ def _label_without_scores(name: str) -> Classified:
 def _parse_label(answer: Any, labels: Sequence[str]) -> Classified:
     """Parse a label or the labels' probabilities; a number is a label only if declared labels are numbers."""
     if isinstance(answer, bool | int | float) and not any(_names_value(label) for label in labels):
-        raise Misread(f'returned {seen(answer)}; name the labels in their order, such as labels = ["1", "2"]')
-    if isinstance(unwrapped(answer), list) and len(unwrapped(answer)) != len(labels):
-        raise Misread(f"returned {seen(unwrapped(answer))}; expected a probability for each of {len(labels)} labels")
-    parsed = classified(answer, labels)
+        kind, example = ("boolean", '["true", "false"]') if isinstance(answer, bool) else ("number", '["1", "2"]')
+        reason = f"returned the {kind} {seen(answer)}, but no declared label is a {kind}"
+        raise Misread(f"{reason}; if it means a label, set labels = {example} (labels in their order)")
+    if isinstance(unwrap(answer), list) and len(unwrap(answer)) != len(labels):
+        raise Misread(f"returned {seen(unwrap(answer))}; expected a probability for each of {len(labels)} labels")
+    classification = parse_classes(answer, labels)
     name_of = dict(zip(labels, COMPARED, strict=False))
-    if parsed["scores"] is None:
-        return _label_without_scores(name_of[parsed["label"]])
-    return {"label": None, "scores": {name_of[label]: score for label, score in parsed["scores"].items()}}
+    if classification["scores"] is None:
+        return _label_without_scores(name_of[classification["label"]])
+    return {"label": None, "scores": {name_of[label]: score for label, score in classification["scores"].items()}}
 
 
 def _names_value(label: str) -> bool:
@@ -84,23 +86,21 @@ def _names_value(label: str) -> bool:
 
 def _parse_scores(answer: Any, labels: Sequence[str]) -> Classified:
     """Parse a score for each document: the higher one is better, and equal ones are a tie."""
-    answer = unwrapped(answer)
+    answer = unwrap(answer)
     if isinstance(answer, Mapping):
         by_label = {label_key(label_text(name)): score for name, score in answer.items()}
         answer = [by_label.get(label_key(label)) for label in labels[:2]] if len(by_label) == 2 else answer
     if not isinstance(answer, list) or len(answer) != 2:
         raise Misread(f"returned {seen(answer)}; expected a score for each of the two documents")
-    first, second = (finite(score, "score") for score in answer)
-    return _label_without_scores(TIE if first == second else FIRST if first > second else SECOND)
+    score, other_score = (finite(number, "score") for number in answer)
+    return _label_without_scores(TIE if score == other_score else FIRST if score > other_score else SECOND)
 
 
-def _parse_document(answer: Any, first: str, second: str) -> Classified:
+def _parse_document(answer: Any, documents: Mapping[str, Field]) -> Classified:
     """Parse the better document, repeated whole; spaces, case and marks at its ends may differ."""
     if not isinstance(answer, str):
         raise Misread(f"returned {seen(answer)}; expected the better document")
-    repeated = [
-        name for name, document in ((FIRST, first), (SECOND, second)) if label_key(document) == label_key(answer)
-    ]
-    if len(repeated) != 1:
+    repeated_names = [name for name in (FIRST, SECOND) if label_key(str(documents[name])) == label_key(answer)]
+    if len(repeated_names) != 1:
         raise Misread(f"returned {quoted(answer)}, which is neither of the documents")
-    return _label_without_scores(repeated[0])
+    return _label_without_scores(repeated_names[0])

@@ -134,11 +134,11 @@ def _count_by_offsets(echo: Echo, prompt: str) -> int | None:
     if offsets[0] != 0 or list(accumulate(offsets, max)) != offsets or not _tells_by_ascii(prompt):
         return None
     end = sum(1 for offset in offsets if int(offset) < len(prompt))
-    echoed = [_ascii_characters(text[start:stop]) for start, stop in pairwise([*offsets, len(text)][: end + 1])]
+    texts = [_ascii_characters(text[start:stop]) for start, stop in pairwise([*offsets, len(text)][: end + 1])]
     tokens = [_ascii_characters(str(token)) for token in echo.tokens[:end]]
-    marks = next((count for count in range(MARKS + 1) if count == end or echoed[count]), MARKS)
-    equal = [expected for expected, token in zip(echoed[marks:], tokens[marks:], strict=True) if expected == token]
-    odd = [token for expected, token in zip(echoed[marks:], tokens[marks:], strict=True) if expected not in ("", token)]
+    marks = next((count for count in range(MARKS + 1) if count == end or texts[count]), MARKS)
+    equal = [expected for expected, token in zip(texts[marks:], tokens[marks:], strict=True) if expected == token]
+    odd = [token for expected, token in zip(texts[marks:], tokens[marks:], strict=True) if expected not in ("", token)]
     if not all(token.startswith(IN_BYTES) for token in odd):
         return None
     return end if len("".join(equal)) >= ENOUGH_ASCII * len(_ascii_characters(prompt)) else None

@@ -33,10 +33,7 @@ def _number_pattern(point: str, separators: str) -> re.Pattern[str]:
     )
 
 
-_WRITTEN = {
-    "decimal-point": _number_pattern(".", ",' _"),
-    "decimal-comma": _number_pattern(",", ".' _"),
-}
+_WRITTEN = {"decimal-point": _number_pattern(".", ",' _"), "decimal-comma": _number_pattern(",", ".' _")}
 
 
 def plain_number(text: str) -> float | None:
@@ -66,8 +63,8 @@ def written_number(text: str, form: NumberForm) -> float | None:
 
 def forms_that_read(text: str) -> dict[NumberForm, float]:
     """Return the number that a text means in each form; forms in which it is not a number are left out."""
-    read = {form: written_number(text, form) for form in FORMS}
-    return {form: number for form, number in read.items() if number is not None}
+    numbers_by_form = {form: written_number(text, form) for form in FORMS}
+    return {form: number for form, number in numbers_by_form.items() if number is not None}
 
 
 def _finite_or_none(text: str) -> float | None:

@@ -87,20 +87,20 @@ class Preset:
             self.parameters, {name: value for name, value in given_settings.items() if name in names}, "settings"
         )
         values = {"instruction": INSTRUCTION, "null": None, **vars(parameters)}
-        requested = {name: value for name, value in given_settings.items() if name not in names}
+        requested_settings = {name: value for name, value in given_settings.items() if name not in names}
         templates = {**self.settings, **self.by_kind[kind]}
         preset_settings = {name: _fill(value, values, in_path=name == "path") for name, value in templates.items()}
-        auth, new_auth = preset_settings.get("auth"), requested.get("auth")
+        auth, new_auth = preset_settings.get("auth"), requested_settings.get("auth")
         if isinstance(auth, Mapping) and isinstance(new_auth, Mapping) and auth["type"] == new_auth.get("type"):
-            requested["auth"] = {**auth, **new_auth}
-        return {**preset_settings, **requested}
+            requested_settings["auth"] = {**auth, **new_auth}
+        return {**preset_settings, **requested_settings}
 
 
 def _fill(template: object, values: Mapping[str, Any], *, in_path: bool) -> Any:
     """Replace the parameters in a setting; escape braces in values, and percent-encode values in a path."""
     if isinstance(template, Mapping):
-        filled = {name: _fill(value, values, in_path=in_path) for name, value in template.items()}
-        return {name: value for name, value in filled.items() if value is not None}
+        filled_members = {name: _fill(value, values, in_path=in_path) for name, value in template.items()}
+        return {name: value for name, value in filled_members.items() if value is not None}
     if isinstance(template, list):
         return [_fill(item, values, in_path=in_path) for item in template]
     if not isinstance(template, str):
@@ -120,9 +120,9 @@ def _fill(template: object, values: Mapping[str, Any], *, in_path: bool) -> Any:
     return _PARAMETER.sub(written, template)
 
 
-def _parse_parameters(described: Mapping[str, Json]) -> Any:
+def _parse_parameters(descriptions: Mapping[str, Json]) -> Any:
     members = []
-    for name, description in described.items():
+    for name, description in descriptions.items():
         kind = _TYPES[description["type"]] if "default" not in description else _TYPES[description["type"]] | None
         default = field(default=description.get("default", MISSING))
         members.append((name, Annotated[kind, Field(description=description["description"])], default))

@@ -12,7 +12,7 @@ from annotated_types import MaxLen
 from assay.model import Failure, Reply, Translate
 from workers.egress import CallFailed, Response
 from workers.targets.chain.chain_route import NoWay, check_path, hops
-from workers.targets.protocols.http.adapter import Request, dig, listed, post_form
+from workers.targets.protocols.http.adapter import Request, as_list, dig, post_form
 from workers.targets.protocols.http.translator import HttpTranslator, names_of, texts_of, three_letters
 from workers.targets.settings import TranslatorSettings
 
@@ -52,7 +52,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         """Return the pairs of ``/listPairs``; with a chain, the pairs that it translates."""
         response = await self._send(Request("GET", "/listPairs"))
         pairs: set[tuple[str, str]] = set()
-        for pair in listed(dig(response.json(), "responseData", origin=response.origin), origin=response.origin):
+        for pair in as_list(dig(response.json(), "responseData", origin=response.origin), origin=response.origin):
             sources = self._language_names(dig(pair, "sourceLanguage", origin=response.origin))
             targets = self._language_names(dig(pair, "targetLanguage", origin=response.origin))
             pairs |= {(source, target) for source in sources for target in targets}
@@ -101,7 +101,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
             return pairs
         home = names_of(self.code(self.settings.chain[0]), self.settings.language_codes)
         ends = {language for pair in pairs for language in pair}
-        return {pair for first in home for end in ends for pair in ((first, end), (end, first))}
+        return {pair for start in home for end in ends for pair in ((start, end), (end, start))}
 
     def _is_served(self, pair: tuple[str, str], pairs: set[tuple[str, str]]) -> bool:
         """Whether Apertium translates every step between two languages."""
@@ -109,8 +109,8 @@ class Apertium(HttpTranslator[ApertiumSettings]):
             codes = self._route_codes(*pair)
         except CallFailed:
             return False
-        served = {(self.code(source), self.code(target)) for source, target in pairs}
-        return all(step in served for step in pairwise(codes))
+        served_pairs = {(self.code(source), self.code(target)) for source, target in pairs}
+        return all(step in served_pairs for step in pairwise(codes))
 
     def _language_names(self, code: object) -> set[str]:
         return names_of(str(code), self.settings.language_codes)

@@ -14,7 +14,7 @@ from assay.errors import SpecificationError
 from assay.model import Reply, Translate
 from workers.egress import Response
 from workers.targets.auth.schemes import Placed
-from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
+from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json
 from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, names_of, texts_of
 from workers.targets.settings import TranslatorSettings
 
@@ -58,7 +58,7 @@ class Azure(HttpTranslator[AzureSettings]):
         query = urlencode({"api-version": self.settings.api_version, "scope": "translation"})
         response = await self._send(Request("GET", f"/languages?{query}"))
         languages = dig(response.json(), "translation", origin=response.origin)
-        codes = list(languages) if isinstance(languages, dict) else listed(languages, origin=response.origin)
+        codes = list(languages) if isinstance(languages, dict) else as_list(languages, origin=response.origin)
         names = {name for code in codes for name in names_of(str(code), self.settings.language_codes, DEFAULT_CODES)}
         return all_pairs(names, names)
 
@@ -81,7 +81,7 @@ class Azure(HttpTranslator[AzureSettings]):
 
     def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         origin, body = response.origin, response.json()
-        results = listed(
+        results = as_list(
             body if self.settings.api_version == "3.0" else dig(body, "value", origin=origin), origin=origin
         )
         return texts_of(

@@ -12,7 +12,7 @@ from assay.document import JsonObject
 from assay.model import Reply, Translate
 from workers.egress import Response
 from workers.targets.auth.schemes import Placed
-from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
+from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json
 from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, names_of, texts_of
 from workers.targets.settings import TranslatorSettings
 
@@ -50,7 +50,7 @@ class DeepL(HttpTranslator[DeepLSettings]):
     async def _fetch_languages(self, role: str) -> set[str]:
         response = await self._send(Request("GET", f"/v2/languages?type={role}"))
         codes = [
-            dig(entry, "language", origin=response.origin) for entry in listed(response.json(), origin=response.origin)
+            dig(entry, "language", origin=response.origin) for entry in as_list(response.json(), origin=response.origin)
         ]
         return {name for code in codes for name in names_of(str(code), self.settings.language_codes, INTO)}
 
@@ -72,5 +72,5 @@ class DeepL(HttpTranslator[DeepLSettings]):
 
     def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         origin = response.origin
-        results = listed(dig(response.json(), "translations", origin=origin), origin=origin)
+        results = as_list(dig(response.json(), "translations", origin=origin), origin=origin)
         return texts_of([dig(result, "text", origin=origin) for result in results], len(asks), origin=origin)

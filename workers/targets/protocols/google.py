@@ -14,7 +14,7 @@ from assay.errors import SpecificationError
 from assay.model import Reply, Translate
 from workers.egress import Response
 from workers.targets.auth.schemes import Placed, Plain, Scheme
-from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
+from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json
 from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, names_of, texts_of
 from workers.targets.settings import TranslatorSettings
 
@@ -64,7 +64,7 @@ class Google(HttpTranslator[GoogleSettings]):
         origin = response.origin
         codes = [
             dig(entry, field, origin=origin)
-            for entry in listed(dig(response.json(), *way, origin=origin), origin=origin)
+            for entry in as_list(dig(response.json(), *way, origin=origin), origin=origin)
         ]
         names = {name for code in codes for name in names_of(str(code), self.settings.language_codes)}
         return all_pairs(names, names)
@@ -93,5 +93,5 @@ class Google(HttpTranslator[GoogleSettings]):
     def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         origin = response.origin
         path = ("data", "translations") if self.settings.version == "v2" else ("translations",)
-        results = listed(dig(response.json(), *path, origin=origin), origin=origin)
+        results = as_list(dig(response.json(), *path, origin=origin), origin=origin)
         return texts_of([dig(result, "translatedText", origin=origin) for result in results], len(asks), origin=origin)

@@ -15,7 +15,7 @@ from assay.errors import SpecificationError
 from assay.model import Ask, Classify, Failure, Field, Kind, Regress
 from workers.egress import CallFailed, Response
 from workers.targets.adapter import Prediction
-from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
+from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json
 from workers.targets.protocols.http.predictor import HttpPredictor, given_in, json_of, rows_in, texts_in
 from workers.targets.settings import PredictorSettings
 
@@ -120,7 +120,7 @@ class Kserve(HttpPredictor[KserveSettings]):
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
         origin = response.origin
-        outputs = listed(dig(json_of(response), "outputs", origin=origin), origin=origin)
+        outputs = as_list(dig(json_of(response), "outputs", origin=origin), origin=origin)
         tensors = [read_tensor(output, len(asks), origin) for output in outputs if self._is_wanted(output, origin)]
         reals = next((tensor for tensor in tensors if tensor.datatype in _REALS), None)
         integers = next((tensor for tensor in tensors if tensor.datatype in _WHOLE), None)
@@ -135,10 +135,12 @@ class Kserve(HttpPredictor[KserveSettings]):
     def _is_wanted(self, output: object, origin: str) -> bool:
         return not self.settings.outputs or dig(output, "name", origin=origin) in self.settings.outputs
 
-    def _join_classes(self, labelled: Tensor | None, scored: Tensor | None, origin: str) -> list[Any]:
+    def _join_classes(self, label_tensor: Tensor | None, score_tensor: Tensor | None, origin: str) -> list[Any]:
         """Combine the output of labels with the output of probabilities."""
-        labels = labelled and [row[0] if isinstance(row, list) and len(row) == 1 else row for row in labelled.rows]
-        scores = scored and [row if isinstance(row, list) else [row] for row in scored.rows]
+        labels = label_tensor and [
+            row[0] if isinstance(row, list) and len(row) == 1 else row for row in label_tensor.rows
+        ]
+        scores = score_tensor and [row if isinstance(row, list) else [row] for row in score_tensor.rows]
         if labels and scores:
             return [{"label": label, "scores": row} for label, row in zip(labels, scores, strict=True)]
         if labels:
@@ -156,12 +158,12 @@ def read_tensor(output: object, expected: int, origin: str) -> Tensor:
     """
     dig(output, "name", origin=origin)
     datatype = dig(output, "datatype", origin=origin)
-    shape = listed(dig(output, "shape", origin=origin), origin=origin)
+    shape = as_list(dig(output, "shape", origin=origin), origin=origin)
     if not shape or not all(type(axis) is int and axis > 0 for axis in shape) or len(shape) > 8:
         raise CallFailed("wrong-shape", f"{origin} returned an output whose shape is not a list of lengths")
     if shape[0] != expected:
         raise CallFailed("wrong-count", f"{origin} gave an output of {shape[0]} rows for {expected} questions")
-    data = flattened(listed(dig(output, "data", origin=origin), origin=origin), len(shape))
+    data = flatten(as_list(dig(output, "data", origin=origin), origin=origin), len(shape))
     if len(data) != math.prod(shape):
         raise CallFailed("wrong-shape", f"{origin} gave an output of {len(data)} values, unlike its shape")
     if len(shape) == 1:
@@ -172,7 +174,7 @@ def read_tensor(output: object, expected: int, origin: str) -> Tensor:
     return Tensor(str(datatype), [data[start : start + width] for start in range(0, len(data), width)])
 
 
-def flattened(data: list[Any], axes: int) -> list[Any]:
+def flatten(data: list[Any], axes: int) -> list[Any]:
     """Flatten data nested over `axes` axes; flat data, which services may send too, stay unchanged."""
     for _ in range(axes - 1):
         if not any(isinstance(item, list) for item in data):

@@ -14,7 +14,7 @@ from assay.document import JsonObject
 from assay.model import Reply, Translate
 from workers.egress import CallFailed, Response
 from workers.targets.auth.schemes import Placed
-from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
+from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json
 from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, names_of, texts_of
 from workers.targets.settings import TranslatorSettings
 
@@ -49,7 +49,7 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
     async def languages(self) -> frozenset[tuple[str, str]] | None:
         """Return the pairs of ``/languages``; if it lists no targets, all pairs of its languages."""
         response = await self._send(Request("GET", "/languages"))
-        languages = listed(response.json(), origin=response.origin)
+        languages = as_list(response.json(), origin=response.origin)
         codes = [str(dig(language, "code", origin=response.origin)) for language in languages]
         pairs: set[tuple[str, str]] = set()
         for code, language in zip(codes, languages, strict=True):

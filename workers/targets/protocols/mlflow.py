@@ -12,7 +12,7 @@ from assay.document import JsonObject
 from assay.model import Field
 from workers.egress import CallFailed, Response
 from workers.targets.adapter import Prediction
-from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
+from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json
 from workers.targets.protocols.http.predictor import HttpPredictor, json_of, rows_in, texts_in
 from workers.targets.settings import PredictorSettings
 
@@ -68,14 +68,14 @@ class Mlflow(HttpPredictor[MlflowSettings]):
         predictions = dig(json_of(response), "predictions", origin=origin)
         if isinstance(predictions, dict):
             predictions = self._rows_of_columns(predictions, origin)
-        outputs = [self._output_of_row(prediction, origin) for prediction in listed(predictions, origin=origin)]
+        outputs = [self._output_of_row(prediction, origin) for prediction in as_list(predictions, origin=origin)]
         if len(outputs) != len(asks):
             raise CallFailed("wrong-count", f"{origin} gave {len(outputs)} predictions for {len(asks)} rows")
         return outputs
 
     def _rows_of_columns(self, columns: JsonObject, origin: str) -> list[Any]:
         """Convert predictions by columns to predictions by rows."""
-        lengths = {len(listed(column, origin=origin)) for column in columns.values()}
+        lengths = {len(as_list(column, origin=origin)) for column in columns.values()}
         if len(lengths) != 1:
             raise CallFailed("wrong-shape", f"{origin} gave columns of predictions of different lengths")
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

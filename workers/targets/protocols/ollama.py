@@ -13,7 +13,7 @@ from assay.model import Choose, Kind, Write
 from workers.egress import Egress, Response
 from workers.targets.adapter import Prediction, Target, Worded
 from workers.targets.parsing.answer_parsing import MOST_DIMENSIONS
-from workers.targets.protocols.http.adapter import Request, dig, listed, post_json, without_nulls
+from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json, without_nulls
 from workers.targets.protocols.http.language_model import HttpLanguageModel, LanguageModelSettings, ModelOutput
 from workers.targets.protocols.http.predictor import HttpPredictor, json_of, model_of, texts_in
 from workers.targets.protocols.openai.chat import messages_of
@@ -62,7 +62,7 @@ class Ollama(HttpPredictor[OllamaSettings]):
         return post_json("/api/embed", without_nulls(body))
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - callers count
-        return listed(dig(json_of(response), "embeddings", origin=response.origin), origin=response.origin)
+        return as_list(dig(json_of(response), "embeddings", origin=response.origin), origin=response.origin)
 
 
 class OllamaModel(HttpLanguageModel[OllamaSettings]):
@@ -104,5 +104,5 @@ class OllamaModel(HttpLanguageModel[OllamaSettings]):
         message = dig(document, "message", origin=response.origin)
         text, thinking = dig(message, "content", origin=response.origin), bool(message.get("thinking"))
         logprobs = document.get("logprobs")
-        first = first_said(logprobs) if isinstance(logprobs, list) else ()
-        return [ModelOutput(text, first, "length" if document.get("done_reason") == "length" else "", thinking)]
+        likely_tokens = first_said(logprobs) if isinstance(logprobs, list) else ()
+        return [ModelOutput(text, likely_tokens, "length" if document.get("done_reason") == "length" else "", thinking)]

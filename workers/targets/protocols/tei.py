@@ -12,7 +12,7 @@ from assay.document import JsonObject
 from assay.model import Kind
 from workers.egress import Response
 from workers.targets.adapter import Prediction
-from workers.targets.protocols.http.adapter import Request, listed, post_json
+from workers.targets.protocols.http.adapter import Request, as_list, post_json
 from workers.targets.protocols.http.predictor import HttpPredictor, json_of, texts_in
 from workers.targets.settings import PredictorSettings
 
@@ -50,4 +50,4 @@ class Tei(HttpPredictor[TeiSettings]):
         return post_json("/predict", body)
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - callers count
-        return listed(json_of(response), origin=response.origin)
+        return as_list(json_of(response), origin=response.origin)

@@ -20,7 +20,7 @@ from workers.targets.protocols.http.language_model import (
     prompt_of,
 )
 from workers.targets.protocols.http.predictor import json_of
-from workers.targets.protocols.openai.completions import numbered
+from workers.targets.protocols.openai.completions import valid_pairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ class Tgi(HttpLanguageModel[TgiSettings]):
         if not isinstance(details, dict):
             raise CallFailed("wrong-shape", f"{origin} answered JSON without 'details'; is it this protocol?")
         if isinstance(asks[0], Score):
-            return [prefilled(details)]
+            return [parse_prefill(details)]
         if isinstance(asks[0], Choose) and isinstance(text, str):
             text = first_line(text)
         return [ModelOutput(text, likely_first(details), "length" if details.get("finish_reason") == "length" else "")]
@@ -76,17 +76,17 @@ class Tgi(HttpLanguageModel[TgiSettings]):
 
 def sampling_parameters(settings: LanguageModelSettings, seed: int | None) -> JsonObject:
     """Return the parameters for writing a text; a temperature of 0, which TGI and Hugging Face refuse, is left out."""
-    sampled = bool(settings.writing_temperature)
+    is_sampling = bool(settings.writing_temperature)
     return {
         "max_new_tokens": settings.writing_tokens,
-        "do_sample": sampled,
-        "temperature": settings.writing_temperature if sampled else None,
+        "do_sample": is_sampling,
+        "temperature": settings.writing_temperature if is_sampling else None,
         "seed": seed,
         "stop": list(settings.writing_stop) or None,
     }
 
 
-def prefilled(details: JsonObject) -> Echo:
+def parse_prefill(details: JsonObject) -> Echo:
     """Return the prompt's tokens with their log-probabilities from the details of a response."""
     prefill = details.get("prefill")
     tokens = [token for token in prefill if isinstance(token, dict)] if isinstance(prefill, list) else []
@@ -100,5 +100,5 @@ def likely_first(details: JsonObject) -> Likelihoods:
         return ()
     for token, likely in zip(tokens, tops, strict=False):
         if isinstance(token, dict) and str(token.get("text", "")).strip() and isinstance(likely, list):
-            return numbered([(token.get("text"), token.get("logprob")) for token in likely if isinstance(token, dict)])
+            return valid_pairs((token.get("text"), token.get("logprob")) for token in likely if isinstance(token, dict))
     return ()

@@ -62,7 +62,7 @@ async def build(serve, settings, worker, request_body, documents):
         composition = (await client.post("/v1/compositions", json=chain)).json()
         domain = (await client.post("/v1/domains", json={"host": "127.0.0.1:5000"})).json()
         with closing(Database(chosen.resolved_database_url)) as database, database.write() as c:
-            domains.checked(c, domain["id"], None)
+            domains.record_check(c, domain["id"], None)
         replied = await client.put(f"/v1/ratings/{rating_id}/reply", json=World.BODIES["putReply"])
         assert replied.status_code == 201, replied.text
         corpus = (await client.post("/v1/corpora", json=World.BODIES["createCorpus"])).json()

@@ -11,7 +11,7 @@ from service.app import create_app
 from store.jobs import jobs
 from tests.unit.service.conftest import client_of
 from workers.targets.presets.preset import presets
-from workers.targets.registry import TargetChecker, offered, protocols
+from workers.targets.registry import TargetChecker, find_protocol, protocols
 
 pytestmark = pytest.mark.anyio
 
@@ -42,7 +42,7 @@ def settings_of(protocol, kind):
         given |= {"auth": "none"} | dict.fromkeys(needed, "m")
     if protocol.name == "google-translate-v3":
         given["project"] = "project-1"
-    decides = kind not in offered(protocol.name).kinds  # a language model with a decision is of further kinds
+    decides = kind not in find_protocol(protocol.name).kinds  # a language model with a decision is of further kinds
     if decides:
         given["decision"] = DECISIONS[kind]
     if protocol.name == "hf-inference" and (decides or kind in TASKS):

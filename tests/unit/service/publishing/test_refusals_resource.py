@@ -20,7 +20,7 @@ def prove(worker, tenant, host=HOST) -> str:
     """Record a successful verification of a host; return the URL path of its domain."""
     with worker.database.write() as c:
         added, _ = domains.add(c, tenant, host)
-        domains.checked(c, added.id, None)
+        domains.record_check(c, added.id, None)
     return f"/v1/domains/{added.id}"
 
 

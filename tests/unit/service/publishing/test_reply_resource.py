@@ -16,7 +16,7 @@ def prove(worker, tenant="default", host=HOST, failure=None):
     """Record a verification of a host: successful, or failed for the reason `failure`."""
     with worker.database.write() as c:
         added, _ = domains.add(c, tenant, host)
-        return domains.checked(c, added.id, failure)
+        return domains.record_check(c, added.id, failure)
 
 
 @pytest.fixture

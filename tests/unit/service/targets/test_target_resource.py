@@ -50,7 +50,7 @@ async def test_a_secret_is_encrypted_and_bound_to_its_target(client, settings, w
     with worker.database.read() as c:
         row = targets.find(c, target_id, "default")
     assert SECRET.encode() not in row.sealed_secret.ciphertext
-    place = {"tenant": "default", "target": target_id, "described": targets.descriptor(row)}
+    place = {"tenant": "default", "target": target_id, "description": targets.descriptor(row)}
     opened = Vault.from_settings(settings).open_for_target(row.sealed_secret, **place)
     assert opened == SECRET
 
@@ -64,7 +64,7 @@ async def test_a_secret_sent_with_a_job_is_encrypted_for_that_job_and_never_show
     assert SECRET not in (await client.get(f"/v1/jobs/{job_id}")).text
     with worker.database.read() as c:
         job = jobs.find(c, job_id, None)
-    place = {"tenant": "default", "target": job_id, "described": job.target}
+    place = {"tenant": "default", "target": job_id, "description": job.target}
     opened = Vault.from_settings(settings).open_for_target(job.sealed_secret, **place)
     assert opened == SECRET
 
@@ -123,9 +123,9 @@ async def test_a_change_of_address_protocol_or_authentication_requires_the_secre
         row = targets.find(c, target_id, "default")
     vault, place = Vault.from_settings(settings), {"tenant": "default", "target": target_id}
     described = targets.descriptor(row)
-    assert vault.open_for_target(row.sealed_secret, **place, described=described) == "another-secret-of-mine-abcd"
+    assert vault.open_for_target(row.sealed_secret, **place, description=described) == "another-secret-of-mine-abcd"
     with pytest.raises(SecretMoved):
-        vault.open_for_target(row.sealed_secret, **place, described=CUSTOM)
+        vault.open_for_target(row.sealed_secret, **place, description=CUSTOM)
 
 
 @pytest.mark.parametrize("change", [{"base_url": "http://127.0.0.1:9/b"}, {"settings": DECLARED | {"path": "/nmt"}}])

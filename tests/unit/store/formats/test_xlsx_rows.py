@@ -259,6 +259,7 @@ REFUSED = {
     "a cell of a million characters": (book([["a"], ["x" * 1_000_000]]), "a cell of more than 10,000 characters"),
     "a NUL": (book([["a"], ["x_x0000_"]]), "the character NUL"),
     "no cells": (book([]), "the sheet is empty; its first row must name the columns"),
+    "a blank header": (book([[" "], ["F"]]), "line 1: the header row names no column; write a name of 1 to 200"),
     "a header alone": (book([HEADER]), "the table has columns but no rows"),
     "a day that never was": (book([["a"], [Xml('<c r="{at}" s="1"><v>60</v></c>')]], formats=[14]), "never was"),
     "a date before all days": (
@@ -330,7 +331,7 @@ def test_a_part_of_a_workbook_that_unpacks_to_too_many_bytes_is_refused_before_i
         central = found.start() - 46
         if content[central : central + 4] == b"PK\x01\x02":
             content[central + 24 : central + 28] = struct.pack("<I", 600 << 20)
-    assert "629,145,600 bytes once unpacked; at most 536,870,912" in refusal(bytes(content))
+    assert "unpacks to 629,145,600 bytes; at most 536,870,912 are read" in refusal(bytes(content))
 
 
 @pytest.mark.slow

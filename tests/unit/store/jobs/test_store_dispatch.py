@@ -110,6 +110,6 @@ def test_delivered_notice_is_no_longer_due(database, a_job):
         (notice,) = outbox.due(c)
         assert (notice.callback_url, notice.tenant, notice.attempts) == ("http://listener/hook", "acme", 0)
         assert notice.kind == "job.succeeded"
-        outbox.delivered(c, notice.id)
+        outbox.mark_delivered(c, notice.id)
         outbox.give_up(c, notice.id)  # has no effect, because the notice is already closed
         assert outbox.due(c) == []

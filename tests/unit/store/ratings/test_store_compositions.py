@@ -75,7 +75,7 @@ def test_only_own_and_existing_targets_are_found(database, saved):
     ours, theirs, gone = saved(), saved("rival"), saved()
     with database.write() as c:
         targets.remove(c, gone.id, "acme")
-        found = targets.named(c, "acme", [ours.id, theirs.id, gone.id])
+        found = targets.find_by_ids(c, "acme", [ours.id, theirs.id, gone.id])
     assert found == {ours.id: ours}
 
 

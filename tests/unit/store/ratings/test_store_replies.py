@@ -38,7 +38,7 @@ def prove(database):
     def add_and_check(tenant, host="mirror", failure=None):
         with database.write() as c:
             added, _ = domains.add(c, tenant, host)
-            return domains.checked(c, added.id, failure)
+            return domains.record_check(c, added.id, failure)
 
     return add_and_check
 
@@ -83,7 +83,7 @@ def test_another_tenant_can_neither_read_nor_remove_a_domain(database):
         assert domains.find(c, mine.id, None) == mine
         assert domains.remove(c, mine.id, "acme")
         assert domains.page(c, "acme", limit=10) == []
-        assert domains.checked(c, mine.id, None) is None
+        assert domains.record_check(c, mine.id, None) is None
 
 
 def test_pages_of_domains_are_newest_first(database):

@@ -26,7 +26,7 @@ def proved(database):
     def proved(tenant):
         with database.write() as c:
             added, _ = domains.add(c, tenant, "api.example.com")
-            domains.checked(c, added.id, None)
+            domains.record_check(c, added.id, None)
 
     return proved
 

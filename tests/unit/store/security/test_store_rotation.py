@@ -62,7 +62,7 @@ def test_rotation_re_encrypts_every_secret_with_the_new_key(database, old, both,
         assert count_old(c, both) == 0
         for number in range(8):
             kept = targets.find(c, f"tgt_{number}", "acme")
-            place = {"tenant": "acme", "target": kept.id, "described": targets.descriptor(kept)}
+            place = {"tenant": "acme", "target": kept.id, "description": targets.descriptor(kept)}
             assert new_alone.open_for_target(kept.sealed_secret, **place) == f"secret of {kept.id}"
     assert rotate_all(database, both, 0) == (0, []), "a second rotation changes nothing"
 
@@ -85,5 +85,5 @@ def test_rotation_re_encrypts_secrets_of_unfinished_jobs_only(database, a_job, o
     assert rotate_all(database, both, 1) == (1, [])
     with database.read() as c:
         waiting = jobs.find(c, "job_waits", None)
-        place = {"tenant": "acme", "target": "job_waits", "described": waiting.target}
+        place = {"tenant": "acme", "target": "job_waits", "description": waiting.target}
         assert Vault(NEW, "new").open_for_target(waiting.sealed_secret, **place) == "a secret"

@@ -17,7 +17,7 @@ from store.ratings.standing import standings
 from store.ratings.tables import service_changes
 from store.suites import schedules
 from store.suites.schedules import Bounds, NewSchedule, Orders, Recurrence, job_template
-from store.suites.sentinels import Watch, add_run, finish, repeated, runs_of, watch_job, watched_rating
+from store.suites.sentinels import Watch, add_run, finish, repeat_job, runs_of, watch_job, watched_rating
 from store.suites.tables import sentinel_runs
 from store.targets import targets
 from store.targets.targets import NewTarget
@@ -180,7 +180,7 @@ def test_after_a_change_the_new_rating_is_watched_once_it_is_there(database, rat
 def schedule_of(database, rating_id):
     """A schedule that watches the rating."""
     with database.write() as c:
-        template = job_template(repeated(c, ratings.find(c, rating_id, "acme"), None))
+        template = job_template(repeat_job(c, ratings.find(c, rating_id, "acme"), None))
         orders = Orders({"rating": rating_id, "cases": 40}, [template])
         return schedules.add(c, NewSchedule("acme", "watch", orders, Recurrence(interval_s=86_400), False, "key_1"))
 
@@ -255,7 +255,7 @@ def test_an_alarm_whose_new_rating_cannot_be_started_is_kept_until_it_can(databa
     rated = claimed(target_id=saved.id, target=targets.descriptor(saved))
     with database.write() as c:
         rating = ratings.find(c, jobs.finish(c, rated, a_rating()), "acme")
-        orders = Orders({"rating": rating.id, "cases": 40}, [job_template(repeated(c, rating, None))])
+        orders = Orders({"rating": rating.id, "cases": 40}, [job_template(repeat_job(c, rating, None))])
         schedule = schedules.add(c, NewSchedule("acme", "watch", orders, Recurrence(interval_s=86_400), False, None))
 
     def watched(outcome: float, meanwhile: NewTarget) -> Claim:
@@ -311,12 +311,12 @@ def test_a_rating_with_a_second_service_is_not_repeated(database, claimed, a_rat
     with database.write() as c:
         rating = ratings.find(c, jobs.finish(c, claim, a_rating()), "acme")
         with pytest.raises(WatchUnfit, match="an author or a judge"):
-            repeated(c, rating, None)
+            repeat_job(c, rating, None)
 
 
 def test_a_due_watch_adds_its_job_or_says_why_not(database, rating_id):
     with database.write() as c:
-        template = job_template(repeated(c, ratings.find(c, rating_id, "acme"), None))
+        template = job_template(repeat_job(c, ratings.find(c, rating_id, "acme"), None))
         orders = Orders({"rating": rating_id, "cases": 20}, [template])
         new = NewSchedule("acme", "watch", orders, Recurrence(interval_s=86_400), False, "key_1")
         schedule = schedules.add(c, new)

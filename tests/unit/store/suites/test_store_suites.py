@@ -79,7 +79,7 @@ def test_cells_of_a_suite_have_their_jobs_and_ratings_in_order(database, queued,
         assert suites.find(c, suite.id, "acme") == suite
         assert suites.find(c, suite.id, "rival") is None
         first, second = suites.cells(c, suite.id)
-        assert suites.rated(c, [rating_id])[rating_id].letter == "BS"
+        assert suites.rating_documents(c, [rating_id])[rating_id].letter == "BS"
     assert (first.job_id, first.finished, first.letter, first.rated_at) == (waiting.id, False, None, None)
     assert (second.rating_id, second.finished, second.letter, second.declared) == (rating_id, True, "BS", True)
     assert second.expires_at > second.rated_at

@@ -18,7 +18,7 @@ def prove(database):
     def prove(tenant, ratings="refused", host="api.example.com"):
         with database.write() as c:
             claimed, _ = domains.add(c, tenant, host)
-            verified = domains.checked(c, claimed.id, None)
+            verified = domains.record_check(c, claimed.id, None)
             return domains.set_policy(c, verified, ratings)
 
     return prove
@@ -65,7 +65,7 @@ def test_owner_of_a_host_refuses_ratings_by_other_tenants_but_not_its_own(databa
 def test_refusal_ends_with_the_proof_of_ownership(database, prove):
     refused = prove("owner")
     with database.write() as c:
-        domains.checked(c, refused.id, "the token is gone")
+        domains.record_check(c, refused.id, "the token is gone")
     assert standing(database).refusal is None
     assert not some_exist(database)
 

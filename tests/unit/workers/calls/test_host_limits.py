@@ -137,7 +137,7 @@ def add(context: WorkerContext, url: str, tenant: str = "acme", *, secret: str |
     }
     asked = new_job(tenant=tenant, target=target, experiment=dump_method(RoundTrip("gender")), **more)
     if secret is not None:
-        sealed = context.vault.seal_for_target(secret, tenant=tenant, target=asked.id, described=target)
+        sealed = context.vault.seal_for_target(secret, tenant=tenant, target=asked.id, description=target)
         asked = type(asked)(**vars(asked) | {"sealed_secret": sealed})
     with context.database.write() as connection:
         return jobs.add(connection, asked)
@@ -160,7 +160,7 @@ def prove(context: WorkerContext, host: str, tenant: str, ratings: str = "allowe
     """Record a tenant's proof of a host, and whether it refuses ratings."""
     with context.database.write() as c:
         domain, _ = domains.add(c, tenant, host)
-        verified = domains.checked(c, domain.id, None)
+        verified = domains.record_check(c, domain.id, None)
         domains.set_policy(c, verified, ratings)
 
 

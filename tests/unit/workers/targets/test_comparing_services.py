@@ -118,6 +118,14 @@ def test_an_answer_in_another_format_than_declared_is_no_choice(answer, settings
     assert winner(answer, **settings) == "no-choice"
 
 
+@pytest.mark.parametrize(("answer", "kind", "example"), [(3, "number", "1"), (True, "boolean", "true")])
+def test_a_value_that_no_declared_label_names_is_refused_with_the_labels_that_would_read_it(answer, kind, example):
+    ((reply,), _) = compare({"answer": answer}, {"body": BODY, "output": "answer"})
+    value = json.dumps(answer)
+    assert f"returned the {kind} {value}, but no declared label is a {kind}" in reply.failure.message
+    assert f'set labels = ["{example}", ' in reply.failure.message
+
+
 def test_a_refusal_to_compare_is_distinguished_from_an_unreadable_answer():
     assert winner("I cannot compare people.") == "declined"
 

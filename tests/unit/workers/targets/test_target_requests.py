@@ -12,7 +12,7 @@ from assay.model import Kind, Translate
 from workers.egress import CallFailed, Egress
 from workers.targets.adapter import Limits, Target
 from workers.targets.protocols.http.adapter import endpoint
-from workers.targets.protocols.openai.chat import unwrapped
+from workers.targets.protocols.openai.chat import unwrap_translation
 from workers.targets.registry import connect
 
 SECRET = "sk-do-not-show-1234"
@@ -363,7 +363,7 @@ def test_a_cut_or_declined_chat_answer_fails_its_question(wire, choice, code):
     ],
 )
 def test_quotation_marks_and_code_fences_around_a_whole_answer_are_removed(said, asked, text):
-    assert unwrapped(said, asked) == text
+    assert unwrap_translation(said, asked) == text
 
 
 @pytest.mark.parametrize(

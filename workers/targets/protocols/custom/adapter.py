@@ -23,7 +23,7 @@ from workers.targets.parsing.written_numbers import FORMS
 from workers.targets.protocols.custom.expressions import MAX_STEPS, Expression, ExpressionTooLong
 from workers.targets.protocols.custom.settings import CustomSettings
 from workers.targets.protocols.custom.templates import fill, fill_text, placeholders, without
-from workers.targets.protocols.http.adapter import HttpAdapter, Request, listed, post_form, post_json, refuse_error
+from workers.targets.protocols.http.adapter import HttpAdapter, Request, as_list, post_form, post_json, refuse_error
 from workers.targets.protocols.http.images import accept_look, in_base64, picture_of, refuse_labels
 from workers.targets.protocols.http.language_model import Decide, ModelOutput, accept_worded, prompt_of, why_unasked
 from workers.targets.protocols.http.predictor import (
@@ -44,7 +44,7 @@ MOST_EVENTS = 20_000
 """Maximum number of events in a stream."""
 
 
-def found(expression: Expression, body: object, origin: str, name: str = "output") -> Any:
+def evaluate(expression: Expression, body: object, origin: str, name: str = "output") -> Any:
     """Evaluate an expression on a response body; raise `CallFailed` ``wrong-shape`` if it does not fit."""
     try:
         return expression.search(body)
@@ -79,7 +79,7 @@ def events_of(response: Response) -> list[Any]:
     return events
 
 
-def joined(pieces: Sequence[Any]) -> str | None:
+def join_texts(pieces: Sequence[Any]) -> str | None:
     """Join the texts of a stream; return ``None`` if there are none."""
     texts = [piece for piece in pieces if isinstance(piece, str)]
     return "".join(texts) if texts else None
@@ -87,15 +87,15 @@ def joined(pieces: Sequence[Any]) -> str | None:
 
 def in_place(answers: Sequence[Any], numbers: Any, count: int, origin: str) -> list[Any]:
     """Sort answers by the question indices in `numbers`; a question without an answer gets a failure."""
-    numbered = isinstance(numbers, list) and all(type(number) is int and 0 <= number < count for number in numbers)
-    if not numbered or len(set(numbers)) != len(numbers) or len(numbers) != len(answers):
+    are_indices = isinstance(numbers, list) and all(type(number) is int and 0 <= number < count for number in numbers)
+    if not are_indices or len(set(numbers)) != len(numbers) or len(numbers) != len(answers):
         raise CallFailed("wrong-shape", f"{origin} did not number its answers 0, 1, 2 …, as the questions are")
     missing = Reply(failure=Failure("declined", f"{origin} gave no answer to this one of several questions"))
     by_number = dict(zip(numbers, answers, strict=True))
     return [by_number.get(number, missing) for number in range(count)]
 
 
-def rescaled(answer: Any, scale: tuple[float, float]) -> Any:
+def rescale(answer: Any, scale: tuple[float, float]) -> Any:
     """Rescale the numbers of an answer to [0, 1], linearly; labels are unchanged."""
     low, high = scale
     match answer:
@@ -106,9 +106,9 @@ def rescaled(answer: Any, scale: tuple[float, float]) -> Any:
                 return (answer - low) / (high - low)
             return answer
         case list():
-            return [rescaled(item, scale) for item in answer]
+            return [rescale(item, scale) for item in answer]
         case _:
-            return {name: item if name == "label" else rescaled(item, scale) for name, item in answer.items()}
+            return {name: item if name == "label" else rescale(item, scale) for name, item in answer.items()}
 
 
 STYLES: Mapping[str, Callable[[str], str]] = {"639-1": str, "639-3": three_letters, "name": named}
@@ -179,9 +179,9 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         """Return the values of the placeholders in a call."""
         translations = [ask for ask in asks if isinstance(ask, Translate)]
         if translations:
-            first = translations[0]
-            words = {"source": self.code(first.source), "target": self.code(first.target)}
-            return {**words, "text": first.text, "texts": [ask.text for ask in translations]}
+            first_question = translations[0]
+            words = {"source": self.code(first_question.source), "target": self.code(first_question.target)}
+            return {**words, "text": first_question.text, "texts": [ask.text for ask in translations]}
         instruction = "" if self._has_system_message(asks[0]) else self.settings.choice_instruction
         if prompts := [prompt_of(ask, instruction) for ask in asks if isinstance(ask, Worded)]:
             return {"text": prompts[0], "texts": prompts, **self._model_parameters(asks[0])}
@@ -216,14 +216,14 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         if poll is None:
             return response
         origin, limit_s = response.origin, self.target.limits.timeout_s
-        job = found(Expression(poll.id), json_of(response), origin, "poll.id")
+        job = evaluate(Expression(poll.id), json_of(response), origin, "poll.id")
         if not isinstance(job, str | int):
             raise CallFailed("wrong-shape", f"{origin} returned no id to poll for the result; check settings.poll.id")
         fetch = Request("GET", fill_text(poll.path, {"id": quote(str(job), safe="")}), request.headers)
         try:
             async with asyncio.timeout(limit_s):
                 while (
-                    status := found(Expression(poll.status), json_of(response), origin, "poll.status")
+                    status := evaluate(Expression(poll.status), json_of(response), origin, "poll.status")
                 ) not in poll.done:
                     if status in poll.failed:
                         raise CallFailed("declined", f"{origin} gave no answer: {str(status)[:60]}{response.quote()}")
@@ -246,23 +246,23 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         origin, settings = response.origin, self.settings
         translating = self.target.kind is Kind.TRANSLATOR
         if settings.response == "text":
-            answer: Any = [response.text.strip() if translating else bare(response.text.strip(), self._numeric)]
+            answer: Any = [response.text.strip() if translating else parse_text(response.text.strip(), self._numeric)]
             return texts_of(answer, len(asks), origin=origin) if translating else answer
         bodies = events_of(response) if settings.response == "events" else [json_of(response)]
         if settings.ended and (reply := self._unfinished_failure(bodies, asks, origin)):
             return [reply] * len(asks)
-        pieces = [found(self._output, body, origin) for body in bodies]
-        answer = joined(pieces) if settings.response == "events" else pieces[0]
+        pieces = [evaluate(self._output, body, origin) for body in bodies]
+        answer = join_texts(pieces) if settings.response == "events" else pieces[0]
         if isinstance(asks[0], Choose) and settings.ended and settings.batch == "none":
             cut = any(reason in settings.ended_cut for reason in self._end_reasons(bodies, origin))
             answer = ModelOutput(answer or "", (), "length") if cut else answer
         if answer is None:
             raise CallFailed("wrong-shape", f"the output expression finds nothing in the answer of {origin}")
-        answers = listed(answer, origin=origin) if settings.batch == "array" else [answer]
+        answers = as_list(answer, origin=origin) if settings.batch == "array" else [answer]
         if not settings.index:
             return texts_of(answers, len(asks), origin=origin) if translating else answers
         texts = texts_of(answers, len(answers), origin=origin) if translating else answers
-        return in_place(texts, found(Expression(settings.index), bodies[0], origin, "index"), len(asks), origin)
+        return in_place(texts, evaluate(Expression(settings.index), bodies[0], origin, "index"), len(asks), origin)
 
     def _unfinished_failure(self, bodies: Sequence[Any], asks: Sequence[Ask], origin: str) -> Reply | None:
         """Return a failure if a model did not finish its text; a cut choice may still contain the option's letter."""
@@ -276,8 +276,8 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return None
 
     def _end_reasons(self, bodies: Sequence[Any], origin: str) -> list[Any]:
-        ended = Expression(self.settings.ended)
-        return [reason for body in bodies if (reason := found(ended, body, origin, "ended")) is not None]
+        end_expression = Expression(self.settings.ended)
+        return [reason for body in bodies if (reason := evaluate(end_expression, body, origin, "ended")) is not None]
 
     def _validate_answer(self, answer: Any, ask: Ask, origin: str) -> Reply:
         if isinstance(ask, Translate):
@@ -297,11 +297,11 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         counts = self.settings.number == "probability" or isinstance(ask, Regress)
         if isinstance(answer, str) and counts:
             text = answer
-            parsed = reply_of(lambda: number_of(text, form), origin, text)
-            if parsed.failure is not None:
-                return parsed
-            answer = parsed.value
-        answer = answer if self.settings.scale is None else rescaled(answer, self.settings.scale)
+            number_reply = reply_of(lambda: number_of(text, form), origin, text)
+            if number_reply.failure is not None:
+                return number_reply
+            answer = number_reply.value
+        answer = answer if self.settings.scale is None else rescale(answer, self.settings.scale)
         if self.settings.number == "probability" and isinstance(answer, int | float):
             answer = [answer]
         return accept_prediction(answer, ask, self.settings.labels, origin, form)
@@ -314,7 +314,7 @@ def _items_of_call(values: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"row": row, **row, "index": index} for index, row in enumerate(values["rows"])]
 
 
-def bare(text: str, numeric: bool) -> Any:
+def parse_text(text: str, numeric: bool) -> Any:
     """Return a plain-text answer; as a number if it is `numeric` and can be parsed."""
     if numeric:
         with contextlib.suppress(ValueError):

@@ -172,16 +172,16 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         """Raise a `SpecificationError` for placeholders without a value for this kind of service."""
         super().check_kind(kind)
         kind = kind if self.decision is None else Kind.LANGUAGE_MODEL
-        used = placeholders([self.path, dict(self.query), dict(self.headers), self.body])
-        strange = used & (set(WORDS) if kind is not Kind.TRANSLATOR else set())
-        strange |= used & (set(DOCUMENTS) if kind is not Kind.CLASSIFIER else set())
-        strange |= used & (set(WRITING) if kind is not Kind.LANGUAGE_MODEL else set())
+        used_names = placeholders([self.path, dict(self.query), dict(self.headers), self.body])
+        strange = used_names & (set(WORDS) if kind is not Kind.TRANSLATOR else set())
+        strange |= used_names & (set(DOCUMENTS) if kind is not Kind.CLASSIFIER else set())
+        strange |= used_names & (set(WRITING) if kind is not Kind.LANGUAGE_MODEL else set())
         if kind in {Kind.TRANSLATOR, Kind.EMBEDDER, Kind.LANGUAGE_MODEL}:
-            strange |= used & {"row", "rows"}
+            strange |= used_names & {"row", "rows"}
         if kind is Kind.IMAGE_CLASSIFIER:
-            strange |= used & {"text", "texts", "row", "rows"}
+            strange |= used_names & {"text", "texts", "row", "rows"}
         else:
-            strange |= used & set(PICTURED)
+            strange |= used_names & set(PICTURED)
         if strange:
             raise SpecificationError(f"{{{min(strange)}}} cannot be filled in for a {kind}", "settings.body")
         if self.scale is not None and kind not in {Kind.CLASSIFIER, Kind.REGRESSOR}:
@@ -192,7 +192,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             raise SpecificationError("a number is a probability only with two labels: name them", "settings.labels")
         if kind is Kind.IMAGE_CLASSIFIER and self.batch == "array":
             raise SpecificationError("a call carries one image: set batch to none", "settings.batch")
-        if kind is Kind.IMAGE_CLASSIFIER and "image_b64" not in used:
+        if kind is Kind.IMAGE_CLASSIFIER and "image_b64" not in used_names:
             raise SpecificationError("{image_b64} is missing, so that no image would be sent", "settings.body")
 
     @property
@@ -232,9 +232,9 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         self._check_size({text, row, "image_b64", *DOCUMENTS})
         self._check_body(text, row)
 
-    def _check_comparison(self, used: set[str], alone: set[str]) -> None:
+    def _check_comparison(self, used_names: set[str], alone: set[str]) -> None:
         """Validate that both documents are sent, and that there are labels for them and for a tie only."""
-        if not used >= {*DOCUMENTS} or used & alone:
+        if not used_names >= {*DOCUMENTS} or used_names & alone:
             raise SpecificationError("two documents to compare are sent as {first} and {second}, both, alone", "body")
         if len(self.labels) > len(COMPARED):
             raise SpecificationError("labels are for the first document, the second and a tie, in this order", "labels")
@@ -254,14 +254,14 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             )
 
     def _check_body(self, text: str, row: str) -> None:
-        used = placeholders(self.body)
+        used_names = placeholders(self.body)
         if self.body is not None and self.method == "GET":
             raise SpecificationError("body must be left out with method GET; use query", "body")
         if self.repeats and loose(self.body) & {text, row, *DOCUMENTS}:
             raise SpecificationError("with batch array, the question must be in a list of one element", "body")
-        if {text, row} <= used:
+        if {text, row} <= used_names:
             raise SpecificationError(f"a question is a text or a record: use {{{text}}} or {{{row}}}, not both", "body")
-        if row in used and not standing_alone(self.body, row):
+        if row in used_names and not standing_alone(self.body, row):
             raise SpecificationError(f"{{{row}}} must be a text of its own, because its value is not text", "body")
         if self.encoding == "form" and not _is_flat(self.body):
             raise SpecificationError("a form's body must be an object of strings", "body")

@@ -22,17 +22,17 @@ def times(template: object, names: Collection[str]) -> int:
     return sum(name in names for name in _placeholder_names(template))
 
 
-def check_placeholders(template: object, allowed: Sequence[str], field: str) -> set[str]:
+def check_placeholders(template: object, allowed_names: Sequence[str], field: str) -> set[str]:
     """Return the placeholders of a template; raise a `SpecificationError` if one is unknown or nesting is too deep."""
     if _depth(template) > MAX_DEPTH:
         raise SpecificationError(f"{field} is nested more than {MAX_DEPTH} deep", field)
-    used = placeholders(template)
-    if unknown := sorted(used - set(allowed)):
-        names = ", ".join(f"{{{name}}}" for name in allowed) or "none"
+    used_names = placeholders(template)
+    if unknown := sorted(used_names - set(allowed_names)):
+        names = ", ".join(f"{{{name}}}" for name in allowed_names) or "none"
         raise SpecificationError(
             f"{field} holds {{{unknown[0]}}}, which cannot be filled in; known: {names}. Write {{{{ for a brace", field
         )
-    return used
+    return used_names
 
 
 def standing_alone(template: object, name: str) -> bool:
@@ -62,8 +62,8 @@ def fill(template: object, values: Mapping[str, Any], items: Sequence[Mapping[st
         Without the members of objects whose value is ``None``.
     """
     if isinstance(template, Mapping):
-        filled = {key: fill(value, values, items) for key, value in template.items()}
-        return {key: value for key, value in filled.items() if value is not None or template[key] is None}
+        filled_members = {key: fill(value, values, items) for key, value in template.items()}
+        return {key: value for key, value in filled_members.items() if value is not None or template[key] is None}
     if isinstance(template, list | tuple):
         if items and len(template) == 1 and placeholders(template[0]) & items[0].keys():
             return [fill(template[0], {**values, **item}) for item in items]
@@ -81,11 +81,11 @@ def without(template: object, text: str) -> Any:
     """
     if isinstance(template, Mapping):
         members = {key: (value, without(value, text)) for key, value in template.items()}
-        remaining = {key: rest for key, (value, rest) in members.items() if rest is not None or value is None}
-        return remaining if remaining or not template else None
+        remaining_members = {key: rest for key, (value, rest) in members.items() if rest is not None or value is None}
+        return remaining_members if remaining_members or not template else None
     if isinstance(template, list | tuple):
         items = [item for item in template if not (isinstance(item, Mapping) and text in item.values())]
-        rest = [shortened for item in items if (shortened := without(item, text)) is not None]
+        rest = [shorter_item for item in items if (shorter_item := without(item, text)) is not None]
         return rest if rest or not template else None
     return None if template == text else template
 

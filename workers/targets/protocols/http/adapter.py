@@ -22,6 +22,7 @@ from workers.egress import RETRIABLE_STATUSES, CallFailed, Egress, Quoter, Respo
 from workers.targets.adapter import QUESTIONS, Adapter, Target, questions_for
 from workers.targets.auth.credentials import Credentials, OutgoingRequest
 from workers.targets.auth.schemes import Plain, Scheme
+from workers.targets.parsing.answer_parsing import seen
 from workers.targets.settings import CalledSettings
 from workers.tenant_uploads import ImageGone
 
@@ -70,14 +71,14 @@ def dig(value: Any, *path: str | int, origin: str) -> Any:
     return value
 
 
-def listed(value: object, *, origin: str) -> list[Any]:
+def as_list(value: object, *, origin: str) -> list[Any]:
     """Return a value that must be a list, or raise `CallFailed` ``wrong-shape``."""
     if not isinstance(value, list):
         raise CallFailed("wrong-shape", f"{origin} returned {type(value).__name__}; expected a list")
     return value
 
 
-def indexed(items: list[Any], expected: int, answers: str, questions: str, *, origin: str) -> list[Any]:
+def sort_by_index(items: list[Any], expected: int, answers: str, questions: str, *, origin: str) -> list[Any]:
     """Sort objects by their member ``index``, which must number them from 0 to `expected` - 1.
 
     Parameters
@@ -96,7 +97,8 @@ def indexed(items: list[Any], expected: int, answers: str, questions: str, *, or
     for item in items:
         index = dig(item, "index", origin=origin)
         if type(index) is not int or index in by_index or not 0 <= index < expected:
-            raise CallFailed("wrong-shape", f"{origin} did not number its {expected} {answers} 0, 1, 2 …")
+            wrong = f"{origin} gave its {answers} a wrong index, {seen(index)}"
+            raise CallFailed("wrong-shape", f"{wrong}; expected each of 0 to {expected - 1} once")
         by_index[index] = item
     return [by_index[index] for index in range(expected)]
 
@@ -129,25 +131,27 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         """Send questions with one group key in one call; see `Adapter.answer`."""
         if not asks:
             return []
-        typed = questions_for(self._questions, asks)
-        if len({self.group_key(ask) for ask in typed}) > 1:
+        questions = questions_for(self._questions, asks)
+        if len({self.group_key(ask) for ask in questions}) > 1:
             raise ValueError("questions of several pairs of languages, or of several forms, cannot share a call")
-        refused = {index: Reply(failure=failure) for index, ask in enumerate(typed) if (failure := self._refusal(ask))}
-        valid = [ask for index, ask in enumerate(typed) if index not in refused]
+        failures = {index: failure for index, ask in enumerate(questions) if (failure := self._refusal(ask))}
+        refusals = {index: Reply(failure=failure) for index, failure in failures.items()}
+        valid = [ask for index, ask in enumerate(questions) if index not in refusals]
         if not valid:
-            return list(refused.values())
+            return list(refusals.values())
         try:
             request = await self._request_for(valid)
         except ImageGone as gone:
-            return [refused.get(index, Reply(failure=Failure(gone.code, str(gone)))) for index in range(len(typed))]
+            failed_reply = Reply(failure=Failure(gone.code, str(gone)))
+            return [refusals.get(index, failed_reply) for index in range(len(questions))]
         response = await self._send(request, {"Idempotency-Key": idempotency_key} if idempotency_key else {})
         answers = await self._answers_in(response, valid)
         if len(answers) != len(valid):
             raise CallFailed("wrong-count", f"{response.origin} gave {len(answers)} answers for {len(valid)} questions")
-        remaining = iter(answers)
+        remaining_answers = iter(answers)
         replies = [
-            refused[index] if index in refused else self._reply_without_keys(next(remaining), ask, response.origin)
-            for index, ask in enumerate(typed)
+            refusals.get(index) or self._reply_without_keys(next(remaining_answers), ask, response.origin)
+            for index, ask in enumerate(questions)
         ]
         _check_lengths(replies, response.origin)
         return replies
@@ -211,26 +215,26 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
 
     async def _send(self, request: Request, extra: Mapping[str, str] | None = None) -> Response:
         """Send a request with its authentication, and once more with a new access token if its token is refused."""
-        unsigned = OutgoingRequest(
+        unsigned_request = OutgoingRequest(
             request.method, self._url(request.path), {**request.headers, **(extra or {})}, request.content
         )
         if self._credentials is None:
-            return await self._call(unsigned)
-        sent = await self._credentials.authenticate(unsigned)
+            return await self._call(unsigned_request)
+        signed_request = await self._credentials.authenticate(unsigned_request)
         try:
-            return await self._call(sent)
+            return await self._call(signed_request)
         except CallFailed as failed:
-            if not self._credentials.renew(sent, failed):
+            if not self._credentials.renew(signed_request, failed):
                 raise
-        return await self._call(await self._credentials.authenticate(unsigned))
+        return await self._call(await self._credentials.authenticate(unsigned_request))
 
-    async def _call(self, sent: OutgoingRequest) -> Response:
+    async def _call(self, request: OutgoingRequest) -> Response:
         secrets = () if self._credentials is None else self._credentials.spoken
         return await self._egress.send(
-            sent.method,
-            sent.url,
-            headers=sent.headers,
-            content=sent.content,
+            request.method,
+            request.url,
+            headers=request.headers,
+            content=request.content,
             timeout_s=self.target.limits.timeout_s,
             retriable=self.retriable,
             room=self.room,
@@ -264,8 +268,8 @@ def endpoint(base_url: str, path: str) -> str:
     """Join a base URL and a path; a base URL that already ends with (the beginning of) the path is accepted."""
     base, (path_alone, mark, query) = base_url.rstrip("/"), path.partition("?")
     steps = path_alone.strip("/").split("/")
-    for shared in range(len(steps), 0, -1):
-        overlap = "/" + "/".join(steps[:shared])
+    for shared_count in range(len(steps), 0, -1):
+        overlap = "/" + "/".join(steps[:shared_count])
         if steps[0] and base.endswith(overlap) and "//" not in base[-len(overlap) - 1 :]:
             base = base[: -len(overlap)]
             break

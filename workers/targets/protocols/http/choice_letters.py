@@ -87,7 +87,7 @@ Likelihoods = Sequence[tuple[str, float]]
 """Likely first tokens with their log-probabilities."""
 
 
-def lettered(ask: Choose) -> str:
+def letter_prompt(ask: Choose) -> str:
     """Return a question followed by its options with their letters, one per line."""
     options = [f"{letter}. {option}" for letter, option in zip(LETTERS, ask.options, strict=False)]
     return "\n".join([ask.text, "", *options]) if options else ask.text
@@ -95,7 +95,7 @@ def lettered(ask: Choose) -> str:
 
 def completed_by_letter(ask: Choose, instruction: str) -> str:
     """Return a question as a prompt that a model completes with the letter of an option."""
-    return f"{lettered(ask)}\n\n{instruction}\nAnswer:" if instruction else f"{lettered(ask)}\n\nAnswer:"
+    return f"{letter_prompt(ask)}\n\n{instruction}\nAnswer:" if instruction else f"{letter_prompt(ask)}\n\nAnswer:"
 
 
 def first_line(text: str) -> str:
@@ -129,17 +129,17 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     text = normalise_answer(without_thoughts(answer)).strip()
     if len(text) > LONGEST_CHOICE:
         return None
-    text = fenced[1] if (fenced := _FENCE.match(text)) else text
-    if (inner := _choice_in_json(text)) is not None:
-        return letter_in(inner, options) if inner.strip() != text else None
+    text = fence[1] if (fence := _FENCE.match(text)) else text
+    if (choice := _choice_in_json(text)) is not None:
+        return letter_in(choice, options) if choice.strip() != text else None
     exact = [index for index, option in enumerate(options) if _words_without_case(option) == _words_without_case(text)]
     if exact:
         return exact[0] if len(exact) == 1 else None
     if letter := _BARE.fullmatch(text):
         return _index_of_letter(letter[1], len(options))
     text = re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)", "", text)
-    if (repeated := _repeated_option(text, options)) is not None:
-        return repeated
+    if (option_index := _repeated_option(text, options)) is not None:
+        return option_index
     outside, unknowable = _without_unknowable(_without_options(text, options), options)
     if refuses_in_words(outside):
         return None
@@ -148,8 +148,8 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
         indices = set() if text.endswith("?") or _is_denial(outside) else _mentioned_options(text, options)
     left_open = {index for index, option in enumerate(options) if _UNKNOWN.fullmatch(_words_to_match(option))}
     sentence = _without_options(re.split(r"(?<=[.!?])\s|\n", text)[0], options)
-    guessed = left_open and indices.isdisjoint(left_open) and ("?" in sentence or _DOUBTED.search(sentence))
-    return indices.pop() if len(indices) == 1 and unknowable <= indices and not guessed else None
+    is_guess = left_open and indices.isdisjoint(left_open) and ("?" in sentence or _DOUBTED.search(sentence))
+    return indices.pop() if len(indices) == 1 and unknowable <= indices and not is_guess else None
 
 
 def _letters_on_own_line(text: str, count: int) -> set[int] | None:
@@ -176,9 +176,9 @@ def _is_denial(text: str) -> bool:
     """Return whether a text denies the option it names; more than three words after "A." are a reason instead."""
     if _LESS_THAN_HALF.search(text):
         return True
-    led = _LED.match(text)
-    verdict = text[led.end() :] if led else text
-    return (led is None or len(verdict.split()) <= SHORTEST_REASON) and _NEITHER.search(verdict) is not None
+    lead = _LED.match(text)
+    verdict = text[lead.end() :] if lead else text
+    return (lead is None or len(verdict.split()) <= SHORTEST_REASON) and _NEITHER.search(verdict) is not None
 
 
 def _repeated_option(text: str, options: Sequence[str]) -> int | None:
@@ -260,18 +260,18 @@ def _quoted_options(text: str, options: Sequence[str]) -> list[int]:
     indices: list[int] = []
     differing: list[int] = []
     for index, option in sorted(enumerate(options), key=lambda entry: len(entry[1]), reverse=True):
-        spaced = f" {_words_of(option)} "
-        if not spaced.strip():
+        spaced_option = f" {_words_of(option)} "
+        if not spaced_option.strip():
             continue
-        if " " not in spaced.strip() and negates(option):
-            alone = rf"[\W_]*{re.escape(spaced.strip())}\s*(?:[.,;:!](?!\s*\d)|\Z)"
+        if " " not in spaced_option.strip() and negates(option):
+            alone = rf"[\W_]*{re.escape(spaced_option.strip())}\s*(?:[.,;:!](?!\s*\d)|\Z)"
             exact = re.match(alone, text, re.IGNORECASE) is not None
         else:
-            exact = spaced in words
-            differing += [index] * (not exact and spaced.casefold() in words.casefold())
+            exact = spaced_option in words
+            differing += [index] * (not exact and spaced_option.casefold() in words.casefold())
         if exact:
             indices.append(index)
-            words = words.replace(spaced, " … ")
+            words = words.replace(spaced_option, " … ")
     return indices + differing if indices else []
 
 

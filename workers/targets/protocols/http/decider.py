@@ -124,13 +124,14 @@ class Decider(Adapter):
         if self.decision.range is not None:
             return await self._call_model(model, Decide(text, (), read=self._read_number), reading, key)
         if reading != "letters":
-            read = self._read_probabilities if reading == "probabilities" else self._read_label
-            return await self._call_model(model, Decide(text, (), read=read), reading, key)
+            parse = self._read_probabilities if reading == "probabilities" else self._read_label
+            return await self._call_model(model, Decide(text, (), read=parse), reading, key)
         totals = dict.fromkeys(labels, 0.0)
         for turn in range(len(labels)):
             options = (*labels[turn:], *labels[:turn])
-            turned = key and f"{key}-{turn}"
-            reply = await self._call_model(model, Decide(text, options, read=_letter_reader(options)), reading, turned)
+            turn_key = key and f"{key}-{turn}"
+            ask = Decide(text, options, read=_letter_reader(options))
+            reply = await self._call_model(model, ask, reading, turn_key)
             if reply.failure is not None:
                 return reply
             for label, score in reply.value.items():
@@ -210,14 +211,14 @@ def _describe_call(
         likely = ", ".join(f"{token!r} {math.exp(weight):.2f}" for token, weight in outputs[0].first)
         answer += f" (first tokens: {likely})"
     if reply.failure is not None:
-        read = ""
+        reading_text = ""
         answer = answer or reply.failure.message
     elif isinstance(reply.value, dict):
-        read = ", ".join(f"{label} {score:.2f}" for label, score in reply.value.items())
+        reading_text = ", ".join(f"{label} {score:.2f}" for label, score in reply.value.items())
     else:
-        read = f"{reply.value:g}"
-    prompt = "\n\n".join(filter(None, (system, choice_letters.lettered(ask))))
-    return DecisionCall(reading, prompt[:MOST_SHOWN], answer[:MOST_SHOWN], read)
+        reading_text = f"{reply.value:g}"
+    prompt = "\n\n".join(filter(None, (system, choice_letters.letter_prompt(ask))))
+    return DecisionCall(reading, prompt[:MOST_SHOWN], answer[:MOST_SHOWN], reading_text)
 
 
 def _unread_failure(output: ModelOutput, origin: str, expected: str, labels: Sequence[str] = ()) -> Reply:
@@ -233,9 +234,9 @@ def _unread_failure(output: ModelOutput, origin: str, expected: str, labels: Seq
     return Reply(failure=Failure("no-choice", f"the model at {origin} answered {wrote}; expected {expected}"))
 
 
-def _with_system(inner: HttpAdapter[Any, Any], decision: Decision, system: str) -> HttpAdapter[Any, Any]:
+def _with_system(adapter: HttpAdapter[Any, Any], decision: Decision, system: str) -> HttpAdapter[Any, Any]:
     """Return a copy of a language model's adapter with a system prompt and the decision's limit of tokens."""
-    model = copy.copy(inner)
-    model.settings = replace(inner.settings, choice_instruction=system, choice_tokens=decision.tokens, decision=None)
+    model = copy.copy(adapter)
+    model.settings = replace(adapter.settings, choice_instruction=system, choice_tokens=decision.tokens, decision=None)
     model.batch_limit = 1
     return model

@@ -54,13 +54,13 @@ class Decision(Strict):
 
     def __post_init__(self) -> None:
         if self.name is not None:
-            shipped = shipped_decision(self.name, "decision.name", self.language)
+            decision = shipped_decision(self.name, "decision.name", self.language)
             own_answers = bool(self.labels) or self.range is not None
             defaults = {
-                "system": self.system or shipped.system,
-                "prompt": self.prompt or shipped.prompt,
-                "labels": self.labels if own_answers else shipped.labels,
-                "range": self.range if own_answers else shipped.range,
+                "system": self.system or decision.system,
+                "prompt": self.prompt or decision.prompt,
+                "labels": self.labels if own_answers else decision.labels,
+                "range": self.range if own_answers else decision.range,
             }
             for name, value in defaults.items():
                 object.__setattr__(self, name, value)
@@ -119,9 +119,9 @@ class Decision(Strict):
             article = "labels" if self.labels else "a number"
             raise SpecificationError(f"the decision returns {article}: the kind is {expected}, not {kind}", "kind")
 
-    def question(self, given: str | Record) -> str | None:
+    def question(self, content: str | Record) -> str | None:
         """Return the prompt about a case; ``None`` if it has a slot that the case cannot fill."""
-        cells: Mapping[str, str] = {"text": given} if isinstance(given, str) else _cells_as_text(given)
+        cells: Mapping[str, str] = {"text": content} if isinstance(content, str) else _cells_as_text(content)
         if not all(name in cells for name in _SLOT.findall(self.prompt)):
             return None
         return _SLOT.sub(lambda slot: cells[slot[1]], self.prompt)

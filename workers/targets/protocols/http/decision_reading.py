@@ -95,8 +95,8 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     if not text or len(text) > LONGEST:
         return None
     text = _unwrap_decision(text)
-    if (whole := whole_label(text, labels)) is not None:
-        return whole
+    if (full_label := whole_label(text, labels)) is not None:
+        return full_label
     if text.endswith("?"):
         return None
     if len(leading := _leading_labels(text, labels)) == 1:
@@ -104,14 +104,15 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     if refuses_in_words(text):
         return None
     text = _HARMLESS.sub(" … ", _MARKUP.sub("", text)).strip()
-    mentioned = [label for label in labels if _mentions(text, label, labels)]
-    if len(mentioned) != 1:
+    mentioned_labels = [label for label in labels if _mentions(text, label, labels)]
+    if len(mentioned_labels) != 1:
         return None
-    cued = rf"\b{_CUE}\W+(?:(?:is|would\s+be|es|ist|est|è|é)\W+)?{_label_pattern(mentioned[0], labels)}[\W_]*\Z"
-    closing = re.search(cued, text, re.IGNORECASE)
+    label_pattern = _label_pattern(mentioned_labels[0], labels)
+    cue_pattern = rf"\b{_CUE}\W+(?:(?:is|would\s+be|es|ist|est|è|é)\W+)?{label_pattern}[\W_]*\Z"
+    closing = re.search(cue_pattern, text, re.IGNORECASE)
     if closing is None or negates(text[: closing.start()][-40:]):
         return None
-    return None if _REPORTED.search(re.split(r"[.!?:\n]", text[: closing.start()])[-1]) else mentioned[0]
+    return None if _REPORTED.search(re.split(r"[.!?:\n]", text[: closing.start()])[-1]) else mentioned_labels[0]
 
 
 def declines(text: str, labels: Sequence[str]) -> bool:
@@ -157,13 +158,13 @@ def may_go_on(answer: str, labels: Sequence[str]) -> bool:
 
 def _unwrap_decision(text: str) -> str:
     """Return the decision in an answer of JSON with a reason beside it, in a box or in a tag; other texts unchanged."""
-    if wrapped := _WRAPPED.search(text):
-        return (wrapped[1] or wrapped[3]).strip()
-    bare = fenced[1] if (fenced := _FENCE.match(text)) else text
-    if not bare.startswith("{"):
+    if match := _WRAPPED.search(text):
+        return (match[1] or match[3]).strip()
+    document_text = fence[1] if (fence := _FENCE.match(text)) else text
+    if not document_text.startswith("{"):
         return text
     try:
-        document = json.loads(bare)
+        document = json.loads(document_text)
     except (ValueError, RecursionError):
         return text
     answers = answers_of_json(document, _KEYS)
@@ -193,10 +194,10 @@ def _label_pattern(label: str, labels: Sequence[str]) -> str:
     """
     exact = r"[\s_-]+".join(map(re.escape, plain_label(label).split())) or re.escape(label)
     stem = _ENDING.sub("", label) if label.isascii() and label.isalpha() and len(label) > LEAST_STEM else ""
-    inner = rf"(?:{exact}|{stem}{_ENDINGS})" if len(stem) >= LEAST_STEM else exact
-    inner = "".join(f"[{char}{plain[0]}]" if len(plain := normalize("NFD", char)) > 1 else char for char in inner)
-    same = [rival for rival in labels if re.fullmatch(inner, plain_label(rival), re.IGNORECASE)]
-    return rf"(?<![\w-])(?:{inner if len(same) == 1 else exact})(?![\w-])"
+    pattern = rf"(?:{exact}|{stem}{_ENDINGS})" if len(stem) >= LEAST_STEM else exact
+    pattern = "".join(f"[{char}{base[0]}]" if len(base := normalize("NFD", char)) > 1 else char for char in pattern)
+    matching_labels = [rival for rival in labels if re.fullmatch(pattern, plain_label(rival), re.IGNORECASE)]
+    return rf"(?<![\w-])(?:{pattern if len(matching_labels) == 1 else exact})(?![\w-])"
 
 
 def _mentions(text: str, label: str, labels: Sequence[str]) -> bool:
@@ -212,23 +213,23 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
     the range after it ("75/100") and a reason without numbers are ignored. Without a declared `form`, a number
     is read if both forms of numbers agree on it or only one of them gives a number within the range.
     """
-    plain = re.sub(r"[*`_#]+", "", _unwrap_decision(normalise_answer(without_thoughts(answer)).strip())).strip()
-    if (explained := _EXPLAINED.match(plain)) and not _OTHER_NUMBER.search(plain, explained.end(1)):
-        plain = explained[1]
-    plain = _BEFORE_NUMBER.sub("", plain)
-    if bounds[1] <= 1 and re.search(r"%|percent|prozent", plain, re.IGNORECASE):
+    text = re.sub(r"[*`_#]+", "", _unwrap_decision(normalise_answer(without_thoughts(answer)).strip())).strip()
+    if (match := _EXPLAINED.match(text)) and not _OTHER_NUMBER.search(text, match.end(1)):
+        text = match[1]
+    text = _BEFORE_NUMBER.sub("", text)
+    if bounds[1] <= 1 and re.search(r"%|percent|prozent", text, re.IGNORECASE):
         return None  # 1 % is not 1
-    if (scale := _SCALE.fullmatch(plain)) and float(scale[2]) == bounds[1] >= LEAST_SCALE:
-        plain = scale[1]
-    units = re.findall(r"[^\W\d_]+", re.sub(r"\d[eE](?=[+-]?\d)", "", plain).casefold())
+    if (scale := _SCALE.fullmatch(text)) and float(scale[2]) == bounds[1] >= LEAST_SCALE:
+        text = scale[1]
+    units = re.findall(r"[^\W\d_]+", re.sub(r"\d[eE](?=[+-]?\d)", "", text).casefold())
     usual = alternatives("decision", "units")
     if not all(re.fullmatch(usual, unit) or re.search(rf"\b{unit}\b", prompt, re.IGNORECASE) for unit in units):
         return None
     forms: tuple[NumberForm, ...] = ("decimal-point", "decimal-comma") if form is None else (form,)
-    numbers = {number for name in forms if (number := written_number(plain, name)) is not None}
-    if form is None and (bare := plain_number(plain)) is not None:
+    numbers = {number for name in forms if (number := written_number(text, name)) is not None}
+    if form is None and (bare := plain_number(text)) is not None:
         numbers.add(bare)
-    if form is None and numbers and _MONEY.search(plain):
+    if form is None and numbers and _MONEY.search(text):
         numbers = {max(numbers)}
     within = {number for number in numbers if bounds[0] <= number <= bounds[1]}
     return within.pop() if len(within) == 1 else None

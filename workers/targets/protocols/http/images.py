@@ -15,10 +15,10 @@ from workers.targets.parsing.answer_parsing import (
     LONGEST_LABEL,
     MOST_LABELS,
     Misread,
-    classified,
+    parse_classes,
     reply_of,
     seen,
-    unwrapped,
+    unwrap,
 )
 from workers.targets.protocols.http.adapter import HttpAdapter
 from workers.targets.settings import CalledSettings
@@ -78,10 +78,10 @@ def data_url(image: Image) -> str:
 
 def accept_look(answer: object, ask: Look, origin: str) -> Reply:
     """Parse an answer about an image into a reply; an invalid answer becomes a failure."""
-    return reply_of(lambda: looked(answer, ask.labels), origin)
+    return reply_of(lambda: parse_look(answer, ask.labels), origin)
 
 
-def looked(answer: object, labels: Sequence[str]) -> Looked:
+def parse_look(answer: object, labels: Sequence[str]) -> Looked:
     """Parse an answer: a text, or the probabilities of the labels of the question.
 
     A text is an answer or a caption. Probabilities may be written as ``[{"label": …, "score": …}, …]``, by
@@ -94,16 +94,16 @@ def looked(answer: object, labels: Sequence[str]) -> Looked:
     Misread
         If the form is unknown, or a probability is outside [0, 1].
     """
-    answer = unwrapped(answer)
+    answer = unwrap(answer)
     if not isinstance(answer, list | dict):
-        return {"scores": None, "text": worded(answer)}
+        return {"scores": None, "text": parse_words(answer)}
     if isinstance(answer, list) and all(isinstance(score, int | float) for score in answer):
         if len(answer) != len(labels):
             raise LabelsMissed(f"gave {len(answer)} probabilities, and was asked about {len(labels)} labels")
         answer = dict(zip(labels, answer, strict=True))
-    classification = classified(answer)
+    classification = parse_classes(answer)
     if classification["scores"] is None:
-        return {"scores": None, "text": worded(classification["label"])}
+        return {"scores": None, "text": parse_words(classification["label"])}
     return {"scores": scores_of(classification["scores"], labels), "text": classification["label"]}
 
 
@@ -120,7 +120,7 @@ def scores_of(scores: Mapping[str, float], labels: Sequence[str]) -> dict[str, f
     return {label: scores[label] for label in labels}
 
 
-def worded(answer: object) -> str:
+def parse_words(answer: object) -> str:
     """Return a text without outer whitespace; raise `Misread` for anything but 1 to `LONGEST_TEXT` characters."""
     if not isinstance(answer, str):
         raise Misread(f"returned {seen(answer)}; expected a text")

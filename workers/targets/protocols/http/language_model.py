@@ -202,10 +202,10 @@ def _parse_choice(output: ModelOutput, ask: Choose, origin: str) -> Reply:
         before = "it was still thinking" if thoughts else f"it had written {quoted(text)}"
         message = f"the model at {origin} reached its limit of tokens before it chose ({before}); raise {CHOICE_TOKENS}"
         return Reply(failure=Failure("no-choice", message))
-    last = choice_letters.LETTERS[len(ask.options) - 1]
+    last_letter = choice_letters.LETTERS[len(ask.options) - 1]
     if refuses_in_words(normalise_answer(text)):
         return Reply(failure=Failure("declined", f"the model at {origin} declined: {quoted(text)}"))
-    message = f"the model at {origin} answered {quoted(text)}, which is not one of A to {last}"
+    message = f"the model at {origin} answered {quoted(text)}, which is not one of A to {last_letter}"
     return Reply(failure=Failure("no-choice", message))
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 from assay.model import Classify, Embed, Failure, Field, Kind, Record, Regress, Reply
 from workers.egress import Response
 from workers.targets.adapter import Prediction
-from workers.targets.parsing.answer_parsing import classified, number_of, reply_of, vector_of
+from workers.targets.parsing.answer_parsing import number_of, parse_classes, reply_of, vector_of
 from workers.targets.parsing.written_numbers import NumberForm
 from workers.targets.protocols.http.adapter import HttpAdapter
 from workers.targets.settings import PredictorSettings
@@ -49,7 +49,7 @@ def accept_prediction(
         case Regress():
             return reply_of(lambda: number_of(answer, form), origin, answer)
         case Classify():
-            return reply_of(lambda: classified(answer, labels), origin, answer)
+            return reply_of(lambda: parse_classes(answer, labels), origin, answer)
 
 
 def json_of(response: Response) -> Any:
@@ -80,8 +80,8 @@ def rows_in(asks: Sequence[Prediction]) -> list[dict[str, Field]]:
 
 def model_of(asks: Sequence[Prediction], usual: str) -> str:
     """Return the model named by the questions of one call, or `usual`, the model of the settings."""
-    first = asks[0]
-    return (first.model if isinstance(first, Embed) else "") or usual
+    first_question = asks[0]
+    return (first_question.model if isinstance(first_question, Embed) else "") or usual
 
 
 def why_not(ask: Prediction, *, texts: bool, records: bool, models: bool = False) -> Failure | None:

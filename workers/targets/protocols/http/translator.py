@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 from assay.catalog import languages
 from assay.model import Failure, Kind, Reply, Translate
 from workers.egress import CallFailed, Response
-from workers.targets.protocols.http.adapter import HttpAdapter, Request, listed
+from workers.targets.protocols.http.adapter import HttpAdapter, Request, as_list
 from workers.targets.settings import TranslatorSettings
 
 
@@ -61,8 +61,8 @@ def names_of(spelling: str, *maps: Mapping[str, str]) -> set[str]:
 
     Each of `maps` maps codes of requests to codes of the service.
     """
-    mapped = {code for mapping in maps for code, theirs in mapping.items() if theirs.casefold() == spelling.casefold()}
-    return mapped | {standard_tag(spelling)}
+    codes = {code for mapping in maps for code, theirs in mapping.items() if theirs.casefold() == spelling.casefold()}
+    return codes | {standard_tag(spelling)}
 
 
 def all_pairs(sources: Iterable[str], targets: Iterable[str]) -> frozenset[tuple[str, str]]:
@@ -82,7 +82,7 @@ Answers are held in memory until the experiment ends, so their size is limited.
 
 def texts_of(values: object, expected: int, *, origin: str) -> list[str]:
     """Return the expected number of texts, or raise `CallFailed` ``wrong-count`` or ``wrong-shape``."""
-    texts = listed(values, origin=origin)
+    texts = as_list(values, origin=origin)
     if len(texts) != expected:
         raise CallFailed("wrong-count", f"{origin} gave {len(texts)} translations for {expected} texts")
     for text in texts:

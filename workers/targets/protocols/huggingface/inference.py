@@ -17,11 +17,11 @@ from workers.targets.adapter import Prediction, Worded
 from workers.targets.parsing.answer_parsing import (
     MOST_LABELS,
     Misread,
-    classified,
+    parse_classes,
     probability,
     reply_of,
     seen,
-    unwrapped,
+    unwrap,
     vector_of,
 )
 from workers.targets.protocols.http import images
@@ -151,7 +151,7 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
                 return [{"labels": body["labels"], "scores": body["scores"]}]
             return [body]
         try:
-            return [self._pool_vectors(unwrapped(body))]
+            return [self._pool_vectors(unwrap(body))]
         except Misread as wrong:
             return [Reply(failure=Failure(wrong.code, f"{origin} {wrong}"))]
 
@@ -178,10 +178,10 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
     settings_type: ClassVar[type] = HfInferenceSettings
 
     def _refusal(self, ask: Worded) -> Failure | None:
-        refused = super()._refusal(ask)
-        if refused is None and isinstance(ask, Fill) and self.settings.mask in ask.before + ask.word + ask.after:
+        refusal = super()._refusal(ask)
+        if refusal is None and isinstance(ask, Fill) and self.settings.mask in ask.before + ask.word + ask.after:
             return Failure("unsupported", f"the text holds {self.settings.mask}, which stands for the gap")
-        return refused
+        return refusal
 
     def _kinds_of_question(self) -> Sequence[type[Ask]]:
         return (Fill,) if self.settings.task == "fill-mask" else (Choose, Write)
@@ -210,7 +210,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         return f" {ask.word}" if spaced else ask.word
 
     def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
-        origin, answer = response.origin, unwrapped(json_of(response))
+        origin, answer = response.origin, unwrap(json_of(response))
         refuse_error(answer, response)
         if not isinstance(asks[0], Fill):
             text = dig(answer[0] if isinstance(answer, list) and answer else answer, "generated_text", origin=origin)
@@ -223,14 +223,14 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
 
     def _probability(self, answer: object, word: str) -> float:
         """Return the probability of the word, or raise `_UnknownWord` if the answer is about another token."""
-        filled = answer[0] if isinstance(answer, list) and answer else answer
-        if not isinstance(filled, dict) or not isinstance(filled.get("token_str"), str):
-            raise Misread(f"gave {seen(filled)} where a token with its score is due")
-        token = filled["token_str"].replace("▁", " ").replace("Ġ", " ").strip()
-        same = token.casefold() == word.casefold() if self.settings.uncased else token == word
-        if not same:
+        candidate = answer[0] if isinstance(answer, list) and answer else answer
+        if not isinstance(candidate, dict) or not isinstance(candidate.get("token_str"), str):
+            raise Misread(f"gave {seen(candidate)} where a token with its score is due")
+        token = candidate["token_str"].replace("▁", " ").replace("Ġ", " ").strip()
+        is_same_word = token.casefold() == word.casefold() if self.settings.uncased else token == word
+        if not is_same_word:
             raise _UnknownWord(f"does not know {word[:60]!r} as one token")
-        return probability(filled.get("score"))
+        return probability(candidate.get("score"))
 
 
 class _UnknownWord(ValueError):
@@ -275,13 +275,13 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
         refuse_error(answer, response)
         match self.settings.task:
             case "visual-question-answering":
-                return [reply_of(lambda: answered(answer, ask.labels), origin)]
+                return [reply_of(lambda: parse_answers(answer, ask.labels), origin)]
             case "image-to-text":
-                return [reply_of(lambda: images.looked(captioned(answer), ()), origin)]
+                return [reply_of(lambda: images.parse_look(parse_caption(answer), ()), origin)]
         return [answer]
 
 
-def answered(answer: object, labels: Sequence[str]) -> images.Looked:
+def parse_answers(answer: object, labels: Sequence[str]) -> images.Looked:
     """Parse ``[{"answer": …, "score": …}, …]``, the likeliest answers of a model, or raise `Misread`.
 
     Returns
@@ -292,28 +292,28 @@ def answered(answer: object, labels: Sequence[str]) -> images.Looked:
     """
     answers = _objects_in(answer, "answers")
     if len(answers) == 1 and answers[0].get("score") is None:
-        return {"scores": None, "text": images.worded(answers[0].get("answer"))}
-    scores = classified([{"label": item.get("answer"), "score": item.get("score")} for item in answers])["scores"]
+        return {"scores": None, "text": images.parse_words(answers[0].get("answer"))}
+    scores = parse_classes([{"label": item.get("answer"), "score": item.get("score")} for item in answers])["scores"]
     scores_by_label = {**{answer.casefold().strip(): score for answer, score in reversed(scores.items())}, **scores}
     spellings = {label: label if label in scores else label.casefold().strip() for label in labels}
     complete = bool(labels) and all(spelling in scores_by_label for spelling in spellings.values())
     return {
         "scores": {label: scores_by_label[spellings[label]] for label in labels} if complete else None,
-        "text": images.worded(max(scores, key=scores.__getitem__)),
+        "text": images.parse_words(max(scores, key=scores.__getitem__)),
     }
 
 
-def captioned(answer: object) -> str:
+def parse_caption(answer: object) -> str:
     """Return the caption in ``[{"generated_text": …}]``; raise `Misread` for any other answer."""
     captions = _objects_in(answer, "captions")
     if len(captions) != 1:
         raise Misread(f"gave {len(captions)} captions for one image")
-    return images.worded(captions[0].get("generated_text"))
+    return images.parse_words(captions[0].get("generated_text"))
 
 
 def _objects_in(answer: object, noun: str) -> list[Json]:
     """Return the list of objects in an answer; remove lists around it."""
-    answer = unwrapped(answer)
+    answer = unwrap(answer)
     items = [answer] if isinstance(answer, dict) else answer
     if not isinstance(items, list) or not items or not all(isinstance(item, dict) for item in items):
         raise Misread(f"returned {seen(answer)}; expected {noun}")

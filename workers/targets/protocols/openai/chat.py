@@ -19,8 +19,8 @@ from workers.targets.protocols.http.choice_letters import (
     LEAST_SHARE,
     Likelihoods,
     bare_letter,
+    letter_prompt,
     letter_shares,
-    lettered,
     without_thoughts,
 )
 from workers.targets.protocols.http.images import HttpLooker, accept_look, data_url, picture_of
@@ -122,7 +122,7 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
             return [Reply(failure=Failure("declined", f"the model at {origin} chose not to answer"))]
         if not isinstance(content, str):
             raise CallFailed("wrong-shape", f"{origin} returned {type(content).__name__}; expected the model's text")
-        return [unwrapped(without_thoughts(content), asks[0].text)]
+        return [unwrap_translation(without_thoughts(content), asks[0].text)]
 
 
 class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
@@ -168,7 +168,7 @@ def said_in(response: Response) -> ModelOutput:
     text = message.get("content") if beside else dig(message, "content", origin=origin)
     reason, logprobs = choice.get("finish_reason"), choice.get("logprobs")
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
-    first: Likelihoods = first_said(content) if isinstance(content, list) else ()
+    likely_tokens: Likelihoods = first_said(content) if isinstance(content, list) else ()
     text = joined_parts(text)
     thinking = any(message.get(name) for name in THOUGHTS)
     if reason == "length" and not text:
@@ -176,8 +176,8 @@ def said_in(response: Response) -> ModelOutput:
     if text is None and (thinking or message.get("tool_calls") or message.get("function_call")):
         return ModelOutput("", (), "", thinking)  # it said nothing, which is no refusal
     if reason == "content_filter" or message.get("refusal") or text is None:
-        return ModelOutput(text, first, "declined", thinking)
-    return ModelOutput(text, first, "length" if reason == "length" else "", thinking)
+        return ModelOutput(text, likely_tokens, "declined", thinking)
+    return ModelOutput(text, likely_tokens, "length" if reason == "length" else "", thinking)
 
 
 def joined_parts(content: object) -> Any:
@@ -193,17 +193,17 @@ def messages_of(ask: Worded, settings: LanguageModelSettings) -> list[dict[str, 
         case Choose():
             system = settings.choice_instruction
             instructions = [{"role": "system", "content": system}] if system else []
-            return [*instructions, {"role": "user", "content": lettered(ask)}]
+            return [*instructions, {"role": "user", "content": letter_prompt(ask)}]
         case Write(prompt=prompt):
             return [{"role": "user", "content": prompt}]
     raise AssertionError(ask.asks)  # pragma: no cover - refused before
 
 
-def unwrapped(answer: str, question: str) -> str:
+def unwrap_translation(answer: str, question: str) -> str:
     """Remove a code fence or quotation marks around a whole answer, unless the question has them too."""
     answer = answer.strip()
-    if not question.lstrip().startswith("```") and (fenced := _FENCED.match(answer)):
-        answer = fenced[1].strip()
+    if not question.lstrip().startswith("```") and (fence := _FENCED.match(answer)):
+        answer = fence[1].strip()
     closing = _QUOTES.get(answer[:1])
     if closing is None or len(answer) < 2 or not answer.endswith(closing) or question.strip()[:1] in _QUOTES:
         return answer
@@ -236,10 +236,10 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
     def _build_request(self, asks: Sequence[Look]) -> Request:
         (ask,) = asks
         settings, question = self.settings, question_of(ask)
-        *instructions, last = messages_of(question, settings)
+        *instructions, last_message = messages_of(question, settings)
         detail = {} if settings.image_detail is None else {"detail": settings.image_detail}
         image = {"url": data_url(picture_of(ask, self._egress)), **detail}
-        content = [{"type": "text", "text": last["content"]}, {"type": "image_url", "image_url": image}]
+        content = [{"type": "text", "text": last_message["content"]}, {"type": "image_url", "image_url": image}]
         body: JsonObject = {
             "model": settings.model,
             "messages": [*instructions, {"role": "user", "content": content}],
@@ -265,8 +265,8 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
             return accept_look(reply.value, ask, origin)
         label = ask.labels[reply.value["choice"]]
         # in a sentence, the first token is no choice
-        first = output.first if isinstance(output.text, str) and bare_letter(output.text) else ()
-        return Reply({"scores": scores_in(first, ask.labels), "text": label})
+        likely_tokens = output.first if isinstance(output.text, str) and bare_letter(output.text) else ()
+        return Reply({"scores": scores_in(likely_tokens, ask.labels), "text": label})
 
 
 def question_of(ask: Look) -> Choose | Write:

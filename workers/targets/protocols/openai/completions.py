@@ -17,7 +17,7 @@ from workers.egress import Response
 from workers.targets.adapter import Worded
 from workers.targets.parsing.answer_parsing import float_or_infinity
 from workers.targets.parsing.echoed_tokens import Echo
-from workers.targets.protocols.http.adapter import Request, dig, indexed, listed, post_json, without_nulls
+from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json, sort_by_index, without_nulls
 from workers.targets.protocols.http.choice_letters import Likelihoods, first_line
 from workers.targets.protocols.http.language_model import (
     HttpLanguageModel,
@@ -88,8 +88,8 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
 
     def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
         origin = response.origin
-        choices = listed(dig(json_of(response), "choices", origin=origin), origin=origin)
-        choices = indexed(choices, len(asks), "completions", "prompts", origin=origin)
+        choices = as_list(dig(json_of(response), "choices", origin=origin), origin=origin)
+        choices = sort_by_index(choices, len(asks), "completions", "prompts", origin=origin)
         return [self._output_of(choice, ask, origin) for choice, ask in zip(choices, asks, strict=True)]
 
     def _output_of(self, choice: Any, ask: Worded, origin: str) -> Echo | ModelOutput | Reply:
@@ -99,12 +99,12 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
             return Echo(details.get("tokens"), details.get("token_logprobs"), details.get("text_offset"), text)
         if not isinstance(text, str):
             return Reply(failure=Failure("wrong-shape", f"{origin} returned {type(text).__name__}; expected a text"))
-        ended = choice.get("finish_reason")
+        reason = choice.get("finish_reason")
         if isinstance(ask, Choose):
             text = first_line(text)
-        first = likely_first(details) if isinstance(ask, Choose) else ()
+        likely_tokens = likely_first(details) if isinstance(ask, Choose) else ()
         return ModelOutput(
-            text, first, "length" if ended == "length" else "declined" if ended == "content_filter" else ""
+            text, likely_tokens, "length" if reason == "length" else "declined" if reason == "content_filter" else ""
         )
 
 
@@ -121,7 +121,7 @@ def likely_first(logprobs: JsonObject) -> Likelihoods:
         return ()
     for token, likely in zip(tokens, tops, strict=False):
         if str(token).strip() and isinstance(likely, dict):
-            return numbered(likely.items())
+            return valid_pairs(likely.items())
     return ()
 
 
@@ -133,11 +133,11 @@ def first_said(content: Sequence[Any]) -> Likelihoods:
             pairs = (
                 [candidate for candidate in likely if isinstance(candidate, dict)] if isinstance(likely, list) else []
             )
-            return numbered([(candidate.get("token"), candidate.get("logprob")) for candidate in pairs])
+            return valid_pairs([(candidate.get("token"), candidate.get("logprob")) for candidate in pairs])
     return ()
 
 
-def numbered(pairs: Any) -> Likelihoods:
+def valid_pairs(pairs: Any) -> Likelihoods:
     """Return the pairs of a token and its log-probability that are valid."""
     return [
         (token, number)

@@ -15,7 +15,7 @@ from assay.model import Kind
 from workers.egress import CallFailed, Response
 from workers.targets.adapter import Prediction
 from workers.targets.parsing.answer_parsing import MOST_DIMENSIONS
-from workers.targets.protocols.http.adapter import Request, dig, indexed, listed, post_json, without_nulls
+from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json, sort_by_index, without_nulls
 from workers.targets.protocols.http.predictor import HttpPredictor, json_of, model_of, texts_in
 from workers.targets.settings import PredictorSettings
 
@@ -63,19 +63,19 @@ class OpenAIEmbeddings(HttpPredictor[OpenAIEmbeddingsSettings]):
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
         origin = response.origin
-        items = listed(dig(json_of(response), "data", origin=origin), origin=origin)
-        vectors = indexed(items, len(asks), "vectors", "texts", origin=origin)
-        return [decoded(dig(item, "embedding", origin=origin), origin) for item in vectors]
+        items = as_list(dig(json_of(response), "data", origin=origin), origin=origin)
+        vectors = sort_by_index(items, len(asks), "vectors", "texts", origin=origin)
+        return [decode_vector(dig(item, "embedding", origin=origin), origin) for item in vectors]
 
 
-def decoded(embedding: object, origin: str) -> Any:
+def decode_vector(embedding: object, origin: str) -> Any:
     """Decode a vector in base64; return any other value unchanged. Raise `CallFailed` for other texts."""
     if not isinstance(embedding, str):
         return embedding
     try:
-        packed = base64.b64decode(embedding, validate=True)
+        vector_bytes = base64.b64decode(embedding, validate=True)
     except (binascii.Error, ValueError):
-        packed = b""
-    if not packed or len(packed) % BYTES_A_NUMBER:
+        vector_bytes = b""
+    if not vector_bytes or len(vector_bytes) % BYTES_A_NUMBER:
         raise CallFailed("wrong-shape", f"{origin} returned a text that is not a vector in base64")
-    return np.frombuffer(packed, "<f4").astype(float).tolist()
+    return np.frombuffer(vector_bytes, "<f4").astype(float).tolist()

@@ -14,7 +14,7 @@ from assay.document import JsonObject
 from assay.model import Ask, Draw, Failure, Kind, Reply
 from store.formats.image import MOST_BYTES, ImageRefused
 from workers.egress import CallFailed, Response
-from workers.targets.protocols.http.adapter import HttpAdapter, Request, dig, listed, post_json
+from workers.targets.protocols.http.adapter import HttpAdapter, Request, as_list, dig, post_json
 from workers.targets.settings import CalledSettings
 
 SKETCH = Draw("A red circle on a white background")
@@ -70,24 +70,24 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
 
     def _parse_response(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:  # noqa: ARG002 - one image a call
         origin = response.origin
-        images = listed(dig(response.json(), "data", origin=origin), origin=origin)
+        images = as_list(dig(response.json(), "data", origin=origin), origin=origin)
         if len(images) != 1:
             raise CallFailed("wrong-count", f"{origin} gave {len(images)} images where one was asked for")
         (image,) = images
-        packed = image.get("b64_json") if isinstance(image, dict) else None
-        if isinstance(packed, str) and packed:
-            return [self._store_image(packed, origin)]
+        image_text = image.get("b64_json") if isinstance(image, dict) else None
+        if isinstance(image_text, str) and image_text:
+            return [self._store_image(image_text, origin)]
         if isinstance(image, dict) and image.get("url"):
             message = f"{origin} returned the address of an image, which is not called; expected the image"
             return [Reply(failure=Failure("image-elsewhere", f"{message}. Ask for response_format b64_json"))]
         raise CallFailed("wrong-shape", f"{origin} answered JSON without 'data.0.b64_json'; is it this protocol?")
 
-    def _store_image(self, packed: str, origin: str) -> Reply:
+    def _store_image(self, image_text: str, origin: str) -> Reply:
         """Store the image and return a reply with its digest."""
         if self._egress.library is None:
             raise CallFailed("unsupported", "this process cannot store images")
         try:
-            content = base64.b64decode(packed, validate=True)
+            content = base64.b64decode(image_text, validate=True)
         except ValueError:  # raised for invalid base64
             return Reply(failure=Failure("not-an-image", f"{origin} returned a text that is not an image in base64"))
         try:

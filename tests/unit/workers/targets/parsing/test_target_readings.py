@@ -13,8 +13,8 @@ from workers.targets.parsing.answer_parsing import (
     MOST_DIMENSIONS,
     MOST_LABELS,
     Misread,
-    classified,
     number_of,
+    parse_classes,
     vector_of,
 )
 
@@ -94,13 +94,13 @@ def test_answer_that_is_not_a_vector_of_finite_numbers_is_refused(said):
     ids=repr,
 )
 def test_label_and_scores_are_parsed_from_a_classification(said, labels, label, scores):
-    read = classified(said, labels)
+    read = parse_classes(said, labels)
     assert read["label"] == label
     assert read["scores"] == (None if scores is None else pytest.approx(scores))
 
 
 def test_label_scores_have_the_declared_order():
-    assert list(classified({"good": 0.75, "bad": 0.25}, TWO)["scores"]) == ["bad", "good"]
+    assert list(parse_classes({"good": 0.75, "bad": 0.25}, TWO)["scores"]) == ["bad", "good"]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_label_scores_have_the_declared_order():
 )
 def test_answer_that_is_not_a_classification_is_refused(said, labels):
     with pytest.raises(Misread):
-        classified(said, labels)
+        parse_classes(said, labels)
 
 
 VALUES = {
@@ -159,8 +159,8 @@ VALUES = {
     ("labels", "said", "label"), [(labels, *case) for labels, cases in VALUES.values() for case in cases]
 )
 def test_a_declared_label_is_recognised_by_its_value_or_spelling(labels, said, label):
-    assert classified(said, labels)["label"] == label
-    assert classified({"label": said}, labels)["label"] == label
+    assert parse_classes(said, labels)["label"] == label
+    assert parse_classes({"label": said}, labels)["label"] == label
 
 
 @pytest.mark.parametrize(
@@ -169,12 +169,12 @@ def test_a_declared_label_is_recognised_by_its_value_or_spelling(labels, said, l
 )
 def test_a_number_that_is_no_declared_label_is_refused_with_the_setting_in_which_to_declare_it(labels, said):
     with pytest.raises(Misread, match=r"none of the declared labels \(.*settings\.labels"):
-        classified(said, labels)
+        parse_classes(said, labels)
 
 
 @pytest.mark.parametrize("said", [{"label": "good", "score": 0.75}, [{"label": "GOOD", "score": 0.75}], {"good": 0.75}])
 def test_the_score_of_one_of_two_labels_determines_the_score_of_the_other(said):
-    assert classified(said, TWO) == {"label": None, "scores": {"bad": 0.25, "good": 0.75}}
+    assert parse_classes(said, TWO) == {"label": None, "scores": {"bad": 0.25, "good": 0.75}}
 
 
 @pytest.mark.parametrize(
@@ -230,5 +230,5 @@ def test_a_text_that_is_not_a_single_number_is_refused_and_quoted(text, form):
 
 def test_equal_labels_of_several_replies_share_one_string_in_memory():
     # at commit 06d1ba2, 800 replies with 1,000 long labels took 300 MB of a worker; they take 95 MB
-    one, other = (classified(json.loads('{"positive": 0.25, "negative": 0.75}'))["scores"] for _ in range(2))
+    one, other = (parse_classes(json.loads('{"positive": 0.25, "negative": 0.75}'))["scores"] for _ in range(2))
     assert [id(label) for label in one] == [id(label) for label in other]

@@ -3,7 +3,12 @@
 import pytest
 
 from assay.model import Choose
-from workers.targets.protocols.http.choice_letters import completed_by_letter, letter_in, lettered, likeliest_letter
+from workers.targets.protocols.http.choice_letters import (
+    completed_by_letter,
+    letter_in,
+    letter_prompt,
+    likeliest_letter,
+)
 
 OPTIONS = ("She is a nurse.", "He is a nurse.", "A nurse came.")
 
@@ -195,7 +200,7 @@ def test_identical_options_are_distinguished_by_their_letter_only():
 
 def test_option_letters_follow_the_order_of_the_options():
     first, second = Choose("Which?", ("x", "y")), Choose("Which?", ("y", "x"))
-    assert (lettered(first), lettered(second)) == ("Which?\n\nA. x\nB. y", "Which?\n\nA. y\nB. x")
+    assert (letter_prompt(first), letter_prompt(second)) == ("Which?\n\nA. x\nB. y", "Which?\n\nA. y\nB. x")
     assert completed_by_letter(first, "Choose.") == "Which?\n\nA. x\nB. y\n\nChoose.\nAnswer:"
 
 
