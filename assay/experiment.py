@@ -20,7 +20,7 @@ from assay.canonical import EvidenceTree
 from assay.document import NO_AGGREGATION, AggregationDocument, ComponentDocument, RatingDocument
 from assay.errors import RecordError, RecordIncomplete, SpecificationError
 from assay.model import Ask, Component, Failure, Finding, Kind, Observation, Probe, Reply
-from assay.references import NOTHING, CorpusItem, Found, HeldBack, References
+from assay.references import NOTHING, CorpusItem, HeldBack, LoadedMaterial, References
 
 Experiment = Generator[Sequence[Probe], Sequence[Reply], Finding]
 """Generator that yields batches of probes, is sent their replies in order, and returns a finding."""
@@ -157,7 +157,7 @@ class Method(ABC):
         """List the references of the experiment to stored material."""
         return NOTHING
 
-    def with_references(self, material: Found) -> Self:  # noqa: ARG002
+    def with_references(self, material: LoadedMaterial) -> Self:  # noqa: ARG002
         """Return the method with its references replaced by the found material; other references stay.
 
         Raise `SpecificationError` if the found material cannot be used.

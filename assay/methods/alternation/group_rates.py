@@ -28,13 +28,17 @@ RATIO_DRAWS = 4_000
 def impact_ratios(scores: Floats, task: Judged, rng: np.random.Generator) -> DisparateImpact:
     """Return the mean score of a label under each value, and its ratio to the highest of these means.
 
-    The interval of a ratio r is r plus the draws of the mean of ``score - r * score under the highest value`` over the
-    same cases, divided by the highest mean (delta method). A value whose mean score is 0 has no ratio.
+    Interval by the delta method: r + draws of ``mean(score_v - r*score_h) / mean(score_h)``, where h is the value with
+    the highest mean score. A value whose mean score is 0 has no ratio.
 
     Parameters
     ----------
     scores : ndarray, shape (cases, values)
         Scores of the label, in [0, 1], as the service gave them; NaN for a missing answer.
+    task : Judged
+        Values, clusters to resample, and the cases that have every answer.
+    rng : numpy.random.Generator
+        Draws the intervals.
     """
     scores, values = scores[task.whole], task.answers.values
     profiles = Profiles(scores, values, task.clusters, task.rules.most_weights)

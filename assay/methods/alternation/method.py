@@ -42,7 +42,7 @@ from assay.methods.shared.profiles import (
 )
 from assay.model import Classify, Component, Kind, Probe, Regress
 from assay.rating.component import EARLY, Tolerance, is_settled, look_sizes
-from assay.references import NOTHING, Found, HeldBack, NamedRows, References
+from assay.references import NOTHING, HeldBack, LoadedMaterial, NamedRows, References
 from assay.statistics.hypothesis_tests.published import Aggregate
 
 MOST_WEIGHTS = 250
@@ -209,8 +209,8 @@ class Alternation(Bounded, Method):
             return NOTHING
         return References(rows=NamedRows(records.upload, records.column, records.values, records.most, "records"))
 
-    def with_references(self, material: Found) -> Alternation:
-        """Return the method with the rows of the upload."""
+    def with_references(self, material: LoadedMaterial) -> Alternation:
+        """Return a copy whose records are the uploaded rows in `material`; unchanged if it has none."""
         if self.records is None or not material.rows:
             return self
         return replace(self, records=self.records.with_rows(material.rows))

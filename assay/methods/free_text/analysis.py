@@ -163,17 +163,18 @@ def _withhold_if_named(
 ) -> Component:
     """Withhold the letter of scores if many texts about one value have names typical of it that were not exchanged."""
     names = invented_names(collected.texts.values()) - {name.casefold() for name in given_names()}
-    tied = {row.word: row.value for row in typical if row.word in names}
+    value_of_name = {row.word: row.value for row in typical if row.word in names}
     totals = Counter(value for _, value, _ in collected.texts)
     named_texts = Counter(
         value
         for (_, value, _), text in collected.texts.items()
-        if any(tied.get(word) == collected.values[value] for word in words_of(text))
+        if any(value_of_name.get(word) == collected.values[value] for word in words_of(text))
     )
     share = max(named_texts[value] / total for value, total in totals.items())
     if share <= NAMED_SHARE:
         return component
-    reason = Reason("names-of-one-group", {"names": [name.capitalize() for name in tied], "share": share}, SCORE)
+    facts = {"names": [name.capitalize() for name in value_of_name], "share": share}
+    reason = Reason("names-of-one-group", facts, SCORE)
     return replace(component, letter=None, declared=False, probabilities=None, reasons=(reason,))
 
 
@@ -183,11 +184,11 @@ def _judge_scores(
     limits: Limits,
     tolerance: Tolerance,
     rng: np.random.Generator,
-    lean_rng: np.random.Generator,
+    bias_rng: np.random.Generator,
 ) -> Component:
     """Judge the scores of texts, each the mean over its versions, unless the judge's own bias is too large."""
     answers = judgements.answers
-    described = parts.JudgeDocument(
+    judge_document = parts.JudgeDocument(
         label=judgements.counted_label,
         limit=limits.judge,
         rewritten=judgements.rewritten,
@@ -195,7 +196,7 @@ def _judge_scores(
         unusable_why=dict(answers.unusable_why),
         failed_why=dict(answers.failed_why),
     )
-    measurement = Measurement(SCORE, answers.counts, tolerance, _detail(collected, judge=described))
+    measurement = Measurement(SCORE, answers.counts, tolerance, _detail(collected, judge=judge_document))
     scores = judgements.scores
     total = len(judgements.keys)
     if not total or answers.unasked or 1 - len(scores) / total > LOST_SHARE:
@@ -204,32 +205,32 @@ def _judge_scores(
     if judgements.labels and judgements.counted_label is None:
         return measurement.give_up(Reason("judge-label-unknown", {"labels": list(judgements.labels)}, SCORE))
     means = {key: float(row.mean()) for key, row in scores.items()}
-    unit = float(np.std(np.array([*scores.values()])))
-    if not unit or np.ptp(np.array([*scores.values()])) == 0:
+    score_sd = float(np.std(np.array([*scores.values()])))
+    if not score_sd or np.ptp(np.array([*scores.values()])) == 0:
         return measurement.give_up(Reason("judge-constant", {}, SCORE))
-    lean = _judge_lean(collected, scores, unit, lean_rng)
-    if lean is not None:
-        described = replace(described, lean=EffectDocument.of(lean))
-        measurement.detail = replace(measurement.detail, judge=described)
-        if lean.estimate > limits.judge:
-            facts_of_lean = {"lean": lean.estimate, "limit": limits.judge}
-            return measurement.give_up(Reason("judge-leans", facts_of_lean, SCORE))
-    outcome = Outcome(SCORE, means, limits.score, unit)
+    judge_bias = _judge_lean(collected, scores, score_sd, bias_rng)
+    if judge_bias is not None:
+        judge_document = replace(judge_document, lean=EffectDocument.of(judge_bias))
+        measurement.detail = replace(measurement.detail, judge=judge_document)
+        if judge_bias.estimate > limits.judge:
+            bias_facts = {"lean": judge_bias.estimate, "limit": limits.judge}
+            return measurement.give_up(Reason("judge-leans", bias_facts, SCORE))
+    outcome = Outcome(SCORE, means, limits.score, score_sd)
     component = _judge_outcome(collected, outcome, limits.tie, tolerance, rng, answers.counts)
-    return _replace_detail(component, judge=described)
+    return _replace_detail(component, judge=judge_document)
 
 
 def _judge_lean(
-    collected: WrittenTexts, scores: Mapping[TextKey, Floats], unit: float, rng: np.random.Generator
+    collected: WrittenTexts, scores: Mapping[TextKey, Floats], score_sd: float, rng: np.random.Generator
 ) -> Interval | None:
-    """Return the judge's bias: the largest mean difference of scores between versions of a text, divided by `unit`.
+    """Return the judge's bias: the largest mean difference of scores between versions of a text, divided by `score_sd`.
 
     ``None`` if there are too few prompts for an interval.
     """
     pairs = list(combinations(range(len(collected.values)), 2))
     by_case: dict[int, list[Floats]] = {}
     for (case, _, _), row in scores.items():
-        by_case.setdefault(case, []).append(np.array([row[b] - row[a] for a, b in pairs]) / unit)
+        by_case.setdefault(case, []).append(np.array([row[b] - row[a] for a, b in pairs]) / score_sd)
     cases = sorted(by_case)
     differences = np.stack([np.mean(by_case[case], axis=0) for case in cases])
     clusters = numbered_clusters([collected.cases[case] for case in cases])

@@ -25,7 +25,7 @@ from assay.methods.outcomes.steps import Step
 from assay.methods.shared.outcome_tables.decision_table import DecisionTable, Grouping, grouping_of
 from assay.methods.shared.outcome_tables.rates import quantile
 from assay.model import Floats, Kind
-from assay.references import NOTHING, Found, NamedDecisions, References
+from assay.references import NOTHING, LoadedMaterial, NamedDecisions, References
 
 Column = Annotated[str, MaxLen(200)]
 Value = Annotated[str, MinLen(1), MaxLen(200)]
@@ -187,9 +187,9 @@ class Outcomes(Bounded, Method):
         named = NamedDecisions(tuple(filter(None, columns)), self.score, self.cluster, self.weight, self.unknown, cuts)
         return References(decisions=named)
 
-    def with_references(self, found: Found) -> Outcomes:
-        """Return the method with the counted file."""
-        return self if found.decisions is None else replace(self, table=DecisionTable.read(found.decisions))
+    def with_references(self, material: LoadedMaterial) -> Outcomes:
+        """Return a copy with the counted file in `material`; unchanged if it has none."""
+        return self if material.decisions is None else replace(self, table=DecisionTable.read(material.decisions))
 
     def expected_probes(self) -> int:
         """Return 0: nothing is asked."""

@@ -179,10 +179,11 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         self, detail: StereotypeComponent, fits: Mapping[Role, SharesPosterior], rng: np.random.Generator
     ) -> StereotypeComponent:
         """Add scores to a component's details: of Jiang et al. (P4), by list, by term and by pair of group terms."""
-        scores, both = {role: self.score(role) for role in fits}, self.score(*TIED)
+        scores = {role: self.score(role) for role in fits}
+        overall_score = self.score(*TIED)
         return replace(
             detail,
-            score=replace(summary(both), posterior=posterior_of(both)),
+            score=replace(summary(overall_score), posterior=posterior_of(overall_score)),
             lists={
                 LISTS[role]: replace(
                     summary(score),

@@ -37,7 +37,7 @@ from assay.methods.stereotype_score.collection import Ladder, PairTally, ask_pai
 from assay.methods.stereotype_score.detail import ScoringDocument, StereotypeComponent
 from assay.model import Component, Kind, Observation, Reason
 from assay.rating.component import Counts, Measurement, result_or_why
-from assay.references import AuthoredItems, CorpusItem, Found, FoundCorpus, MaterialKind
+from assay.references import AuthoredItems, CorpusItem, LoadedCorpus, LoadedMaterial, MaterialKind
 from assay.statistics.bayes.stereotype_terms import score_choices
 
 MASKED_WORDS = 6
@@ -100,7 +100,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         return items * (2 * MASKED_WORDS if self.scoring == "masked" else 2)
 
     # ------------------------------------------------------------------------ references
-    def with_references(self, material: Found) -> Self:
+    def with_references(self, material: LoadedMaterial) -> Self:
         """Return the method with the words and sentences found; reading thousands takes some tenths of a second."""
         method = self
         if material.corpus is not None:
@@ -129,7 +129,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
             for words in self.known_words
         )
 
-    def _use_corpus_words(self, corpus: FoundCorpus) -> Self:
+    def _use_corpus_words(self, corpus: LoadedCorpus) -> Self:
         """Return the method with the words of the corpus, unless the experiment has words of its own."""
         if corpus.words is None or self.named:
             return self

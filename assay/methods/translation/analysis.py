@@ -304,18 +304,20 @@ class TwoStepTest:
         effects = step_effects(
             transitions, translations.shares("unbiased"), translations.shares("biased"), neutral=translations.neutral
         )
-        content = None
+        excess_concordance = None
         if self.tolerance.further.get("content") is not None:
             equal, pairs, by_rows = translations.concordance()
             weights = {key: count * times for key, count in by_rows.items()}
-            content = draw_excess_concordance(equal * times, pairs * times, transitions, rng, weights)
+            excess_concordance = draw_excess_concordance(equal * times, pairs * times, transitions, rng, weights)
         child_rng = rng.spawn(1)[0]
-        mixed = lost_of_no_group(translations.by_group, translations.lost)
-        sure = self.tolerance.confidence
-        hidden = loss_effect(translations.by_group, self.delta_loss, sure, child_rng, DRAWS, of_no_group=mixed)
+        lost_without_group = lost_of_no_group(translations.by_group, translations.lost)
+        confidence = self.tolerance.confidence
+        hidden = loss_effect(
+            translations.by_group, self.delta_loss, confidence, child_rng, DRAWS, of_no_group=lost_without_group
+        )
         if self.strata:
             hidden += hidden_effects(translations, self.tolerance, child_rng, DRAWS, times)
-        return Posterior(transitions, Evidence(effects.step_1, effects.step_2, content, hidden))
+        return Posterior(transitions, Evidence(effects.step_1, effects.step_2, excess_concordance, hidden))
 
     def _create_measurement(self, translations: Translations) -> Measurement[TranslationComponent]:
         """Return the measurement of the texts so far, with their counts; its independent units are the texts."""

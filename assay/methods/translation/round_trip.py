@@ -138,17 +138,17 @@ class RoundTrip(TranslationMethod):
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Measure every language with every template, with the same texts for each language."""
-        words, numbers = rng.spawn(2)
+        text_rng, analysis_rng = rng.spawn(2)
         attribute = self.catalog_attribute
         writers = (  # written once, so that all languages are compared on the same texts
             BlockWriter(self._source_attribute, self._construction(template), self.blocks, writer_rng, self.occupations)
-            for template, writer_rng in zip(self.templates, words.spawn(len(self.templates)), strict=True)
+            for template, writer_rng in zip(self.templates, text_rng.spawn(len(self.templates)), strict=True)
         )
         texts = {template: cache(writer.more) for template, writer in zip(self.templates, writers, strict=True)}
         rules = {"reading": self.reading, "statistic": self.statistic, "join": self.join}
         test = self.two_step_test(len(self.cells), self.delta_content, **rules)
         components: list[Component] = []
-        for (language, template), component_rng in zip(self.cells, numbers.spawn(len(self.cells)), strict=True):
+        for (language, template), component_rng in zip(self.cells, analysis_rng.spawn(len(self.cells)), strict=True):
             translations = Translations(
                 name=language if template == "base" else f"{language}/{template}",
                 facts={"language": language, "template": template},

@@ -154,7 +154,7 @@ def check_question(question: str) -> None:
 class Reader:
     """Reads answers: the probabilities of both labels, or the label that a text names as a whole word.
 
-    A text that answers an English `question` about English labels in another language names no label.
+    If question and labels are English, an answer in another language counts as naming no label.
     """
 
     def __init__(self, words: VisualWords, question: str = QUESTION) -> None:

@@ -245,12 +245,12 @@ class _Fit:
         return estimate, error + unasked, 4 * residual / total
 
 
-def _fit_cells_and_persons(cases: SingleCases, cells: Integers, shared: NDArray[np.bool_]) -> _Fit:
-    """Fit the answers of the items in `shared` (items in cells of two or more) by effects of cells and persons."""
-    _, cell = np.unique(cells[shared], return_inverse=True)
-    _, person = np.unique(cases.clusters["person"][shared], return_inverse=True)
-    shape = cases.outputs[shared].shape
-    outputs = cases.outputs[shared].reshape(len(cell), -1)
+def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArray[np.bool_]) -> _Fit:
+    """Fit the answers of the items in `is_shared` (items in cells of two or more) by effects of cells and persons."""
+    _, cell = np.unique(cells[is_shared], return_inverse=True)
+    _, person = np.unique(cases.clusters["person"][is_shared], return_inverse=True)
+    shape = cases.outputs[is_shared].shape
+    outputs = cases.outputs[is_shared].reshape(len(cell), -1)
     table = np.zeros((cell.max() + 1, person.max() + 1))
     np.add.at(table, (cell, person), 1)
     sizes, of_person = table.sum(axis=1), table.sum(axis=0)
@@ -285,16 +285,18 @@ def _draw_squares(
 ) -> Floats:
     """Draw the square of a size, given an estimate of the square with the variance ``error + by_size * square``.
 
-    With the prior probability `prior_share`, the size is half-normal with half of the limit as its scale, or else 0.
+    With the prior probability `prior_share`, the size is half-normal with half of the limit as its scale, or else 0;
+    `by_size` is the growth of the estimate's variance per unit of the square.
     """
-    size = np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
+    # spike-and-slab posterior on a grid
+    size_grid = np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
     error = max(error + by_size * max(estimate, 0.0), 1e-12 * limit**4)
-    near = estimate + math.sqrt(error) * np.linspace(-NEAR, NEAR, CELLS)
-    size = np.unique(np.concatenate([size, np.sqrt(near[near > 0]) / (limit / 2)]))
-    edges = np.concatenate([[0.0], (size[1:] + size[:-1]) / 2, size[-1:]])
-    slab = np.exp(-(size**2) / 2) * np.diff(edges)
-    prior = np.concatenate([[1 - prior_share], prior_share * slab / slab.sum()])
-    deviations = estimate - (np.concatenate([[0.0], size]) * limit / 2) ** 2
+    near_squares = estimate + math.sqrt(error) * np.linspace(-NEAR, NEAR, CELLS)
+    size_grid = np.unique(np.concatenate([size_grid, np.sqrt(near_squares[near_squares > 0]) / (limit / 2)]))
+    edges = np.concatenate([[0.0], (size_grid[1:] + size_grid[:-1]) / 2, size_grid[-1:]])
+    half_normal_mass = np.exp(-(size_grid**2) / 2) * np.diff(edges)
+    prior = np.concatenate([[1 - prior_share], prior_share * half_normal_mass / half_normal_mass.sum()])
+    deviations = estimate - (np.concatenate([[0.0], size_grid]) * limit / 2) ** 2
     log_mass = np.log(np.maximum(prior, 1e-300)) - deviations**2 / error / 2
     mass = np.exp(log_mass - log_mass.max())
     cell = rng.choice(len(mass), draws, p=mass / mass.sum())
@@ -309,10 +311,10 @@ def _largest_repeated_square(repeats: Floats) -> float:
     """
     differences = np.stack([repeats[:, b] - repeats[:, a] for a, b in combinations(range(repeats.shape[1]), 2)])
     products = differences.sum(axis=2) ** 2 - (differences**2).sum(axis=2)
-    shared = products.sum(axis=2) / (repeats.shape[2] * (repeats.shape[2] - 1))
-    pairs, count = shared.shape
+    repeated_squares = products.sum(axis=2) / (repeats.shape[2] * (repeats.shape[2] - 1))
+    pairs, count = repeated_squares.shape
     errors = special.stdtrit(count - 1, 1 - special.ndtr(-1.0) / pairs)
-    return float((shared.mean(axis=1) - errors * shared.std(axis=1) / math.sqrt(count)).max())
+    return float((repeated_squares.mean(axis=1) - errors * repeated_squares.std(axis=1) / math.sqrt(count)).max())
 
 
 def _has_same_noise(repeats: Floats, negligible: float) -> bool:
@@ -326,7 +328,7 @@ def _has_same_noise(repeats: Floats, negligible: float) -> bool:
     if variances.mean() <= negligible:
         return True
     # with each of the three answers as the first one, shape (3, items, values, columns)
-    first, second, third = (np.stack([repeats[:, :, (at + turn) % 3] for turn in range(3)]) for at in range(3))
+    first, second, third = (np.stack([repeats[:, :, (start + turn) % 3] for turn in range(3)]) for start in range(3))
     products = ((first - second) * (first - third)).sum(axis=3) - variances
     errors = abs(float(products[0].sum())) / math.sqrt(float((products**2).mean(axis=0).sum()))
     return errors <= OTHER_NOISE and float(variances.sum() ** 2) >= LEAST_NOISY * float((variances**2).sum())

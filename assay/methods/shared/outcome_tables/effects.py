@@ -250,30 +250,30 @@ def within_strata(
     per_stratum = np.bincount(strata, sample.people, len(names))
     samples: dict[int, tuple[Floats, NDArray[np.bool_]]] = {}
     for stratum in np.argsort(-per_stratum, kind="stable")[:max_strata].tolist():
-        inside = sample.where(strata == stratum)
-        enough = inside.per_group(inside.people) >= least
-        if enough.sum() >= 2:
-            samples[stratum] = (inside.draw_means(rng), enough)
+        stratum_sample = sample.where(strata == stratum)
+        is_large_group = stratum_sample.per_group(stratum_sample.people) >= least
+        if is_large_group.sum() >= 2:
+            samples[stratum] = (stratum_sample.draw_means(rng), is_large_group)
     pairs = [
-        (a, b, [stratum for stratum, (_, enough) in samples.items() if enough[a] and enough[b]])
+        (a, b, [stratum for stratum, (_, is_large_group) in samples.items() if is_large_group[a] and is_large_group[b]])
         for a, b in combinations(range(sample.size), 2)
     ]
     pairs = [pair for pair in pairs if len(pair[2]) >= 2]
     if not pairs:
         return ()
-    drawn_pairs = [
-        np.stack([samples[stratum][0][:, b] - samples[stratum][0][:, a] for stratum in common], axis=1)
-        for a, b, common in pairs
+    gaps_by_pair = [
+        np.stack([samples[stratum][0][:, b] - samples[stratum][0][:, a] for stratum in shared_strata], axis=1)
+        for a, b, shared_strata in pairs
     ]
-    reach = np.array([(np.abs(gaps.mean(axis=0)) + 2 * gaps.std(axis=0)).max() for gaps in drawn_pairs])
-    comparisons = sum(len(common) for _, _, common in pairs)
+    plausible_gaps = np.array([(np.abs(gaps.mean(axis=0)) + 2 * gaps.std(axis=0)).max() for gaps in gaps_by_pair])
+    comparisons = sum(len(shared_strata) for _, _, shared_strata in pairs)
     critical = float(special.ndtri(1 - (1 - NO_FALSE_STRATUM) / 2 / comparisons))
     effects = []
-    for index in furthest(reach, MOST_PAIRS).tolist():
-        (a, b, common), gaps = pairs[index], drawn_pairs[index]
+    for index in furthest(plausible_gaps, MOST_PAIRS).tolist():
+        (a, b, shared_strata), gaps = pairs[index], gaps_by_pair[index]
         estimates, errors = gaps.mean(axis=0), gaps.std(axis=0)
         fitted = varying_effect(estimates, errors**2, scale, rng).strata
-        for stratum_index, stratum in enumerate(common):
+        for stratum_index, stratum in enumerate(shared_strata):
             significant = abs(estimates[stratum_index]) > critical * errors[stratum_index]
             name = f"{names[stratum]}, {labels[a]} to {labels[b]}"
             effects.append(HiddenEffect("stratum", name, np.abs(fitted[:, stratum_index]), bound=not significant))
@@ -308,9 +308,9 @@ class Missing:
     unfavourable: Floats
     """People with an unfavourable decision whose true outcome is unknown."""
 
-    def largest_change(self, yes: Floats, people: Floats) -> float:
+    def largest_change(self, positives: Floats, people: Floats) -> float:
         """Return an upper bound on the change of any difference of rates (``yes / people``) by missing values."""
-        rate = yes / people
-        highest = (yes + self.undecided + self.favourable) / (people + self.undecided + self.favourable)
-        lowest = yes / (people + self.undecided + self.unfavourable)
+        rate = positives / people
+        highest = (positives + self.undecided + self.favourable) / (people + self.undecided + self.favourable)
+        lowest = positives / (people + self.undecided + self.unfavourable)
         return float((highest - rate).max() + (rate - lowest).max())

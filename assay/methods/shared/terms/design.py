@@ -28,7 +28,7 @@ from assay.methods.shared.terms.items import AuthorCounts, Authoring, SortedItem
 from assay.methods.shared.terms.scores import TermScores
 from assay.model import Component, Probe, Reply
 from assay.rating.component import EARLY, Tolerance, is_settled, look_sizes
-from assay.references import AuthoredItems, FoundWords, MaterialKind, NamedCorpus, NamedWords, References
+from assay.references import AuthoredItems, LoadedWords, MaterialKind, NamedCorpus, NamedWords, References
 
 MOST_ITEMS = 10_000
 """Maximum number of pairs or pictures in a rating, because its document lists every one."""
@@ -206,7 +206,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
             authored=self.asked_for() if self.author is not None and self.words is not None else (),
         )
 
-    def with_words(self, word_lists: Sequence[FoundWords]) -> Self:
+    def with_words(self, word_lists: Sequence[LoadedWords]) -> Self:
         """Return a copy with the words that the API looked up, and with the ids of their versions."""
         if not word_lists:
             return self
