@@ -278,9 +278,9 @@ class Session:
         units = [probe.unit for probe in self._batch]
         if len(set(units)) != len(units):
             raise RecordError("two probes of a batch have the same unit")
-        recorded = self._recall(units) if self._recall is not None else {}
+        record_by_unit = self._recall(units) if self._recall is not None else {}
         for probe in self._batch:
-            recorded_observation = recorded.get(probe.unit)
+            recorded_observation = record_by_unit.get(probe.unit)
             if recorded_observation is not None and recorded_observation.probe == probe:
                 self._record(recorded_observation)
         for probe in self._batch:

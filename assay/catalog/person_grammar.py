@@ -265,8 +265,8 @@ class PersonGrammar:
     def _nouns_by_form(self) -> Mapping[str, Sequence[Noun]]:
         """Nouns by each of their forms; for a form that is a dictionary form, only the nouns with that base form."""
         forms: dict[str, list[Noun]] = {}
-        for person, listed in self.people.items():
-            for entry in listed.split():
+        for person, entries in self.people.items():
+            for entry in entries.split():
                 he, slash, she = entry.partition("/")
                 pair = [(he, "he"), (she, "she")] if slash else [(he, None)]
                 for word, gender in pair:

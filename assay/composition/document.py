@@ -146,20 +146,20 @@ def _predict_chains(
 def _prediction_json(predictions: Sequence[Prediction], first: RatingDocument) -> JsonObject:
     confidence = first.confidence or DEFAULT_CONFIDENCE
     vote = first.aggregation.rule == "vote"
-    combined = (vote_probabilities if vote else worst_probabilities)(
+    probabilities = (vote_probabilities if vote else worst_probabilities)(
         [prediction.probabilities for prediction in predictions]
     )
-    letter = combined.likeliest
+    letter = probabilities.likeliest
     if letter is Letter.BS and not vote:
-        declared = any(prediction.declared for prediction in predictions if prediction.letter is letter)
+        is_declared = any(prediction.declared for prediction in predictions if prediction.letter is letter)
     else:
-        declared = all(prediction.declared for prediction in predictions)
+        is_declared = all(prediction.declared for prediction in predictions)
     return {
         "provenance": INFERRED,
         "letter": letter.value,
-        "declared": declared and combined.of(letter) >= confidence,
+        "declared": is_declared and probabilities.of(letter) >= confidence,
         "confidence": confidence,
-        "probabilities": combined.as_json(),
+        "probabilities": probabilities.as_json(),
         "emits_other": any(prediction.emits_other for prediction in predictions),
         "components": [_component_json(prediction) for prediction in predictions],
     }
@@ -188,13 +188,13 @@ def _rating_notes(ratings: Sequence[RatingDocument]) -> list[dict[str, str]]:
     return [note("methods-differ", methods=", ".join(methods))] if len(methods) > 1 else []
 
 
-def _prediction_notes(predicted: Json, by_table: str | None) -> list[dict[str, str]]:
+def _prediction_notes(prediction: Json, by_table: str | None) -> list[dict[str, str]]:
     notes = []
-    chances = predicted["probabilities"]
+    chances = prediction["probabilities"]
     # hidden effects can prevent a declared letter, but the matrices contradict the table even then
-    is_assured = chances[predicted["letter"]] >= predicted["confidence"] * (1 - chances.get("unlocated", 0.0))
-    if is_assured and by_table not in {None, predicted["letter"]}:
-        notes.append(note("prediction-differs", table=by_table, predicted=predicted["letter"]))
-    if predicted["emits_other"]:
+    is_assured = chances[prediction["letter"]] >= prediction["confidence"] * (1 - chances.get("unlocated", 0.0))
+    if is_assured and by_table not in {None, prediction["letter"]}:
+        notes.append(note("prediction-differs", table=by_table, predicted=prediction["letter"]))
+    if prediction["emits_other"]:
         notes.append(note("emits-other"))
     return notes

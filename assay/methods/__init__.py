@@ -162,10 +162,10 @@ def asks_a_public_list(method: AnyMethod, kind: Kind) -> bool:
         return False
     chosen = {name: getattr(method, name) for name in ("attribute", "specification") if hasattr(method, name)}
     try:
-        shipped = fit_to(type(method)(**chosen), kind)
+        default_method = fit_to(type(method)(**chosen), kind)
     except SpecificationError:  # the specification is a tenant's own
         return False
-    return isinstance(shipped, Association | ForcedChoice) and shipped.words == method.words
+    return isinstance(default_method, Association | ForcedChoice) and default_method.words == method.words
 
 
 def compares(settings: Mapping[str, Any]) -> bool:

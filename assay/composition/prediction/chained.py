@@ -40,10 +40,10 @@ def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generato
     unmeasured = np.zeros(transitions.shape[:2])
     for service in later_services:
         unmeasured += transitions[:, :, -1]
-        square = draw_square(service, rng, draws)
-        own_concordance = _draw_content(service, square[:, : len(service.rows)], rng)
-        chain_concordance = _carry_over(transitions, chain_concordance, square, own_concordance)
-        transitions = transitions @ square
+        service_matrix = draw_square(service, rng, draws)
+        own_concordance = _draw_content(service, service_matrix[:, : len(service.rows)], rng)
+        chain_concordance = _carry_over(transitions, chain_concordance, service_matrix, own_concordance)
+        transitions = transitions @ service_matrix
     return ChainDraws(transitions, chain_concordance, np.minimum(unmeasured, 1.0))
 
 

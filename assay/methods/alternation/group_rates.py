@@ -105,9 +105,9 @@ def disparate_impact(
         RateDocument(name, int((group == index).sum()), int(is_positive[group == index].sum()))
         for index, name in enumerate(values)
     ]
-    present = [rate.value for rate in rates if rate.records]
-    if len(present) < 2:
-        raise TooFewObservations(f"base rates of two groups are needed; records are of {present or 'none'} only")
+    present_values = [rate.value for rate in rates if rate.records]
+    if len(present_values) < 2:
+        raise TooFewObservations(f"base rates of two groups are needed; records are of {present_values or 'none'} only")
     if not is_positive.any():
         raise TooFewObservations(
             f"none of {is_positive.size} records has the positive output; a ratio of base rates needs one at least"

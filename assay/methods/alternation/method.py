@@ -235,10 +235,10 @@ class Alternation(Bounded, Method):
 
     def _count_probes(self, profiles: int) -> int:
         """Return the number of questions about `profiles` profiles, with the repeated ones about the first of them."""
-        repeated = min(self.repeats, profiles) * (TIMES - 1)
+        repeated_profiles = min(self.repeats, profiles) * (TIMES - 1)
         # a document that is equal to its opponent, as half of them are under one value, is not asked about
         questions = 2 * len(self.values) - 1 if self.compares else len(self.values)
-        return (profiles + repeated) * questions
+        return (profiles + repeated_profiles) * questions
 
     def _first_look_size(self, available: int) -> int:
         return min(self.profiles, available) if self.stop_early else available
@@ -336,7 +336,7 @@ class Alternation(Bounded, Method):
             for probes in [self._build_probes(case, value)]
         ]
         answers.cases = tuple(cases) * max(1, times - 1)
-        yield from ask_in_batches(questions, lambda at, replies: answers.take_replies(*at, replies))
+        yield from ask_in_batches(questions, lambda key, replies: answers.take_replies(*key, replies))
 
     def _build_probes(self, case: Case, value: int) -> list[Probe]:
         """Return the question about a case with one value; if two documents are compared, one for each order."""

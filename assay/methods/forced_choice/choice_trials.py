@@ -94,8 +94,8 @@ class Questions(Bounded):
         of_second = round(level * self.mixed)
         sides = [1] * of_second + [0] * (self.mixed - of_second)
         mixture = [cues[pair][side] for pair, side in zip(rng.integers(len(cues), size=self.mixed), sides, strict=True)]
-        shuffled = [mixture[index] for index in rng.permutation(self.mixed)]
-        return self.text.replace("{cues}", " ".join(shuffled)).replace("{word}", word)
+        shuffled_mixture = [mixture[index] for index in rng.permutation(self.mixed)]
+        return self.text.replace("{cues}", " ".join(shuffled_mixture)).replace("{word}", word)
 
     def shown(self, level: float) -> float:
         """Return `level` rounded to a whole number of the `mixed` cue words: the share of second cues in questions."""
