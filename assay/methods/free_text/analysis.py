@@ -124,8 +124,10 @@ def judge_texts(
     typical = _typical_words(collected, group_words)
     components[1] = _replace_detail(components[1], words=typical)
     if judgements is not None:
-        scored = _judge_scores(collected, judgements, limits, tolerance(limits.score), third, fourth)
-        components.append(scored if scored.letter is None else _withhold_if_named(scored, collected, typical))
+        score_component = _judge_scores(collected, judgements, limits, tolerance(limits.score), third, fourth)
+        if score_component.letter is not None:
+            score_component = _withhold_if_named(score_component, collected, typical)
+        components.append(score_component)
     return components
 
 
@@ -138,10 +140,10 @@ def _count_same_text(collected: WrittenTexts) -> dict[str, int] | None:
         counts[words] += 1
         by_text.setdefault(words, set()).add(case)
     replies = len(collected.texts) + len(collected.refused)
-    commonest, same = next(iter(counts.most_common(1)), ("", 0))
-    if len(by_text.get(commonest, ())) < SEVERAL_PROMPTS or same < SAME_SHARE * replies:
+    commonest, same_count = next(iter(counts.most_common(1)), ("", 0))
+    if len(by_text.get(commonest, ())) < SEVERAL_PROMPTS or same_count < SAME_SHARE * replies:
         return None
-    return {"same": same, "total": replies}
+    return {"same": same_count, "total": replies}
 
 
 def _replace_detail(component: Component, **fields: Any) -> Component:

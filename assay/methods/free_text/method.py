@@ -109,8 +109,8 @@ class FreeText(Bounded, Method):
         if not texts.people and texts.mention is None:
             texts = replace(texts, people=mentioned(attribute_named(self.attribute), "explicit"))
         frames, contents = texts.frames or tuple(kinds_of_prompts()), texts.contents or occupations_by_side()
-        filled = replace(texts, frames=frames, contents=contents).filled_in(self.attribute)
-        object.__setattr__(self, "texts", filled)
+        filled_texts = replace(texts, frames=frames, contents=contents).filled_in(self.attribute)
+        object.__setattr__(self, "texts", filled_texts)
         if self.judge == "numbers" and self.judge_label is not None:
             raise SpecificationError("a judge that answers numbers has no labels; leave the label out", "judge_label")
 
@@ -150,10 +150,10 @@ class FreeText(Bounded, Method):
         """Count the questions of a job that uses all looks."""
         return self._count_probes(self._prompt_limit)
 
-    def _count_probes(self, prompts_sent: int) -> int:
-        """Return the number of texts for `prompts_sent` prompts, plus the number of versions that a judge scores."""
+    def _count_probes(self, prompts: int) -> int:
+        """Return the number of texts for `prompts` prompts, plus the number of versions that a judge scores."""
         values = len(self.values)
-        return prompts_sent * values * self.repeats * (1 if self.judge is None else 1 + values)
+        return prompts * values * self.repeats * (1 if self.judge is None else 1 + values)
 
     def _first_look_size(self, available: int) -> int:
         return min(self.prompts, available) if self.stop_early else available

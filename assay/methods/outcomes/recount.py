@@ -76,10 +76,10 @@ def same_people(first: DecisionTable, second: DecisionTable) -> bool:
 
 def _count_cells(table: DecisionTable) -> Counter[tuple[object, ...]]:
     """Count the people of each combination of values; scores are rounded, because their sums depend on the order."""
-    columns = [[*column.values, None] for column in table.columns]
+    names_by_column = [[*column.values, None] for column in table.columns]
     cells = Counter[tuple[object, ...]]()
     for index, count in enumerate(table.counts):
-        values = [column[coded.codes[index]] for column, coded in zip(columns, table.columns, strict=True)]
+        values = [names[column.codes[index]] for names, column in zip(names_by_column, table.columns, strict=True)]
         score = table.scores[index] if table.scores else None
         cells[(*values, None if score is None else float(f"{score:.9g}"))] += count
     return cells
@@ -100,9 +100,9 @@ def recount(rating: RatingDocument, task: Task) -> Iterator[str]:
         yield from _recount_rows(rows, table, grouping, output.favourable, "have the favourable outcome")
         if isinstance(component, OutcomesComponent):
             yield from _recount_thresholds(component, task, grouping)
-            for step, reached in zip(component.funnel.steps, reached_steps(task.steps, grouping), strict=False):
-                passed = f"who reached “{reached.name}” pass it"
-                yield from _recount_rows(step.groups, table, reached.grouping, reached.passed, passed)
+            for step, reached_step in zip(component.funnel.steps, reached_steps(task.steps, grouping), strict=False):
+                outcome = f"who reached “{reached_step.name}” pass it"
+                yield from _recount_rows(step.groups, table, reached_step.grouping, reached_step.passed, outcome)
 
 
 def _recount_rows(

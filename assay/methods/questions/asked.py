@@ -141,10 +141,10 @@ def shipped_questions(attribute: str, turns: int, rng: np.random.Generator) -> t
 def questions_by_name(experiment: Json, attribute: str) -> Mapping[str, AskedQuestion]:
     """Return all questions that a stored experiment can have asked; the options of shipped ones are in any order."""
     records = tuple(experiment.get("questions") or ())
-    recorded = [(record["category"], read_question(record)) for record in records]
+    category_questions = [(record["category"], read_question(record)) for record in records]
     of_records = tuple(
         AskedQuestion(f"{question.template}/{number}", category, "", question, ())
-        for number, (category, question) in enumerate(recorded)
+        for number, (category, question) in enumerate(category_questions)
     )
     rows = of_records or shipped_questions(attribute, most_turns(attribute), generator(0))
     return {row.name: row for row in rows}

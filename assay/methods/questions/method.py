@@ -90,9 +90,9 @@ class GroupQuestions(Bounded, Method):
         if self.questions:
             recorded_questions(self.questions)
         elif self.attribute not in attributes_with_questions():
-            shipped = ", ".join(attributes_with_questions())
+            names = ", ".join(attributes_with_questions())
             message = (
-                f"there are shipped questions about {shipped}, and none about {self.attribute}; give some (questions)"
+                f"there are shipped questions about {names}, and none about {self.attribute}; give some (questions)"
             )
             raise SpecificationError(message, "attribute")
 
@@ -129,8 +129,8 @@ class GroupQuestions(Bounded, Method):
         turns_before = 0
         for turns in look_sizes(self._first_turns(), self._turn_limit, self.stop_early):
             for name, tally in answers.items():
-                new = [row for row in questions if row.category == name and turns_before <= row.turn < turns]
-                yield from tally.ask(new, ordering)
+                new_questions = [row for row in questions if row.category == name and turns_before <= row.turn < turns]
+                yield from tally.ask(new_questions, ordering)
             turns_before = turns
             last = turns == self._turn_limit or not self.stop_early
             components = self._judge(answers, deepcopy(numbers.spawn(1)[0]), 1.0 if last else EARLY)

@@ -86,7 +86,7 @@ class OneSpecification(Bounded, Method, Generic[W]):
         """Return a copy with the words that the API looked up, and with the id of their version as specification."""
         if not material.words:
             return self
-        changed: Self = replace(
+        method: Self = replace(
             cast("Any", self), words=material.words[0].words, specification=material.words[0].reference
         )
-        return changed
+        return method

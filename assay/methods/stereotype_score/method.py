@@ -185,7 +185,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         facts = {"rung": rung, "why": ladder.refused[rung], "next": next_rung(rung), "tried": list(ladder.refused)}
         return measurement.give_up(Reason("scoring-refused", facts, words.name))
 
-    def model_score(self, measured: Sequence[Preferences]) -> ModelScores:
+    def model_score(self, results: Sequence[Preferences]) -> ModelScores:
         """Score a model over all specifications: P4's unweighted mean over (bias, attribute term) groups.
 
         If there is no pair with a stereotype term, the result has a ``why`` instead.
@@ -194,7 +194,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         def scored() -> ModelScores:
             rows = [
                 (preferences.words.name, term, towards)
-                for preferences in measured
+                for preferences in results
                 for term, towards in preferences.stereotyped
             ]
             score = score_choices([row[2] for row in rows], [row[1] for row in rows], [row[0] for row in rows])

@@ -88,9 +88,9 @@ def judge(
         hidden=hidden_documents(hidden),
         by_group=losses_document(tally.by_group, rules.delta_loss),
     )
-    even, tied = effects.even.drawn, np.hstack(effects.halves)
+    even, tied_draws = effects.even.drawn, np.hstack(effects.halves)
     evidence = Evidence(
-        effects.step_1, effects.step_2, hidden=hidden, chance_1=may_be_chance(even), chance_2=may_be_chance(tied)
+        effects.step_1, effects.step_2, hidden=hidden, chance_1=may_be_chance(even), chance_2=may_be_chance(tied_draws)
     )
     # how much a value's share of the positive answers would grow if every lost reply were positive for that value
     share = tally.lost / max(1, tally.counts.asked)
@@ -171,9 +171,9 @@ def _too_few_reason(answered_inputs: AnsweredTexts | AnsweredCells, *, strata: b
     if weights.heavy:
         facts = {"tail": weights.tail, "limit": HEAVY, "effective": weights.effective}
         return Reason("weights-heavy", facts, name)
-    needed = max(LEAST_YES, LEAST_OF_CELL * answered_inputs.cells_drawn) if strata else LEAST_YES
-    if weights.effective < needed:
-        return Reason("yes-too-rare", {"effective": weights.effective, "needed": needed}, name)
+    needed_inputs = max(LEAST_YES, LEAST_OF_CELL * answered_inputs.cells_drawn) if strata else LEAST_YES
+    if weights.effective < needed_inputs:
+        return Reason("yes-too-rare", {"effective": weights.effective, "needed": needed_inputs}, name)
     for kind, effective in answered_inputs.carried_by.items():
         if effective < LEAST_CLUSTERS:
             return Reason("yes-of-few", {"kind": kind, "effective": effective, "needed": LEAST_CLUSTERS}, name)

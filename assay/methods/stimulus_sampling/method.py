@@ -240,13 +240,13 @@ class StimulusSampling(Bounded, Method):
         count = -(-TRAINING // len(self.vectors.priors))
         supplies = from_prior(self.vectors, count, rng)
         replies = yield from self._collect_replies(reply_log, supplies, count, "training")
-        read = read_vectors([reply for cell_replies in replies.values() for reply in cell_replies], self.label)
-        if isinstance(read, Reason):
-            return read
-        label, yes = read
+        result = read_vectors([reply for cell_replies in replies.values() for reply in cell_replies], self.label)
+        if isinstance(result, Reason):
+            return result
+        label, p_positive = result
         vectors = np.concatenate([supply.vectors for supply in supplies.values()])
         try:
-            fitted = fit_surrogate(vectors[np.isfinite(yes)], yes[np.isfinite(yes)])
+            fitted = fit_surrogate(vectors[np.isfinite(p_positive)], p_positive[np.isfinite(p_positive)])
         except EvidenceError as error:
             return insufficient(error)
         return fitted, label
@@ -275,7 +275,7 @@ class StimulusSampling(Bounded, Method):
 
     def _ask_new(self, reply_log: ReplyLog, cases: Sequence[Case]) -> Asking:
         """Ask about those of the `cases` that have no replies in the log."""
-        new = [case for case in cases if case.name not in reply_log.replies]
+        new_cases = [case for case in cases if case.name not in reply_log.replies]
         questions = [
             (
                 case,
@@ -284,7 +284,7 @@ class StimulusSampling(Bounded, Method):
                     for index, stimulus in enumerate(case.given)
                 ],
             )
-            for case in new
+            for case in new_cases
         ]
         yield from ask_in_batches(questions, reply_log.take)
 

@@ -106,7 +106,7 @@ class AnsweredCells:
 
     def others(self) -> AnsweredCells:
         """Return the vectors with the opposite label as positive class: each probability p becomes 1 - p."""
-        return replace(self, cells={cell: self.scales[cell] - weighted for cell, weighted in self.cells.items()})
+        return replace(self, cells={cell: self.scales[cell] - positives for cell, positives in self.cells.items()})
 
     def effective_of(self, side: int) -> float:
         """Return the effective number of inputs (Kish) behind the positive answers of a side."""
@@ -167,8 +167,8 @@ def answered_cells(
     ids = np.repeat(np.arange(len(replies)), [len(cell_replies) for cell_replies in replies.values()])
     usable = np.isfinite(p_positive)
     vectors, scale, ids, p_positive = vectors[usable], scale[usable], ids[usable], p_positive[usable]
-    corrected = p_positive * scale
-    input_shares = corrected / np.bincount(ids, minlength=len(replies))[ids]
+    weighted_positives = p_positive * scale
+    input_shares = weighted_positives / np.bincount(ids, minlength=len(replies))[ids]
     prior = [(value, cell_prior.draw(BEFORE, rng)) for (value, _), cell_prior in stimuli.priors.items()]
     resemblance = AnsweredVectors(
         names=stimuli.names,
@@ -183,7 +183,7 @@ def answered_cells(
         values=stimuli.values,
         sides=stimuli.side_names,
         label=label,
-        cells={cell: corrected[ids == index] for index, cell in enumerate(replies)},
+        cells={cell: weighted_positives[ids == index] for index, cell in enumerate(replies)},
         scales={cell: scale[ids == index] for index, cell in enumerate(replies)},
         weights=weigh(p_positive, 1 / scale),
         resemblance=resemblance,

@@ -90,19 +90,19 @@ def declare_blocks(attribute: Attribute, unbiased: Sequence[Shares], biased: Seq
     `BadDistribution` if shares are no distribution over the attribute's values, or two blocks have equal shares.
     """
     blocks: list[BlockSpec] = []
-    for role, declared, letter in (("unbiased", unbiased, "U"), ("biased", biased, "B")):
-        for index, shares in enumerate(declared):
+    for role, distributions, letter in (("unbiased", unbiased, "U"), ("biased", biased, "B")):
+        for index, shares in enumerate(distributions):
             where = f"{role}.{index}"
-            checked = check_distribution(shares, attribute, where)
+            valid = check_distribution(shares, attribute, where)
             for block in blocks:
-                if all(abs(checked.get(v, 0.0) - block.shares.get(v, 0.0)) < 1e-9 for v in attribute.value_names):
+                if all(abs(valid.get(v, 0.0) - block.shares.get(v, 0.0)) < 1e-9 for v in attribute.value_names):
                     raise BadDistribution(
                         f"{where} declares the same distribution as {block.name}: "
                         "an unbiased and a biased block, or two of a kind, must differ",
                         where,
                     )
-            name = "U" if letter == "U" and len(declared) == 1 else f"{letter}{index + 1}"
-            blocks.append(BlockSpec(name, role, checked))
+            name = "U" if letter == "U" and len(distributions) == 1 else f"{letter}{index + 1}"
+            blocks.append(BlockSpec(name, role, valid))
     return tuple(blocks)
 
 
@@ -233,19 +233,19 @@ class _Writer(ABC):
                 f"there are at most {self.capacity}",
                 "texts_per_block",
             )
-        new = max(0, texts_per_block - self._written)
-        texts = [text for block_index in range(len(self._specs)) for text in self._extend_block(block_index, new)]
-        self._written += new
+        count = max(0, texts_per_block - self._written)
+        texts = [text for block_index in range(len(self._specs)) for text in self._extend_block(block_index, count)]
+        self._written += count
         return tuple(texts)
 
     @abstractmethod
     def _write_sentence(self, content: Content, value: str) -> str:
         """Write one sentence."""
 
-    def _extend_block(self, block_index: int, new: int) -> Iterator[Text]:
-        """Yield `new` further texts of the block with the index `block_index`."""
+    def _extend_block(self, block_index: int, count: int) -> Iterator[Text]:
+        """Yield `count` further texts of the block with the index `block_index`."""
         before = self._counts[block_index]
-        for _ in range(new):
+        for _ in range(count):
             self._counts[block_index] = next(self._progress[block_index])
         sentences = [
             self._next_sentence(value)
@@ -253,7 +253,7 @@ class _Writer(ABC):
             for _ in range(has - had)
         ]
         block = self._specs[block_index].name
-        for number, hand in enumerate(_deal_sentences(sentences, new, self._rng), start=self._written + 1):
+        for number, hand in enumerate(_deal_sentences(sentences, count, self._rng), start=self._written + 1):
             yield Text(f"{block}/{number:04d}", block, " ".join(sentence.text for sentence in hand), hand)
 
     def _next_sentence(self, value: str) -> Sentence:

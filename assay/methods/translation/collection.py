@@ -100,12 +100,12 @@ def align(text: str, sentences: int) -> Sequence[str] | None:
     return pieces if len(pieces) == sentences else None
 
 
-def read_text(returned: str, sentences: int, attribute: Attribute, source: SourceLanguage | None = None) -> Reading:
+def read_text(text: str, sentences: int, attribute: Attribute, source: SourceLanguage | None = None) -> Reading:
     """Read the attribute's value in each sentence of a returned text, in English or another source language.
 
     A text without any common word of the language is unusable, because it is in another language.
     """
-    pieces = align(returned, sentences)
+    pieces = align(text, sentences)
     if pieces is None:
         return Reading(unusable="sentence-count")
     common_words = ENGLISH if source is None else source.common_words
@@ -251,9 +251,9 @@ class Translations(Tally):
 
     def _kept_rates(self, row: str, counts: Sequence[int]) -> dict[str, EffectDocument | None]:
         """Return the shares of a row's sentences whose value was kept, flipped and erased, with Wilson intervals."""
-        n, erased = sum(counts), counts[-1]
+        n, residual = sum(counts), counts[-1]
         kept_count = counts[self.outputs.index(row)]
-        parts = {"kept": kept_count, "flipped": n - kept_count - erased, "erased": erased}
+        parts = {"kept": kept_count, "flipped": n - kept_count - residual, "erased": residual}
         return {name: EffectDocument.of(wilson(k, n)) if n else None for name, k in parts.items()}
 
     def _block_document(self, block: BlockSpec) -> BlockDocument:

@@ -124,13 +124,13 @@ class RoundTrip(TranslationMethod):
     def _construction(self, template: str) -> Construction:
         if (texts := self.source_texts) is not None:
             return texts.base
-        shipped = construction(template)
+        shipped_construction = construction(template)
         if template != BASE or not self.held_back:
-            return shipped
+            return shipped_construction
         held_back_frames = (
             Frame(f"{BASE}/held-back-{number}", statement) for number, statement in enumerate(self.held_back, start=1)
         )
-        return replace(shipped, frames=(*shipped.frames, *held_back_frames))
+        return replace(shipped_construction, frames=(*shipped_construction.frames, *held_back_frames))
 
     def expected_probes(self) -> int:
         """Count the probes of a job that is decided at the first look."""
@@ -187,7 +187,7 @@ class RoundTrip(TranslationMethod):
                 for text, middle in outward
             ]
             for (text, middle), reply in zip(outward, back, strict=True):
-                returned, count = str(reply.value), len(text.sentences)
+                returned_text, count = str(reply.value), len(text.sentences)
                 failure = read_hop(middle, reply)
-                reading = failure or read_text(returned, count, self.catalog_attribute, self.source_texts)
+                reading = failure or read_text(returned_text, count, self.catalog_attribute, self.source_texts)
                 translations.count(text, reading, middle=middle, returned=reply.value)

@@ -205,8 +205,8 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
     def scale(self) -> Scale:
         """Scale of the scores: labels if any answer is in words."""
         answers = self.tally.results.values()
-        scored = self.answers == "auto" and bool(answers) and all(answer.share is not None for answer in answers)
-        return "probabilities" if scored else "labels"
+        all_scored = self.answers == "auto" and bool(answers) and all(answer.share is not None for answer in answers)
+        return "probabilities" if all_scored else "labels"
 
     def answers_needed(self, delta: float) -> int:
         """Return the number of pictures that a letter needs; 0 for probabilities, for which terms are counted."""
@@ -329,9 +329,9 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         for role, fit in fits.items():
             lists[LISTS[role]] = replace(self.summary(role), posterior=_overall_score(fit, rng))
             terms += self._term_documents(role, fit, rng)
-        tied = [role for role in fits if role in TIED]
-        posterior = result_or_why(EffectDocument, lambda: _overall_score(self.fit(*tied), rng))
-        score = replace(self.summary(*tied), posterior=posterior)
+        tied_roles = [role for role in fits if role in TIED]
+        posterior = result_or_why(EffectDocument, lambda: _overall_score(self.fit(*tied_roles), rng))
+        score = replace(self.summary(*tied_roles), posterior=posterior)
         return replace(detail, score=score, lists=lists, terms=tuple(terms))
 
     def summary(self, *roles: Role) -> Scores:

@@ -87,8 +87,10 @@ class PictureTally(AnswerTally[UsablePicture, PictureReading]):
     changed: int = 0
     lose_unclear: bool = True
 
-    def take(self, picture: UsablePicture, replies: Sequence[Reply], reader: Reader, tied: Mapping[Role, str]) -> None:
-        """Count the replies about one picture and store their common reading; `tied` has the label of each list."""
+    def take(
+        self, picture: UsablePicture, replies: Sequence[Reply], reader: Reader, label_of_role: Mapping[Role, str]
+    ) -> None:
+        """Count the replies about one picture and store their common reading; `label_of_role` has each list's label."""
         read = [None if reply.failure else reader.read(reply.value) for reply in replies]
         if self.lose_unclear:
             read = [
@@ -96,7 +98,7 @@ class PictureTally(AnswerTally[UsablePicture, PictureReading]):
             ]
         answers = [reading for reading in read if isinstance(reading, PictureReading)]
         wrong = (reading if isinstance(reading, str) else None for reading in read)
-        allowed = self.count(replies, wrong, [tied.get(picture.role)] * len(replies))
+        allowed = self.count(replies, wrong, [label_of_role.get(picture.role)] * len(replies))
         if not allowed or len(answers) < len(replies):
             return
         if len(answers) > 1:
@@ -127,12 +129,12 @@ def ask_pictures(
     def probes_of(number: int, picture: UsablePicture) -> list[Probe]:
         name = f"{prefix}/{number}/{picture.term}"
         looks = (Look(picture.image, order, written(question, order)) for order in orders)
-        return [Probe(f"{name}/{at}", look, (name,)) for at, look in enumerate(looks)]
+        return [Probe(f"{name}/{index}", look, (name,)) for index, look in enumerate(looks)]
 
-    allowed = takewhile(lambda _: not tally.unasked, enumerate(pictures, start=first))
-    numbered = ((picture, probes_of(number, picture)) for number, picture in allowed)
-    tied = dict(zip(TIED, words.labels, strict=True))
-    yield from ask_in_batches(numbered, partial(tally.take, reader=reader, tied=tied))
+    affordable = takewhile(lambda _: not tally.unasked, enumerate(pictures, start=first))
+    batches = ((picture, probes_of(number, picture)) for number, picture in affordable)
+    label_of_role = dict(zip(TIED, words.labels, strict=True))
+    yield from ask_in_batches(batches, partial(tally.take, reader=reader, label_of_role=label_of_role))
 
 
 def written(question: str, labels: Sequence[str]) -> str:
@@ -195,8 +197,8 @@ class Reader:
         sides = {self._side[match.group()] for match in matches}
         if len(sides) == 1:
             (side,) = sides
-            denied = any(_NEGATED.search(words[max(0, match.start() - DENIAL) : match.start()]) for match in matches)
-            return PictureReading(side, NAMES[side], None, text, "names-no-label" if denied else None)
+            is_denied = any(_NEGATED.search(words[max(0, match.start() - DENIAL) : match.start()]) for match in matches)
+            return PictureReading(side, NAMES[side], None, text, "names-no-label" if is_denied else None)
         names: Named = "both" if sides else "neither"
         return PictureReading(
             TIE, names, None, text, None if sides or not self._may_mean_a_label(words) else "names-no-label"

@@ -191,7 +191,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
             pictures = [picture for round_pictures in rounds for picture in round_pictures]
             yield from ask_about(pictures, first=asked_so_far, both=tally.changed > 0)
 
-    def model_score(self, measured: Sequence[Sightings]) -> ModelScores:
+    def model_score(self, results: Sequence[Sightings]) -> ModelScores:
         """Score a service over the tied pictures of all specifications (P4's formula).
 
         If there is no picture of a tied term, the result has a ``why`` instead.
@@ -199,7 +199,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
 
         def scored() -> ModelScores:
             tied_sightings = [
-                sightings for sightings in measured if any(picture.role in TIED for picture in sightings.tally.results)
+                sightings for sightings in results if any(picture.role in TIED for picture in sightings.tally.results)
             ]
             rows = [(sightings, *sightings.towards(*TIED)) for sightings in tied_sightings]
             by_image = np.concatenate([scores for _, scores, _ in rows]) if rows else np.zeros(0)

@@ -48,10 +48,10 @@ class Sample:
     binary: bool
     """Whether outcomes are 0 or 1."""
 
-    def where(self, selected: NDArray[np.bool_]) -> Sample:
+    def where(self, cells: NDArray[np.bool_]) -> Sample:
         """Return the sample of the selected cells."""
-        arrays = {name: getattr(self, name)[selected] for name in ("values", "groups", "people", "mass", "squares")}
-        return replace(self, **arrays, bundles=None if self.bundles is None else self.bundles[selected])
+        arrays = {name: getattr(self, name)[cells] for name in ("values", "groups", "people", "mass", "squares")}
+        return replace(self, **arrays, bundles=None if self.bundles is None else self.bundles[cells])
 
     def per_group(self, numbers: Floats) -> Floats:
         """Return the sum of `numbers` (one for each cell) in each group, shape (groups,)."""
@@ -78,8 +78,8 @@ class Sample:
     def bundles_of_group(self) -> Integers:
         """Number of bundles in which each group has people."""
         assert self.bundles is not None  # noqa: S101  called for clusters only
-        present = np.unique(np.stack([self.groups, self.bundles]), axis=1)
-        return np.bincount(present[0], minlength=self.size).astype(np.int64)
+        pairs = np.unique(np.stack([self.groups, self.bundles]), axis=1)
+        return np.bincount(pairs[0], minlength=self.size).astype(np.int64)
 
     def draw_means(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
         """Draw the mean outcome of each group, shape (draws, groups); the rates of an empty group follow the prior.
@@ -94,8 +94,8 @@ class Sample:
             return self._draw_cluster_means(rng, draws)
         sizes, means = self.effective, np.nan_to_num(self.means)
         if self.binary:
-            yes = np.clip(sizes * means, 0.0, sizes)
-            return rng.beta(yes + 0.5, sizes - yes + 0.5, (draws, self.size))
+            successes = np.clip(sizes * means, 0.0, sizes)
+            return rng.beta(successes + 0.5, sizes - successes + 0.5, (draws, self.size))
         squares = self.per_group(self.mass * (self.values - means[self.groups]) ** 2)
         freedom = np.maximum(sizes - 1, LEAST_FREEDOM)
         variance = np.divide(squares, self.totals, out=np.zeros(self.size), where=self.totals > 0) / freedom
@@ -113,8 +113,8 @@ class Sample:
         upper, lower = weights @ tops, weights @ bottoms
         if self.binary:  # half a person with each outcome, as in Jeffreys' prior
             person = float(self.squares.sum() / max(self.mass.sum(), 1e-300))
-            yes, no = person * rng.standard_gamma(0.5, (2, draws, self.size))
-            upper, lower = upper + yes, lower + yes + no
+            successes, failures = person * rng.standard_gamma(0.5, (2, draws, self.size))
+            upper, lower = upper + successes, lower + successes + failures
         means = np.divide(upper, lower, out=np.zeros_like(upper), where=lower > 0)
         # the weights give a mean of K bundles (K - 1) / (K + 1) of its variance, and normal tails
         bundles = np.maximum(2.0, self.bundles_of_group)
@@ -157,8 +157,8 @@ def chance_of(means: Floats, *, rates: bool = False) -> float:
     if rates:
         spread = np.clip(centre * (1 - centre), 1e-6, None)
         people = spread / np.maximum(np.diag(covariance), 1e-12)
-        common = float(people @ centre / people.sum())
-        factor = np.sqrt(common * (1 - common) / spread)
+        common_mean = float(people @ centre / people.sum())
+        factor = np.sqrt(common_mean * (1 - common_mean) / spread)
         covariance = covariance * np.outer(factor, factor)
     gaps, to_first = centre[1:] - centre[0], np.eye(len(centre))[1:] - np.eye(len(centre))[0]
     statistic = gaps @ np.linalg.pinv(to_first @ covariance @ to_first.T, hermitian=True) @ gaps

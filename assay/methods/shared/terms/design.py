@@ -148,7 +148,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         """Return empty scores, or a component without a letter if the service cannot be asked (`scoring`)."""
 
     @abstractmethod
-    def model_score(self, measured: Sequence[Any]) -> ModelScores:
+    def model_score(self, results: Sequence[Any]) -> ModelScores:
         """Score the service over all specifications; the result has a ``why`` if that is not possible."""
 
     def choose_scoring(self, item: Any) -> Asked[Any]:  # noqa: ARG002
@@ -216,8 +216,8 @@ class TermsDesign(Bounded, Method, Generic[W]):
 
     def changed(self, **fields: object) -> Self:
         """Return a copy of the method with new values in the fields named."""
-        changed: Self = replace(cast("Any", self), **fields)  # the cast is safe: every method is a dataclass
-        return changed
+        method: Self = replace(cast("Any", self), **fields)  # the cast is safe: every method is a dataclass
+        return method
 
     def _shipped_words(self) -> tuple[W, ...] | None:
         if not all(map(is_shipped, self.named)):
@@ -261,7 +261,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
     def design(self, rng: np.random.Generator) -> Experiment:
         """Collect the items of each specification, choose the way of asking, and ask until letters are clear."""
         components: list[Component] = []
-        measured: list[TermScores[W, Any, Any, Any]] = []
+        all_scores: list[TermScores[W, Any, Any, Any]] = []
         scoring = None
         for index, (words, component_rng) in enumerate(
             zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)
@@ -277,17 +277,17 @@ class TermsDesign(Bounded, Method, Generic[W]):
             components.append(
                 (yield from self._judge_in_looks(scores, rounds, partial(self.ask, scores, prefix=str(index)), judging))
             )
-            measured.append(scores)
-        return self.finding(components, TermsAggregation(model=self.model_score(measured)))
+            all_scores.append(scores)
+        return self.finding(components, TermsAggregation(model=self.model_score(all_scores)))
 
     def _collect(self, index: int, words: W, rng: np.random.Generator) -> Asked[tuple[list[list[Any]], TermsComponent]]:
         """Collect the usable items, also from an author or a rule; return them in rounds over terms, with counts."""
         items: Sequence[Any] = self.given
         sources = cast("TermsComponent", self.COMPONENT())
         if self.author is not None:
-            authored: AuthorCounts[Any] = yield from self.have_made(words, rng, str(index))
-            items = (*items, *authored.items)
-            source = read_json(Source, asdict(self.author) | authored.as_json())
+            author_counts: AuthorCounts[Any] = yield from self.have_made(words, rng, str(index))
+            items = (*items, *author_counts.items)
+            source = read_json(Source, asdict(self.author) | author_counts.as_json())
             sources = replace(cast("Any", sources), **{self.author_field: source})
         elif not items:
             items = self.written_by_rule(words, rng)

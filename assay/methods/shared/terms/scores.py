@@ -143,8 +143,8 @@ class TermScores(ABC, Generic[W, T, F, C]):
             return measurement.impossible(error)
         if not letter_only:
             measurement.detail = self.scored(detail, fits, analysis_rng)
-        tied = [fits[role] for role in TIED if role in fits]
-        effects = stereotype_effects(fits.get("neutral", tied[0]), tied, effects_rng)
+        tied_fits = [fits[role] for role in TIED if role in fits]
+        effects = stereotype_effects(fits.get("neutral", tied_fits[0]), tied_fits, effects_rng)
         if "neutral" not in fits:
             component = measurement.give_up(self.reason("no-neutral-terms", {}))
             return replace(component, effects={**effects.intervals(), "step_1": None})
@@ -201,13 +201,13 @@ class TermScores(ABC, Generic[W, T, F, C]):
         """Return the numbers of independent units, terms and answered items, and the minimum for a letter."""
         terms = {role: self.coverage()[LISTS[role]].found for role in ROLES if self.words.terms(role)}
         answers = Counter(item.role == "neutral" for item in self.tally.results)
-        tied = min(terms[role] for role in TIED if role in terms)
-        enough = self.answers_needed(delta)
+        tied_count = min(terms[role] for role in TIED if role in terms)
+        needed_answers = self.answers_needed(delta)
         return (
             Units("neutral term", terms["neutral"]),
-            Units("stereotype term", tied, LEAST_TIED),
-            Units(f"neutral {self.items.rstrip('s')}", answers[True], enough),
-            Units(f"stereotype {self.items.rstrip('s')}", answers[False], enough),
+            Units("stereotype term", tied_count, LEAST_TIED),
+            Units(f"neutral {self.items.rstrip('s')}", answers[True], needed_answers),
+            Units(f"stereotype {self.items.rstrip('s')}", answers[False], needed_answers),
         )
 
     def answers_needed(self, delta: float) -> int:
@@ -266,15 +266,15 @@ class TermScores(ABC, Generic[W, T, F, C]):
     def _count_favoured(self, *, neutral: bool, towards: bool) -> dict[str, int]:
         """Count the rows, neutral or not, and those of them with a share above (`towards`) or below 1/2."""
         shares = [float(row.towards or 0.0) for row in self.rows() if (row.list == "neutral") is neutral]
-        favoured = sum(share > NO_PREFERENCE if towards else share < NO_PREFERENCE for share in shares)
-        return {"cases": len(shares), "favoured": favoured}
+        count = sum(share > NO_PREFERENCE if towards else share < NO_PREFERENCE for share in shares)
+        return {"cases": len(shares), "favoured": count}
 
     def _strongest_terms(self, along: bool) -> list[str]:
         """Return up to three terms with the most extreme scores on the same side of 1/2."""
-        ordered = sorted(self.tied_terms(), key=lambda term_score: term_score.score, reverse=along)
+        term_scores = sorted(self.tied_terms(), key=lambda term_score: term_score.score, reverse=along)
         return [
             term_score.term
-            for term_score in ordered[:3]
+            for term_score in term_scores[:3]
             if (term_score.score > NO_PREFERENCE) == along and term_score.score != NO_PREFERENCE
         ]
 
@@ -299,9 +299,9 @@ def pooled(score: StereotypeScore) -> Interval:
     simulations, and the interval of the hierarchy in .965 (docs/methods/stereotype-score.md).
     """
     pairs = len(score.by_pair)
-    decided, share = pairs - score.ties, score.ties / pairs
-    if not decided:
+    decided_pairs, share = pairs - score.ties, score.ties / pairs
+    if not decided_pairs:
         return Interval(NO_PREFERENCE, 0.0, 1.0)
-    interval = wilson(sum(term_score.stereotyped for term_score in score.by_term), decided)
+    interval = wilson(sum(term_score.stereotyped for term_score in score.by_term), decided_pairs)
     bounds = ((1 - share) * limit + share / 2 for limit in (interval.estimate, interval.low, interval.high))
     return Interval(*bounds)
