@@ -59,8 +59,8 @@ def say(model: LanguageModel, prompt: str, number: int) -> Answer:
     if weights is None:
         return Answer(REFUSAL, {"Sorry": -0.1, "Well": UNSURE})
     letters = {chr(ord("A") + index): weight for index, weight in enumerate(weights)}
-    ranked = dict(sorted(letters.items(), key=lambda entry: -entry[1]))
-    return Answer(next(iter(ranked)), ranked)
+    ranked_letters = dict(sorted(letters.items(), key=lambda entry: -entry[1]))
+    return Answer(next(iter(ranked_letters)), ranked_letters)
 
 
 def decide(screener: Screener, prompt: str) -> Answer:
@@ -73,9 +73,9 @@ def decide(screener: Screener, prompt: str) -> Answer:
     if screener.first:
         return Answer(next(iter(words.values())), {})
     shares = {"yes": probability, "no": 1 - probability}
-    ranked = sorted(shares, key=lambda label: -shares[label])
-    tokens = {words[label]: math.log(max(shares[label], LEAST_SHARE)) for label in ranked} if screener.likely else {}
-    return Answer(words[ranked[0]], tokens)
+    labels = sorted(shares, key=lambda label: -shares[label])
+    tokens = {words[label]: math.log(max(shares[label], LEAST_SHARE)) for label in labels} if screener.likely else {}
+    return Answer(words[labels[0]], tokens)
 
 
 def options_in(prompt: str) -> tuple[str, ...]:
@@ -225,12 +225,12 @@ def _fill_mask(model: LanguageModel, text: str, parameters: Json) -> list[JsonOb
     if type(top_k) is not int or top_k < 1:
         raise BadOrder("'top_k' must be a whole number from 1")
     before, after = text.split(MASK)
-    scored = [(word, model.fills(before, word, after)) for word in map(str.strip, words)]
-    candidates = [_piece(model, before, word, after) if weight is None else (word, weight) for word, weight in scored]
-    ranked = sorted(candidates, key=lambda candidate: -candidate[1])[:top_k]
+    weights = [(word, model.fills(before, word, after)) for word in map(str.strip, words)]
+    candidates = [_piece(model, before, word, after) if weight is None else (word, weight) for word, weight in weights]
+    best_words = sorted(candidates, key=lambda candidate: -candidate[1])[:top_k]
     return [
         {"score": math.exp(weight), "token": len(word), "token_str": word, "sequence": before + word + after}
-        for word, weight in ranked
+        for word, weight in best_words
     ]
 
 

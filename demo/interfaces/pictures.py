@@ -64,8 +64,8 @@ def inference(viewer: Viewer, body: Json) -> list[JsonObject]:
     if "candidate_labels" not in parameters:
         return [{"generated_text": viewer.caption(picture)}]
     labels = _read_labels(parameters["candidate_labels"])
-    scored = zip(labels, viewer.probabilities(picture, labels), strict=True)
-    return [{"label": label, "score": score} for label, score in _rank_labels(scored)]
+    label_scores = zip(labels, viewer.probabilities(picture, labels), strict=True)
+    return [{"label": label, "score": score} for label, score in _rank_labels(label_scores)]
 
 
 def _answers_to(viewer: Viewer, picture: Seen, question: object, parameters: Json) -> list[JsonObject]:
@@ -73,8 +73,8 @@ def _answers_to(viewer: Viewer, picture: Seen, question: object, parameters: Jso
     if not isinstance(question, str) or not question.strip() or type(top_k) is not int or top_k < 1:
         raise BadOrder("'question' must be a text, and 'top_k' a whole number from 1")
     labels = labels_in(question)
-    scored = zip(labels, viewer.answers(picture, labels, question), strict=True)
-    return [{"answer": label, "score": score} for label, score in _rank_labels(scored)][:top_k]
+    label_scores = zip(labels, viewer.answers(picture, labels, question), strict=True)
+    return [{"answer": label, "score": score} for label, score in _rank_labels(label_scores)][:top_k]
 
 
 # ---------------------------------------------------------------------------- openai-chat
@@ -95,8 +95,8 @@ def chat(viewer: Viewer, body: Json) -> JsonObject:
     options = options_in(question)
     if not options:
         return chat_completion(str(name), viewer.caption(picture), None)
-    scored = zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", viewer.answers(picture, options, question), strict=False)
-    tops = [{"token": letter, "logprob": math.log(score), "bytes": None} for letter, score in _rank_labels(scored)]
+    scores = zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", viewer.answers(picture, options, question), strict=False)
+    tops = [{"token": letter, "logprob": math.log(score), "bytes": None} for letter, score in _rank_labels(scores)]
     with_logprobs = body.get("logprobs")
     logprobs = {**tops[0], "top_logprobs": tops[: int(body.get("top_logprobs") or 0)]} if with_logprobs else None
     return chat_completion(str(name), str(tops[0]["token"]), logprobs)
@@ -108,8 +108,8 @@ def look(predictor: Predictor, body: Json) -> JsonObject:
     if not isinstance(predictor, Viewer):
         raise not_spoken(predictor, "custom")
     labels = _read_labels(required(body, "labels"))
-    scored = zip(labels, predictor.probabilities(_decode(required(body, "image_b64")), labels), strict=True)
-    return {"probabilities": dict(scored)}
+    label_scores = zip(labels, predictor.probabilities(_decode(required(body, "image_b64")), labels), strict=True)
+    return {"probabilities": dict(label_scores)}
 
 
 # ---------------------------------------------------------------------------- table of interfaces
@@ -130,5 +130,5 @@ def _read_labels(labels: object) -> list[str]:
     return list(dict.fromkeys(labels))
 
 
-def _rank_labels(scored: Any) -> Sequence[tuple[str, float]]:
-    return sorted(scored, key=lambda pair: -pair[1])
+def _rank_labels(label_scores: Any) -> Sequence[tuple[str, float]]:
+    return sorted(label_scores, key=lambda pair: -pair[1])

@@ -77,8 +77,8 @@ def classes(predictor: Predictor, body: Json) -> list[Any]:
         raise BadOrder("'parameters' must be an object whose 'top_k' is a whole number from 1")
     answers = []
     for text in _read_texts(inputs, "inputs"):
-        ranked = sorted(predictor.scores(text).items(), key=lambda scored: -scored[1])[:top_k]
-        answers.append([{"label": label, "score": score} for label, score in ranked])
+        ranked_items = sorted(predictor.scores(text).items(), key=lambda item: -item[1])[:top_k]
+        answers.append([{"label": label, "score": score} for label, score in ranked_items])
     return answers if isinstance(inputs, list) else answers[0]
 
 

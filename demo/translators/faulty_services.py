@@ -120,13 +120,13 @@ def too_many_requests(tuning: Tuning) -> Treatment:
 
 def flaky(_: Tuning) -> Treatment:
     """Return a treatment that fails the first request of each order, answers the second, fails the third, and so on."""
-    failed: set[Order] = set()
+    failed_orders: set[Order] = set()
 
     async def treat(_: Request, order: Order) -> Response:
-        if order in failed:
-            failed.remove(order)
+        if order in failed_orders:
+            failed_orders.remove(order)
             return order.answered(translated(order))
-        failed.add(order)
+        failed_orders.add(order)
         return refused("something broke", 500)
 
     return treat

@@ -213,9 +213,9 @@ def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike) -> Embedd
     if strength.size > 1 and strength[1] >= strength[0] * (1 - TIE):
         raise EvidenceError("two directions explain the pairs equally well; more pairs would single one out")
     towards_first = directions[0] * (1 if (differences @ directions[0]).sum() >= 0 else -1)
-    lean = cosines(as_vectors(words, "the words", dims=a.shape[1]), towards_first[None, :])[:, 0]
-    explained = float(strength[0] ** 2 / (strength**2).sum())
-    return EmbeddingMeasure(float(np.abs(lean).mean()), by_word=tuple(lean.tolist()), c=1.0, explained=explained)
+    shifts = cosines(as_vectors(words, "the words", dims=a.shape[1]), towards_first[None, :])[:, 0]
+    share = float(strength[0] ** 2 / (strength**2).sum())
+    return EmbeddingMeasure(float(np.abs(shifts).mean()), by_word=tuple(shifts.tolist()), c=1.0, explained=share)
 
 
 def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> EmbeddingMeasure:

@@ -136,9 +136,9 @@ def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draw
 
     Without repeats, or if they have other noise than first answers, the result is only an upper bound of the effect.
     """
-    squared = cases.squared
-    squares = mean_draws(squared, cases.clusters, rng, draws, cases.most_weights)
-    if is_measured := cases.knows_noise(squared.sum(axis=1), limit):
+    item_squares = cases.squared
+    squares = mean_draws(item_squares, cases.clusters, rng, draws, cases.most_weights)
+    if is_measured := cases.knows_noise(item_squares.sum(axis=1), limit):
         variances = cases.variances
         pairs = combinations(range(variances.shape[1]), 2)
         of_asking = mean_draws(np.stack([variances[:, a] + variances[:, b] for a, b in pairs], axis=1), {}, rng, draws)
@@ -171,17 +171,17 @@ def text_effect(
     if "person" not in cases.clusters:  # the words for a value are always the same, so the whole difference is its own
         return (replace(item_effect(cases, limit, rng, len(means)), name=TEXT),)
     ids, count = cells
-    selected = np.isin(ids, np.flatnonzero(np.bincount(ids) > 1))
-    persons = {"person": cases.clusters["person"][selected]}
+    is_shared = np.isin(ids, np.flatnonzero(np.bincount(ids) > 1))
+    persons = {"person": cases.clusters["person"][is_shared]}
     if (
         len(np.unique(persons["person"])) < LEAST_CLUSTERS
-        or (fit := _fit_cells_and_persons(cases, ids, selected)).freedom < LEAST_FREEDOM
+        or (fit := _fit_cells_and_persons(cases, ids, is_shared)).freedom < LEAST_FREEDOM
     ):
         return (replace(item_effect(cases, limit, rng, len(means)), name=TEXT, bound=True),)
     pairs = list(combinations(range(cases.outputs.shape[1]), 2))
     of_value = (fit.residuals**2).sum(axis=2)
     chosen = furthest(cases.squared.mean(axis=0)).tolist()
-    differences = [fit.residuals[:, b] - fit.residuals[:, a] for a, b in (pairs[at] for at in chosen)]
+    differences = [fit.residuals[:, b] - fit.residuals[:, a] for a, b in (pairs[index] for index in chosen)]
     squared_columns = (
         np.column_stack([of_value, *((difference**2).sum(axis=1) for difference in differences)])
         * len(of_value)
@@ -194,14 +194,14 @@ def text_effect(
         # fitted together: few repeated questions do not show that one group's answers are a little noisier
         noise = varying_effect(noise.mean(axis=0), np.cov(noise.T), limit**2, rng, len(means)).strata
     shared, alone = [], []
-    for column, at in enumerate(chosen):
-        a, b = pairs[at]
+    for column, index in enumerate(chosen):
+        a, b = pairs[index]
         difference = samples[:, of_value.shape[1] + column]
         of_texts = _draw_squares(*fit.between(a, b, count), limit, 0.5, rng, len(means))
         is_measured = is_measured and cases.shows_effect(float((noise[:, a] + noise[:, b]).mean()), limit)
         own_a, own_b = (samples[:, value] - noise[:, value] for value in (a, b))
         single = difference - noise[:, a] - noise[:, b] - 2 * (own_a if own_a.mean() < own_b.mean() else own_b)
-        shared.append(means[:, at] + of_texts)
+        shared.append(means[:, index] + of_texts)
         part = PRIOR_OF_SINGLE_CASES / len(chosen)
         alone.append(_draw_squares(float(single.mean()), float(single.var()), 0.0, limit, part, rng, len(means)))
     base, largest = (np.sqrt(np.max(squares, axis=0)) for squares in (shared, np.add(shared, alone)))
@@ -241,8 +241,8 @@ class _Fit:
         estimate = (float(squares.sum()) - self.spent * residual) / total
         error = 2 * residual**2 * self.spent * (1 + self.spent / self.freedom) / total**2
         count = len(self.sizes)
-        unasked = max(0.0, 1 - count / of_all) * float(squares.var()) * count / total**2
-        return estimate, error + unasked, 4 * residual / total
+        unasked_error = max(0.0, 1 - count / of_all) * float(squares.var()) * count / total**2
+        return estimate, error + unasked_error, 4 * residual / total
 
 
 def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArray[np.bool_]) -> _Fit:

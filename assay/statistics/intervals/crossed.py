@@ -177,8 +177,8 @@ def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Flo
         of_set = sums.reshape(-1, *values.shape[1:]).swapaxes(0, 1)
         covariance += of_set.swapaxes(1, 2) @ of_set
     spread = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
-    wide = np.sqrt(error.variance * error.freedom / np.maximum(1.0, error.freedom - 2)).reshape(spread.shape)
-    size = np.divide(wide, spread, out=np.zeros_like(spread), where=spread > 0)
+    scaled_errors = np.sqrt(error.variance * error.freedom / np.maximum(1.0, error.freedom - 2)).reshape(spread.shape)
+    size = np.divide(scaled_errors, spread, out=np.zeros_like(spread), where=spread > 0)
     return np.asarray(covariance * size[:, :, None] * size[:, None, :])
 
 
@@ -186,9 +186,9 @@ def _renumber_clusters(clusters: Clusters, rows: int) -> dict[str, Integers]:
     """Renumber the clusters without gaps, and drop kinds in which every row is its own cluster."""
     distinct = {}
     for kind, ids in clusters.items():
-        _, numbered = np.unique(ids, return_inverse=True)
-        if numbered.max(initial=0) + 1 < rows:
-            distinct[kind] = numbered
+        _, numbers = np.unique(ids, return_inverse=True)
+        if numbers.max(initial=0) + 1 < rows:
+            distinct[kind] = numbers
     return distinct
 
 
