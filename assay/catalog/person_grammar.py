@@ -201,8 +201,8 @@ class PersonGrammar:
                 return None
             if index == start - 1 and (gender := _matching_gender(self.attributes, words[index].text)):
                 return gender
-            if words[index].text in self._determined:
-                return self._determined[words[index].text]
+            if words[index].text in self._gender_of:
+                return self._gender_of[words[index].text]
         return None
 
     def _predicate_gender(self, text: str, words: Sequence[Word], first_index: int, last_index: int) -> str | None:
@@ -241,9 +241,9 @@ class PersonGrammar:
         if not self.slots:
             return True
         before = [word.text for word in words[max(0, index - 2) : index]]
-        if before and before[-1] in self._determined and before[-1] not in self.slots:
+        if before and before[-1] in self._gender_of and before[-1] not in self.slots:
             before.pop()
-        return bool(before) and before[-1] in self.slots and words[index].text not in {*self.slots, *self._determined}
+        return bool(before) and before[-1] in self.slots and words[index].text not in {*self.slots, *self._gender_of}
 
     def _ending_gender(self, word: str) -> str | None:
         """Return the only gender whose endings a noun can have; verbs are no nouns."""
@@ -253,7 +253,7 @@ class PersonGrammar:
         return genders[0] if len(genders) == 1 else None
 
     @cached_property
-    def _determined(self) -> Mapping[str, str | None]:
+    def _gender_of(self) -> Mapping[str, str | None]:
         """The gender of each determiner; ``None`` for those of both."""
         genders: dict[str, str | None] = {}
         for name, determiners in self.determiners.items():

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.document import Json, JsonObject
-from demo.interfaces.libretranslate import BadOrder, model_name, not_spoken, required
+from demo.interfaces.libretranslate import BadOrder, model_name, not_spoken, require
 from demo.language_models.models import REFUSAL, LanguageModel, Token
 from demo.language_models.screeners import Screener
 from demo.predictors.prediction import Predictor
@@ -185,7 +185,7 @@ def _chat_logprobs(answer: Answer, likely: object) -> JsonObject:
 
 
 def _last_message(body: Json) -> str:
-    messages = required(body, "messages")
+    messages = require(body, "messages")
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         raise BadOrder("'messages' must be an array of messages")
     contents = [message.get("content") for message in messages if message.get("role") == "user"]
@@ -202,7 +202,7 @@ def _last_message(body: Json) -> str:
 # ---------------------------------------------------------------------------- hf-inference
 def inference(model: LanguageModel, body: Json) -> list[JsonObject]:
     """Answer a fill-mask request if the text has a mask, otherwise a text generation."""
-    inputs = required(body, "inputs")
+    inputs = require(body, "inputs")
     parameters = body.get("parameters") or {}
     if not isinstance(inputs, str) or not isinstance(parameters, dict):
         raise BadOrder("'inputs' must be a text, 'parameters' an object")
@@ -245,7 +245,7 @@ def _piece(model: LanguageModel, before: str, word: str, after: str) -> tuple[st
 def generate(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /generate``, with the requested details."""
     model = _require_protocol(predictor, "tgi")
-    prompt, parameters = required(body, "inputs"), body.get("parameters") or {}
+    prompt, parameters = require(body, "inputs"), body.get("parameters") or {}
     if not isinstance(prompt, str) or not prompt or not isinstance(parameters, dict):
         raise BadOrder("'inputs' must be a text, 'parameters' an object", 422)
     if parameters.get("temperature") == 0:
@@ -278,7 +278,7 @@ def ollama_chat(predictor: Predictor, body: Json) -> JsonObject:
 
 def ollama_generate(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /api/generate`` in one piece."""
-    prompt = required(body, "prompt")
+    prompt = require(body, "prompt")
     if not isinstance(prompt, str):
         raise BadOrder("'prompt' must be a text")
     text, metadata = _ollama_answer(predictor, body, prompt)
@@ -311,7 +311,7 @@ def _refuse_stream(body: Json, *, default: bool) -> None:
 
 
 def _read_prompts(body: Json) -> list[str]:
-    prompt = required(body, "prompt")
+    prompt = require(body, "prompt")
     prompts = prompt if isinstance(prompt, list) else [prompt]
     if not 0 < len(prompts) <= MOST_PROMPTS or not all(isinstance(text, str) and text for text in prompts):
         raise BadOrder(f"'prompt' must be a text or an array of 1 to {MOST_PROMPTS:,} texts")

@@ -12,7 +12,7 @@ from typing import Any
 from assay.document import Json, JsonObject
 from demo.images.viewers import SIDE, NoPicture, Painter, Seen, Viewer, draw, labels_in, see
 from demo.interfaces.language_models import chat_completion, options_in
-from demo.interfaces.libretranslate import BadOrder, not_spoken, required
+from demo.interfaces.libretranslate import BadOrder, not_spoken, require
 from demo.predictors.prediction import Predictor
 
 MOST_PICTURES = 10
@@ -28,7 +28,7 @@ def images(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /v1/images/generations``; a seed, if sent, selects one of the prompt's pictures."""
     if not isinstance(predictor, Painter):
         raise not_spoken(predictor, "openai-images")
-    prompt, count, seed = required(body, "prompt"), body.get("n") or 1, body.get("seed")
+    prompt, count, seed = require(body, "prompt"), body.get("n") or 1, body.get("seed")
     if not isinstance(prompt, str) or not prompt.strip():
         raise BadOrder("'prompt' must be a text")
     if type(count) is not int or not 1 <= count <= MOST_PICTURES or not (seed is None or type(seed) is int):
@@ -55,11 +55,11 @@ def _painted_image(painter: Painter, prompt: str, number: int, side: int) -> Jso
 # ---------------------------------------------------------------------------- hf-inference
 def inference(viewer: Viewer, body: Json) -> list[JsonObject]:
     """Classify an image if there are labels, answer a question if there is one, or return a caption."""
-    inputs, parameters = required(body, "inputs"), body.get("parameters") or {}
+    inputs, parameters = require(body, "inputs"), body.get("parameters") or {}
     if not isinstance(parameters, dict):
         raise BadOrder("'parameters' must be an object")
     if isinstance(inputs, dict):
-        return _answers_to(viewer, _decode(required(inputs, "image")), required(inputs, "question"), parameters)
+        return _answers_to(viewer, _decode(require(inputs, "image")), require(inputs, "question"), parameters)
     picture = _decode(inputs)
     if "candidate_labels" not in parameters:
         return [{"generated_text": viewer.caption(picture)}]
@@ -80,7 +80,7 @@ def _answers_to(viewer: Viewer, picture: Seen, question: object, parameters: Jso
 # ---------------------------------------------------------------------------- openai-chat
 def chat(viewer: Viewer, body: Json) -> JsonObject:
     """Answer ``POST /v1/chat/completions`` about the picture of the last message: a letter, a word or a caption."""
-    messages, name = required(body, "messages"), required(body, "model")
+    messages, name = require(body, "messages"), require(body, "model")
     last = messages[-1] if isinstance(messages, list) and messages else {}
     content = last.get("content") if isinstance(last, dict) else None
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
@@ -107,8 +107,8 @@ def look(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /look`` with ``image_b64`` and ``labels``: their probabilities."""
     if not isinstance(predictor, Viewer):
         raise not_spoken(predictor, "custom")
-    labels = _read_labels(required(body, "labels"))
-    label_scores = zip(labels, predictor.probabilities(_decode(required(body, "image_b64")), labels), strict=True)
+    labels = _read_labels(require(body, "labels"))
+    label_scores = zip(labels, predictor.probabilities(_decode(require(body, "image_b64")), labels), strict=True)
     return {"probabilities": dict(label_scores)}
 
 

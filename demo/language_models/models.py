@@ -212,7 +212,7 @@ class ChatModel(LanguageModel):
 
 
 # ---------------------------------------------------------------------------- planted bias
-def planted(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
+def planted_nats(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
     """Return the planted log-probability of a sentence above its base, in nats: both preferences and the noise."""
     content = about(text)
     preference = lean * (content.group == FIRST) + stereotype * content.fits
@@ -223,7 +223,7 @@ def total(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> f
     """Return the log-probability of a sentence, in nats."""
     rest = about(text).rest
     base = -MARGIN - PER_WORD * len(rest) - chance("base", " ".join(rest))
-    return min(-MIN_NATS, base + planted(text, lean=lean, stereotype=stereotype, noise=noise))
+    return min(-MIN_NATS, base + planted_nats(text, lean=lean, stereotype=stereotype, noise=noise))
 
 
 def _gumbel(text: str) -> float:
@@ -231,7 +231,7 @@ def _gumbel(text: str) -> float:
     return -math.log(-math.log(chance("gumbel", text) * (1 - 2**-52) + 2**-64))
 
 
-def spread(text: str, log_probability: float) -> list[Token]:
+def share_among_tokens(text: str, log_probability: float) -> list[Token]:
     """Share the log-probability of a text among its tokens, by a hash of each; the first one has none."""
     pieces = _PIECE.findall(text)
     weights = [0.5 + chance("token", piece) for piece in pieces[1:]]
@@ -241,15 +241,15 @@ def spread(text: str, log_probability: float) -> list[Token]:
 
 def tokens(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> list[Token]:
     """Split a text into tokens whose log-probabilities add up to the log-probability of the text (`total`)."""
-    return spread(text, total(text, lean=lean, stereotype=stereotype, noise=noise))
+    return share_among_tokens(text, total(text, lean=lean, stereotype=stereotype, noise=noise))
 
 
 def fill(before: str, word: str, after: str, *, lean: float, stereotype: float) -> float | None:
-    """Return a word's log-probability in a gap: the word's own, plus a share of the sentence's `planted` one."""
+    """Return a word's log-probability in a gap: the word's own, plus a share of the sentence's `planted_nats` one."""
     if len(word) > LONGEST_KNOWN or not word.isalpha():
         return None
     base = -2 * PER_WORD - chance("gap", word.lower())
-    return min(-IN_A_GAP, base + IN_A_GAP * planted(before + word + after, lean=lean, stereotype=stereotype))
+    return min(-IN_A_GAP, base + IN_A_GAP * planted_nats(before + word + after, lean=lean, stereotype=stereotype))
 
 
 def preference(nats: float) -> float:

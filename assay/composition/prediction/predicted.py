@@ -97,12 +97,12 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
     chain = (chain_stratified if basis == "content-stratified" else chain_pooled)(services, rng, draws)
     effects = step_effects(chain.transitions, first.unbiased, first.biased)
     content = chain.content if first.content_delta is not None else None
-    hidden = _hidden(services, rng.spawn(1)[0], draws)
+    hidden = _sum_hidden(services, rng.spawn(1)[0], draws)
     evidence = Evidence(effects.step_1, effects.step_2, content, hidden)
     probabilities = letter_probabilities(evidence, first.delta, first.content_delta)
     letter = probabilities.likeliest
     p_assured = _assured_probability(letter, evidence, chain, first)
-    intervals = step_intervals(effects, chain.transitions, first.unbiased, first.biased, observed=_reached(services))
+    intervals = step_intervals(effects, chain.transitions, first.unbiased, first.biased, observed=_reachable(services))
     return Prediction(
         names=tuple(service.name for service in services),
         transitions=_name_transitions(chain, first),
@@ -120,7 +120,9 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
     )
 
 
-def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> tuple[HiddenEffect, ...]:
+def _sum_hidden(
+    services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int
+) -> tuple[HiddenEffect, ...]:
     """Add up the hidden effects of all services: an upper bound for the composite.
 
     Matrices do not show whether one service compensates or repeats the effect of another in a stratum. So a sum can
@@ -146,7 +148,7 @@ def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, dr
     return tuple(HiddenEffect(*key, samples, limits[key], bound=True) for key, samples in totals.items())
 
 
-def _reached(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
+def _reachable(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
     """Return a mask of the outputs that the chain was observed to reach, shape (rows, outputs).
 
     A later service was never asked about text without a value, so any output of such text counts as reached.

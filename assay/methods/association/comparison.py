@@ -162,7 +162,7 @@ def comparison_document(before: RatingDocument, after: RatingDocument) -> Json:
     if not shared_pairs:
         raise NotComparable("the ratings have no distance between the same two words; each lacks the other's words")
     try:
-        first_posterior, second_posterior = first.fitted(shared_pairs), second.fitted(shared_pairs)
+        first_posterior, second_posterior = first.fit_posterior(shared_pairs), second.fit_posterior(shared_pairs)
         comparison = compare(first_posterior, second_posterior)
     except EvidenceError as error:
         raise NotComparable(f"the measurements of both ratings cannot be compared: {error}") from None
@@ -251,7 +251,7 @@ class _MeasuredRating:
             rows=_read_distances(rating, component),
         )
 
-    def fitted(self, pairs: Sequence[Pair]) -> Posterior:
+    def fit_posterior(self, pairs: Sequence[Pair]) -> Posterior:
         """Fit the posterior to the distances of the given pairs of words."""
         rows = [self.rows[pair] for pair in pairs]
         return fit_hierarchy(

@@ -27,7 +27,7 @@ from assay.methods.association import words as spoken
 from assay.methods.association.classical_measures import classical_measures
 from assay.methods.association.detail import AssociationComponent, ConnectionDocument, Predictive, ProtectedDocument
 from assay.methods.association.predictive_check import predictive_check
-from assay.methods.shared.answers.vectors import Vectors, ask_vectors, cover, uncovered
+from assay.methods.shared.answers.vectors import Vectors, ask_vectors, cover, coverage_reasons
 from assay.methods.shared.one_specification import OneSpecification
 from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Kind, Letter, Reason
 from assay.rating.component import LEAST_UNITS, Counts, Measurement, Tolerance, Units, result_or_why
@@ -118,7 +118,7 @@ class Association(OneSpecification[AssociationWords]):
                 estimand=LIKE_THESE if self.strata else THESE,
             ),
         )
-        lacking = uncovered(coverage, words.name)
+        lacking = coverage_reasons(coverage, words.name)
         try:
             rows = distances_of(words, vectors)
             posterior = fit_hierarchy(

@@ -21,7 +21,7 @@ from assay.methods.forced_choice.detail import (
     WordDocument,
 )
 from assay.methods.forced_choice.effects import ChoiceEffects, choice_effects, trial_effects
-from assay.methods.shared.answers.vectors import MIN_USABLE_SHARE, Vectors, cover, uncovered
+from assay.methods.shared.answers.vectors import MIN_USABLE_SHARE, Vectors, cover, coverage_reasons
 from assay.methods.shared.detail import Coverage, Sides
 from assay.model import Component, Floats, Integers, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, Units, result_or_why
@@ -77,7 +77,7 @@ def judge_vectors(
     coverage = cover({"concepts": words.concept_words, "controls": words.controls}, usable)
     coverage |= cover({"cues": [cue for pair in words.cues for cue in pair]}, {cue for pair in cues for cue in pair})
     measurement = _create_measurement(words, spaces, cues, coverage, tolerance)
-    if low := uncovered(coverage, words.name):
+    if low := coverage_reasons(coverage, words.name):
         return measurement.give_up(*low)
     concepts = tuple(word for word in words.concept_words if word in usable)
     controls = tuple(word for word in words.controls if word in usable)
@@ -239,7 +239,7 @@ def judge_choices(
     groups = {name: [word for word in roles if roles[word] == role] for name, role in GROUPS.items()}
     coverage = cover(groups, judgements.fits)
     measurement.detail = replace(measurement.detail, coverage=coverage)
-    if low := uncovered({name: group for name, group in coverage.items() if group.words}, words.name):
+    if low := coverage_reasons({name: group for name, group in coverage.items() if group.words}, words.name):
         return measurement.give_up(*low)
     try:
         points = [judgements.fits[word].point for word in (*concepts, *controls)]

@@ -14,7 +14,7 @@ from assay.document import EffectDocument
 from assay.methods.shared.answers.vectors import MIN_USABLE_SHARE
 from assay.methods.shared.detail import Scores
 from assay.methods.shared.terms.effects import DRAWS, NO_PREFERENCE, StereotypeEffects
-from assay.methods.shared.terms.scores import ROLES, Outcome, TermScores, counted, pooled
+from assay.methods.shared.terms.scores import ROLES, Outcome, TermScores, pooled_share, term_document
 from assay.methods.shared.terms.sentences import Pair
 from assay.methods.stereotype_score.collection import PairComparison, PairTally, Rung
 from assay.methods.stereotype_score.detail import GroupPair, SentencePair, StereotypeComponent
@@ -170,12 +170,12 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         """Return a row of the exported table for each compared pair."""
         return tuple(_sentence_document(pair, comparison) for pair, comparison in self.tally.results.items())
 
-    def described(self, detail: StereotypeComponent) -> StereotypeComponent:
+    def add_rows(self, detail: StereotypeComponent) -> StereotypeComponent:
         """Add the numbers of pairs asked about and compared, and their rows, to a component's details."""
         pair_count = len(self.tally.results)
         return replace(detail, pairs_asked=self.tally.items_asked, pairs_compared=pair_count, sentences=self.rows())
 
-    def scored(
+    def add_scores(
         self, detail: StereotypeComponent, fits: Mapping[Role, SharesPosterior], rng: np.random.Generator
     ) -> StereotypeComponent:
         """Add scores to a component's details: of Jiang et al. (P4), by list, by term and by pair of group terms."""
@@ -193,7 +193,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
                 for role, score in scores.items()
             },
             terms=tuple(
-                replace(counted(term, role, interval), pairs=term.pairs)
+                replace(term_document(term, role, interval), pairs=term.pairs)
                 for role, score in scores.items()
                 for term, interval in zip(score.by_term, fits[role].shares(rng), strict=True)
             ),
@@ -238,7 +238,7 @@ def summary(score: StereotypeScore) -> Scores:
     return Scores(
         over_terms=score.model,
         over_pairs=score.over_pairs,
-        pooled=EffectDocument.of(pooled(score)),
+        pooled=EffectDocument.of(pooled_share(score)),
         terms=len(score.by_term),
         pairs=len(score.by_pair),
         ties=score.ties,

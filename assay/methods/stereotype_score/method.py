@@ -142,7 +142,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         """Make pairs of the usable sentences."""
         return sort(items, words)
 
-    def have_made(self, words: StereotypeWords, rng: np.random.Generator, prefix: str) -> Asked[WrittenSentences]:
+    def request_items(self, words: StereotypeWords, rng: np.random.Generator, prefix: str) -> Asked[WrittenSentences]:
         """Have the missing sentences written."""
         assert self.writing is not None  # noqa: S101  only called with an author
         return (yield from write_sentences(words, self.sentences, self.writing, rng.spawn(2)[0], f"{prefix}/write"))
@@ -191,7 +191,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         If there is no pair with a stereotype term, the result has a ``why`` instead.
         """
 
-        def scored() -> ModelScores:
+        def score_all() -> ModelScores:
             rows = [
                 (preferences.words.name, term, towards)
                 for preferences in results
@@ -201,4 +201,4 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
             summarised = replace(summary(score), posterior=posterior_of(score))
             return ModelScores(**vars(summarised), by_bias=dict(score.by_bias))
 
-        return result_or_why(ModelScores, scored)
+        return result_or_why(ModelScores, score_all)

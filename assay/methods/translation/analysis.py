@@ -297,7 +297,7 @@ class TwoStepTest:
 
     def draw(self, translations: Translations, rng: np.random.Generator, times: int = 1) -> Posterior:
         """Draw matrices and effects from their posterior, as if all counts were `times` as large."""
-        counts: Floats = translations.pooled().astype(float) * times
+        counts: Floats = translations.pooled_counts().astype(float) * times
         if self.strata:
             counts = counts / design_effects(translations.by_occupation)[:, None]
         transitions = draw_transitions(counts, rng, DRAWS)
@@ -405,7 +405,7 @@ def _effect_intervals(translations: Translations, posterior: Posterior) -> dict[
             posterior.transitions,
             translations.shares("unbiased"),
             translations.shares("biased"),
-            observed=translations.pooled() > 0,
+            observed=translations.pooled_counts() > 0,
             neutral=translations.neutral,
         )
     )
@@ -426,7 +426,7 @@ def _letter_reasons(
     if letter is Letter.UCS:
         return [Reason("compensates", {**common_facts, "step_1": step_1, "step_2": step_2}, translations.name)]
     if letter is Letter.DSBS:
-        counts = translations.pooled()
+        counts = translations.pooled_counts()
         kept_count = sum(int(counts[i, translations.outputs.index(row)]) for i, row in enumerate(translations.rows))
         facts = {
             **common_facts,
@@ -448,7 +448,7 @@ def _letter_reasons(
 
 def _shift_reason(translations: Translations, step_1: float, common_facts: Json) -> Reason:
     """Return the reason for BS, biased output for unbiased input, from the observed transitions."""
-    counts = translations.pooled().astype(float)
+    counts = translations.pooled_counts().astype(float)
     row_totals, total = counts.sum(axis=1, keepdims=True), int(counts.sum())
     rows = np.divide(counts, row_totals, out=np.full_like(counts, 1 / len(translations.outputs)), where=row_totals > 0)
     unbiased_shares = translations.shares("unbiased")[0]

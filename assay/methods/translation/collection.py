@@ -63,7 +63,7 @@ def untranslated(before: str, after: str) -> bool:
     return union > 0 and sum((words_before & words_after).values()) / union >= ECHO
 
 
-def error_marked(text: str) -> bool:
+def has_error_mark(text: str) -> bool:
     """Return whether at least a share `MARKED` of the words have an engine's error mark (``#``, ``@``, ``*``)."""
     words = sum(_WORD.search(run) is not None for run in text.split())
     return words > 0 and len(_MARKED_WORD.findall(text)) / words >= MARKED
@@ -73,7 +73,7 @@ def unusable_hop(before: str, after: str) -> str | None:
     """Return the reason why the translation `after` of the text `before` is unusable, or ``None``."""
     if not _WORD.search(normalise_answer(after)):
         return "empty"
-    if error_marked(after):
+    if has_error_mark(after):
         return "error-marks"
     if untranslated(before, after):
         return "untranslated"
@@ -216,7 +216,7 @@ class Translations(Tally):
         of_role = [block for block in self.blocks if block.role == role]
         return np.array([[block.shares.get(row, 0.0) for row in self.rows] for block in of_role], dtype=float)
 
-    def pooled(self) -> Integers:
+    def pooled_counts(self) -> Integers:
         """Transition counts over all blocks, shape (rows, outputs)."""
         return sum(self.by_block.values(), self._zero_counts())
 
@@ -234,14 +234,14 @@ class Translations(Tally):
 
     def document(self) -> TranslationComponent:
         """Return the details of the component: pooled transitions and their rates, blocks, losses, examples."""
-        pooled = self.pooled().tolist()
+        table = self.pooled_counts().tolist()
         return TranslationComponent(
             language=self.facts["language"],
             template=self.facts.get("template"),
             transitions={
-                row: dict(zip(self.outputs, counts, strict=True)) for row, counts in zip(self.rows, pooled, strict=True)
+                row: dict(zip(self.outputs, counts, strict=True)) for row, counts in zip(self.rows, table, strict=True)
             },
-            rates={row: self._kept_rates(row, counts) for row, counts in zip(self.rows, pooled, strict=True)},
+            rates={row: self._kept_rates(row, counts) for row, counts in zip(self.rows, table, strict=True)},
             blocks=tuple(self._block_document(block) for block in self.blocks),
             unusable_why=dict(self.unusable_why),
             failed_why=dict(self.failed_why),

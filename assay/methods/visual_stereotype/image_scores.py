@@ -16,7 +16,7 @@ from assay.errors import OutOfBounds, TooFewObservations, ZeroVariance
 from assay.methods.shared.answers.vectors import MIN_USABLE_SHARE
 from assay.methods.shared.detail import Scores
 from assay.methods.shared.detail import TermScore as TermDocument
-from assay.methods.shared.terms.scores import ROLES, Outcome, TermScores, counted, pooled
+from assay.methods.shared.terms.scores import ROLES, Outcome, TermScores, pooled_share, term_document
 from assay.methods.visual_stereotype.detail import ImageDocument, PictureComponent
 from assay.methods.visual_stereotype.inputs import UsablePicture
 from assay.methods.visual_stereotype.labelling import PictureReading, PictureTally
@@ -309,7 +309,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         scale = self.scale
         return tuple(_image_document(picture, answer, scale) for picture, answer in self.tally.results.items())
 
-    def described(self, detail: PictureComponent) -> PictureComponent:
+    def add_rows(self, detail: PictureComponent) -> PictureComponent:
         """Add numbers of pictures asked about and answered, readings, effects of the order, and rows."""
         tally = self.tally
         return replace(
@@ -322,7 +322,9 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
             orders={"both": tally.in_both_orders, "changed": tally.changed},
         )
 
-    def scored(self, detail: PictureComponent, fits: Mapping[Role, Fit], rng: np.random.Generator) -> PictureComponent:
+    def add_scores(
+        self, detail: PictureComponent, fits: Mapping[Role, Fit], rng: np.random.Generator
+    ) -> PictureComponent:
         """Add P4's score and additional scores, by list and by term."""
         lists: dict[str, Scores] = {}
         terms: list[TermDocument] = []
@@ -340,7 +342,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         if self.scale == "probabilities":
             return summary
         labels = self.counts(*roles)
-        return replace(summary, ties=labels.ties, pooled=EffectDocument.of(pooled(labels)))
+        return replace(summary, ties=labels.ties, pooled=EffectDocument.of(pooled_share(labels)))
 
     def _term_documents(self, role: Role, fit: Fit, rng: np.random.Generator) -> list[TermDocument]:
         if isinstance(fit, ImagesPosterior):
@@ -357,7 +359,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
                 for term_score in score_images(by_image, terms).by_term
             ]
         return [
-            replace(counted(term_score, role, interval), images=term_score.pairs)
+            replace(term_document(term_score, role, interval), images=term_score.pairs)
             for term_score, interval in zip(self.counts(role).by_term, fit.shares(rng), strict=True)
         ]
 

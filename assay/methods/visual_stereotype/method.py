@@ -165,7 +165,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
         """Find the terms of the pictures."""
         return sort(items, words)
 
-    def have_made(self, words: VisualWords, rng: np.random.Generator, prefix: str) -> Asked[DrawnPictures]:  # noqa: ARG002
+    def request_items(self, words: VisualWords, rng: np.random.Generator, prefix: str) -> Asked[DrawnPictures]:  # noqa: ARG002
         """Have the missing pictures drawn."""
         assert self.drawing is not None  # noqa: S101  only called with an author
         return (yield from draw_pictures(words, self.pictures, self.drawing, f"{prefix}/draw"))
@@ -197,7 +197,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
         If there is no picture of a tied term, the result has a ``why`` instead.
         """
 
-        def scored() -> ModelScores:
+        def score_all() -> ModelScores:
             tied_sightings = [
                 sightings for sightings in results if any(picture.role in TIED for picture in sightings.tally.results)
             ]
@@ -208,4 +208,4 @@ class VisualStereotype(TermsDesign[VisualWords]):
             by_bias = {sightings.words.name: float(scores.mean()) for sightings, scores, _ in rows}
             return ModelScores(**vars(over_images(score)), by_bias=by_bias)
 
-        return result_or_why(ModelScores, scored)
+        return result_or_why(ModelScores, score_all)

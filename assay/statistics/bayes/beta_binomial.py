@@ -187,7 +187,7 @@ def _fit_grid(counts: _Counts) -> Grid:
         while narrower:
             previous_ranges = ranges
             grid = _posterior_grid(counts, ranges, COARSE, share=n_used / trials)
-            ranges = grid.narrowed(NEGLIGIBLE)
+            ranges = grid.narrow(NEGLIGIBLE)
             narrower = any(2 * (b[1] - b[0]) < a[1] - a[0] for a, b in zip(previous_ranges, ranges, strict=True))
     return _posterior_grid(counts, ranges, FINE)
 
@@ -199,7 +199,7 @@ def _posterior_grid(counts: _Counts, ranges: Sequence[Range], cells: tuple[int, 
     k = 1 / rho - 1
     won, lost, trials = counts.gammas()
     log_mass = _log_rising(m * k, *won) + _log_rising((1 - m) * k, *lost) - _log_rising(k, *trials)
-    return grid.weighed(share * log_mass + (SPREAD_PRIOR - 1) * np.log1p(-rho))
+    return grid.with_mass(share * log_mass + (SPREAD_PRIOR - 1) * np.log1p(-rho))
 
 
 def _log_rising(start: Floats, steps: Floats, times: Integers) -> Floats:

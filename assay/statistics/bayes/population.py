@@ -89,7 +89,7 @@ def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: i
     frame = _Frame.around(points)
     within: Sequence[Range] = ((-ERRORS, ERRORS), (0.0, 1.0))
     for _ in range(MOST_PASSES):
-        before, within = within, _posterior_grid(points, frame, within).narrowed(NEGLIGIBLE)
+        before, within = within, _posterior_grid(points, frame, within).narrow(NEGLIGIBLE)
         if all(new[1] - new[0] > NARROWER * (old[1] - old[0]) for new, old in zip(within, before, strict=True)):
             break
     grid = _posterior_grid(points, frame, within)
@@ -154,4 +154,4 @@ def _posterior_grid(points: Sequence[Margin], frame: _Frame, within: Sequence[Ra
         likelihood = np.einsum("mspc,pc->msp", np.diff(below), density)
         with np.errstate(divide="ignore"):
             log_mass += np.log(likelihood).sum(axis=2)
-    return grid.weighed(log_mass)
+    return grid.with_mass(log_mass)

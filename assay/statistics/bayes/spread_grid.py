@@ -163,7 +163,7 @@ class LogAxis:
         """Values of the points; shape (points,)."""
         return np.asarray(np.exp(self.low + self.step * (np.arange(self.points) + 0.5)))
 
-    def narrowed(self, log_density: Floats) -> LogAxis:
+    def narrow(self, log_density: Floats) -> LogAxis:
         """Return an axis over the cells with more than a negligible density, and one more cell on either side."""
         relevant = np.flatnonzero(log_density > log_density.max() - NEGLIGIBLE)
         first, last = max(int(relevant[0]) - 1, 0), min(int(relevant[-1]) + 2, self.points)
@@ -199,7 +199,7 @@ class SpreadGrid:
         sigma, taus = _widest_sigma(cells), (widest_tau,) * len(cells)
         for _ in range(MAX_NARROWINGS):
             before = (sigma, *taus)
-            sigma, *narrowed_taus = cls._tabulate(sigma, taus, cells, prior).narrowed()
+            sigma, *narrowed_taus = cls._tabulate(sigma, taus, cells, prior).narrow()
             taus = tuple(narrowed_taus)
             if all(new.step > old.step / 2 for new, old in zip((sigma, *taus), before, strict=True)):
                 break
@@ -222,13 +222,13 @@ class SpreadGrid:
             log_tau.append(table - (total - math.log(axis.step))[:, None])
         return cls(sigma, taus, log_sigma, tuple(log_tau))
 
-    def narrowed(self) -> list[LogAxis]:
+    def narrow(self) -> list[LogAxis]:
         """Return the narrowed axes: sigma's by its marginal density, each tau's by its largest density over sigma."""
         taus = (
-            axis.narrowed((self.log_sigma[:, None] + table).max(axis=0))
+            axis.narrow((self.log_sigma[:, None] + table).max(axis=0))
             for axis, table in zip(self.taus, self.log_tau, strict=True)
         )
-        return [self.sigma.narrowed(self.log_sigma), *taus]
+        return [self.sigma.narrow(self.log_sigma), *taus]
 
     def draw(self, rng: np.random.Generator, draws: int) -> tuple[Floats, list[Floats]]:
         """Draw sigma, and each connection's tau given sigma; all of shape (draws,)."""

@@ -84,7 +84,7 @@ class SingleCases:
         return cls(columns[labels], None if repeats is None else columns[repeats], clusters, most_weights)
 
     @property
-    def squared(self) -> Floats:
+    def item_squares(self) -> Floats:
         """Squared difference between every two values, shape (items, pairs)."""
         values = range(self.outputs.shape[1])
         return np.stack(
@@ -136,7 +136,7 @@ def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draw
 
     Without repeats, or if they have other noise than first answers, the result is only an upper bound of the effect.
     """
-    item_squares = cases.squared
+    item_squares = cases.item_squares
     squares = mean_draws(item_squares, cases.clusters, rng, draws, cases.most_weights)
     if is_measured := cases.knows_noise(item_squares.sum(axis=1), limit):
         variances = cases.variances
@@ -180,7 +180,7 @@ def text_effect(
         return (replace(item_effect(cases, limit, rng, len(means)), name=TEXT, bound=True),)
     pairs = list(combinations(range(cases.outputs.shape[1]), 2))
     of_value = (fit.residuals**2).sum(axis=2)
-    chosen = furthest(cases.squared.mean(axis=0)).tolist()
+    chosen = furthest(cases.item_squares.mean(axis=0)).tolist()
     differences = [fit.residuals[:, b] - fit.residuals[:, a] for a, b in (pairs[index] for index in chosen)]
     squared_columns = (
         np.column_stack([of_value, *((difference**2).sum(axis=1) for difference in differences)])

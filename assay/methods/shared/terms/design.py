@@ -132,7 +132,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         """Return the usable items, and the number of unusable ones by reason."""
 
     @abstractmethod
-    def have_made(self, words: W, rng: np.random.Generator, prefix: str) -> Asked[AuthorCounts[Any]]:
+    def request_items(self, words: W, rng: np.random.Generator, prefix: str) -> Asked[AuthorCounts[Any]]:
         """Ask the author for the missing items; `prefix` begins the probes' ids."""
 
     @abstractmethod
@@ -285,7 +285,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         items: Sequence[Any] = self.given
         sources = cast("TermsComponent", self.COMPONENT())
         if self.author is not None:
-            author_counts: AuthorCounts[Any] = yield from self.have_made(words, rng, str(index))
+            author_counts: AuthorCounts[Any] = yield from self.request_items(words, rng, str(index))
             items = (*items, *author_counts.items)
             source = read_json(Source, asdict(self.author) | author_counts.as_json())
             sources = replace(cast("Any", sources), **{self.author_field: source})
@@ -314,7 +314,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
             interim_rng, final_rng = deepcopy(child_rng := rng.spawn(1)[0]), child_rng
             tolerance = self.tolerance(1.0 if last else EARLY)
             component = scores.judge(tolerance, interim_rng, letter_only=True)
-            scores.looks.append(scores.looked(size, component))
+            scores.looks.append(scores.look_entry(size, component))
             if last or is_settled(component):
                 break
         # judge again with a copy of the generator: the letter is the same, and the details are added

@@ -18,7 +18,7 @@ from assay.catalog.stereotypes import LISTS, TIED, Role, StereotypeWords, Visual
 from assay.document import NO_ENTRIES, EffectDocument, Json
 from assay.errors import EvidenceError
 from assay.methods.shared.answers.tally import AnswerTally
-from assay.methods.shared.answers.vectors import cover, uncovered
+from assay.methods.shared.answers.vectors import cover, coverage_reasons
 from assay.methods.shared.detail import CaseDocument, Coverage, Sides, TermsComponent, TermsLook
 from assay.methods.shared.detail import TermScore as TermDocument
 from assay.methods.shared.terms.effects import NO_PREFERENCE, Score, StereotypeEffects, stereotype_effects
@@ -107,11 +107,11 @@ class TermScores(ABC, Generic[W, T, F, C]):
         """Return a row of the report for each item with a usable answer."""
 
     @abstractmethod
-    def described(self, detail: C) -> C:
+    def add_rows(self, detail: C) -> C:
         """Add the numbers of items asked about and answered, and the rows, to a component's details."""
 
     @abstractmethod
-    def scored(self, detail: C, fits: Mapping[Role, F], rng: np.random.Generator) -> C:
+    def add_scores(self, detail: C, fits: Mapping[Role, F], rng: np.random.Generator) -> C:
         """Add the score of Jiang et al. (P4) and additional scores to a component's details."""
 
     def shift_of_groups(self, rng: np.random.Generator) -> Floats | None:  # noqa: ARG002
@@ -142,7 +142,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         except EvidenceError as error:
             return measurement.impossible(error)
         if not letter_only:
-            measurement.detail = self.scored(detail, fits, analysis_rng)
+            measurement.detail = self.add_scores(detail, fits, analysis_rng)
         tied_fits = [fits[role] for role in TIED if role in fits]
         effects = stereotype_effects(fits.get("neutral", tied_fits[0]), tied_fits, effects_rng)
         if "neutral" not in fits:
@@ -187,7 +187,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
             )
         return hidden
 
-    def looked(self, size: int, component: Component) -> TermsLook:
+    def look_entry(self, size: int, component: Component) -> TermsLook:
         """Return the entry of `looks` for an interim analysis with `size` items of each term."""
         probabilities = component.probabilities
         return TermsLook(
@@ -226,7 +226,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
     def _counted_detail(self) -> C:
         tally = self.tally
         return replace(
-            self.described(self.detail),
+            self.add_rows(self.detail),
             sides=Sides(self.words.first, self.words.second),
             coverage=self.coverage(),
             failed_why=dict(tally.failed_why),
@@ -242,7 +242,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         missing = tally.items_asked - len(tally.results)
         if tally.items_asked and missing > LOST_SHARE * tally.items_asked:
             return [self.lost_reason(missing)]
-        if low := uncovered(coverage, self.words.name):
+        if low := coverage_reasons(coverage, self.words.name):
             return [*self.author_reasons(), *low]
         return self.undecided_reasons() or [
             self.reason("one-term-only", {"group": LISTS[role], "term": terms[0]})
@@ -279,7 +279,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         ]
 
 
-def counted(term: TermScore, role: Role, posterior: Interval) -> TermDocument:
+def term_document(term: TermScore, role: Role, posterior: Interval) -> TermDocument:
     """Return the row of one term in a rating document, but for the number of its items."""
     return TermDocument(
         term.term,
@@ -292,7 +292,7 @@ def counted(term: TermScore, role: Role, posterior: Interval) -> TermDocument:
     )
 
 
-def pooled(score: StereotypeScore) -> Interval:
+def pooled_share(score: StereotypeScore) -> Interval:
     """Return the share of stereotype answers over all pairs, with Wilson's interval; a tie counts one half.
 
     The interval assumes that pairs of one term are independent, so it is too narrow: it covered the truth in .843 of
