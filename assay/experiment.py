@@ -225,9 +225,7 @@ class Session:
     """
 
     def __init__(
-        self,
-        experiment: Experiment,
-        recall: Callable[[Sequence[str]], Mapping[str, Observation]] | None = None,
+        self, experiment: Experiment, recall: Callable[[Sequence[str]], Mapping[str, Observation]] | None = None
     ) -> None:
         self.finding: Finding | None = None
         self.asked = self.failed = 0
@@ -343,8 +341,7 @@ def replay(method: Method, seed: int, record: Iterable[Observation], *, more: bo
     """
     ledger = {observation.probe.unit: observation for observation in record}
     session = Session(
-        method.design(generator(seed)),
-        lambda units: {unit: ledger[unit] for unit in units if unit in ledger},
+        method.design(generator(seed)), lambda units: {unit: ledger[unit] for unit in units if unit in ledger}
     )
     while session.finding is None:
         for probe in session.missing if more else ():

@@ -117,8 +117,9 @@ class PersonGrammar:
         words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(text)]
         hits = list(self._find_nouns(words, person))
         if person is None and hits:  # "врач или врачиха": other nouns for the same person count as well
-            same_person = {noun.person for noun in hits[0][2]}
-            hits = [hit for hit in hits if same_person & {noun.person for noun in hit[2]}]
+            _, _, first_nouns = hits[0]
+            persons = {noun.person for noun in first_nouns}
+            hits = [(start, end, nouns) for start, end, nouns in hits if persons & {noun.person for noun in nouns}]
         speaking = {gender for gender, pattern in self.speaker.items() if re.search(rf"\b(?:{pattern})\b", text)}
         results = [self._read_noun(text, words, *hit, spoken=bool(self.slots) and person is None) for hit in hits]
         if results:

@@ -48,8 +48,7 @@ def check_chain(ratings: Sequence[RatingDocument]) -> Kind:
             )
         if rating.experiment.get("records") is not None:
             raise Incompatible(
-                index,
-                f"link {index + 1} was rated on records, and link {index} returns a text; use a rating on texts",
+                index, f"link {index + 1} was rated on records, and link {index} returns a text; use a rating on texts"
             )
     return kind
 

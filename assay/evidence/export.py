@@ -58,11 +58,7 @@ class ExportWriter:
         self._digest, self._lines = hashlib.sha256(), 0
 
     def opening(
-        self,
-        rating: Json,
-        envelopes: Sequence[Json] = (),
-        keys: Sequence[Json] = (),
-        unmasked: Json | None = None,
+        self, rating: Json, envelopes: Sequence[Json] = (), keys: Sequence[Json] = (), unmasked: Json | None = None
     ) -> bytes:
         """Return the head: everything before the observations. `unmasked` is the owner's form of a masked rating."""
         parts: tuple[JsonObject, ...] = (

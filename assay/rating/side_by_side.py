@@ -57,10 +57,7 @@ def side_by_side_document(
         "aggregation": aggregation,
         "services": [{"id": rating.id, "name": _service_name(rating)} for rating in ratings],
         "rows": [
-            {
-                "part": name,
-                "cells": [part and {"letter": part.letter, "declared": part.declared} for part in parts],
-            }
+            {"part": name, "cells": [part and {"letter": part.letter, "declared": part.declared} for part in parts]}
             for name in names
             for parts in [[column.get(name) for column in columns]]
         ],

@@ -422,12 +422,7 @@ class _Output:
 
     # -------------------------------------------------------------------- reasons
     def _reason_for(
-        self,
-        letter: Letter,
-        profiles: Profiles,
-        pair: tuple[str, str],
-        step_2: Floats,
-        carrier: parts.Carrier | None,
+        self, letter: Letter, profiles: Profiles, pair: tuple[str, str], step_2: Floats, carrier: parts.Carrier | None
     ) -> Reason:
         a, b = (profiles.values.index(name) for name in pair)
         shift = float((self.table[:, b] - self.table[:, a]).mean())

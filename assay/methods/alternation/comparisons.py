@@ -30,10 +30,7 @@ BY_POSITION = 0.1
 
 def both_orders(document: str, opponent: str) -> Mapping[str, Record]:
     """Return two questions: the document first and the opponent second, and the reverse; keys: document's position."""
-    return {
-        FIRST: ((FIRST, document), (SECOND, opponent)),
-        SECOND: ((FIRST, opponent), (SECOND, document)),
-    }
+    return {FIRST: ((FIRST, document), (SECOND, opponent)), SECOND: ((FIRST, opponent), (SECOND, document))}
 
 
 @dataclass

@@ -209,11 +209,7 @@ def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
 
 
 def effects_of(
-    words: AssociationWords,
-    posterior: Posterior,
-    rows: Distances,
-    delta: float,
-    rng: np.random.Generator | None = None,
+    words: AssociationWords, posterior: Posterior, rows: Distances, delta: float, rng: np.random.Generator | None = None
 ) -> tuple[Evidence, dict[str, Interval]]:
     """Draw both effects from the posterior and summarise them (docs/methods/association.md).
 

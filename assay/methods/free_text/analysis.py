@@ -378,8 +378,8 @@ def _detail(
     """Return the details that all components of free text have."""
     replies = {
         value: {
-            "texts": float(sum(key[1] == index for key in collected.texts)),
-            "refusals": float(sum(key[1] == index for key in collected.refused)),
+            "texts": float(sum(value_index == index for _, value_index, _ in collected.texts)),
+            "refusals": float(sum(value_index == index for _, value_index, _ in collected.refused)),
         }
         for index, value in enumerate(collected.values)
     }

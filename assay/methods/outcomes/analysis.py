@@ -218,11 +218,7 @@ class _Comparison:
         step_1 = np.max([self._draw_largest(family, second) for family in families], axis=0)
         intervals["step_1"] = _gap_interval(families, step_1)
         evidence = Evidence(
-            step_1,
-            step_2,
-            hidden=hidden,
-            chance_1=_may_be_chance(families),
-            chance_2=_may_be_chance([overall]),
+            step_1, step_2, hidden=hidden, chance_1=_may_be_chance(families), chance_2=_may_be_chance([overall])
         )
         conditional = ", ".join(dict.fromkeys(family.alike for family in families))
         measurement.detail = replace(measurement.detail, conditional=conditional, hidden=hidden_documents(hidden))

@@ -305,9 +305,10 @@ class Outcomes(Bounded, Method):
         if not deviation > 0:
             raise SpecificationError(f"every score in the column {self.score} is {mean:g}", "score")
         facts = {"median": median, "at_median": int(people[has_score & (scores == median)].sum())}
-        above, words = np.where(has_score, scores > median, np.nan), f"{self.score} above the median of {median:g}"
+        is_above = np.where(has_score, scores > median, np.nan)
+        words = f"{self.score} above the median of {median:g}"
         outputs.append(
-            Output(self.score, scores / deviation, above, words, self.delta_score, binary=False, facts=facts)
+            Output(self.score, scores / deviation, is_above, words, self.delta_score, binary=False, facts=facts)
         )
         return outputs
 

@@ -77,11 +77,7 @@ def judge_answers(
     hidden += loss_effect(answers.by_group, delta_loss, tolerance.confidence, loss_rng, DRAWS)
     measurement.detail = replace(detail, hidden=hidden_documents(hidden))
     evidence = Evidence(
-        np.abs(bias),
-        np.abs(gap),
-        hidden=hidden,
-        chance_1=may_be_chance(bias),
-        chance_2=may_be_chance(gap),
+        np.abs(bias), np.abs(gap), hidden=hidden, chance_1=may_be_chance(bias), chance_2=may_be_chance(gap)
     )
     component = measurement.conclude(
         evidence,

@@ -255,11 +255,12 @@ def _add_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random
         cells = list(product(profiles.frames, words))
         for rank, cell in enumerate(rng.permutation(len(cells)).tolist()):
             frame, word = cells[cell]
-            contents = [content for content in words_by_side if content[1] != word]
+            contents = [(other_side, other) for other_side, other in words_by_side if other != word]
             same_side = rank // len(kinds) % 2 == 0
-            candidates = [content for content in contents if (content[0] == side) == same_side] or contents
+            candidates = [other for other_side, other in contents if (other_side == side) == same_side]
+            candidates = candidates or [other for _, other in contents]
             ranks[side, frame, word] = rank
-            other_words[side, frame, word] = candidates[int(rng.integers(len(candidates)))][1]
+            other_words[side, frame, word] = candidates[int(rng.integers(len(candidates)))]
     few_cells = len(ranks) < 2 * len(kinds)
     with_opponents = []
     for case in cases:

@@ -197,8 +197,9 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
                 for preferences in results
                 for term, towards in preferences.stereotyped
             ]
-            score = score_choices([row[2] for row in rows], [row[1] for row in rows], [row[0] for row in rows])
-            summarised = replace(summary(score), posterior=posterior_of(score))
-            return ModelScores(**vars(summarised), by_bias=dict(score.by_bias))
+            shares, terms = [towards for _, _, towards in rows], [term for _, term, _ in rows]
+            score = score_choices(shares, terms, [name for name, _, _ in rows])
+            scores = replace(summary(score), posterior=posterior_of(score))
+            return ModelScores(**vars(scores), by_bias=dict(score.by_bias))
 
         return result_or_why(ModelScores, score_all)

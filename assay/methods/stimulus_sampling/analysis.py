@@ -84,9 +84,7 @@ def judge(
     if effects.within:
         hidden += _draw_within_sides(answered_inputs, effects, rules, tolerance.delta, child_rng)
     measurement.detail = replace(
-        measurement.detail,
-        hidden=hidden_documents(hidden),
-        by_group=losses_document(tally.by_group, rules.delta_loss),
+        measurement.detail, hidden=hidden_documents(hidden), by_group=losses_document(tally.by_group, rules.delta_loss)
     )
     even, tied_draws = effects.even.drawn, np.hstack(effects.halves)
     evidence = Evidence(

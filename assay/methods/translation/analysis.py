@@ -415,11 +415,7 @@ def _effect_intervals(translations: Translations, posterior: Posterior) -> dict[
 
 
 def _letter_reasons(
-    translations: Translations,
-    tolerance: Tolerance,
-    evidence: Evidence,
-    letter: Letter,
-    common_facts: Json,
+    translations: Translations, tolerance: Tolerance, evidence: Evidence, letter: Letter, common_facts: Json
 ) -> list[Reason]:
     """Return the reasons for a letter, the main one first."""
     step_1, step_2 = float(evidence.step_1.mean()), float(evidence.step_2.mean())

@@ -118,8 +118,8 @@ def read_text(text: str, sentences: int, attribute: Attribute, source: SourceLan
 
 def _commonest_value(text: Text) -> str | None:
     """Return the value that most sentences of a text are about; ``None`` if the two commonest are equally frequent."""
-    first, *others = Counter(sentence.value for sentence in text.sentences).most_common(2)
-    return None if others and others[0][1] == first[1] else first[0]
+    (value, count), *others = Counter(sentence.value for sentence in text.sentences).most_common(2)
+    return None if any(other_count == count for _, other_count in others) else value
 
 
 EXAMPLES_A_SORT = 3

@@ -377,10 +377,7 @@ def _term_interval(by_image: Floats) -> EffectDocument:
 def over_images(score: VisualScore) -> Scores:
     """Return the document of a score with its mean over images (P4) and over terms."""
     return Scores(
-        over_images=score.model,
-        over_terms=score.over_terms,
-        terms=len(score.by_term),
-        images=len(score.by_image),
+        over_images=score.model, over_terms=score.over_terms, terms=len(score.by_term), images=len(score.by_image)
     )
 
 

@@ -258,7 +258,7 @@ def within_strata(
         (a, b, [stratum for stratum, (_, is_large_group) in samples.items() if is_large_group[a] and is_large_group[b]])
         for a, b in combinations(range(sample.size), 2)
     ]
-    pairs = [pair for pair in pairs if len(pair[2]) >= 2]
+    pairs = [(a, b, shared_strata) for a, b, shared_strata in pairs if len(shared_strata) >= 2]
     if not pairs:
         return ()
     gaps_by_pair = [
