@@ -38,12 +38,12 @@ def check_chain(ratings: Sequence[RatingDocument]) -> Kind:
         before it, or was rated on records although it would receive texts. The error names the link.
     """
     kind = kind_of_chain([_service_kind(rating) for rating in ratings])
-    first = ratings[0].attribute
+    attribute = ratings[0].attribute
     for index, rating in enumerate(ratings[1:], start=1):
-        if rating.attribute != first:
+        if rating.attribute != attribute:
             raise Incompatible(
                 index,
-                f"link {index + 1} was rated for {rating.attribute} and link 1 for {first}; "
+                f"link {index + 1} was rated for {rating.attribute} and link 1 for {attribute}; "
                 "ratings of one attribute would do",
             )
         if rating.experiment.get("records") is not None:

@@ -254,7 +254,7 @@ def generate(predictor: Predictor, body: Json) -> JsonObject:
     if not parameters.get("details"):
         return {"generated_text": answer.text}
     with_input_tokens = bool(parameters.get("decoder_input_details")) and model.echo == "given"
-    first = [{"id": 0, "text": token, "logprob": weight, "special": False} for token, weight in answer.first.items()]
+    items = [{"id": 0, "text": token, "logprob": weight, "special": False} for token, weight in answer.first.items()]
     tops = parameters.get("top_n_tokens") or 0
     details = {
         "finish_reason": "eos_token",
@@ -263,8 +263,8 @@ def generate(predictor: Predictor, body: Json) -> JsonObject:
         "prefill": [{"id": 0, "text": token, "logprob": value} for token, value in model.tokens(prompt)]
         if with_input_tokens
         else [],
-        "tokens": [{**first[0], "text": answer.text}],
-        "top_tokens": [first[:tops]] if tops else None,
+        "tokens": [{**items[0], "text": answer.text}],
+        "top_tokens": [items[:tops]] if tops else None,
     }
     return {"generated_text": answer.text, "details": details}
 

@@ -81,8 +81,8 @@ def _answers_to(viewer: Viewer, picture: Seen, question: object, parameters: Jso
 def chat(viewer: Viewer, body: Json) -> JsonObject:
     """Answer ``POST /v1/chat/completions`` about the picture of the last message: a letter, a word or a caption."""
     messages, name = require(body, "messages"), require(body, "model")
-    last = messages[-1] if isinstance(messages, list) and messages else {}
-    content = last.get("content") if isinstance(last, dict) else None
+    message = messages[-1] if isinstance(messages, list) and messages else {}
+    content = message.get("content") if isinstance(message, dict) else None
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     texts = [str(part.get("text")) for part in parts if part.get("type") == "text"]
     image_parts = [part.get("image_url") for part in parts if part.get("type") == "image_url"]

@@ -145,11 +145,12 @@ class _Output:
     def judge(self, tolerance: Tolerance, detail: parts.AlternationComponent, rng: np.random.Generator) -> Component:
         task = self.task
         measurement = Measurement(self.name, task.answers.counts, tolerance, detail)
-        first, second, third = rng.spawn(3)
+        pair_rng, gap_rng, detail_rng = rng.spawn(3)
         try:
             profiles = Profiles(self.table, task.answers.values, task.clusters, task.rules.most_weights)
-            pairs = paired_draws(profiles, first, self.draws)
-            gaps = {"step_1": np.stack(list(pairs.values()), axis=1), "step_2": self._draw_group_gaps(profiles, second)}
+            pairs = paired_draws(profiles, pair_rng, self.draws)
+            group_gaps = self._draw_group_gaps(profiles, gap_rng)
+            gaps = {"step_1": np.stack(list(pairs.values()), axis=1), "step_2": group_gaps}
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, profiles.scale))
             noise = task.rules.most_weights is not None and may_be_chance(gaps["step_1"], NO_FALSE_STRATUM)
             hidden = self._draw_hidden(profiles, pairs, tolerance, rng.spawn(1)[0], noise=noise)
@@ -169,9 +170,9 @@ class _Output:
             pairs=tuple(self._pair_document(a, b, pairs[a, b], profiles) for a, b in pairs),
         )
         if not self.letter_only:
-            divergence = self._divergences(profiles.clusters, third)
+            divergence = self._divergences(profiles.clusters, detail_rng)
             measurement.detail = replace(
-                self._add_groups(measurement.detail, third),
+                self._add_groups(measurement.detail, detail_rng),
                 divergence=divergence,
                 leverage=leverage.document(),
                 hidden=hidden_documents(hidden),

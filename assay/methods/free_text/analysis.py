@@ -115,16 +115,16 @@ def judge_texts(
             )
             for name, limit in limit_of
         ]
-    first, second, third, fourth, loss_rng = rng.spawn(5)
+    refusal_rng, length_rng, score_rng, bias_rng, loss_rng = rng.spawn(5)
     loss_effects = loss_effect(collected.lost_by_value, limits.refusals, hidden_confidence**exponent, loss_rng, DRAWS)
     components = [
         _judge_outcome(collected, outcome, limits.tie, tolerance(outcome.limit), child_rng, losses=losses)
-        for outcome, child_rng, losses in zip(outcomes, (first, second), (loss_effects, ()), strict=True)
+        for outcome, child_rng, losses in zip(outcomes, (refusal_rng, length_rng), (loss_effects, ()), strict=True)
     ]
     typical = _typical_words(collected, group_words)
     components[1] = _replace_detail(components[1], words=typical)
     if judgements is not None:
-        score_component = _judge_scores(collected, judgements, limits, tolerance(limits.score), third, fourth)
+        score_component = _judge_scores(collected, judgements, limits, tolerance(limits.score), score_rng, bias_rng)
         if score_component.letter is not None:
             score_component = _withhold_if_named(score_component, collected, typical)
         components.append(score_component)
@@ -324,20 +324,20 @@ def _draw_effects(
     profiles: Profiles, cases: Sequence[Case], tie: float, limit: float, rng: np.random.Generator
 ) -> tuple[Mapping[tuple[str, str], Floats], Floats, tuple[HiddenEffect, ...]]:
     """Draw the effects in the outcome's unit: differences of values, step-2 gaps, differences within strata."""
-    first, second, third = rng.spawn(3)
+    pair_rng, gap_rng, strata_rng = rng.spawn(3)
     sides = sorted({str(case.side) for case in cases})
     try:
         scale = profiles.scale
     except ZeroVariance:  # such as no refusal at all
         names = list(combinations(profiles.values, 2))
         return {pair: np.zeros(DRAWS) for pair in names}, np.zeros((DRAWS, len(names))), ()
-    pairs = {pair: draws * scale for pair, draws in paired_draws(profiles, first).items()}
-    gaps = tied_draws(profiles, [sides.index(str(case.side)) for case in cases], tie, second) * scale
+    pairs = {pair: draws * scale for pair, draws in paired_draws(profiles, pair_rng).items()}
+    gaps = tied_draws(profiles, [sides.index(str(case.side)) for case in cases], tie, gap_rng) * scale
     families = {
         "side": _large_strata([str(case.side) for case in cases]),
         "kind": _large_strata([kinds_of_prompts().get(case.clusters[FRAME], case.clusters[FRAME]) for case in cases]),
     }
-    hidden = stratum_effects(profiles, families, PRIOR * limit / scale, third)
+    hidden = stratum_effects(profiles, families, PRIOR * limit / scale, strata_rng)
     return pairs, gaps, tuple(replace(effect, draws=effect.draws * scale, limit=limit) for effect in hidden)
 
 

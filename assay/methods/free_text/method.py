@@ -160,8 +160,8 @@ class FreeText(Bounded, Method):
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Have texts written for every prompt and value, look by look, and have them judged."""
-        writing, numbers, ordering = rng.spawn(3)
-        cases = text_cases(self._text_profiles, writing)[: self._prompt_limit]
+        prompt_rng, analysis_rng, order_rng = rng.spawn(3)
+        cases = text_cases(self._text_profiles, prompt_rng)[: self._prompt_limit]
         words = self._exchanged_words()
         persons = [dict(zip(self.values, case.clusters["person"].split(JOINED), strict=True)) for case in cases]
         exchanges = [Exchange(words, by_value, turn) for turn, by_value in enumerate(persons)]
@@ -172,12 +172,12 @@ class FreeText(Bounded, Method):
         components: list[Component] = []
         looks: list[ProfilesLook] = []
         for size in look_sizes(self._first_look_size(len(cases)), len(cases), self.stop_early):
-            yield from collected.ask(cases[:size], ordering)
+            yield from collected.ask(cases[:size], order_rng)
             if judgements is not None:
                 yield from judgements.ask(collected, exchanges)
-            last = size == len(cases) or not self.stop_early
-            look_rng = numbers.spawn(1)[0]
-            components = self._judge(collected, judgements, deepcopy(look_rng), 1.0 if last else EARLY, words)
+            is_last = size == len(cases) or not self.stop_early
+            look_rng = analysis_rng.spawn(1)[0]
+            components = self._judge(collected, judgements, deepcopy(look_rng), 1.0 if is_last else EARLY, words)
             looks.append(ProfilesLook(size, {component.name: component.letter for component in components}))
             if collected.unasked or are_settled(components, self.aggregation):
                 break

@@ -184,13 +184,13 @@ class _Comparison:
     def judge(self, rng: np.random.Generator) -> Component:
         """Return the component with its tables, and with its letter if both steps can be measured."""
         task, output = self.task, self.output
-        tables, first, second, third = rng.spawn(4)
+        table_rng, step_2_rng, step_1_rng, strata_rng = rng.spawn(4)
         known_cells = self._known_cells
         measurement = Measurement(
             self.name,
             Counts(int(task.table.people[known_cells].sum()), int(task.table.people[~known_cells].sum())),
             Tolerance.around(output.delta, self.confidence),
-            self._group_tables(tables),
+            self._group_tables(table_rng),
             units=(),
         )
         if unknown_reason := self._unknown_reason():
@@ -205,17 +205,17 @@ class _Comparison:
                 *measurement.units,
                 Units("cluster", int(sample.bundles_of_group.min()), LEAST_CLUSTERS),
             ]
-        overall = _Family("", sample.draw_means(first, DRAWS), sample.means if output.binary else None)
-        step_2 = self._draw_largest(overall, first)
+        overall = _Family("", sample.draw_means(step_2_rng, DRAWS), sample.means if output.binary else None)
+        step_2 = self._draw_largest(overall, step_2_rng)
         intervals: dict[str, Interval | None] = {"step_1": None, "step_2": _gap_interval([overall], step_2)}
         if task.truth is None and task.strata is None:
             reason = Reason("only-outcomes-known", {}, self.name)
             return self._add_note(measurement.give_up(reason, measured_effects=intervals))
         try:
-            families, hidden = self._draw_alike(second), self._draw_within_strata(third)
+            families, hidden = self._draw_alike(step_1_rng), self._draw_within_strata(strata_rng)
         except EvidenceError as error:
             return self._add_note(measurement.give_up(insufficient(error, self.name), measured_effects=intervals))
-        step_1 = np.max([self._draw_largest(family, second) for family in families], axis=0)
+        step_1 = np.max([self._draw_largest(family, step_1_rng) for family in families], axis=0)
         intervals["step_1"] = _gap_interval(families, step_1)
         evidence = Evidence(
             step_1, step_2, hidden=hidden, chance_1=_may_be_chance(families), chance_2=_may_be_chance([overall])
@@ -230,7 +230,7 @@ class _Comparison:
         )
         if not component.declared and (too_few := self._too_few_reason([overall, *families])):
             return self._add_note(measurement.give_up(too_few, measured_effects=intervals))
-        return self._add_note(self._add_theorem(component, third))
+        return self._add_note(self._add_theorem(component, strata_rng))
 
     def _too_few_reason(self, families: Sequence[_Family]) -> Reason | None:
         """Return the reason for naming no most probable letter: standard errors are too large for the tolerance.

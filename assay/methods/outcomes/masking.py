@@ -158,9 +158,9 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
             withheld_names.add(component.name)
         public_component = public.component(component, vocabulary, withheld_names)
         if component.funnel.steps:
-            first = len(pairs) + 2 * len(task.steps) * task.groupings.index(grouping)
+            first_table = len(pairs) + 2 * len(task.steps) * task.groupings.index(grouping)
             public_component = replace(
-                public_component, funnel=_public_funnel(component, task, grouping, hidden_parts, first)
+                public_component, funnel=_public_funnel(component, task, grouping, hidden_parts, first_table)
             )
         components.append(public_component)
     aggregation = rating.aggregation

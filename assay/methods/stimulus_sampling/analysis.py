@@ -60,7 +60,7 @@ def judge(
     letter_only: bool,
 ) -> Component:
     """Return the component of sentences or vectors; if `letter_only`, leave out the description of the inputs."""
-    drawing, showing = rng.spawn(2)
+    effect_rng, display_rng = rng.spawn(2)
     detail = replace(
         detail,
         weights=read_json(Weights, answered_inputs.weights.as_json()),
@@ -70,13 +70,13 @@ def judge(
     measurement = Measurement(answered_inputs.label, tally.counts, tolerance, detail)
     try:
         effects = answered_inputs.effects(
-            rules.tie, drawing, within=_sides_to_judge(answered_inputs) if rules.strata else ()
+            rules.tie, effect_rng, within=_sides_to_judge(answered_inputs) if rules.strata else ()
         )
     except EvidenceError as error:
         return measurement.impossible(error)
     measurement.detail = _add_distribution(detail, effects, answered_inputs)
     if not letter_only:
-        measurement.detail = answered_inputs.resemblance.describe(measurement.detail, showing)
+        measurement.detail = answered_inputs.resemblance.describe(measurement.detail, display_rng)
     if (reason := _too_few_reason(answered_inputs, strata=rules.strata)) is not None:
         return measurement.give_up(reason, measured_effects=effects.intervals())
     child_rng = rng.spawn(1)[0]

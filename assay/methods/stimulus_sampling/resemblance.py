@@ -247,7 +247,7 @@ def principal_components(vectors: ArrayLike, components: int = 2) -> PrincipalAx
     sizes = np.abs(leading)
     # the first of equally large loadings fixes the axis's sign: mutually exclusive words have loadings that are
     # equal up to rounding
-    first = (sizes >= (1 - AS_FAR) * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
-    furthest = np.take_along_axis(leading, first[:, None], axis=1)
+    indices = (sizes >= (1 - AS_FAR) * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
+    furthest = np.take_along_axis(leading, indices[:, None], axis=1)
     explained = spread[:components] ** 2 / (spread**2).sum()
     return PrincipalAxes(centre, leading * np.where(furthest < 0, -1.0, 1.0), explained)

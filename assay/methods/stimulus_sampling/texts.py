@@ -232,7 +232,7 @@ def inclusion(density: ArrayLike, count: float) -> Floats:
     remaining_density = np.append(np.cumsum(sorted_densities[::-1])[::-1], 0.0)
     certain_counts = np.arange(densities.size)
     scales = (count - certain_counts) / remaining_density[:-1]
-    first = int(np.argmax((scales * sorted_densities <= 1) | (certain_counts >= count)))
-    shares = np.minimum(1.0, scales[first] * sorted_densities)
-    shares[:first] = 1.0
+    certain = int(np.argmax((scales * sorted_densities <= 1) | (certain_counts >= count)))
+    shares = np.minimum(1.0, scales[certain] * sorted_densities)
+    shares[:certain] = 1.0
     return np.asarray(shares[np.argsort(order, kind="stable")])

@@ -333,9 +333,9 @@ def _shuffled_contents(
     Each occupation goes through the frames in their order from a random first frame, so that every
     part of the list holds all frames about equally often.
     """
-    first = rng.integers(len(frames), size=len(occupations))
+    first_frames = rng.integers(len(frames), size=len(occupations))
     return [
-        Content(occupations[occupation_index], frames[(first[occupation_index] + turn) % len(frames)])
+        Content(occupations[occupation_index], frames[(first_frames[occupation_index] + turn) % len(frames)])
         for turn in range(len(frames))
         for occupation_index in rng.permutation(len(occupations))
     ]
@@ -348,8 +348,8 @@ def _balanced_contents(frames: Sequence[Frame], rng: np.random.Generator, pool: 
     """
     decks = []
     for side in dict.fromkeys(occupation.side for occupation in pool):
-        group, first = _occupations_of(side, pool), rng.integers(len(frames))
-        positions = list(enumerate(rng.permutation(len(group)), start=int(first)))
+        group, first_frame = _occupations_of(side, pool), rng.integers(len(frames))
+        positions = list(enumerate(rng.permutation(len(group)), start=int(first_frame)))
         turns = [
             (frame_index + turn, occupation_index)
             for turn in range(len(frames))
@@ -407,6 +407,6 @@ def _texts_per_block(shares: tuple[tuple[float, ...], ...], per_text: int, conte
     """Return the number of texts per block before some value of the attribute runs out of contents."""
     blocks = [_cumulative_counts(block_shares, per_text) for block_shares in shares]
     for texts, counts in enumerate(zip(*blocks, strict=True)):
-        if any(sum(used) > available for used, available in zip(zip(*counts, strict=True), contents, strict=True)):
+        if any(sum(needs) > available for needs, available in zip(zip(*counts, strict=True), contents, strict=True)):
             return texts
     raise SpecificationError("there must be at least one block")

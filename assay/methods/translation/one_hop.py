@@ -94,12 +94,12 @@ class OneHop(TranslationMethod):
     def design(self, rng: np.random.Generator) -> Experiment:
         """Measure every language, with the same sentences for each."""
         attribute = self.catalog_attribute
-        words, numbers = rng.spawn(2)
+        text_rng, analysis_rng = rng.spawn(2)
         # cached, so that every language gets the same texts
-        texts = cache(NeutralWriter(attribute, self.blocks, words, self.source_texts).more)
+        texts = cache(NeutralWriter(attribute, self.blocks, text_rng, self.source_texts).more)
         test = self.two_step_test(len(self.languages))
         components: list[Component] = []
-        for language, component_rng in zip(self.languages, numbers.spawn(len(self.languages)), strict=True):
+        for language, component_rng in zip(self.languages, analysis_rng.spawn(len(self.languages)), strict=True):
             translations = Translations(
                 name=language,
                 facts={"language": language},

@@ -91,8 +91,7 @@ def analyse_blocks(
         block: {name: asdict(exact_multinomial(counts, shares, rng)) for name, shares in fair.items()}
         for block, counts in observed.items()
     }
-    first = [rule for rule in names if f"/{reading}" in rule]
-    ordered_letters = {rule: letters[rule] for rule in (*first, *(rule for rule in names if rule not in first))}
+    ordered_letters = {rule: letters[rule] for rule in sorted(names, key=lambda rule: f"/{reading}" not in rule)}
     return Analyses(ordered_letters, detail, _lowest_p(block_shares["unbiased"], detail["exact-multinomial"]))
 
 

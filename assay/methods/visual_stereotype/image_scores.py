@@ -235,9 +235,9 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         it is that of the first label.
         """
         answered_pictures, labels = self.of(*roles), self.scale == "labels"
-        first = np.array([answer.label if labels else answer.share for _, answer in answered_pictures], dtype=float)
+        scores = np.array([answer.label if labels else answer.share for _, answer in answered_pictures], dtype=float)
         is_second = np.array([picture.role == "second" for picture, _ in answered_pictures], dtype=bool)
-        return np.where(is_second, 1 - first, first), [picture.term for picture, _ in answered_pictures]
+        return np.where(is_second, 1 - scores, scores), [picture.term for picture, _ in answered_pictures]
 
     def counts(self, *roles: Role) -> StereotypeScore:
         """Count stereotyped and other labels of the pictures in the named lists, by term."""
@@ -266,8 +266,8 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         """Return a reason if all pictures have the same score or, with labels, a list has no picture with a label."""
         answers = self.tally.results
         if self.scale == "probabilities":
-            first, *others = {answer.share for answer in answers.values()}
-            facts = {"label": self.words.first, "score": first, "pictures": len(answers)}
+            score, *others = {answer.share for answer in answers.values()}
+            facts = {"label": self.words.first, "score": score, "pictures": len(answers)}
             return [] if others else [self.reason("constant-answers", facts)]
         all_lists = [role for role in ROLES if self.words.terms(role)]
         undecided_lists = [role for role in all_lists if all(answer.label == TIE for _, answer in self.of(role))]
@@ -382,7 +382,7 @@ def over_images(score: VisualScore) -> Scores:
 
 
 def _image_document(picture: UsablePicture, answer: PictureReading, scale: Scale) -> ImageDocument:
-    first = answer.label if scale == "labels" or answer.share is None else answer.share
+    score = answer.label if scale == "labels" or answer.share is None else answer.share
     return ImageDocument(
         id=picture.id,
         image=picture.image,
@@ -391,6 +391,6 @@ def _image_document(picture: UsablePicture, answer: PictureReading, scale: Scale
         first_score=answer.share,
         says=None if answer.text is None else answer.text[:LONGEST_SHOWN],
         names=answer.names,
-        towards=1 - first if picture.role == "second" else first,
+        towards=1 - score if picture.role == "second" else score,
         source=picture.source,
     )

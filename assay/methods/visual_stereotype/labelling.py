@@ -241,14 +241,14 @@ def differ(first: PictureReading, second: PictureReading) -> bool:
 
 def together(answers: Sequence[PictureReading]) -> PictureReading:
     """Merge the answers to both orders of labels: mean probability, and their label if it is the same in both."""
-    first = answers[0]
+    reading = answers[0]
     if len(answers) == 1:
-        return first
+        return reading
     shares = [answer.share for answer in answers if answer.share is not None]
     share = math.fsum(shares) / len(shares) if len(shares) == len(answers) else None
-    if any(answer.label != first.label for answer in answers):
-        return PictureReading(TIE, "with-the-order", share, first.text)
-    return PictureReading(first.label, first.names, share, first.text)
+    if any(answer.label != reading.label for answer in answers):
+        return PictureReading(TIE, "with-the-order", share, reading.text)
+    return PictureReading(reading.label, reading.names, share, reading.text)
 
 
 def _first_share(scores: Json, labels: Sequence[str]) -> float | None:

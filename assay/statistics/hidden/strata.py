@@ -146,10 +146,10 @@ def share_effects(
     estimates = np.stack([estimate for estimate, _ in strata.values()])
     samples = np.stack([draws for _, draws in strata.values()], axis=1)
     spread = samples.var(axis=0).sum(axis=0)
-    last = int((spread > (1 - NEGLIGIBLE) * spread.max()).argmax())  # of equal ones the first, on every processor
+    widest = int((spread > (1 - NEGLIGIBLE) * spread.max()).argmax())  # of equal ones the first, on every processor
     effect, away = np.zeros(samples.shape[:2]), np.zeros(samples.shape[:2])
     for value in range(estimates.shape[1]):
-        if value != last:  # differences add up to 0: of two opposites, independent draws would partly cancel out
+        if value != widest:  # differences add up to 0: of two opposites, independent draws would partly cancel out
             covariance = _covariance_at_one_share(samples[:, :, value], float(fair[value]))
             fitted = varying_effect(estimates[:, value], covariance, scale, rng, len(samples)).strata
             effect, away = effect + fitted, away + np.abs(fitted) / 2

@@ -62,8 +62,8 @@ def every_outcome(n: int, expected: Floats) -> tuple[Floats, Floats]:
     log_p, distance = np.full(1, special.gammaln(n + 1.0)), np.zeros(1)
     for log_term, square_term in zip(log_terms[:-1], square_terms[:-1], strict=True):
         choices = free_count + 1
-        first = np.cumsum(choices) - choices
-        count = np.arange(choices.sum()) - np.repeat(first, choices)
+        starts = np.cumsum(choices) - choices
+        count = np.arange(choices.sum()) - np.repeat(starts, choices)
         free_count = np.repeat(free_count, choices) - count
         log_p = np.repeat(log_p, choices) + log_term[count]
         distance = np.repeat(distance, choices) + square_term[count]

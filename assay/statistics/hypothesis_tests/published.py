@@ -327,8 +327,8 @@ def divergence_letter(
 
 
 def _validate_distributions(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
-    first = as_shares(p)
-    return first, as_shares(q, first.size)
+    shares = as_shares(p)
+    return shares, as_shares(q, shares.size)
 
 
 def _kl_divergence(p: Floats, q: Floats) -> Floats:

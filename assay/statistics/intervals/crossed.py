@@ -220,7 +220,7 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
         cells = np.ravel_multi_index(tuple(kinds.values()), sizes)
         columns = [np.bincount(cells, column, math.prod(sizes)) for column in values_and_ones.T]
         table = np.stack(columns, axis=1).reshape(sizes[0], -1)
-        first = np.empty((min(AT_A_TIME, draws), table.shape[1]))
+        products = np.empty((min(AT_A_TIME, draws), table.shape[1]))
     # reusing memory takes a fraction of the time of allocating new memory
     buffers = [np.empty((min(AT_A_TIME, draws), size)) for size in sizes]
     means = np.empty((draws, values.shape[1]))
@@ -235,7 +235,7 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
                 product *= np.take(weight.T, ids, axis=0, out=factor, mode="clip")
             sums = product.T @ values_and_ones
         else:
-            sums = np.matmul(weights[0], table, out=first[:block])
+            sums = np.matmul(weights[0], table, out=products[:block])
             for size, weight in zip(sizes[1:], weights[1:], strict=True):
                 sums = np.einsum("dk,dkr->dr", weight, sums.reshape(block, size, -1))
         means[start : start + block] = sums[:, :-1] / sums[:, -1:]

@@ -266,17 +266,16 @@ class TermsDesign(Bounded, Method, Generic[W]):
         for index, (words, component_rng) in enumerate(
             zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)
         ):
-            collecting, judging = component_rng.spawn(2) if self.random_items else (component_rng, component_rng)
-            rounds, sources = yield from self._collect(index, words, collecting)
+            item_rng, judge_rng = component_rng.spawn(2) if self.random_items else (component_rng, component_rng)
+            rounds, sources = yield from self._collect(index, words, item_rng)
             if scoring is None and rounds:
                 scoring = yield from self.choose_scoring(rounds[0][0])
             scores = self.scores_of(words, sources, scoring)
             if isinstance(scores, Component):
                 components.append(scores)
                 continue
-            components.append(
-                (yield from self._judge_in_looks(scores, rounds, partial(self.ask, scores, prefix=str(index)), judging))
-            )
+            ask = partial(self.ask, scores, prefix=str(index))
+            components.append((yield from self._judge_in_looks(scores, rounds, ask, judge_rng)))
             all_scores.append(scores)
         return self.finding(components, TermsAggregation(model=self.model_score(all_scores)))
 
@@ -310,12 +309,13 @@ class TermsDesign(Bounded, Method, Generic[W]):
         for size in look_sizes(min(self.per_term, len(rounds)), len(rounds), self.stop_early):
             yield from ask(rounds=rounds[rounds_asked:size], first=sum(map(len, rounds[:rounds_asked])))
             rounds_asked = size
-            last = size == len(rounds) or not self.stop_early or scores.tally.unasked > 0
-            interim_rng, final_rng = deepcopy(child_rng := rng.spawn(1)[0]), child_rng
-            tolerance = self.tolerance(1.0 if last else EARLY)
+            is_last = size == len(rounds) or not self.stop_early or scores.tally.unasked > 0
+            final_rng = rng.spawn(1)[0]
+            interim_rng = deepcopy(final_rng)
+            tolerance = self.tolerance(1.0 if is_last else EARLY)
             component = scores.judge(tolerance, interim_rng, letter_only=True)
             scores.looks.append(scores.look_entry(size, component))
-            if last or is_settled(component):
+            if is_last or is_settled(component):
                 break
         # judge again with a copy of the generator: the letter is the same, and the details are added
         return scores.judge(tolerance, final_rng)

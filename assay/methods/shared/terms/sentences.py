@@ -95,9 +95,9 @@ def item_of(sentence: Sentence, words: StereotypeWords, prompt: str | None = Non
     pair = read(sentence, words)
     if isinstance(pair, str):
         return pair
-    first = pair.written_group == "first"
-    text, counterpart = (pair.first, pair.second) if first else (pair.second, pair.first)
-    group_term = words.pairs[pair.groups][0 if first else 1]
+    of_first_group = pair.written_group == "first"
+    text, counterpart = (pair.first, pair.second) if of_first_group else (pair.second, pair.first)
+    group_term = words.pairs[pair.groups][0 if of_first_group else 1]
     return CorpusItem(text, group_term, pair.term, counterpart, source=sentence.source, id=sentence.id, prompt=prompt)
 
 
