@@ -174,13 +174,13 @@ def _fill_visual(raw: Json) -> JsonObject:
     words = read_table(f"words/{raw['terms_of']}")["words"]
     groups = raw["terms"] == "groups"
     first, second = zip(*words["pairs"], strict=True) if groups else (words["first_terms"], words["second_terms"])
-    filled = {
+    terms = {
         **raw,
         "first_terms": first,
         "second_terms": second,
         "neutral": read_table("words/stereotypes")[raw["neutral"]],
     }
-    return {field: value for field, value in filled.items() if field not in {"terms_of", "terms"}}
+    return {field: value for field, value in terms.items() if field not in {"terms_of", "terms"}}
 
 
 _FILL_IN: Mapping[str, Callable[[Json], JsonObject]] = {

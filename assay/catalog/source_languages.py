@@ -102,7 +102,7 @@ class SourceLanguage:
 
     @cached_property
     def _occupations(self) -> tuple[TranslatedOccupation, ...]:
-        translated = []
+        rows = []
         for entry in occupations():
             forms = self.grammar.people.get(entry.name.replace(" ", "-"), "").split()
             words: dict[str, str] = {}
@@ -114,8 +114,8 @@ class SourceLanguage:
                 elif not slash:
                     words.setdefault("both", he)
             if words:
-                translated.append(TranslatedOccupation(entry.name, entry.source, entry.share_women, entry.year, words))
-        return tuple(translated)
+                rows.append(TranslatedOccupation(entry.name, entry.source, entry.share_women, entry.year, words))
+        return tuple(rows)
 
     def _build_construction(self, name: str, patterns: list[str]) -> Construction:
         frames = tuple(TranslatedFrame(f"{name}/{self.code}-{number}", text) for number, text in enumerate(patterns, 1))

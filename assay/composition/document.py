@@ -86,7 +86,7 @@ def composition_document(
     kind = check_chain(ratings)
     parts = [part_of(rating) for rating in ratings]
     predictions, reason = _predict_chains(ratings, rng, observations)
-    predicted = _prediction_json(predictions, ratings[0]) if predictions else None
+    prediction_json = _prediction_json(predictions, ratings[0]) if predictions else None
     tables = tables_document(parts, table)
     explanation = [
         *tables.pop("explanation"),
@@ -95,10 +95,10 @@ def composition_document(
     notes = [*tables.pop("notes"), *_rating_notes(ratings)]
     headline = tables["tables"][table]
     letter, settled_by = headline["letter"], "table" if headline["letter"] is not None else None
-    if predicted is not None:
-        notes += _prediction_notes(predicted, headline["letter"])
-        if letter is None and predicted["declared"]:
-            letter, settled_by = predicted["letter"], "matrices"
+    if prediction_json is not None:
+        notes += _prediction_notes(prediction_json, headline["letter"])
+        if letter is None and prediction_json["declared"]:
+            letter, settled_by = prediction_json["letter"], "matrices"
     if letter is None:
         notes.append(note("must-be-measured"))
     return {
@@ -109,7 +109,7 @@ def composition_document(
         "settled_by": settled_by,
         "must_be_measured": letter is None,
         **tables,
-        "predicted": predicted,
+        "predicted": prediction_json,
         "not_predicted": reason,
         "explanation": list(dict.fromkeys(explanation)),
         "notes": notes,

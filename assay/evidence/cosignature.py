@@ -47,9 +47,9 @@ class VerifierKey:
     def read(cls, line: str, kind: bytes) -> Self:
         """Parse a verifier key; raise `SpecificationError` if it is malformed, or of another id or kind than stated."""
         name, _, encoded_key = line.partition("+")
-        key_id, _, encoded = encoded_key.partition("+")
+        key_id, _, key_text = encoded_key.partition("+")
         try:
-            key = base64.b64decode(encoded, validate=True)
+            key = base64.b64decode(key_text, validate=True)
         except (binascii.Error, ValueError):
             key = b""
         verifier = cls(name, key[:1], key[1:])

@@ -154,14 +154,14 @@ def rate(finding: Finding) -> Rating:
     component could improve on it. Other letters need all components.
     """
     judged_components = [component for component in finding.components if component.probabilities is not None]
-    unmeasured = tuple(component.name for component in finding.components if component.probabilities is None)
+    unmeasured_names = tuple(component.name for component in finding.components if component.probabilities is None)
     reasons = list(finding.reasons)
-    if unmeasured:
-        reasons.append(Reason("component-unmeasured", {"components": list(unmeasured)}))
-    published = _published_letters(finding)
+    if unmeasured_names:
+        reasons.append(Reason("component-unmeasured", {"components": list(unmeasured_names)}))
+    published_letters = _published_letters(finding)
     if not judged_components:
         reasons = [reason for component in finding.components[:3] for reason in component.reasons] + reasons
-        return Rating(None, False, None, finding, published, tuple(reasons), METHODOLOGY_VERSION)
+        return Rating(None, False, None, finding, published_letters, tuple(reasons), METHODOLOGY_VERSION)
 
     posteriors = [component.probabilities for component in judged_components if component.probabilities is not None]
     combine = worst_probabilities if finding.aggregation == "worst" else vote_probabilities
@@ -193,11 +193,11 @@ def rate(finding: Finding) -> Rating:
         facts = {"letter": letter.value, "probability": probabilities.of(letter)}
         reasons.append(Reason("no-component-declared", facts))
     reasons = _reasons(letter, probabilities, finding, judged_components) + reasons
-    for rule, published_letter in published.items():
+    for rule, published_letter in published_letters.items():
         if is_declared and published_letter is not None and published_letter != letter:
             facts = {"rule": rule, "published": published_letter, "letter": letter.value}
             reasons.append(Reason("published-rule-differs", facts))
-    return Rating(letter, is_declared, probabilities, finding, published, tuple(reasons), METHODOLOGY_VERSION)
+    return Rating(letter, is_declared, probabilities, finding, published_letters, tuple(reasons), METHODOLOGY_VERSION)
 
 
 def deciding_components(rating: Rating) -> tuple[str, ...]:
@@ -209,26 +209,26 @@ def deciding_components(rating: Rating) -> tuple[str, ...]:
     )
 
 
-def _reasons(letter: Letter, probabilities: Probabilities, finding: Finding, measured: list[Component]) -> list[Reason]:
+def _reasons(letter: Letter, probabilities: Probabilities, finding: Finding, parts: list[Component]) -> list[Reason]:
     """Return the reasons of up to three deciding components, of exhausted budgets, and of the aggregation."""
-    deciding = [component for component in measured if component.letter is letter] or measured
+    deciding = [component for component in parts if component.letter is letter] or parts
     reasons = [reason for component in deciding[:3] for reason in component.reasons]
     known_codes = {(reason.component, reason.code) for reason in reasons}
     reasons += [
         reason
-        for component in measured
+        for component in parts
         for reason in component.reasons
         if reason.code == "budget-exhausted" and (reason.component, reason.code) not in known_codes
     ]
     if len(finding.components) > 1:
-        if len(deciding) == len(measured):
-            reasons.append(Reason("all-components-agree", {"letter": letter.value, "count": len(measured)}))
+        if len(deciding) == len(parts):
+            reasons.append(Reason("all-components-agree", {"letter": letter.value, "count": len(parts)}))
         else:
             aggregation_facts = {"components": [component.name for component in deciding], "letter": letter.value}
             code = "worst-component" if finding.aggregation == "worst" else "commonest-letter"
             reasons.append(Reason(code, aggregation_facts))
     is_enough = probabilities.of(letter) >= finding.confidence
-    if not is_enough and all(component.declared for component in measured) and len(measured) == len(finding.components):
+    if not is_enough and all(component.declared for component in parts) and len(parts) == len(finding.components):
         facts = {"confidence": finding.confidence, "probability": probabilities.of(letter)}
         reasons.append(Reason("joint-confidence-low", facts))
     return reasons

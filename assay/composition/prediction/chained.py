@@ -37,14 +37,14 @@ def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generato
     first, *later_services = services
     transitions = draw_transitions(first.table, rng, draws)
     chain_concordance = _draw_content(first, transitions, rng)
-    unmeasured = np.zeros(transitions.shape[:2])
+    unmeasured_share = np.zeros(transitions.shape[:2])
     for service in later_services:
-        unmeasured += transitions[:, :, -1]
+        unmeasured_share += transitions[:, :, -1]
         service_matrix = draw_square(service, rng, draws)
         own_concordance = _draw_content(service, service_matrix[:, : len(service.rows)], rng)
         chain_concordance = _carry_over(transitions, chain_concordance, service_matrix, own_concordance)
         transitions = transitions @ service_matrix
-    return ChainDraws(transitions, chain_concordance, np.minimum(unmeasured, 1.0))
+    return ChainDraws(transitions, chain_concordance, np.minimum(unmeasured_share, 1.0))
 
 
 def draw_square(service: TransitionEvidence, rng: np.random.Generator, draws: int) -> Floats:

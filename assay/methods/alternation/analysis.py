@@ -263,9 +263,9 @@ class _Output:
         )
         outputs = self.everything[complete]  # original outputs: a change of amounts counts on every scale
         if rules.scale == "auto" and (amount_rows := amounts(outputs)) is not None:
-            name, selected = amount_rows
-            clusters = {kind: ids[selected] for kind, ids in profiles.clusters.items()}
-            amount = Profiles(np.log(outputs[selected]), profiles.values, clusters, rules.most_weights)
+            name, is_amount = amount_rows
+            clusters = {kind: ids[is_amount] for kind, ids in profiles.clusters.items()}
+            amount = Profiles(np.log(outputs[is_amount]), profiles.values, clusters, rules.most_weights)
             limit = limit_on("log", tolerance.delta, amount.scale) or tolerance.delta
             gaps = np.stack([*paired_draws(amount, rng.spawn(1)[0], self.draws).values()], axis=1)
             samples = np.abs(fitted_together(gaps, limit, rng)).max(axis=1)

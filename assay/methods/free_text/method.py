@@ -165,27 +165,27 @@ class FreeText(Bounded, Method):
         words = self._exchanged_words()
         persons = [dict(zip(self.values, case.clusters["person"].split(JOINED), strict=True)) for case in cases]
         exchanges = [Exchange(words, by_value, turn) for turn, by_value in enumerate(persons)]
-        collected = WrittenTexts((), self.values, self.repeats)
+        tally = WrittenTexts((), self.values, self.repeats)
         judgements: Judgements | None = None
         if self.judge is not None:
             judgements = Judgements(Answers((), self.values, numbers=self.judge == "numbers"), self.judge_label)
         components: list[Component] = []
         looks: list[ProfilesLook] = []
         for size in look_sizes(self._first_look_size(len(cases)), len(cases), self.stop_early):
-            yield from collected.ask(cases[:size], order_rng)
+            yield from tally.ask(cases[:size], order_rng)
             if judgements is not None:
-                yield from judgements.ask(collected, exchanges)
+                yield from judgements.ask(tally, exchanges)
             is_last = size == len(cases) or not self.stop_early
             look_rng = analysis_rng.spawn(1)[0]
-            components = self._judge(collected, judgements, deepcopy(look_rng), 1.0 if is_last else EARLY, words)
+            components = self._judge(tally, judgements, deepcopy(look_rng), 1.0 if is_last else EARLY, words)
             looks.append(ProfilesLook(size, {component.name: component.letter for component in components}))
-            if collected.unasked or are_settled(components, self.aggregation):
+            if tally.unasked or are_settled(components, self.aggregation):
                 break
         return self.finding(components, ProfilesAggregation(looks=tuple(looks)))
 
     def _judge(
         self,
-        collected: WrittenTexts,
+        tally: WrittenTexts,
         judgements: Judgements | None,
         rng: np.random.Generator,
         error_fraction: float,
@@ -196,7 +196,7 @@ class FreeText(Bounded, Method):
         persons = [person for people in self._text_profiles.people.values() for person in people]
         group_words = group_words_of(persons, [word for rows in words.values() for _, word in rows])
         confidence = 1 - error_fraction * (1 - self.confidence)
-        return judge_texts(collected, judgements, limits, confidence, self.confidence, rng, group_words)
+        return judge_texts(tally, judgements, limits, confidence, self.confidence, rng, group_words)
 
     def _exchanged_words(self) -> Mapping[str, Sequence[tuple[str, str]]]:
         """Return the (slot, word) pairs to exchange by value; empty for an attribute or values not in the catalog."""

@@ -165,19 +165,19 @@ class Judgements:
     rewritten: int = 0
     """Number of texts in which a version differs from another."""
 
-    def ask(self, collected: WrittenTexts, exchanges: Sequence[Exchange]) -> Asking:
+    def ask(self, tally: WrittenTexts, exchanges: Sequence[Exchange]) -> Asking:
         """Ask the judge about all versions of the texts not judged yet; `exchanges` has one entry for each case."""
         question = Regress if self.answers.numbers else Classify
         questions = []
-        for key in sorted(set(collected.texts) - set(self.keys)):
+        for key in sorted(set(tally.texts) - set(self.keys)):
             case, value, repeat = key
             index = len(self.keys)
-            name = f"judge/{collected.cases[case].name}/{collected.values[value]}/{repeat}"
+            name = f"judge/{tally.cases[case].name}/{tally.values[value]}/{repeat}"
             self.keys.append(key)
-            texts = list(versions(collected.texts[key], exchanges[case], collected.values, value))
+            texts = list(versions(tally.texts[key], exchanges[case], tally.values, value))
             self.rewritten += len(set(texts)) > 1
             questions += [
-                ((index, version), [Probe(f"{name}/{collected.values[version]}", question(text))])
+                ((index, version), [Probe(f"{name}/{tally.values[version]}", question(text))])
                 for version, text in enumerate(texts)
             ]
         yield from ask_in_batches(questions, lambda key, replies: self.answers.take(*key, replies[0]))

@@ -352,8 +352,8 @@ class _Comparison:
         grouping, task, people = self._compared_grouping, self.task, self.task.table.people
         size, in_group = len(grouping.labels), grouping.codes >= 0
 
-        def count(selected: NDArray[np.bool_]) -> Floats:
-            return np.bincount(grouping.codes[in_group & selected], people[in_group & selected], size).astype(float)
+        def count(mask: NDArray[np.bool_]) -> Floats:
+            return np.bincount(grouping.codes[in_group & mask], people[in_group & mask], size).astype(float)
 
         undecided = np.isnan(self.output.values)
         unproved = np.zeros_like(undecided) if task.truth is None else np.isnan(task.truth)

@@ -232,18 +232,18 @@ class _PublicTables:
         return any(self.hides(group, PEOPLE, TRUTH) for group in groups)
 
     def component(
-        self, component: OutcomesComponent, vocabulary: Vocabulary, withheld: Collection[str | None]
+        self, component: OutcomesComponent, vocabulary: Vocabulary, names: Collection[str | None]
     ) -> OutcomesComponent:
-        """Return the component with its public fields only; names in `withheld` also lose effects and probabilities."""
+        """Return the component with its public fields only; names in `names` also lose effects and probabilities."""
         public = OutcomesComponent(
             **vars(self.table(component)),
             **{name: getattr(component, name) for name in ("name", "letter", "declared", "by", "outcome")},
             **{name: getattr(component, name) for name in ("conditional", "median", "tolerances", "clusters")},
             at_median=_public_count(component.at_median),
             threshold_map=self.scores.map_of(component),
-            reasons=_public_reasons(component.reasons, withheld, vocabulary),
+            reasons=_public_reasons(component.reasons, names, vocabulary),
         )
-        if component.name in withheld:
+        if component.name in names:
             return public
         return replace(
             public,
@@ -290,17 +290,17 @@ class _PublicTables:
         """Return a row without its masked parts, and without comparisons of error rates unless `keeps_truth`."""
         code = -1 if row.group is None else self.grouping.labels.index(row.group)
         names = tuple(name for name in (PEOPLE, UNDECIDED, TRUTH) if name in self._masked.get(code, ())) or NO_ITEMS
-        undecided = None if UNDECIDED in names else row.undecided
+        undecided_count = None if UNDECIDED in names else row.undecided
         if PEOPLE in names:
             facts = {"excluded": row.excluded, "not_compared": row.not_compared, "masked": names}
-            return GroupOutcome(row.group, undecided=undecided, **facts)  # type: ignore[arg-type]
+            return GroupOutcome(row.group, undecided=undecided_count, **facts)  # type: ignore[arg-type]
         if TRUTH in names:
             row = replace(row, matrix=NO_ENTRIES, error_rates=NO_ENTRIES, auc=None)
         if TRUTH in names or not keeps_truth:
             row = replace(row, disparities=NO_ENTRIES)
         auc = None if row.auc is None else round(row.auc, DECIMALS)
         tenths = row.tenths if keeps_tenths else NO_ITEMS
-        return replace(row, undecided=undecided, auc=auc, tenths=tenths, masked=names)
+        return replace(row, undecided=undecided_count, auc=auc, tenths=tenths, masked=names)
 
 
 def _public_count(count: int | None) -> int | None:
@@ -308,12 +308,12 @@ def _public_count(count: int | None) -> int | None:
 
 
 def _public_reasons(
-    reasons: Sequence[ReasonDocument], withheld: Collection[str | None], vocabulary: Vocabulary
+    reasons: Sequence[ReasonDocument], names: Collection[str | None], vocabulary: Vocabulary
 ) -> tuple[ReasonDocument, ...]:
     """Return the reasons with rounded facts; reasons of withheld components have no facts."""
     public = []
     for reason in reasons:
-        if reason.component in withheld or (withheld and reason.component is None):
+        if reason.component in names or (names and reason.component is None):
             text = explain(Reason(str(reason.code), {}, reason.component), vocabulary)
             public.append(ReasonDocument(reason.code, text, {}, reason.component))
             continue

@@ -255,10 +255,10 @@ def _add_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random
         cells = list(product(profiles.frames, words))
         for rank, cell in enumerate(rng.permutation(len(cells)).tolist()):
             frame, word = cells[cell]
-            contents = [(other_side, other) for other_side, other in words_by_side if other != word]
+            contents = [(other_side, other_word) for other_side, other_word in words_by_side if other_word != word]
             same_side = rank // len(kinds) % 2 == 0
-            candidates = [other for other_side, other in contents if (other_side == side) == same_side]
-            candidates = candidates or [other for _, other in contents]
+            candidates = [other_word for other_side, other_word in contents if (other_side == side) == same_side]
+            candidates = candidates or [other_word for _, other_word in contents]
             ranks[side, frame, word] = rank
             other_words[side, frame, word] = candidates[int(rng.integers(len(candidates)))]
     few_cells = len(ranks) < 2 * len(kinds)
@@ -380,10 +380,10 @@ def record_cases(
 
 def numbered_clusters(cases: Sequence[Case]) -> dict[str, Integers]:
     """Number the clusters of each kind, shape (cases,); leave out frames if they are too few to estimate a spread."""
-    numbered = {
+    ids_by_kind = {
         kind: np.unique([case.clusters[kind] for case in cases], return_inverse=True)[1] for kind in cases[0].clusters
     }
-    return {kind: ids for kind, ids in numbered.items() if kind != FRAME or ids.max() + 1 >= LEAST_CLUSTERS}
+    return {kind: ids for kind, ids in ids_by_kind.items() if kind != FRAME or ids.max() + 1 >= LEAST_CLUSTERS}
 
 
 def like_those_asked(kinds: Iterable[str]) -> str:

@@ -98,7 +98,7 @@ def climb(scoring: Rung | Literal["auto"], pair: Pair) -> Generator[Sequence[Pro
     A rung is refused if every reply is a refusal (`REFUSALS`). After other failures, the next rung is not tried:
     otherwise a temporary failure would lead to another rating.
     """
-    refused: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     failed_counts: Counter[bool] = Counter()
     for rung in RUNGS if scoring == "auto" else (scoring,):
         replies = yield [Probe(f"canary/{rung}/{number}", ask) for number, ask in enumerate(questions(rung, pair))]
@@ -106,10 +106,10 @@ def climb(scoring: Rung | Literal["auto"], pair: Pair) -> Generator[Sequence[Pro
         if None in refusals or not refusals:
             break
         failed_counts.update(reply.failure is not None for reply in replies)
-        refused[rung] = ", ".join(sorted(str(refusal) for refusal in refusals))
+        reasons[rung] = ", ".join(sorted(str(refusal) for refusal in refusals))
     else:
-        return Ladder(None, refused, failed_counts[True], failed_counts[False])
-    return Ladder(rung, refused, failed_counts[True], failed_counts[False])
+        return Ladder(None, reasons, failed_counts[True], failed_counts[False])
+    return Ladder(rung, reasons, failed_counts[True], failed_counts[False])
 
 
 def next_rung(rung: str) -> Rung | None:

@@ -211,10 +211,10 @@ class StimulusSampling(Bounded, Method):
         if route == "weights":
             supplies = from_prior(self.vectors, sizes[-1][0], draw_rng)
         else:
-            trained = yield from self._fit_surrogate(reply_log, draw_rng)
-            if isinstance(trained, Reason):
-                return self._judge(reply_log, trained, analysis_rng, route=route, complete_count=0, last=True)
-            surrogate, label = trained
+            fit_result = yield from self._fit_surrogate(reply_log, draw_rng)
+            if isinstance(fit_result, Reason):
+                return self._judge(reply_log, fit_result, analysis_rng, route=route, complete_count=0, last=True)
+            surrogate, label = fit_result
             supplies = from_surrogate(self.vectors, surrogate, sizes[-1][0], draw_rng)
         component = None
         for count, last in sizes:

@@ -249,5 +249,5 @@ def principal_components(vectors: ArrayLike, components: int = 2) -> PrincipalAx
     # equal up to rounding
     indices = (sizes >= (1 - AS_FAR) * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
     furthest = np.take_along_axis(leading, indices[:, None], axis=1)
-    explained = spread[:components] ** 2 / (spread**2).sum()
-    return PrincipalAxes(centre, leading * np.where(furthest < 0, -1.0, 1.0), explained)
+    variance_shares = spread[:components] ** 2 / (spread**2).sum()
+    return PrincipalAxes(centre, leading * np.where(furthest < 0, -1.0, 1.0), variance_shares)

@@ -271,10 +271,10 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
             return [] if others else [self.reason("constant-answers", facts)]
         all_lists = [role for role in ROLES if self.words.terms(role)]
         undecided_lists = [role for role in all_lists if all(answer.label == TIE for _, answer in self.of(role))]
-        undecided: dict[str, object] = {"pictures": len(answers), "named": dict(self.names())}
+        list_facts: dict[str, object] = {"pictures": len(answers), "named": dict(self.names())}
         if len(undecided_lists) < len(all_lists):
-            undecided["lists"] = [LISTS[role] for role in undecided_lists]
-        return [self.reason("no-picture-decided", undecided)] if undecided_lists else []
+            list_facts["lists"] = [LISTS[role] for role in undecided_lists]
+        return [self.reason("no-picture-decided", list_facts)] if undecided_lists else []
 
     def author_reasons(self) -> list[Reason]:
         """Return the cause if an author drew too few pictures: failed calls, unusable or identical pictures."""

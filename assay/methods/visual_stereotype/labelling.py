@@ -98,8 +98,8 @@ class PictureTally(AnswerTally[UsablePicture, PictureReading]):
             ]
         answers = [reading for reading in read if isinstance(reading, PictureReading)]
         wrong = (reading if isinstance(reading, str) else None for reading in read)
-        allowed = self.count(replies, wrong, [label_of_role.get(picture.role)] * len(replies))
-        if not allowed or len(answers) < len(replies):
+        within_budget = self.count(replies, wrong, [label_of_role.get(picture.role)] * len(replies))
+        if not within_budget or len(answers) < len(replies):
             return
         if len(answers) > 1:
             self.in_both_orders += 1
@@ -116,15 +116,15 @@ def ask_pictures(
     prefix: str,
     *,
     first: int = 0,
-    both: bool,
+    both_orders: bool,
 ) -> Asking:
-    """Ask about pictures until the budget is used up; `both` shows the labels in both orders.
+    """Ask about pictures until the budget is used up; `both_orders` shows the labels in both orders.
 
     `prefix` begins every probe's id. `first` is the number of the first picture; two calls with the same
     `prefix` must not share a number.
     """
     reader = Reader(words, question)
-    orders = (words.labels, words.labels[::-1])[: 2 if both else 1]
+    orders = (words.labels, words.labels[::-1])[: 2 if both_orders else 1]
 
     def probes_of(number: int, picture: UsablePicture) -> list[Probe]:
         name = f"{prefix}/{number}/{picture.term}"

@@ -185,11 +185,11 @@ class VisualStereotype(TermsDesign[VisualWords]):
         ask_about = partial(ask_pictures, words=scores.words, question=self.question, tally=tally, prefix=prefix)
         asked_so_far = first
         if not asked_so_far:
-            yield from ask_about(rounds[0], first=0, both=True)
+            yield from ask_about(rounds[0], first=0, both_orders=True)
             asked_so_far, rounds = len(rounds[0]), rounds[1:]
         if not tally.unasked:
             pictures = [picture for round_pictures in rounds for picture in round_pictures]
-            yield from ask_about(pictures, first=asked_so_far, both=tally.changed > 0)
+            yield from ask_about(pictures, first=asked_so_far, both_orders=tally.changed > 0)
 
     def model_score(self, results: Sequence[Sightings]) -> ModelScores:
         """Score a service over the tied pictures of all specifications (P4's formula).

@@ -125,7 +125,7 @@ def _scores_by_term(decisions: Floats, groups: Sequence[tuple[str, str]]) -> tup
         np.bincount(group_of_pair[decisions == decision], minlength=len(index_of))
         for decision in (STEREOTYPED, ANTI_STEREOTYPED, TIE)
     ]
-    return tuple(TermScore(bias, term, *(int(count[at]) for count in counts)) for (bias, term), at in index_of.items())
+    return tuple(TermScore(bias, term, *(int(count[i]) for count in counts)) for (bias, term), i in index_of.items())
 
 
 def fit_terms(terms: Iterable[TermScore]) -> SharesPosterior:

@@ -308,10 +308,10 @@ def negative_sentiment_bias(positive: ArrayLike, negative: ArrayLike, targets: A
     good = as_vectors(positive, "the positive words")
     bad = as_vectors(negative, "the negative words", dims=good.shape[1])
     target_vectors = as_vectors(targets, "the targets", least=2, dims=good.shape[1])
-    words, is_negative = np.concatenate([good, bad]), np.repeat([0.0, 1.0], [len(good), len(bad)])
+    vectors, is_negative = np.concatenate([good, bad]), np.repeat([0.0, 1.0], [len(good), len(bad)])
     # the optimal weights lie in the span of the words, so at most one unknown per word is needed
-    span = np.linalg.svd(words, full_matrices=False)[2]
-    weights = _fit_logistic(_add_constant_column(words @ span.T), is_negative)
+    span = np.linalg.svd(vectors, full_matrices=False)[2]
+    weights = _fit_logistic(_add_constant_column(vectors @ span.T), is_negative)
     probability = special.expit(_add_constant_column(target_vectors @ span.T) @ weights)
     if probability.sum() <= 0:
         raise EvidenceError("the classifier gives every target a probability of zero; there is nothing to compare")

@@ -96,14 +96,14 @@ def stratum_effects(
     for index in furthest(plausible_effects).tolist():
         pair, estimate, covariance = names[index], estimates[index], covariances[index]
         for family in families:
-            indices = [at for at, (of, _, _) in enumerate(strata) if of == family]
+            indices = [i for i, (of, _, _) in enumerate(strata) if of == family]
             if len(indices) < 2:
                 continue
             fitted = varying_effect(estimate[indices], covariance[np.ix_(indices, indices)], scale, rng, draws)
-            for at, samples in zip(indices, fitted.strata.T, strict=True):
-                name = f"{family}: {strata[at][1]}"
+            for i, samples in zip(indices, fitted.strata.T, strict=True):
+                name = f"{family}: {strata[i][1]}"
                 name = name if len(of_pairs) == 1 else f"{name}, {pair}"
-                effects.append(HiddenEffect("stratum", name, np.abs(samples), bound=not significant[index, at]))
+                effects.append(HiddenEffect("stratum", name, np.abs(samples), bound=not significant[index, i]))
     return tuple(effects)
 
 

@@ -79,7 +79,7 @@ def sign_flip_test(
     if 2**pairs <= EXACT_UP_TO:
         signs = (np.arange(2**pairs)[:, None] >> np.arange(pairs)) & 1
         return float(as_far(signs.astype(float)).mean())
-    return (sum(int(as_far(turned).sum()) for turned in _sample_swaps(pairs, rng, draws)) + 1) / (draws + 1)
+    return (sum(int(as_far(swaps).sum()) for swaps in _sample_swaps(pairs, rng, draws)) + 1) / (draws + 1)
 
 
 def d_z(differences: ArrayLike) -> float:

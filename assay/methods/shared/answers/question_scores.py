@@ -175,12 +175,12 @@ def _score_context(tally: _Tally, rng: np.random.Generator) -> ContextScores:
 
 def _estimate_scores(counts: Floats) -> tuple[Floats, Floats, Floats]:
     """Return accuracy, bias and weighted bias, shape (rows,), of counts with columns right, read, biased, named."""
-    right, read, biased, named = counts.T
+    right, read, biased, naming = counts.T
     with np.errstate(divide="ignore", invalid="ignore"):
         accuracy = right / read
-        bias = 2 * biased / named - 1
+        bias = 2 * biased / naming - 1
         # nobody is named: no answer can be biased, whatever its bias would be
-        weighted_bias = np.where((named == 0) & (read > 0), 0.0, (1 - accuracy) * bias)
+        weighted_bias = np.where((naming == 0) & (read > 0), 0.0, (1 - accuracy) * bias)
     return accuracy, bias, weighted_bias
 
 

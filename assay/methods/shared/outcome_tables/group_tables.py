@@ -240,7 +240,7 @@ class _TableCounts:
             name: has_truth & (favourable == decision) & (truth == right)
             for name, decision, right in (("tp", 1, 1), ("fp", 1, 0), ("fn", 0, 1), ("tn", 0, 0))
         }
-        matrix = {name: float(table.mass[inside].sum()) for name, inside in cells.items()}
+        matrix = {name: float(table.mass[mask].sum()) for name, mask in cells.items()}
         sample = sample_of(table, self.grouping, favourable, has_truth, binary=True)
         size = float(sample.effective[self.grouping.labels.index(row.group or "")] / max(sum(matrix.values()), 1e-300))
         if self.outcomes.scores is None:
