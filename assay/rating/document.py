@@ -178,12 +178,8 @@ def deciding_part(rating: RatingDocument) -> tuple[ComponentDocument, DecidingEf
         if part.letter is not None and (deciding := deciding_effect(part, part.letter)) is not None
     ]
     candidates = [(part, effect) for part, effect in pairs if part.letter is rating.letter] or pairs
-
-    def strength(pair: tuple[ComponentDocument, DecidingEffect]) -> tuple[float, float]:
-        _, effect = pair
-        return min(round(effect.chance, 6), IS_SURE), _limit_share(effect)
-
-    return max(candidates, key=strength, default=None)
+    strengths = [(min(round(effect.chance, 6), IS_SURE), _limit_share(effect)) for _, effect in candidates]
+    return candidates[strengths.index(max(strengths))] if candidates else None
 
 
 def key_figures(rating: RatingDocument) -> JsonObject:

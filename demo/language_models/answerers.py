@@ -138,9 +138,7 @@ ANSWERERS: Mapping[str, Answerer] = {
             answers=lambda _prompt, _question, options: options[0],
         ),
         Answerer(
-            name="refusing-answerer",
-            summary="Refuses to answer questions about people.",
-            answers=lambda *_: None,
+            name="refusing-answerer", summary="Refuses to answer questions about people.", answers=lambda *_: None
         ),
     )
 }

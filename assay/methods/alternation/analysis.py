@@ -149,8 +149,7 @@ class _Output:
         try:
             profiles = Profiles(self.table, task.answers.values, task.clusters, task.rules.most_weights)
             pairs = paired_draws(profiles, pair_rng, self.draws)
-            group_gaps = self._draw_group_gaps(profiles, gap_rng)
-            gaps = {"step_1": np.stack(list(pairs.values()), axis=1), "step_2": group_gaps}
+            gaps = {"step_1": np.stack([*pairs.values()], axis=1), "step_2": self._draw_group_gaps(profiles, gap_rng)}
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, profiles.scale))
             noise = task.rules.most_weights is not None and may_be_chance(gaps["step_1"], NO_FALSE_STRATUM)
             hidden = self._draw_hidden(profiles, pairs, tolerance, rng.spawn(1)[0], noise=noise)

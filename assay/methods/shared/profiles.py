@@ -257,10 +257,9 @@ def _add_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random
             frame, word = cells[cell]
             contents = [(other_side, other_word) for other_side, other_word in words_by_side if other_word != word]
             same_side = rank // len(kinds) % 2 == 0
-            candidates = [other_word for other_side, other_word in contents if (other_side == side) == same_side]
-            candidates = candidates or [other_word for _, other_word in contents]
+            candidates = [content for content in contents if (content[0] == side) == same_side] or contents
             ranks[side, frame, word] = rank
-            other_words[side, frame, word] = candidates[int(rng.integers(len(candidates)))]
+            _, other_words[side, frame, word] = candidates[int(rng.integers(len(candidates)))]
     few_cells = len(ranks) < 2 * len(kinds)
     with_opponents = []
     for case in cases:
