@@ -59,9 +59,9 @@ class Exchange:
         """
         person_words = {word.strip(",") for person in self.persons.values() for word in person.split()}
         traits = given_names()
-        other_names = set(after.split(", "))
-        genders = other_names & {"he", "she"}
-        race = next(iter(other_names & {of_name for _, of_name in traits.values() if of_name is not None}), None)
+        value_parts = set(after.split(", "))
+        genders = value_parts & {"he", "she"}
+        race = next(iter(value_parts & {of_name for _, of_name in traits.values() if of_name is not None}), None)
         order: dict[str, int] = {}
 
         def other_name(match: re.Match[str]) -> str:

@@ -129,8 +129,8 @@ def ask_pairs(rung: Rung, pairs: Sequence[Pair], tally: PairTally, prefix: str, 
         return [Probe(f"{name}/{index}", ask, (name,)) for index, ask in enumerate(questions(rung, pair))]
 
     affordable = takewhile(lambda _: not tally.unasked, enumerate(pairs, start=first))
-    batches = ((pair, probes_of(number, pair)) for number, pair in affordable)
-    yield from ask_in_batches(batches, partial(tally.take, rung))
+    probes_by_pair = ((pair, probes_of(number, pair)) for number, pair in affordable)
+    yield from ask_in_batches(probes_by_pair, partial(tally.take, rung))
 
 
 def questions(rung: Rung, pair: Pair) -> list[Ask]:

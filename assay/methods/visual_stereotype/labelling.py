@@ -132,9 +132,9 @@ def ask_pictures(
         return [Probe(f"{name}/{index}", look, (name,)) for index, look in enumerate(looks)]
 
     affordable = takewhile(lambda _: not tally.unasked, enumerate(pictures, start=first))
-    batches = ((picture, probes_of(number, picture)) for number, picture in affordable)
+    probes_by_picture = ((picture, probes_of(number, picture)) for number, picture in affordable)
     label_of_role = dict(zip(TIED, words.labels, strict=True))
-    yield from ask_in_batches(batches, partial(tally.take, reader=reader, label_of_role=label_of_role))
+    yield from ask_in_batches(probes_by_picture, partial(tally.take, reader=reader, label_of_role=label_of_role))
 
 
 def written(question: str, labels: Sequence[str]) -> str:
