@@ -158,9 +158,9 @@ class Method(ABC):
         return NOTHING
 
     def with_references(self, material: LoadedMaterial) -> Self:  # noqa: ARG002
-        """Return the method with its references replaced by the found material; other references stay.
+        """Return the method with its references replaced by the loaded material; other references stay.
 
-        Raise `SpecificationError` if the found material cannot be used.
+        Raise `SpecificationError` if the loaded material cannot be used.
         """
         return self
 

@@ -1,4 +1,4 @@
-"""References of an experiment to stored material (words, corpora, table rows), and the material that was found.
+"""References of an experiment to stored material (words, corpora, table rows), and the material loaded for them.
 
 A job contains all its material: a worker looks nothing up, a replay needs no database, and later edits of a list do
 not change a job. Therefore, before a job is stored, the service asks its method for its `References`, looks each of

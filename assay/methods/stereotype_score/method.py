@@ -101,7 +101,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
 
     # ------------------------------------------------------------------------ references
     def with_references(self, material: LoadedMaterial) -> Self:
-        """Return the method with the words and sentences found; reading thousands takes some tenths of a second."""
+        """Return the method with the loaded words and sentences; reading thousands takes some tenths of a second."""
         method = self
         if material.corpus is not None:
             method = method._use_corpus_words(material.corpus).changed(corpus=material.corpus.reference)

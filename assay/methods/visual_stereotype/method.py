@@ -104,7 +104,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
 
     # ------------------------------------------------------------------------ references
     def with_references(self, material: LoadedMaterial) -> Self:
-        """Return the method with the words and pictures that were found."""
+        """Return the method with the loaded words and pictures."""
         method = self if material.corpus is None else self._add_corpus(material.corpus)
         method = method.with_words(material.words)
         return method.with_drawn(material.authored[0]) if any(material.authored) else method
