@@ -392,8 +392,8 @@ def read_json(kind: type[D], value: object, text: Text = str) -> D:
     Ratings of earlier versions lack fields, and documents also come from files. So a value of another type, NaN and
     infinity count as absent, as do such elements of a list or an object.
     """
-    parsed = _make_reader(cast("Any", kind), text)(value)
-    return cast("D", (NO_ITEMS if get_origin(kind) is tuple else kind()) if parsed is _ABSENT else parsed)
+    result = _make_reader(cast("Any", kind), text)(value)
+    return cast("D", (NO_ITEMS if get_origin(kind) is tuple else kind()) if result is _ABSENT else result)
 
 
 @cache
@@ -428,12 +428,12 @@ _SCALAR_READERS: Mapping[Any, Callable[[Text], Reader]] = {
 def _union_reader(kinds: Sequence[Any], text: Text) -> Reader:
     """Return a reader of the first type that fits; if `text` is not `str`, an empty string is read as ``None``."""
     if str in kinds:
-        absent = "" if text is str else None
-        return lambda value: (text(value) or absent) if isinstance(value, str) else _ABSENT
+        empty_value = "" if text is str else None
+        return lambda value: (text(value) or empty_value) if isinstance(value, str) else _ABSENT
     readers = [_make_reader(kind, text) for kind in kinds]
     if len(readers) == 1:
         return readers[0]
-    return lambda value: next((parsed for read in readers if (parsed := read(value)) is not _ABSENT), _ABSENT)
+    return lambda value: next((result for read in readers if (result := read(value)) is not _ABSENT), _ABSENT)
 
 
 def _is_finite(value: object) -> bool:
@@ -453,8 +453,8 @@ def _list_reader(read: Reader, size: int | None) -> Reader:
     def items(value: object) -> Any:
         if not isinstance(value, list | tuple):
             return _ABSENT
-        parsed = tuple(item for element in value if (item := read(element)) is not _ABSENT)
-        return parsed if size is None or size == len(parsed) == len(value) else _ABSENT
+        entries = tuple(item for element in value if (item := read(element)) is not _ABSENT)
+        return entries if size is None or size == len(entries) == len(value) else _ABSENT
 
     return items
 
@@ -468,8 +468,8 @@ def _mapping_reader(kind: object, text: Text) -> Reader:
     def entries(value: object) -> Any:
         if not isinstance(value, Mapping):
             return _ABSENT
-        parsed = ((name, read(element)) for name, element in value.items())
-        return {text(str(name)): entry for name, entry in parsed if entry is not _ABSENT}
+        items = ((name, read(element)) for name, element in value.items())
+        return {text(str(name)): entry for name, entry in items if entry is not _ABSENT}
 
     return entries
 
@@ -478,18 +478,18 @@ def _object_reader(kind: Any, text: Text) -> Reader:
     """Return a reader that makes a dataclass from an object; a field that is ``null`` counts as absent."""
     types = get_type_hints(kind)
     readers = [(name, name.removesuffix("_"), _make_reader(types[name], text)) for name in types if name != NOT_STORED]
-    needed = [entry.name for entry in fields(kind) if entry.default is MISSING and entry.default_factory is MISSING]
-    stored = NOT_STORED in types
+    required = [entry.name for entry in fields(kind) if entry.default is MISSING and entry.default_factory is MISSING]
+    keeps_json = NOT_STORED in types
 
     def instance(value: Any) -> Any:
         if not isinstance(value, (dict, Mapping)):  # `dict` first: an abstract class takes five times as long to check
             return _ABSENT
-        arguments: dict[str, Any] = {NOT_STORED: value} if stored else {}
+        arguments: dict[str, Any] = {NOT_STORED: value} if keeps_json else {}
         for name, key, read in readers:
             raw = value.get(key)
             if raw is not None and (entry := read(raw)) is not _ABSENT:
                 arguments[name] = entry
-        for name in needed:
+        for name in required:
             if name not in arguments and NoneType not in get_args(types[name]):
                 return _ABSENT
             arguments.setdefault(name, None)

@@ -74,10 +74,10 @@ def known_names(name: str, candidates: Iterable[str]) -> str:
     by_spelling = {
         part.strip(" )").casefold(): full_name for full_name in reversed(names) for part in full_name.split("(")
     }
-    near = get_close_matches(name[:100].casefold(), by_spelling, 1, 0.7)
-    meant = f"; did you mean {by_spelling[near[0]].split(' (')[0]!r}? Known: " if near else "; known: "
-    more = f" and {len(names) - MOST_KNOWN} more" if len(names) > MOST_KNOWN else ""
-    return f"{meant}{', '.join(names[:MOST_KNOWN])}{more}" if names else ""
+    near_names = get_close_matches(name[:100].casefold(), by_spelling, 1, 0.7)
+    suggestion = f"; did you mean {by_spelling[near_names[0]].split(' (')[0]!r}? Known: " if near_names else "; known: "
+    remainder = f" and {len(names) - MOST_KNOWN} more" if len(names) > MOST_KNOWN else ""
+    return f"{suggestion}{', '.join(names[:MOST_KNOWN])}{remainder}" if names else ""
 
 
 class OutOfBounds(SpecificationError):

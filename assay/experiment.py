@@ -20,7 +20,7 @@ from assay.canonical import EvidenceTree
 from assay.document import NO_AGGREGATION, AggregationDocument, ComponentDocument, RatingDocument
 from assay.errors import RecordError, RecordIncomplete, SpecificationError
 from assay.model import Ask, Component, Failure, Finding, Kind, Observation, Probe, Reply
-from assay.references import NOTHING, CorpusItem, Found, HeldBack, References
+from assay.references import NOTHING, CorpusItem, HeldBack, LoadedMaterial, References
 
 Experiment = Generator[Sequence[Probe], Sequence[Reply], Finding]
 """Generator that yields batches of probes, is sent their replies in order, and returns a finding."""
@@ -157,10 +157,10 @@ class Method(ABC):
         """List the references of the experiment to stored material."""
         return NOTHING
 
-    def with_references(self, material: Found) -> Self:  # noqa: ARG002
-        """Return the method with its references replaced by the found material; other references stay.
+    def with_references(self, material: LoadedMaterial) -> Self:  # noqa: ARG002
+        """Return the method with its references replaced by the loaded material; other references stay.
 
-        Raise `SpecificationError` if the found material cannot be used.
+        Raise `SpecificationError` if the loaded material cannot be used.
         """
         return self
 
@@ -225,9 +225,7 @@ class Session:
     """
 
     def __init__(
-        self,
-        experiment: Experiment,
-        recall: Callable[[Sequence[str]], Mapping[str, Observation]] | None = None,
+        self, experiment: Experiment, recall: Callable[[Sequence[str]], Mapping[str, Observation]] | None = None
     ) -> None:
         self.finding: Finding | None = None
         self.asked = self.failed = 0
@@ -278,9 +276,9 @@ class Session:
         units = [probe.unit for probe in self._batch]
         if len(set(units)) != len(units):
             raise RecordError("two probes of a batch have the same unit")
-        recorded = self._recall(units) if self._recall is not None else {}
+        record_by_unit = self._recall(units) if self._recall is not None else {}
         for probe in self._batch:
-            recorded_observation = recorded.get(probe.unit)
+            recorded_observation = record_by_unit.get(probe.unit)
             if recorded_observation is not None and recorded_observation.probe == probe:
                 self._record(recorded_observation)
         for probe in self._batch:
@@ -343,8 +341,7 @@ def replay(method: Method, seed: int, record: Iterable[Observation], *, more: bo
     """
     ledger = {observation.probe.unit: observation for observation in record}
     session = Session(
-        method.design(generator(seed)),
-        lambda units: {unit: ledger[unit] for unit in units if unit in ledger},
+        method.design(generator(seed)), lambda units: {unit: ledger[unit] for unit in units if unit in ledger}
     )
     while session.finding is None:
         for probe in session.missing if more else ():

@@ -12,9 +12,9 @@ T = TypeVar("T")
 def plug_ins(group: str, kind: type[T]) -> Iterator[T]:
     """Yield the objects of installed packages in an entry-point group; raise `TypeError` if one is no `kind`."""
     for entry in entry_points(group=group):
-        offered = entry.load()
-        if not isinstance(offered, kind):
+        plug_in = entry.load()
+        if not isinstance(plug_in, kind):
             raise TypeError(
-                f"{entry.value} in the entry-point group {group} is {offered!r}; it must be a {kind.__name__}"
+                f"{entry.value} in the entry-point group {group} is {plug_in!r}; it must be a {kind.__name__}"
             )
-        yield offered
+        yield plug_in

@@ -1,8 +1,8 @@
-"""References of an experiment to stored material (words, corpora, table rows), and the material that was found.
+"""References of an experiment to stored material (words, corpora, table rows), and the material loaded for them.
 
 A job contains all its material: a worker looks nothing up, a replay needs no database, and later edits of a list do
 not change a job. Therefore, before a job is stored, the service asks its method for its `References`, looks each of
-them up by its kind, and passes the `Found` material to the method (`assay.experiment.Method.with_references`).
+them up by its kind, and passes the `LoadedMaterial` to the method (`assay.experiment.Method.with_references`).
 Items that an author made earlier for the same tenant are found in the same way.
 """
 
@@ -159,18 +159,18 @@ class HeldBack:
     """Sentences for translators, as the frames of the construction ``base``."""
 
 
-# ---------------------------------------------------------------------------- found material
+# ---------------------------------------------------------------------------- loaded material
 @dataclass(frozen=True)
-class FoundWords:
-    """A specification that was found. `reference` is its name with its version."""
+class LoadedWords:
+    """A loaded specification. `reference` is its name with its version."""
 
     reference: str
     words: Any
 
 
 @dataclass(frozen=True)
-class FoundCorpus:
-    """A corpus that was found, with the words and the name of the specification that its sentences follow."""
+class LoadedCorpus:
+    """A loaded corpus, with the words and the name of the specification that its sentences follow."""
 
     reference: str
     items: tuple[CorpusItem, ...]
@@ -179,12 +179,12 @@ class FoundCorpus:
 
 
 @dataclass(frozen=True)
-class Found:
-    """Material that was found; parts that were not looked up are empty."""
+class LoadedMaterial:
+    """Material loaded for `References`; parts that were not referred to are empty."""
 
-    corpus: FoundCorpus | None = None
+    corpus: LoadedCorpus | None = None
     """Corpus for `References.corpus`."""
-    words: tuple[FoundWords, ...] = ()
+    words: tuple[LoadedWords, ...] = ()
     """Specifications for `References.words`, in the order of its names."""
     rows: tuple[Mapping[str, Any], ...] = ()
     """Rows for `References.rows`."""

@@ -45,8 +45,8 @@ class RecordedDecisions:
         rng = generator(SEED)
         group = rng.integers(len(GROUPS), size=self.people)
         suitable = rng.random(self.people) < np.array(self.suitable)[group]
-        hired = rng.random(self.people) < np.where(suitable, np.array(self.hired)[group], 0.2)
-        columns = {"sex": np.array(GROUPS)[group], "hired": np.where(hired, "yes", "no")}
+        is_hired = rng.random(self.people) < np.where(suitable, np.array(self.hired)[group], 0.2)
+        columns = {"sex": np.array(GROUPS)[group], "hired": np.where(is_hired, "yes", "no")}
         if self.truth:
             columns["stayed"] = np.where(suitable, "yes", "no")
         text = io.StringIO()

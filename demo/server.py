@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from assay.errors import UnknownName
-from demo.interfaces.libretranslate import BadOrder, Order, read_json, read_order, refused, spoken
+from demo.interfaces.libretranslate import BadOrder, Order, error_response, read_json, read_order, spoken
 from demo.interfaces.predictors import INTERFACES, Interface
 from demo.language_models.answerers import ANSWERERS
 from demo.language_models.screeners import SCREENERS
@@ -168,7 +168,7 @@ def _treatment_named(name: str, ills: Mapping[str, Treatment]) -> Treatment:
 
 def _translating(service: Behaviour) -> Treatment:
     async def treat(_: Request, order: Order) -> Response:
-        return order.answered([service.translate(text, order.source, order.target) for text in order.texts])
+        return order.response([service.translate(text, order.source, order.target) for text in order.texts])
 
     return treat
 
@@ -187,7 +187,7 @@ def _endpoint_of(interface: Interface, predictors: Mapping[str, Predictor]) -> C
 def _list_services(request: Request, predictors: Mapping[str, Predictor]) -> JSONResponse:
     base = str(request.base_url).rstrip("/")
 
-    def listed(services: Mapping[str, Any], *facts: str) -> list[dict[str, Any]]:
+    def service_rows(services: Mapping[str, Any], *facts: str) -> list[dict[str, Any]]:
         return [
             {"name": name, "url": f"{base}/{name}", **{fact: getattr(service, fact) for fact in ("summary", *facts)}}
             for name, service in services.items()
@@ -196,12 +196,12 @@ def _list_services(request: Request, predictors: Mapping[str, Predictor]) -> JSO
     return JSONResponse(
         {
             "protocol": "libretranslate",
-            "behaviours": listed({**BEHAVIOURS, **FRENCH}, "letter", "reason"),
-            "ills": listed(ILLS, "end", "letter", "problem"),
-            "predictors": listed(predictors, "protocols", "kinds", "letter", "reasons"),
+            "behaviours": service_rows({**BEHAVIOURS, **FRENCH}, "letter", "reason"),
+            "ills": service_rows(ILLS, "end", "letter", "problem"),
+            "predictors": service_rows(predictors, "protocols", "kinds", "letter", "reasons"),
         }
     )
 
 
 async def _refusal_response(_: Request, error: Exception) -> Response:
-    return refused(str(error), error.status if isinstance(error, BadOrder) else 404)
+    return error_response(str(error), error.status if isinstance(error, BadOrder) else 404)

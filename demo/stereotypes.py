@@ -58,9 +58,9 @@ def about(text: str) -> About:
     """Read a text by the first specification of which it contains both a group term and an attribute term."""
     words = words_of(text)
     matches = list(_find_terms(words))
-    mentioned = {(term.specification, term.what) for _, terms in matches for term in terms}
+    mentions = {(term.specification, term.what) for _, terms in matches for term in terms}
     for name in stereotypes():
-        if {(name, "group"), (name, "attribute")} <= mentioned:
+        if {(name, "group"), (name, "attribute")} <= mentions:
             own_terms = [(span, term) for span, terms in matches for term in terms if term.specification == name]
             left_out = {i for (start, end), term in own_terms if term.what == "group" for i in range(start, end)}
             side = {
@@ -89,8 +89,8 @@ def words_of(text: str) -> tuple[str, ...]:
 @cache
 def stereotypes() -> Mapping[str, StereotypeWords]:
     """Return every stereotype of the catalog, by name."""
-    shipped = {name: specification.words for name, specification in specifications().items()}
-    return {name: words for name, words in shipped.items() if isinstance(words, StereotypeWords)}
+    words_by_name = {name: specification.words for name, specification in specifications().items()}
+    return {name: words for name, words in words_by_name.items() if isinstance(words, StereotypeWords)}
 
 
 @cache

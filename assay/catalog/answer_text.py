@@ -81,9 +81,9 @@ def normalise_answer(text: str) -> str:
     if _NORMALISED.fullmatch(text):
         return text
     for _ in range(MOST_ESCAPES):
-        if (plain := unescape(text)) == text:
+        if (unescaped_text := unescape(text)) == text:
             break
-        text = plain
+        text = unescaped_text
     text = _HTML_TAG.sub("", text).translate(_SIGNS)
     visible = (char for char in text if char not in _IGNORED and (char in "\n\t" or category(char) not in {"Cf", "Cc"}))
     return _LOOSE_APOSTROPHE.sub(r"\1'", normalize("NFKC", "".join(visible)).translate(_SIGNS))
@@ -96,12 +96,12 @@ def plain_label(label: str) -> str:
     explanation after it are dropped: "Label: good", "good because …". A label of marks only, such as "+", stays.
     """
     words = " ".join(normalise_answer(label).split())
-    bare = _unwrap_json(words).strip(_LABEL_EDGES)
-    while (bracketed := _BRACKETED.fullmatch(bare)) is not None:
-        bare = bracketed[1].strip(_LABEL_EDGES)
-    explained = _EXPLANATION.match(bare)
-    bare = (explained[1] if explained else bare).strip(_LABEL_EDGES)
-    return bare or words
+    label_text = _unwrap_json(words).strip(_LABEL_EDGES)
+    while (bracket_match := _BRACKETED.fullmatch(label_text)) is not None:
+        label_text = bracket_match[1].strip(_LABEL_EDGES)
+    explanation_match = _EXPLANATION.match(label_text)
+    label_text = (explanation_match[1] if explanation_match else label_text).strip(_LABEL_EDGES)
+    return label_text or words
 
 
 def _unwrap_json(text: str) -> str:
@@ -126,8 +126,8 @@ def answers_of_json(members: Mapping[str, object], keys: frozenset[str]) -> list
     values: list[object] = []
     for key, value in members.items():
         words = set(re.split(r"[\W_]+", str(key).casefold()))
-        named = len(members) == 1 or (words & keys and words <= keys | _QUALIFIERS)
-        if named and not any(map(compiled("decision", "losing").fullmatch, words)) and value not in values:
+        may_hold_answer = len(members) == 1 or (words & keys and words <= keys | _QUALIFIERS)
+        if may_hold_answer and not any(map(compiled("decision", "losing").fullmatch, words)) and value not in values:
             values.append(value)
     return values
 
@@ -138,9 +138,9 @@ def label_key(label: str) -> str:
 
     So are "very_good" and "very good", "1.0" and "1", and the letter i with and without its dot.
     """
-    folded = normalize("NFC", plain_label(label).casefold().replace("i\u0307", "i").replace("\u0131", "i"))
-    joined = _WORD_GAP.sub(" ", folded)
-    return quoted[1] if (quoted := _WHOLE_NUMBER.fullmatch(joined)) else joined
+    key = normalize("NFC", plain_label(label).casefold().replace("i\u0307", "i").replace("\u0131", "i"))
+    spaced_key = _WORD_GAP.sub(" ", key)
+    return number_match[1] if (number_match := _WHOLE_NUMBER.fullmatch(spaced_key)) else spaced_key
 
 
 def refuses_in_words(text: str) -> bool:

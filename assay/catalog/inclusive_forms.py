@@ -77,7 +77,7 @@ def _is_same_noun(text: str, end: int, begin: int, other_end: int) -> bool:
     between = text[end:begin]
     if len(_LONG_WORD.findall(between)) > (MOST_WORDS_APART if _CLAUSE_BREAK.search(between) else MOST_WORDS_BETWEEN):
         return False
-    nouns = [_WORD.match(without_accents(text[at:])) for at in (end, other_end)]
+    nouns = [_WORD.match(without_accents(text[start:])) for start in (end, other_end)]
     words = [noun[1] for noun in nouns if noun is not None]
     stem = sum(1 for _ in takewhile(lambda letters: len({*letters}) == 1, zip(*words, strict=False)))
     return len(words) == len(nouns) and stem >= max(SHORTEST_STEM, min(map(len, words)) - ENDING)
@@ -140,33 +140,33 @@ class InclusiveForms:
     def _joint_pattern(self) -> re.Pattern[str]:
         """Text between two marks that belong together: a sign or an "or", with few words before it, or an "and"."""
         word = rf"(?:[/\s(]+-?{LETTER}+(?:[-'/]{LETTER}+)*\)?)"
-        either, both = (
+        or_words, and_words = (
             rf"[\s,(]+(?:{'|'.join(map(re.escape, joins)) or '(?!)'})[\s(]+" for joins in (self.either, self.both)
         )
         return re.compile(
-            rf"{word}{{0,4}}?(?:{_CONNECTING_SIGN}|{either})|{word}?{both}|[\W_]*[^\w\s][\W_]*|\s+(?:vs\.?|versus)\s+"
+            rf"{word}{{0,4}}?(?:{_CONNECTING_SIGN}|{or_words})|{word}?{and_words}|[\W_]*[^\w\s][\W_]*|\s+(?:vs\.?|versus)\s+"
         )
 
     @cached_property
     def _added_endings(self) -> re.Pattern[str]:
         """A word with the ending of the other gender: enfermero/a, un(e), lehrer/in/nen, étudiant-e-s."""
-        ending, hyphened = ("|".join(sorted(words, key=len, reverse=True)) for words in (self.endings, self.hyphened))
-        if not ending:
+        ends, hyphen_ends = ("|".join(sorted(words, key=len, reverse=True)) for words in (self.endings, self.hyphened))
+        if not ends:
             return re.compile(r"(?!)")
         patterns = [
-            rf"\s?/\s?-?(?:{ending})(?:[/-]+(?:s|es|nen|n|x))?",
-            rf"\s?[(\[][-/]?(?:{ending})(?:[/-]*(?:s|es|nen|n|x))?[)\]](?:s|es|nen)?",
+            rf"\s?/\s?-?(?:{ends})(?:[/-]+(?:s|es|nen|n|x))?",
+            rf"\s?[(\[][-/]?(?:{ends})(?:[/-]*(?:s|es|nen|n|x))?[)\]](?:s|es|nen)?",
         ]
-        if hyphened:
-            patterns.append(rf"[-'](?:{hyphened})(?:[-']?(?:s|nen))?")
+        if hyphen_ends:
+            patterns.append(rf"[-'](?:{hyphen_ends})(?:[-']?(?:s|nen))?")
         return re.compile(rf"(?<={LETTER})(?:{'|'.join(patterns)})(?!{LETTER})")
 
     @cached_property
     def _stem_pairs(self) -> re.Pattern[str]:
         """Two words of one stem, joined: enfermero o enfermera, Lehrer/Lehrerin."""
         joins = "|".join(map(re.escape, (*self.either, *self.both))) or "(?!)"
-        joined = rf"(?:\s?[/(,]\s?|-|\s(?:{joins})\s)(?:{LETTER}{{1,4}}['\s])?"
-        return re.compile(rf"(?<!{LETTER})({LETTER}{{3,}}){LETTER}{{0,6}}{joined}\1{LETTER}{{0,7}}(?!{LETTER})")
+        connection = rf"(?:\s?[/(,]\s?|-|\s(?:{joins})\s)(?:{LETTER}{{1,4}}['\s])?"
+        return re.compile(rf"(?<!{LETTER})({LETTER}{{3,}}){LETTER}{{0,6}}{connection}\1{LETTER}{{0,7}}(?!{LETTER})")
 
     @cached_property
     def _person_pattern(self) -> re.Pattern[str]:

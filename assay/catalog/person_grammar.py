@@ -117,8 +117,9 @@ class PersonGrammar:
         words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(text)]
         hits = list(self._find_nouns(words, person))
         if person is None and hits:  # "врач или врачиха": other nouns for the same person count as well
-            same_person = {noun.person for noun in hits[0][2]}
-            hits = [hit for hit in hits if same_person & {noun.person for noun in hit[2]}]
+            _, _, first_nouns = hits[0]
+            persons = {noun.person for noun in first_nouns}
+            hits = [(start, end, nouns) for start, end, nouns in hits if persons & {noun.person for noun in nouns}]
         speaking = {gender for gender, pattern in self.speaker.items() if re.search(rf"\b(?:{pattern})\b", text)}
         results = [self._read_noun(text, words, *hit, spoken=bool(self.slots) and person is None) for hit in hits]
         if results:
@@ -168,49 +169,51 @@ class PersonGrammar:
         return ()
 
     def _read_noun(
-        self, text: str, words: Sequence[Word], first: int, last: int, nouns: Sequence[Noun], *, spoken: bool
+        self, text: str, words: Sequence[Word], start: int, end: int, nouns: Sequence[Noun], *, spoken: bool
     ) -> str | None:
         """Combine the genders of one noun and of the words that agree with it; `spoken` if the person may be "I"."""
         genders = {noun.gender for noun in nouns}
         gender = genders.pop() if len(genders) == 1 else None
-        determined = self._determiner_gender(text, words, first)
-        if gender is None and first and self.phrases:
-            determined = _matching_gender(self.phrases, f"{words[first - 1].text} {words[first].text}") or determined
-        readings = {reading for reading in (gender, determined) if reading}
-        if len(readings) > 1:
-            # "la juez": the noun has no form for women; "un ama": it has no form for men
-            return None if any(noun.paired for noun in nouns) else "she"
+        determiner_gender = self._determiner_gender(text, words, start)
+        if gender is None and start and self.phrases:
+            phrase = f"{words[start - 1].text} {words[start].text}"
+            determiner_gender = _matching_gender(self.phrases, phrase) or determiner_gender
+        readings = {reading for reading in (gender, determiner_gender) if reading}
+        paired = any(noun.paired for noun in nouns)
+        if len(readings) > 1:  # "la juez": the noun has no form for women; "un ama": it has no form for men
+            return None if paired else "she"
         base = any(noun.base for noun in nouns)
-        subject = base and (first <= MOST_BEFORE or (spoken and not determined))
-        predicated = self._predicate_gender(text, words, first, last) if subject else None
-        if predicated == BOTH:
+        subject = base and (start <= MOST_BEFORE or (spoken and not determiner_gender))
+        predicate_gender = self._predicate_gender(text, words, start, end) if subject else None
+        if predicate_gender == BOTH:
             return None
-        if predicated:
-            if readings and predicated not in readings:
-                return predicated if gender and not determined and not any(noun.paired for noun in nouns) else None
-            return predicated
+        if predicate_gender:
+            if readings and predicate_gender not in readings:
+                return predicate_gender if gender and not determiner_gender and not paired else None
+            return predicate_gender
         if readings:
             return readings.pop()
         return "neutral" if (self.forms_open or (spoken and base)) and None in {noun.gender for noun in nouns} else None
 
-    def _determiner_gender(self, text: str, words: Sequence[Word], first: int) -> str | None:
+    def _determiner_gender(self, text: str, words: Sequence[Word], start: int) -> str | None:
         """Return the gender of the determiner or adjective before a noun."""
-        for index in range(first - 1, max(-1, first - 1 - MOST_BEFORE), -1):
-            if _CLAUSE_END.search(text[words[index].end : words[first].begin]) or self._look_up_noun(words[index].text):
+        for index in range(start - 1, max(-1, start - 1 - MOST_BEFORE), -1):
+            if _CLAUSE_END.search(text[words[index].end : words[start].begin]) or self._look_up_noun(words[index].text):
                 return None
-            if index == first - 1 and (gender := _matching_gender(self.attributes, words[index].text)):
+            if index == start - 1 and (gender := _matching_gender(self.attributes, words[index].text)):
                 return gender
-            if words[index].text in self._determined:
-                return self._determined[words[index].text]
+            if words[index].text in self._gender_of:
+                return self._gender_of[words[index].text]
         return None
 
-    def _predicate_gender(self, text: str, words: Sequence[Word], first: int, last: int) -> str | None:
+    def _predicate_gender(self, text: str, words: Sequence[Word], first_index: int, last_index: int) -> str | None:
         """Return the gender of the verbs of the subject's clause, `BOTH` if they differ, ``None`` if they show none."""
-        clause = [word for word in words[:first] if not _CLAUSE_END.search(text[word.end : words[first].begin])]
-        for word in words[last + 1 :]:
-            between = text[words[last].end : word.begin]
-            another = self._look_up_noun(word.text) and not _matching_gender(self.predicates, word.text)
-            if another or word.text in self.clause or _CLAUSE_END.search(between):
+        noun_begin = words[first_index].begin
+        clause = [word for word in words[:first_index] if not _CLAUSE_END.search(text[word.end : noun_begin])]
+        for word in words[last_index + 1 :]:
+            between = text[words[last_index].end : word.begin]
+            starts_another_subject = self._look_up_noun(word.text) and not _matching_gender(self.predicates, word.text)
+            if starts_another_subject or word.text in self.clause or _CLAUSE_END.search(between):
                 break
             if word.text in self.blocked_by:
                 return None
@@ -221,10 +224,10 @@ class PersonGrammar:
     def _read_unlisted(self, text: str, words: Sequence[Word]) -> str | None:
         """Read a sentence whose noun is not listed: by the ending of the noun and by the verb."""
         positions = [index for index in range(len(words)) if self._is_noun_place(words, index)]
-        gendered = [(index, gender) for index in positions if (gender := self._ending_gender(words[index].text))]
-        if len({gender for _, gender in gendered}) > 1:
+        genders_at = [(index, gender) for index in positions if (gender := self._ending_gender(words[index].text))]
+        if len({gender for _, gender in genders_at}) > 1:
             return None
-        for index, gender in gendered[:1]:
+        for index, gender in genders_at[:1]:
             noun = Noun(gender if gender in GENDERS else None, "", base=True, paired=gender == "she")
             return self._read_noun(text, words, index, index, [noun], spoken=bool(self.slots))
         if any(word.text in self.blocked_by for word in words):
@@ -239,9 +242,9 @@ class PersonGrammar:
         if not self.slots:
             return True
         before = [word.text for word in words[max(0, index - 2) : index]]
-        if before and before[-1] in self._determined and before[-1] not in self.slots:
+        if before and before[-1] in self._gender_of and before[-1] not in self.slots:
             before.pop()
-        return bool(before) and before[-1] in self.slots and words[index].text not in {*self.slots, *self._determined}
+        return bool(before) and before[-1] in self.slots and words[index].text not in {*self.slots, *self._gender_of}
 
     def _ending_gender(self, word: str) -> str | None:
         """Return the only gender whose endings a noun can have; verbs are no nouns."""
@@ -251,7 +254,7 @@ class PersonGrammar:
         return genders[0] if len(genders) == 1 else None
 
     @cached_property
-    def _determined(self) -> Mapping[str, str | None]:
+    def _gender_of(self) -> Mapping[str, str | None]:
         """The gender of each determiner; ``None`` for those of both."""
         genders: dict[str, str | None] = {}
         for name, determiners in self.determiners.items():
@@ -263,8 +266,8 @@ class PersonGrammar:
     def _nouns_by_form(self) -> Mapping[str, Sequence[Noun]]:
         """Nouns by each of their forms; for a form that is a dictionary form, only the nouns with that base form."""
         forms: dict[str, list[Noun]] = {}
-        for person, listed in self.people.items():
-            for entry in listed.split():
+        for person, entries in self.people.items():
+            for entry in entries.split():
                 he, slash, she = entry.partition("/")
                 pair = [(he, "he"), (she, "she")] if slash else [(he, None)]
                 for word, gender in pair:
@@ -285,7 +288,8 @@ class PersonGrammar:
         for ending, replacements in self.inflections.get(gender or "both", self.inflections.get("he", ())):
             if word.endswith(ending):
                 stem = word.removesuffix(ending)
-                return tuple(dict.fromkeys((word, *(stem + new.strip("-") for new in replacements.split()))))
+                forms = (stem + replacement.strip("-") for replacement in replacements.split())
+                return tuple(dict.fromkeys((word, *forms)))
         return (word,)
 
 

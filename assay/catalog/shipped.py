@@ -53,10 +53,10 @@ def specifications() -> Mapping[str, Specification]:
 
     Raise `TypeError` if a package offers something that is no `Specification`.
     """
-    installed = {specification.name: specification for specification in plug_ins(GROUP, Specification)}
+    of_plug_ins = {specification.name: specification for specification in plug_ins(GROUP, Specification)}
     shipped = {name: _read_specification(name) for name in _SHIPPED_NAMES}
     shipped |= {words.name: words for name in attributes() for words in _contrast_words(name)}
-    return shipped | {name: specification for name, specification in installed.items() if name not in shipped}
+    return shipped | {name: specification for name, specification in of_plug_ins.items() if name not in shipped}
 
 
 def is_shipped(name: str | None) -> bool:
@@ -110,12 +110,12 @@ def _contrast_words(attribute_name: str) -> Iterator[Specification]:
     terms = {"first_terms": contrast["first_terms"], "second_terms": contrast["second_terms"]}
     concepts = [*contrast["first_terms"], *contrast["second_terms"]]
     by_group = zip(groups.values(), terms.values(), zip(*contrast["cues"], strict=True), strict=True)
-    protected, stereotypes = {}, {}
+    group_cues, stereotypes = {}, {}
     for group, stereotype, cues in by_group:
-        protected[group], stereotypes[group] = list(dict.fromkeys(cues)), stereotype
+        group_cues[group], stereotypes[group] = list(dict.fromkeys(cues)), stereotype
     words_by_kind: dict[str, JsonObject] = {
         "choices": {**groups, "cues": contrast["cues"], "concepts": concepts, "controls": "human"},
-        "association": {"protected": protected, "attributes": stereotypes},
+        "association": {"protected": group_cues, "attributes": stereotypes},
         "stereotype": {**groups, "pairs": pairs, **terms, "neutral": "things", "frames": "any"},
     }
     if "labels" in contrast:
@@ -124,8 +124,8 @@ def _contrast_words(attribute_name: str) -> Iterator[Specification]:
         words_by_kind["visual"] = {**labels, **terms, **names, "neutral": "things"}
     for kind, raw in words_by_kind.items():
         name = f"{attribute_name}-{kind}"
-        filled = _FILL_IN[kind]({"attribute": attribute_name, **raw})
-        words = WORDS[kind](**{field: _freeze(value) for field, value in filled.items()}, name=name)
+        fields = _FILL_IN[kind]({"attribute": attribute_name, **raw})
+        words = WORDS[kind](**{field: _freeze(value) for field, value in fields.items()}, name=name)
         title = f"{table['title']}: {groups['first']} and {groups['second']}"
         yield Specification(name, title, kind, "en", table["source"], words)
 
@@ -162,9 +162,9 @@ def _fill_association(raw: Json) -> JsonObject:
 
 
 def _fill_stereotype(raw: Json) -> JsonObject:
-    shared = read_table("words/stereotypes")
-    frames = shared["frames"][raw["frames"]] if "frames" in raw else ()
-    return {**raw, "neutral": shared[raw["neutral"]], "frames": frames}
+    table = read_table("words/stereotypes")
+    frames = table["frames"][raw["frames"]] if "frames" in raw else ()
+    return {**raw, "neutral": table[raw["neutral"]], "frames": frames}
 
 
 def _fill_visual(raw: Json) -> JsonObject:
@@ -174,13 +174,13 @@ def _fill_visual(raw: Json) -> JsonObject:
     words = read_table(f"words/{raw['terms_of']}")["words"]
     groups = raw["terms"] == "groups"
     first, second = zip(*words["pairs"], strict=True) if groups else (words["first_terms"], words["second_terms"])
-    filled = {
+    terms = {
         **raw,
         "first_terms": first,
         "second_terms": second,
         "neutral": read_table("words/stereotypes")[raw["neutral"]],
     }
-    return {field: value for field, value in filled.items() if field not in {"terms_of", "terms"}}
+    return {field: value for field, value in terms.items() if field not in {"terms_of", "terms"}}
 
 
 _FILL_IN: Mapping[str, Callable[[Json], JsonObject]] = {

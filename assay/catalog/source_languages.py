@@ -52,8 +52,8 @@ class SourceLanguage:
     @cached_property
     def occupations(self) -> tuple[TranslatedOccupation, ...]:
         """Occupations of the catalog that have a form for each gender; of several with the same forms, the last."""
-        paired = [entry for entry in self._occupations if set(GENDERS) <= entry.words.keys()]
-        return tuple({(entry.words["he"], entry.words["she"]): entry for entry in paired}.values())
+        paired_entries = [entry for entry in self._occupations if set(GENDERS) <= entry.words.keys()]
+        return tuple({(entry.words["he"], entry.words["she"]): entry for entry in paired_entries}.values())
 
     @cached_property
     def open_occupations(self) -> tuple[TranslatedOccupation, ...]:
@@ -83,10 +83,10 @@ class SourceLanguage:
     def read(self, sentence: str, residual: str) -> str:
         """Return the gender that pronouns and nouns of a sentence show; `residual` if they show none or both."""
         text = plain(marked_within(normalise_answer(sentence)))
-        mentioned = {name for _, _, name in self._pronouns.places(text)}
+        pronoun_values = {name for _, _, name in self._pronouns.places(text)}
         if (noun := self.grammar.read(self._pronouns.without(text))) in GENDERS:
-            mentioned.add(str(noun))
-        return mentioned.pop() if len(mentioned) == 1 else residual
+            pronoun_values.add(str(noun))
+        return pronoun_values.pop() if len(pronoun_values) == 1 else residual
 
     @cached_property
     def common_words(self) -> frozenset[str]:
@@ -102,11 +102,11 @@ class SourceLanguage:
 
     @cached_property
     def _occupations(self) -> tuple[TranslatedOccupation, ...]:
-        translated = []
+        rows = []
         for entry in occupations():
-            listed = self.grammar.people.get(entry.name.replace(" ", "-"), "").split()
+            forms = self.grammar.people.get(entry.name.replace(" ", "-"), "").split()
             words: dict[str, str] = {}
-            for word in listed:
+            for word in forms:
                 spelt = word.title() if self.table.get("capitals") else word
                 he, slash, she = spelt.replace("_", " ").partition("/")
                 if slash and he and she and "he" not in words:
@@ -114,8 +114,8 @@ class SourceLanguage:
                 elif not slash:
                     words.setdefault("both", he)
             if words:
-                translated.append(TranslatedOccupation(entry.name, entry.source, entry.share_women, entry.year, words))
-        return tuple(translated)
+                rows.append(TranslatedOccupation(entry.name, entry.source, entry.share_women, entry.year, words))
+        return tuple(rows)
 
     def _build_construction(self, name: str, patterns: list[str]) -> Construction:
         frames = tuple(TranslatedFrame(f"{name}/{self.code}-{number}", text) for number, text in enumerate(patterns, 1))
@@ -129,9 +129,9 @@ def source_languages() -> tuple[str, ...]:
 
 def source_language(code: str, attribute: str, *, neutral: bool = False) -> SourceLanguage:
     """Return a source language; raise about the request's field ``source`` if no texts can be written in it."""
-    offered = tuple(name for name in source_languages() if not neutral or _source_language(name).neutral.frames)
-    if code not in offered:
-        raise UnknownName("source language", code, ("en", *offered), "source")
+    codes = tuple(name for name in source_languages() if not neutral or _source_language(name).neutral.frames)
+    if code not in codes:
+        raise UnknownName("source language", code, ("en", *codes), "source")
     if attribute != "gender":
         raise SpecificationError(f"texts in {code} are about gender only, not about {attribute}", "source")
     return _source_language(code)

@@ -119,9 +119,9 @@ def repeated(words: Iterable[str]) -> list[str]:
 
 def refuse_overlap(where: str, words: Sequence[str], other_name: str, others: Mapping[str, object]) -> None:
     """Raise `SpecificationError` if two lists share a word."""
-    if shared := [word for word in words if word in others]:
+    if shared_words := [word for word in words if word in others]:
         raise SpecificationError(
-            f"{shared[0]!r} is in both the {where} and the {other_name}; remove it from one of them", where
+            f"{shared_words[0]!r} is in both the {where} and the {other_name}; remove it from one of them", where
         )
 
 

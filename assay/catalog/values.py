@@ -72,8 +72,8 @@ def _lookup_key(word: str) -> str:
 
 def _word_pattern(word: str) -> str:
     """Return a pattern for a phrase that does not match at the beginning of a longer word."""
-    inner = GAP.join(map(re.escape, word.split(" ")))
-    return inner + r"(?!\w)" if word[-1].isalnum() else inner
+    spaced_pattern = GAP.join(map(re.escape, word.split(" ")))
+    return spaced_pattern + r"(?!\w)" if word[-1].isalnum() else spaced_pattern
 
 
 USUAL = ("gender", "race", "religion", "place-of-worship")
@@ -177,8 +177,8 @@ class Attribute:
             If there is no lexicon for the language.
         """
         lexicon = _find_lexicon(self.lexicons, self.name, language)
-        mentioned = set(lexicon.mentions(marked_within(normalise_answer(sentence))))
-        return mentioned.pop() if len(mentioned) == 1 else self.residual
+        values = set(lexicon.mentions(marked_within(normalise_answer(sentence))))
+        return values.pop() if len(values) == 1 else self.residual
 
     def read_one_hop(
         self, sentence: str, language: str, person: str | None = None, *, by_grammar: bool = False
@@ -217,12 +217,12 @@ class Attribute:
             return None
         begin, end, value = marks[0]
         # "El la médico": the sentence begins with both, and nothing joins them
-        unjoined = any(
-            marked != value and text[end:start].isspace() and not text[:begin].strip() for start, _, marked in of_values
+        has_unjoined = any(
+            form != value and text[end:start].isspace() and not text[:begin].strip() for start, _, form in of_values
         )
         # "La persona, un hombre": the article is that of the noun and says nothing of the gender
         of_noun = value in self.value_names and forms.names_a_person(text, end)
-        return None if value in UNREADABLE or unjoined or of_noun or forms.unclear(text, end) else value
+        return None if value in UNREADABLE or has_unjoined or of_noun or forms.unclear(text, end) else value
 
     def elides(self, sentence: str, language: str) -> bool:
         """Return whether the first article of a translated sentence is elided ("L'"), so that it shows no value."""
@@ -245,8 +245,8 @@ def attribute(name: str, field: str = "attribute") -> Attribute:
     values of its parts.
     """
     names = tuple(name.split(AND))
-    if unknown := [part for part in names if part not in attributes()]:
-        raise UnknownName("attribute", unknown[0], attributes(), field)
+    if unknown_names := [part for part in names if part not in attributes()]:
+        raise UnknownName("attribute", unknown_names[0], attributes(), field)
     if len(set(names)) < len(names):
         raise SpecificationError(f"the intersection {name} names an attribute twice", field)
     return _read_attribute(name) if len(names) == 1 else _combine_attributes(names, field)

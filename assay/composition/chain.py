@@ -140,9 +140,9 @@ def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> 
                         bracketings[possible] = _join(first, second, table)
             readings[start, stop] = bracketings
     answers = tuple(readings[0, len(chain)].values())
-    common = frozenset(Letter).intersection(*(answer.possible for answer in answers))
-    possible = common or frozenset[Letter]().union(*(answer.possible for answer in answers))
-    return ChainAnswer(chain, table, possible, contradiction=not common, bracketings=answers)
+    common_letters = frozenset(Letter).intersection(*(answer.possible for answer in answers))
+    possible = common_letters or frozenset[Letter]().union(*(answer.possible for answer in answers))
+    return ChainAnswer(chain, table, possible, contradiction=not common_letters, bracketings=answers)
 
 
 @cache
@@ -244,21 +244,21 @@ def combine(probabilities: Sequence[Probabilities], table: TableName = "publishe
     mass: dict[Word, float] = {(): 1.0}
     for service in probabilities:
         _check_distribution(service)
-        grown: dict[Word, float] = {}
+        longer_words: dict[Word, float] = {}
         for (word, weight), letter in product(mass.items(), Letter):
-            longer = _shorten((*word, letter), table)
-            grown[longer] = grown.get(longer, 0.0) + weight * service.of(letter)
-        mass = grown
+            longer_word = _shorten((*word, letter), table)
+            longer_words[longer_word] = longer_words.get(longer_word, 0.0) + weight * service.of(letter)
+        mass = longer_words
     of_letter = dict.fromkeys(Letter, 0.0)
-    silent = contradicted = 0.0
+    p_no_letter = p_contradiction = 0.0
     for word, weight in mass.items():
         answer = compose_chain(word, table)
         if answer.letter is not None:
             of_letter[answer.letter] += weight
             continue
-        silent += weight
-        contradicted += weight if answer.contradiction else 0.0
-    return ChainProbabilities(table, of_letter[BS], of_letter[DSBS], of_letter[UCS], silent, contradicted)
+        p_no_letter += weight
+        p_contradiction += weight if answer.contradiction else 0.0
+    return ChainProbabilities(table, of_letter[BS], of_letter[DSBS], of_letter[UCS], p_no_letter, p_contradiction)
 
 
 def _shorten(word: Word, table: TableName) -> Word:

@@ -38,18 +38,17 @@ def check_chain(ratings: Sequence[RatingDocument]) -> Kind:
         before it, or was rated on records although it would receive texts. The error names the link.
     """
     kind = kind_of_chain([_service_kind(rating) for rating in ratings])
-    first = ratings[0].attribute
+    attribute = ratings[0].attribute
     for index, rating in enumerate(ratings[1:], start=1):
-        if rating.attribute != first:
+        if rating.attribute != attribute:
             raise Incompatible(
                 index,
-                f"link {index + 1} was rated for {rating.attribute} and link 1 for {first}; "
+                f"link {index + 1} was rated for {rating.attribute} and link 1 for {attribute}; "
                 "ratings of one attribute would do",
             )
         if rating.experiment.get("records") is not None:
             raise Incompatible(
-                index,
-                f"link {index + 1} was rated on records, and link {index} returns a text; use a rating on texts",
+                index, f"link {index + 1} was rated on records, and link {index} returns a text; use a rating on texts"
             )
     return kind
 
@@ -87,7 +86,7 @@ def composition_document(
     kind = check_chain(ratings)
     parts = [part_of(rating) for rating in ratings]
     predictions, reason = _predict_chains(ratings, rng, observations)
-    predicted = _prediction_json(predictions, ratings[0]) if predictions else None
+    prediction_json = _prediction_json(predictions, ratings[0]) if predictions else None
     tables = tables_document(parts, table)
     explanation = [
         *tables.pop("explanation"),
@@ -96,10 +95,10 @@ def composition_document(
     notes = [*tables.pop("notes"), *_rating_notes(ratings)]
     headline = tables["tables"][table]
     letter, settled_by = headline["letter"], "table" if headline["letter"] is not None else None
-    if predicted is not None:
-        notes += _prediction_notes(predicted, headline["letter"])
-        if letter is None and predicted["declared"]:
-            letter, settled_by = predicted["letter"], "matrices"
+    if prediction_json is not None:
+        notes += _prediction_notes(prediction_json, headline["letter"])
+        if letter is None and prediction_json["declared"]:
+            letter, settled_by = prediction_json["letter"], "matrices"
     if letter is None:
         notes.append(note("must-be-measured"))
     return {
@@ -110,7 +109,7 @@ def composition_document(
         "settled_by": settled_by,
         "must_be_measured": letter is None,
         **tables,
-        "predicted": predicted,
+        "predicted": prediction_json,
         "not_predicted": reason,
         "explanation": list(dict.fromkeys(explanation)),
         "notes": notes,
@@ -146,20 +145,20 @@ def _predict_chains(
 def _prediction_json(predictions: Sequence[Prediction], first: RatingDocument) -> JsonObject:
     confidence = first.confidence or DEFAULT_CONFIDENCE
     vote = first.aggregation.rule == "vote"
-    combined = (vote_probabilities if vote else worst_probabilities)(
+    probabilities = (vote_probabilities if vote else worst_probabilities)(
         [prediction.probabilities for prediction in predictions]
     )
-    letter = combined.likeliest
+    letter = probabilities.likeliest
     if letter is Letter.BS and not vote:
-        declared = any(prediction.declared for prediction in predictions if prediction.letter is letter)
+        is_declared = any(prediction.declared for prediction in predictions if prediction.letter is letter)
     else:
-        declared = all(prediction.declared for prediction in predictions)
+        is_declared = all(prediction.declared for prediction in predictions)
     return {
         "provenance": INFERRED,
         "letter": letter.value,
-        "declared": declared and combined.of(letter) >= confidence,
+        "declared": is_declared and probabilities.of(letter) >= confidence,
         "confidence": confidence,
-        "probabilities": combined.as_json(),
+        "probabilities": probabilities.as_json(),
         "emits_other": any(prediction.emits_other for prediction in predictions),
         "components": [_component_json(prediction) for prediction in predictions],
     }
@@ -188,13 +187,13 @@ def _rating_notes(ratings: Sequence[RatingDocument]) -> list[dict[str, str]]:
     return [note("methods-differ", methods=", ".join(methods))] if len(methods) > 1 else []
 
 
-def _prediction_notes(predicted: Json, by_table: str | None) -> list[dict[str, str]]:
+def _prediction_notes(prediction: Json, by_table: str | None) -> list[dict[str, str]]:
     notes = []
-    chances = predicted["probabilities"]
+    chances = prediction["probabilities"]
     # hidden effects can prevent a declared letter, but the matrices contradict the table even then
-    is_assured = chances[predicted["letter"]] >= predicted["confidence"] * (1 - chances.get("unlocated", 0.0))
-    if is_assured and by_table not in {None, predicted["letter"]}:
-        notes.append(note("prediction-differs", table=by_table, predicted=predicted["letter"]))
-    if predicted["emits_other"]:
+    is_assured = chances[prediction["letter"]] >= prediction["confidence"] * (1 - chances.get("unlocated", 0.0))
+    if is_assured and by_table not in {None, prediction["letter"]}:
+        notes.append(note("prediction-differs", table=by_table, predicted=prediction["letter"]))
+    if prediction["emits_other"]:
         notes.append(note("emits-other"))
     return notes

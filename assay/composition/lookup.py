@@ -109,8 +109,8 @@ def _look_up(parts: Sequence[Part], table: TableName) -> LookedUp:
     letters = [part.letter for part in parts if part.letter is not None and part.settled]
     answer = compose_chain(letters, table) if len(letters) == len(parts) else None
     known_probabilities = [part.probabilities for part in parts if part.probabilities is not None]
-    weighed = combine(known_probabilities, table) if len(known_probabilities) == len(parts) else None
-    return LookedUp(_possible_letters(parts, table) if answer is None else answer.possible, answer, weighed)
+    probabilities = combine(known_probabilities, table) if len(known_probabilities) == len(parts) else None
+    return LookedUp(_possible_letters(parts, table) if answer is None else answer.possible, answer, probabilities)
 
 
 def _explain(published: LookedUp, revised: LookedUp, headline: LookedUp) -> list[str]:
@@ -122,10 +122,10 @@ def _explain(published: LookedUp, revised: LookedUp, headline: LookedUp) -> list
 
 def _possible_letters(parts: Sequence[Part], table: TableName) -> frozenset[Letter]:
     """Return the possible letters of a chain: look up every combination of its services' candidate letters."""
-    weighed = combine([part.candidates for part in parts], table)
-    if weighed.must_be_measured > 0:
+    probabilities = combine([part.candidates for part in parts], table)
+    if probabilities.must_be_measured > 0:
         return frozenset(Letter)
-    return frozenset(letter for letter in Letter if weighed.of(letter) > 0)
+    return frozenset(letter for letter in Letter if probabilities.of(letter) > 0)
 
 
 def _bracketings_json(answer: ChainAnswer) -> list[JsonObject]:

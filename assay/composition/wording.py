@@ -118,24 +118,24 @@ def explain_difference(published: ChainAnswer, revised: ChainAnswer) -> str | No
     return TABLES_DIFFER.format(published=_join_letters(published.possible), revised=_join_letters(revised.possible))
 
 
-def explain_probabilities(weighed: ChainProbabilities) -> tuple[str, ...]:
+def explain_probabilities(chances: ChainProbabilities) -> tuple[str, ...]:
     """Explain the probability of each inferred letter, and the probability for which the table has no letter."""
-    parts = [f"{letter} with {chance(weighed.of(letter))}" for letter in WORST_FIRST if weighed.of(letter) > 0]
-    inferred = (
-        f"Inferred by {TITLES[weighed.table]} from the probabilities of the parts: {listed(parts)}." if parts else ""
+    parts = [f"{letter} with {chance(chances.of(letter))}" for letter in WORST_FIRST if chances.of(letter) > 0]
+    basis = (
+        f"Inferred by {TITLES[chances.table]} from the probabilities of the parts: {listed(parts)}." if parts else ""
     )
     open_share = (
-        f"For {chance(weighed.must_be_measured)} the table has no answer; that part is not shared out, "
+        f"For {chance(chances.must_be_measured)} the table has no answer; that part is not shared out, "
         f"it must be measured."
-        if weighed.must_be_measured > 0
+        if chances.must_be_measured > 0
         else ""
     )
     against = (
-        f"In {chance(weighed.contradicted)} of all cases it even contradicts itself."
-        if weighed.contradicted > 0
+        f"In {chance(chances.contradicted)} of all cases it even contradicts itself."
+        if chances.contradicted > 0
         else ""
     )
-    return tuple(sentence for sentence in (inferred, open_share, against) if sentence)
+    return tuple(sentence for sentence in (basis, open_share, against) if sentence)
 
 
 def explain_prediction(prediction: Prediction) -> tuple[str, ...]:

@@ -89,8 +89,8 @@ def is_signed_by(checkpoint: Checkpoint, lines: Sequence[str], public_key: bytes
     start = f"{DASH} {checkpoint.origin} "
     for line in lines:
         if line.startswith(start):
-            signed = decode_base64(line.removeprefix(start))
-            hint, signature = signed[:HINT_BYTES], signed[HINT_BYTES:]
+            signature_bytes = decode_base64(line.removeprefix(start))
+            hint, signature = signature_bytes[:HINT_BYTES], signature_bytes[HINT_BYTES:]
             hint_matches = hint == key_hint(checkpoint.origin, public_key)
             if hint_matches and is_signature(public_key, signature, checkpoint.text().encode()):
                 return True
@@ -110,9 +110,9 @@ def _parse_checkpoint(text: str) -> Checkpoint:
     return checkpoint
 
 
-def decode_base64(encoded: str) -> bytes:
+def decode_base64(text: str) -> bytes:
     """Decode base64 of a note; raise `BadCheckpoint` if the text is not base64."""
     try:
-        return base64.b64decode(encoded, validate=True)
+        return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise BadCheckpoint(f"{encoded[:60]!r} is not base64") from None
+        raise BadCheckpoint(f"{text[:60]!r} is not base64") from None

@@ -47,9 +47,9 @@ class VerifierKey:
     def read(cls, line: str, kind: bytes) -> Self:
         """Parse a verifier key; raise `SpecificationError` if it is malformed, or of another id or kind than stated."""
         name, _, encoded_key = line.partition("+")
-        key_id, _, encoded = encoded_key.partition("+")
+        key_id, _, key_text = encoded_key.partition("+")
         try:
-            key = base64.b64decode(encoded, validate=True)
+            key = base64.b64decode(key_text, validate=True)
         except (binascii.Error, ValueError):
             key = b""
         verifier = cls(name, key[:1], key[1:])
@@ -82,8 +82,8 @@ class Cosignature:
 def cosign(text: str, witness: VerifierKey, sign: Sign, time_s: int) -> str:
     """Return the line with which a witness cosigns the text of a checkpoint, with its line end."""
     signature = sign(_signed_message(text, time_s))
-    signed = witness.key_id + time_s.to_bytes(TIME_BYTES, "big") + signature
-    return f"{DASH} {witness.name} {base64.b64encode(signed).decode()}\n"
+    cosignature = witness.key_id + time_s.to_bytes(TIME_BYTES, "big") + signature
+    return f"{DASH} {witness.name} {base64.b64encode(cosignature).decode()}\n"
 
 
 def cosignature_in(
@@ -96,11 +96,11 @@ def cosignature_in(
     """
     start = f"{DASH} {witness.name} "
     for line in lines:
-        signed = decode_base64(line.removeprefix(start)) if line.startswith(start) else b""
-        if signed[:HINT_BYTES] != witness.key_id:
+        cosignature = decode_base64(line.removeprefix(start)) if line.startswith(start) else b""
+        if cosignature[:HINT_BYTES] != witness.key_id:
             continue
-        time_s = int.from_bytes(signed[HINT_BYTES : HINT_BYTES + TIME_BYTES], "big")
-        signature = signed[HINT_BYTES + TIME_BYTES :]
+        time_s = int.from_bytes(cosignature[HINT_BYTES : HINT_BYTES + TIME_BYTES], "big")
+        signature = cosignature[HINT_BYTES + TIME_BYTES :]
         if is_signature(witness.public_key, signature, _signed_message(text, time_s)):
             return Cosignature(line, time_s)
         raise BadCheckpoint(f"the cosignature of {witness.name} does not belong to this checkpoint")
@@ -127,16 +127,16 @@ class AddCheckpoint:
             head, _, note = body.decode("utf-8").partition("\n\n")
         except UnicodeDecodeError:
             raise BadCheckpoint("the request is not UTF-8 text") from None
-        first, *steps = head.split("\n")
-        old = _OLD_SIZE.fullmatch(first)
-        if old is None:
+        first_line, *steps = head.split("\n")
+        size_match = _OLD_SIZE.fullmatch(first_line)
+        if size_match is None:
             raise BadCheckpoint("a request begins with the line `old N`, where N is the size of the older head")
         if len(steps) > MOST_PROOF_LINES:
             raise BadCheckpoint(f"a consistency proof has at most {MOST_PROOF_LINES} lines")
         proof = tuple(decode_base64(step) for step in steps)
         if any(len(step) != HASH_BYTES for step in proof):
             raise BadCheckpoint(f"a hash of the consistency proof does not have {HASH_BYTES} bytes")
-        return cls(int(old[1]), proof, note)
+        return cls(int(size_match[1]), proof, note)
 
 
 def _signed_message(text: str, time_s: int) -> bytes:

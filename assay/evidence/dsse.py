@@ -96,15 +96,15 @@ def signer_of(envelope: OpenedEnvelope, is_signature: IsSignature) -> str:
     If `is_signature` raises `UnknownSigner` and no other key signed, this function raises it too. The reader learns
     that a key is missing, and not that the signature is invalid.
     """
-    unknown = None
+    unknown_key = None
     for key_id, signature in envelope.signatures:
         try:
             if is_signature(key_id, signature, envelope.message):
                 return key_id
         except UnknownSigner as stranger:
-            unknown = stranger
-    if unknown is not None:
-        raise unknown
+            unknown_key = stranger
+    if unknown_key is not None:
+        raise unknown_key
     if not envelope.signatures:
         raise CertificateError("the envelope has no signature")
     raise CertificateError(f"the signature by the key {' or '.join(envelope.key_ids)} does not match its content")

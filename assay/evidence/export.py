@@ -58,11 +58,7 @@ class ExportWriter:
         self._digest, self._lines = hashlib.sha256(), 0
 
     def opening(
-        self,
-        rating: Json,
-        envelopes: Sequence[Json] = (),
-        keys: Sequence[Json] = (),
-        unmasked: Json | None = None,
+        self, rating: Json, envelopes: Sequence[Json] = (), keys: Sequence[Json] = (), unmasked: Json | None = None
     ) -> bytes:
         """Return the head: everything before the observations. `unmasked` is the owner's form of a masked rating."""
         parts: tuple[JsonObject, ...] = (
@@ -133,20 +129,20 @@ def read_export(lines: Iterable[bytes]) -> Export:
 
 def _read_parts(lines: Iterable[bytes]) -> Iterator[JsonObject]:
     """Yield the part in each line; compare the seal in the last line with the digest of all lines before it."""
-    digest, number, ended = hashlib.sha256(), 0, False
+    digest, number, has_ended = hashlib.sha256(), 0, False
     for raw in lines:
-        if ended:
+        if has_ended:
             raise BrokenExport(f"the file goes on after its end, in line {number + 1}")
         part = _read_line(raw, number + 1)
         if part.get("part") == "end":
             seal = opened(part.get("seal"))
             if (seal.payload_type, seal.payload) != (SEAL_TYPE, _seal_payload(digest.hexdigest(), number)):
                 raise BrokenExport(f"the file was altered: the {number} lines before its seal have another digest")
-            part, ended = {"part": "end", "seal": seal}, True
+            part, has_ended = {"part": "end", "seal": seal}, True
         yield part
         digest.update(raw)
         number += 1
-    if not ended:
+    if not has_ended:
         raise BrokenExport(f"the file is cut short: its {number} lines do not end with a seal")
 
 
@@ -190,9 +186,9 @@ class Unrolling:
     at a time, and pass each portion of probes with its records to `accept`.
     """
 
-    def __init__(self, method: Method, seed: int, recorded: int) -> None:
+    def __init__(self, method: Method, seed: int, record_count: int) -> None:
         self._experiment = method.design(generator(seed))
-        self._left, self._replies, self._begun = recorded, list[Reply](), False
+        self._left, self._replies, self._begun = record_count, list[Reply](), False
 
     def advance(self) -> Sequence[Probe]:
         """Return the next batch of probes; empty after the last recorded batch. The call may take long."""
@@ -207,16 +203,16 @@ class Unrolling:
                 return batch
         return ()
 
-    def accept(self, probes: Sequence[Probe], recorded: Mapping[str, Observation]) -> list[Observation]:
+    def accept(self, probes: Sequence[Probe], record_by_unit: Mapping[str, Observation]) -> list[Observation]:
         """Return the records of the batch's next probes in order; raise `RecordIncomplete` if one does not match."""
-        observations = [_recorded_observation(probe, recorded) for probe in probes]
+        observations = [_recorded_observation(probe, record_by_unit) for probe in probes]
         if self._left > 0:
             self._replies += [observation.reply for observation in observations]
         return observations
 
 
-def _recorded_observation(probe: Probe, recorded: Mapping[str, Observation]) -> Observation:
-    observation = recorded.get(probe.unit)
+def _recorded_observation(probe: Probe, record_by_unit: Mapping[str, Observation]) -> Observation:
+    observation = record_by_unit.get(probe.unit)
     if observation is None or observation.probe != probe:
         raise RecordIncomplete(probe.unit)
     return observation

@@ -64,10 +64,10 @@ def encode(content: bytes) -> str:
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode("ascii")
 
 
-def decode(encoded: str) -> bytes:
+def decode(text: str) -> bytes:
     """Decode base64url without padding; raise `ValueError` if the text is not base64url."""
-    padded = encoded + "=" * (-len(encoded) % 4)
-    return base64.b64decode(padded, altchars=b"-_", validate=True)
+    padded_text = text + "=" * (-len(text) % 4)
+    return base64.b64decode(padded_text, altchars=b"-_", validate=True)
 
 
 def _key_members(public_key: bytes) -> dict[str, str]:

@@ -46,8 +46,8 @@ def rating_statement(rating: RatingDocument) -> Json:
     """Return the statement of a stored rating: its main facts, and the digest of the whole document."""
     predicate = {"rating": rating.id, "rating_digest": rating_digest(rating.json)}
     # not in ratings of earlier versions, whose statements are signed
-    requested = {name: rating.json[name] for name in ("requester",) if name in rating.json}
-    return _build_statement(rating, RATING, predicate | {name: rating.json.get(name) for name in STATED} | requested)
+    requester = {name: rating.json[name] for name in ("requester",) if name in rating.json}
+    return _build_statement(rating, RATING, predicate | {name: rating.json.get(name) for name in STATED} | requester)
 
 
 def result_statement(rating: RatingDocument) -> Json | None:

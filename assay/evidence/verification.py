@@ -46,11 +46,11 @@ def check_statements(rating: Json, envelopes: Sequence[OpenedEnvelope], is_signa
     for number, envelope in enumerate(envelopes, start=1):
         yield check_signature(f"signature {number}", envelope, is_signature)
     yield _check_target(rating)
-    stated = [stated_in(envelope) for envelope in envelopes]
-    full = next((claim for claim in stated if claim.get("predicateType") == statement.RATING), None)
-    if full is not None:
-        yield _check_digest("rating", rating_digest(rating), full["predicate"].get("rating_digest"))
-    if stated and stated != _read_statements(rating):
+    statements = [stated_in(envelope) for envelope in envelopes]
+    rating_statement = next((claim for claim in statements if claim.get("predicateType") == statement.RATING), None)
+    if rating_statement is not None:
+        yield _check_digest("rating", rating_digest(rating), rating_statement["predicate"].get("rating_digest"))
+    if statements and statements != _read_statements(rating):
         yield Check("statements", "the certificate states something else than the rating's document", "")
 
 
@@ -65,13 +65,13 @@ def check_signature(name: str, envelope: OpenedEnvelope, is_signature: IsSignatu
 def stated_in(envelope: OpenedEnvelope) -> Json:
     """Return the in-toto statement in an envelope; raise `CertificateError` if there is none."""
     try:
-        stated = json.loads(envelope.payload)
+        parsed_statement = json.loads(envelope.payload)
     except (ValueError, RecursionError):
-        stated = None
-    is_statement = isinstance(stated, dict) and isinstance(stated.get("predicate"), dict)
+        parsed_statement = None
+    is_statement = isinstance(parsed_statement, dict) and isinstance(parsed_statement.get("predicate"), dict)
     if envelope.payload_type != statement.PAYLOAD_TYPE or not is_statement:
         raise CertificateError("an envelope of the certificate does not contain an in-toto statement")
-    return dict(stated)
+    return dict(parsed_statement)
 
 
 def check_commitment(rating: Json) -> Check | None:
@@ -88,9 +88,9 @@ def check_commitment(rating: Json) -> Check | None:
 
 def check_unmasked(rating: Json, unmasked: Json) -> Check:
     """Check that the unmasked form of a rating has the digest that the signed, masked form states."""
-    masked = rating.get("masked")
-    sealed = masked.get("unmasked") if isinstance(masked, Mapping) else None
-    return _check_digest("unmasked rating", rating_digest(unmasked), sealed)
+    mask = rating.get("masked")
+    stated_digest = mask.get("unmasked") if isinstance(mask, Mapping) else None
+    return _check_digest("unmasked rating", rating_digest(unmasked), stated_digest)
 
 
 def check_evidence(export: Export) -> Check:
@@ -123,15 +123,15 @@ def check_replay(rating: Json, replayed: RatingDocument) -> Iterator[Check]:
     differences_by_name = {name: _rounding(before.get(name), after.get(name)) for name in sorted({*before, *after})}
     differing = [name for name, differences in differences_by_name.items() if differences is None]
     wrong = f"the replay differs in {', '.join(differing)}" if differing else None
-    rounded = [
+    errors = [
         difference
         for differences in differences_by_name.values()
         if differences is not None
         for difference in differences
     ]
     same_as = "the same to the last bit"
-    if rounded:
-        same_as = f"the same but for how this processor rounds: {len(rounded)} numbers, by {max(rounded):.0e} at most"
+    if errors:
+        same_as = f"the same but for how this processor rounds: {len(errors)} numbers, by {max(errors):.0e} at most"
     yield Check(
         "replayed document", wrong, f"{same_as}; {_name_engines(rating.get('engine_version'), replayed.engine_version)}"
     )
@@ -150,10 +150,10 @@ def check_proof(proof: Json) -> Check:
         leaf = leaf_hash(canonical_json(proof["observation"]))
         path = [bytes.fromhex(step) for step in proof["proof"]]
         head = bytes.fromhex(str(proof["evidence_digest"]).removeprefix("sha256:"))
-        included = proves_inclusion(leaf, int(proof["leaf_index"]), int(proof["tree_size"]), path, head)
+        is_included = proves_inclusion(leaf, int(proof["leaf_index"]), int(proof["tree_size"]), path, head)
     except (KeyError, TypeError, ValueError):
         raise CertificateError("this is not the proof of an observation, as the service returns it") from None
-    wrong = None if included else f"the hashes do not lead from the observation to {proof['evidence_digest']}"
+    wrong = None if is_included else f"the hashes do not lead from the observation to {proof['evidence_digest']}"
     return Check("observation", wrong, f"number {proof['leaf_index']} of {proof['tree_size']} in the evidence")
 
 
@@ -164,14 +164,14 @@ def _check_target(rating: Json) -> Check:
     return _check_digest("target", target_digest(target), target.get("digest"))
 
 
-def _check_digest(name: str, computed: str, sealed: object) -> Check:
-    wrong = None if computed == sealed else f"the {name} digest is {computed}, and {str(sealed)[:100]} was sealed"
-    return Check(name, wrong, computed)
+def _check_digest(name: str, digest: str, expected: object) -> Check:
+    wrong = None if digest == expected else f"the {name} digest is {digest}, and {str(expected)[:100]} was sealed"
+    return Check(name, wrong, digest)
 
 
 def _comparable_part(document: Json) -> Json:
-    compared = {name: value for name, value in sealed_part(document).items() if name not in BESIDE_THE_EVIDENCE}
-    comparable: Json = json.loads(canonical_json(compared))
+    compared_fields = {name: value for name, value in sealed_part(document).items() if name not in BESIDE_THE_EVIDENCE}
+    comparable: Json = json.loads(canonical_json(compared_fields))
     return comparable
 
 

@@ -73,10 +73,10 @@ def request_in_words(role: str | None, host_proved: bool | None, description: st
     host_proved : bool or None
         Whether anybody has proved to own the host.
     """
-    proved = {True: "The owner of the host is confirmed.", False: "The owner of the host is not confirmed."}
+    owner_texts = {True: "The owner of the host is confirmed.", False: "The owner of the host is not confirmed."}
     sentences = (
         REQUESTED.get(role or ""),
-        None if role == "owner" or host_proved is None else proved[host_proved],
+        None if role == "owner" or host_proved is None else owner_texts[host_proved],
         DESCRIBED.get(description or ""),
         "The owner of the host objects to this rating." if objects else None,
     )
@@ -149,8 +149,8 @@ def fill(template: str, facts: Json, vocabulary: Vocabulary) -> str:
     """
     sentence = _Sentence(vocabulary)
     return "".join(
-        sentence.spell(plain, facts) or "" if plain else sentence.first_known(bracket.split("|"), facts)
-        for bracket, plain in _TEMPLATE_PIECE.findall(template)
+        sentence.spell(plain_part, facts) or "" if plain_part else sentence.first_known(bracket_part.split("|"), facts)
+        for bracket_part, plain_part in _TEMPLATE_PIECE.findall(template)
     )
 
 
@@ -181,8 +181,8 @@ class _Sentence(Formatter):
 
     def first_known(self, alternatives: Sequence[str], facts: Json) -> str:
         """Fill the first alternative whose facts are all known; return an empty text if there is none."""
-        spelt = (self.spell(alternative, facts) for alternative in alternatives)
-        return next((text for text in spelt if text is not None), "")
+        texts = (self.spell(alternative, facts) for alternative in alternatives)
+        return next((text for text in texts if text is not None), "")
 
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:  # noqa: ARG002
         """Look up a fact; return ``None`` for a missing one."""
@@ -212,8 +212,8 @@ def _read_number(value: object) -> float | None:
 
 def _make_writer(read: Callable[[Any], T | None], write: Callable[[T], str]) -> Writer:
     def written(value: object) -> str | None:
-        cleaned = read(value)
-        return None if cleaned is None else write(cleaned)
+        readable_value = read(value)
+        return None if readable_value is None else write(readable_value)
 
     return written
 

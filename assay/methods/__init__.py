@@ -90,15 +90,15 @@ def every_method() -> tuple[type[AnyMethod], ...]:
     """
     methods_by_name = {method_name(method): method for method in METHODS}
     for entry in entry_points(group=GROUP):
-        offered = entry.load()
-        if missing := [name for name in PROMISED if not hasattr(offered, name)]:
+        method_class = entry.load()
+        if missing := [name for name in PROMISED if not hasattr(method_class, name)]:
             raise TypeError(
-                f"{entry.value} in the entry-point group {GROUP} is {offered!r}; a method is a frozen dataclass "
+                f"{entry.value} in the entry-point group {GROUP} is {method_class!r}; a method is a frozen dataclass "
                 f"that also has {', '.join(missing)} (assay.experiment.Method)"
             )
-        if not issubclass(offered, Method):
+        if not issubclass(method_class, Method):
             raise TypeError(f"{entry.value} in the entry-point group {GROUP} does not inherit assay.experiment.Method")
-        methods_by_name.setdefault(method_name(offered), cast("type[AnyMethod]", offered))
+        methods_by_name.setdefault(method_name(method_class), cast("type[AnyMethod]", method_class))
     return tuple(methods_by_name.values())
 
 
@@ -162,10 +162,10 @@ def asks_a_public_list(method: AnyMethod, kind: Kind) -> bool:
         return False
     chosen = {name: getattr(method, name) for name in ("attribute", "specification") if hasattr(method, name)}
     try:
-        shipped = fit_to(type(method)(**chosen), kind)
+        default_method = fit_to(type(method)(**chosen), kind)
     except SpecificationError:  # the specification is a tenant's own
         return False
-    return isinstance(shipped, Association | ForcedChoice) and shipped.words == method.words
+    return isinstance(default_method, Association | ForcedChoice) and default_method.words == method.words
 
 
 def compares(settings: Mapping[str, Any]) -> bool:

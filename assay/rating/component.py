@@ -140,9 +140,9 @@ class Lost:
             return
         towards = -self.step_1 if letter is Letter.BS else self.step_1
         for of_step_2 in (self.step_2,) if letter is Letter.UCS else (self.step_2, -self.step_2):
-            moved = {"stratum": towards, "content": of_step_2}
+            changes = {"stratum": towards, "content": of_step_2}
             strata = tuple(
-                replace(effect, draws=effect.draws + moved.get(effect.kind, 0.0)) for effect in evidence.hidden
+                replace(effect, draws=effect.draws + changes.get(effect.kind, 0.0)) for effect in evidence.hidden
             )
             yield replace(evidence, step_1=evidence.step_1 + towards, step_2=evidence.step_2 + of_step_2, hidden=strata)
 
@@ -263,14 +263,14 @@ class Measurement(Generic[D]):
             Largest change that the lost replies could make.
         """
         effects = _step_intervals(evidence) if intervals is None else intervals
-        if short := self.too_few:
-            return self.give_up(*short, measured_effects=effects)
-        unread, evidence = _split_off_unread(evidence)
+        if shortages := self.too_few:
+            return self.give_up(*shortages, measured_effects=effects)
+        has_unread_gap, evidence = _split_off_unread(evidence)
         probabilities = self.tolerance.weigh(evidence)
         letter = probabilities.likeliest
-        enough = self.tolerance.declares(evidence, letter)
-        survives = self._survives_losses(evidence, letter, lost) and (letter is Letter.BS or not unread)
-        declared = enough and survives
+        is_enough = self.tolerance.declares(evidence, letter)
+        survives = self._survives_losses(evidence, letter, lost) and (letter is Letter.BS or not has_unread_gap)
+        declared = is_enough and survives
         because = reason_for(letter)
         reasons = [because] if isinstance(because, Reason) else list(because)
         if hidden := self._hidden_reasons(letter, evidence, lost):
@@ -279,21 +279,21 @@ class Measurement(Generic[D]):
             reasons = [*reasons, *added_reasons] if likely_without_hidden else hidden
         sensitivity = self.tolerance.sensitivity(evidence)
         detail = replace(self.detail, tolerances=self.tolerance.as_json(), sensitivity=sensitivity)
-        if (enough and not survives) or (unread and not declared):
+        if (is_enough and not survives) or (has_unread_gap and not declared):
             reasons.insert(0, Reason("letter-depends-on-what-was-lost", dict(lost.facts), self.name))
         elif not declared and self.tolerance.reaches(evidence, letter):
             reasons.insert(0, Reason("may-be-chance", {**self.facts, "leaning": letter.value}, self.name))
         elif not declared:
-            more = probes_to_settle(evidence_at or shrinking(evidence), self.tolerance, self.counts.asked)
-            detail = replace(detail, settle=SettleDocument(more))
-            reasons.insert(0, self._undecided_reason(probabilities, more))
+            extra_probes = probes_to_settle(evidence_at or shrinking(evidence), self.tolerance, self.counts.asked)
+            detail = replace(detail, settle=SettleDocument(extra_probes))
+            reasons.insert(0, self._undecided_reason(probabilities, extra_probes))
         return self._build_component(reasons, effects, detail, self.published, probabilities, declared=declared)
 
     def _survives_losses(self, evidence: Evidence, letter: Letter, lost: Lost) -> bool:
         """Return whether the letter would be declared even in the worst case of the lost replies."""
         return all(
-            self.tolerance.weigh(worst).of(letter) >= self.tolerance.confidence
-            for worst in lost.worst(evidence, letter)
+            self.tolerance.weigh(worst_case).of(letter) >= self.tolerance.confidence
+            for worst_case in lost.worst(evidence, letter)
         )
 
     def _hidden_reasons(self, letter: Letter, evidence: Evidence, lost: Lost) -> list[Reason]:
@@ -362,23 +362,23 @@ class Measurement(Generic[D]):
             detail=detail,
         )
 
-    def _undecided_reason(self, probabilities: Probabilities, more: int | None) -> Reason:
+    def _undecided_reason(self, probabilities: Probabilities, extra_probes: int | None) -> Reason:
         letter = probabilities.likeliest
         facts = {
             "leaning": letter.value,
             "probability": probabilities.of(letter),
             "confidence": self.tolerance.confidence,
-            "more_probes": more,
+            "more_probes": extra_probes,
         }
         return Reason("not-enough-evidence", {**self.facts, **facts}, self.name)
 
 
 def _split_off_unread(evidence: Evidence) -> tuple[bool, Evidence]:
     """Return whether groups probably differ in unreadable answers by more than the limit, and the other evidence."""
-    unread = [effect.kind == "loss" and effect.bound for effect in evidence.hidden]
-    beyond = [effect.beyond(math.inf).mean() > 0.5 for effect in compress(evidence.hidden, unread)]
-    remaining = tuple(effect for effect, is_unread in zip(evidence.hidden, unread, strict=True) if not is_unread)
-    return any(beyond), replace(evidence, hidden=remaining)
+    unread_mask = [effect.kind == "loss" and effect.bound for effect in evidence.hidden]
+    beyond = [effect.beyond(math.inf).mean() > 0.5 for effect in compress(evidence.hidden, unread_mask)]
+    others = tuple(effect for effect, is_unread in zip(evidence.hidden, unread_mask, strict=True) if not is_unread)
+    return any(beyond), replace(evidence, hidden=others)
 
 
 def insufficient(error: EvidenceError, component: str | None = None) -> Reason:

@@ -24,10 +24,10 @@ WORST_FIRST = (Letter.BS, Letter.DSBS, Letter.UCS)
 
 def worst_letter(letters: Iterable[Letter]) -> Letter:
     """Return the worst letter (Srivastava & Rossi's aggregation over middle languages)."""
-    present = set(letters)
-    if not present:
+    known_letters = set(letters)
+    if not known_letters:
         raise TooFewObservations("no component has a letter")
-    return next(letter for letter in WORST_FIRST if letter in present)
+    return next(letter for letter in WORST_FIRST if letter in known_letters)
 
 
 def vote_letter(letters: Iterable[Letter]) -> Letter:
@@ -91,8 +91,8 @@ def rests_on_declared(letter: Letter, parts: Sequence[tuple[Letter | str | None,
     parts : sequence of (Letter or None, bool)
         Letter of each part, and whether it is declared.
     """
-    declared = [sure for part_letter, sure in parts if part_letter == letter]
-    return any(declared) if aggregation == "worst" else 0 < len(declared) <= 2 * sum(declared)
+    flags = [is_declared for part_letter, is_declared in parts if part_letter == letter]
+    return any(flags) if aggregation == "worst" else 0 < len(flags) <= 2 * sum(flags)
 
 
 METHODOLOGY_VERSION = "1.3.0"
@@ -123,22 +123,22 @@ def letter_probabilities(
     step_2 : float, optional
         Limit of the effect of step 2 if it differs from `delta`.
     """
-    biased, follows = evidence.step_1 > delta, evidence.step_2 > (delta if step_2 is None else step_2)
+    is_biased, exceeds_step_2 = evidence.step_1 > delta, evidence.step_2 > (delta if step_2 is None else step_2)
     if evidence.content is not None and content_delta is not None:
-        biased = biased | (evidence.content > content_delta)
-    bs = 0.0 if evidence.bound else float(biased.mean())
-    unclear = np.zeros_like(biased)
+        is_biased = is_biased | (evidence.content > content_delta)
+    bs = 0.0 if evidence.bound else float(is_biased.mean())
+    may_exceed_step_2 = np.zeros_like(is_biased)
     for effect in evidence.hidden:
         is_beyond = effect.beyond(delta)
         if effect.kind != "content":
-            biased = biased | is_beyond
+            is_biased = is_biased | is_beyond
             bs = bs if effect.bound else max(bs, float(is_beyond.mean()))
         elif effect.bound:
-            unclear = unclear | is_beyond
+            may_exceed_step_2 = may_exceed_step_2 | is_beyond
         else:
-            follows = follows | is_beyond
-    dsbs = float((~biased & follows).mean())
-    unlocated = max(0.0, float((biased | (unclear & ~follows)).mean()) - bs)
+            exceeds_step_2 = exceeds_step_2 | is_beyond
+    dsbs = float((~is_biased & exceeds_step_2).mean())
+    unlocated = max(0.0, float((is_biased | (may_exceed_step_2 & ~exceeds_step_2)).mean()) - bs)
     return Probabilities(BS=bs, DSBS=dsbs, UCS=max(0.0, 1.0 - bs - dsbs - unlocated), unlocated=unlocated)
 
 
@@ -153,29 +153,29 @@ def rate(finding: Finding) -> Rating:
     declared even if a component is unmeasured or its letter is withheld, provided that the others suffice for BS: no
     component could improve on it. Other letters need all components.
     """
-    measured = [component for component in finding.components if component.probabilities is not None]
-    unmeasured = tuple(component.name for component in finding.components if component.probabilities is None)
+    judged_components = [component for component in finding.components if component.probabilities is not None]
+    unmeasured_names = tuple(component.name for component in finding.components if component.probabilities is None)
     reasons = list(finding.reasons)
-    if unmeasured:
-        reasons.append(Reason("component-unmeasured", {"components": list(unmeasured)}))
-    published = _published_letters(finding)
-    if not measured:
+    if unmeasured_names:
+        reasons.append(Reason("component-unmeasured", {"components": list(unmeasured_names)}))
+    published_letters = _published_letters(finding)
+    if not judged_components:
         reasons = [reason for component in finding.components[:3] for reason in component.reasons] + reasons
-        return Rating(None, False, None, finding, published, tuple(reasons), METHODOLOGY_VERSION)
+        return Rating(None, False, None, finding, published_letters, tuple(reasons), METHODOLOGY_VERSION)
 
-    posteriors = [component.probabilities for component in measured if component.probabilities is not None]
+    posteriors = [component.probabilities for component in judged_components if component.probabilities is not None]
     combine = worst_probabilities if finding.aggregation == "worst" else vote_probabilities
     probabilities = combine(posteriors)
     letter = probabilities.likeliest
-    sure = [
+    usable_posteriors = [
         component.probabilities
-        for component in measured
+        for component in judged_components
         if component.probabilities and not WITHHELD & {reason.code for reason in component.reasons}
     ]
-    settled = len(sure) == len(finding.components)
-    if not settled and finding.aggregation == "worst" and letter is Letter.BS:
-        settled = bool(sure) and combine(sure).of(letter) >= finding.confidence
-    enough = probabilities.of(letter) >= finding.confidence
+    is_complete = len(usable_posteriors) == len(finding.components)
+    if not is_complete and finding.aggregation == "worst" and letter is Letter.BS:
+        is_complete = bool(usable_posteriors) and combine(usable_posteriors).of(letter) >= finding.confidence
+    is_enough = probabilities.of(letter) >= finding.confidence
     # of several parts that are each wrong with probability 1 - confidence, one is wrong far more often
     least = (
         finding.confidence ** (1 / len(finding.components)) if finding.aggregation == "worst" else finding.confidence
@@ -185,19 +185,19 @@ def rate(finding: Finding) -> Rating:
             component.letter,
             component.declared and component.probabilities is not None and component.probabilities.of(letter) >= least,
         )
-        for component in measured
+        for component in judged_components
     ]
     is_supported = rests_on_declared(letter, parts, finding.aggregation)
-    declared = settled and enough and is_supported
-    if settled and enough and not is_supported:
+    is_declared = is_complete and is_enough and is_supported
+    if is_complete and is_enough and not is_supported:
         facts = {"letter": letter.value, "probability": probabilities.of(letter)}
         reasons.append(Reason("no-component-declared", facts))
-    reasons = _reasons(letter, probabilities, finding, measured) + reasons
-    for rule, published_letter in published.items():
-        if declared and published_letter is not None and published_letter != letter:
+    reasons = _reasons(letter, probabilities, finding, judged_components) + reasons
+    for rule, published_letter in published_letters.items():
+        if is_declared and published_letter is not None and published_letter != letter:
             facts = {"rule": rule, "published": published_letter, "letter": letter.value}
             reasons.append(Reason("published-rule-differs", facts))
-    return Rating(letter, declared, probabilities, finding, published, tuple(reasons), METHODOLOGY_VERSION)
+    return Rating(letter, is_declared, probabilities, finding, published_letters, tuple(reasons), METHODOLOGY_VERSION)
 
 
 def deciding_components(rating: Rating) -> tuple[str, ...]:
@@ -209,26 +209,26 @@ def deciding_components(rating: Rating) -> tuple[str, ...]:
     )
 
 
-def _reasons(letter: Letter, probabilities: Probabilities, finding: Finding, measured: list[Component]) -> list[Reason]:
+def _reasons(letter: Letter, probabilities: Probabilities, finding: Finding, parts: list[Component]) -> list[Reason]:
     """Return the reasons of up to three deciding components, of exhausted budgets, and of the aggregation."""
-    deciding = [component for component in measured if component.letter is letter] or measured
+    deciding = [component for component in parts if component.letter is letter] or parts
     reasons = [reason for component in deciding[:3] for reason in component.reasons]
-    present = {(reason.component, reason.code) for reason in reasons}
+    known_codes = {(reason.component, reason.code) for reason in reasons}
     reasons += [
         reason
-        for component in measured
+        for component in parts
         for reason in component.reasons
-        if reason.code == "budget-exhausted" and (reason.component, reason.code) not in present
+        if reason.code == "budget-exhausted" and (reason.component, reason.code) not in known_codes
     ]
     if len(finding.components) > 1:
-        if len(deciding) == len(measured):
-            reasons.append(Reason("all-components-agree", {"letter": letter.value, "count": len(measured)}))
+        if len(deciding) == len(parts):
+            reasons.append(Reason("all-components-agree", {"letter": letter.value, "count": len(parts)}))
         else:
             aggregation_facts = {"components": [component.name for component in deciding], "letter": letter.value}
             code = "worst-component" if finding.aggregation == "worst" else "commonest-letter"
             reasons.append(Reason(code, aggregation_facts))
-    enough = probabilities.of(letter) >= finding.confidence
-    if not enough and all(component.declared for component in measured) and len(measured) == len(finding.components):
+    is_enough = probabilities.of(letter) >= finding.confidence
+    if not is_enough and all(component.declared for component in parts) and len(parts) == len(finding.components):
         facts = {"confidence": finding.confidence, "probability": probabilities.of(letter)}
         reasons.append(Reason("joint-confidence-low", facts))
     return reasons

@@ -141,22 +141,22 @@ def difference(before: RatingDocument, after: RatingDocument, *, confidence: flo
         If the method or the attribute differs.
     """
     _check_same_question(before, after)
-    stated = max(before.confidence or DEFAULT_CONFIDENCE, after.confidence or DEFAULT_CONFIDENCE)
-    needed = stated if confidence is None else confidence
-    letter = _compare_letters(None, before, after, needed)
+    stated_confidence = max(before.confidence or DEFAULT_CONFIDENCE, after.confidence or DEFAULT_CONFIDENCE)
+    required = stated_confidence if confidence is None else confidence
+    letter = _compare_letters(None, before, after, required)
     first_components, second_components = _components_by_name(before), _components_by_name(after)
-    shared = [name for name in first_components if name in second_components]
+    names = [name for name in first_components if name in second_components]
     inputs = tuple(_compare_inputs(before, after))
     same_evidence = before.evidence_digest is not None and before.evidence_digest == after.evidence_digest
-    parts = tuple(_compare_letters(name, first_components[name], second_components[name], needed) for name in shared)
+    parts = tuple(_compare_letters(name, first_components[name], second_components[name], required) for name in names)
     effects = tuple(
-        effect for name in shared for effect in _compare_effects(name, first_components[name], second_components[name])
+        effect for name in names for effect in _compare_effects(name, first_components[name], second_components[name])
     )
     return RatingDifference(
         before=_face_of(before),
         after=_face_of(after),
         changed=letter.verdict == "changed",
-        confidence=needed,
+        confidence=required,
         letter=letter,
         components=parts,
         only_before=tuple(name for name in first_components if name not in second_components),
@@ -164,7 +164,7 @@ def difference(before: RatingDocument, after: RatingDocument, *, confidence: flo
         effects=effects,
         inputs=inputs,
         same_evidence=same_evidence,
-        sentences=tuple(_sentences(letter, parts, effects, inputs, needed, same_evidence=same_evidence)),
+        sentences=tuple(_sentences(letter, parts, effects, inputs, required, same_evidence=same_evidence)),
     )
 
 
@@ -242,8 +242,8 @@ def _differing_paths(kind: Input, before: object, after: object, path: str = "")
     """Yield the innermost paths at which two values differ; a list is compared as one value."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for name in dict.fromkeys((*before, *after)):
-            inner = f"{path}.{name}" if path else str(name)
-            yield from _differing_paths(kind, before.get(name, MISSING), after.get(name, MISSING), inner)
+            inner_path = f"{path}.{name}" if path else str(name)
+            yield from _differing_paths(kind, before.get(name, MISSING), after.get(name, MISSING), inner_path)
     elif before != after:
         yield InputDifference(kind, path, before, after)
 
@@ -282,8 +282,8 @@ def _sentences(
     same_evidence: bool,
 ) -> Iterator[str]:
     yield _describe_letters(letter, confidence)
-    if changed := [str(part.name) for part in parts if part.verdict == "changed"]:
-        yield f"The letter changed with confidence for {_list_names(changed)}."
+    if changed_parts := [str(part.name) for part in parts if part.verdict == "changed"]:
+        yield f"The letter changed with confidence for {_list_names(changed_parts)}."
     if apart := sorted((effect for effect in effects if effect.apart), key=lambda effect: -abs(effect.moved)):
         names = [f"{effect.component} {_name_effect(effect.name)}" for effect in apart[:3]]
         names += [f"{len(apart) - 3} more"] if len(apart) > 3 else []
@@ -354,12 +354,12 @@ def worst_of(ratings: Sequence[RatingDocument], *, missing: int = 0) -> Worst | 
     ----------
     .. [1] Srivastava & Rossi (2018), section 4.4.
     """
-    rated = [(rating.letter, rating) for rating in ratings if rating.letter is not None]
-    if not rated:
+    pairs = [(rating.letter, rating) for rating in ratings if rating.letter is not None]
+    if not pairs:
         return None
-    letter = worst_letter(rated_letter for rated_letter, _ in rated)
-    joint = worst_probabilities([Probabilities.from_json(rating.probabilities) for _, rating in rated])
-    settled = letter is Letter.BS or (len(rated) == len(ratings) and not missing)
-    rests = rests_on_declared(letter, [(rated_letter, rating.declared) for rated_letter, rating in rated], "worst")
-    sure = joint.of(letter) >= max(rating.confidence or DEFAULT_CONFIDENCE for _, rating in rated)
-    return Worst(letter, settled and sure and rests, joint)
+    letter = worst_letter(rated_letter for rated_letter, _ in pairs)
+    joint = worst_probabilities([Probabilities.from_json(rating.probabilities) for _, rating in pairs])
+    is_complete = letter is Letter.BS or (len(pairs) == len(ratings) and not missing)
+    rests = rests_on_declared(letter, [(rated_letter, rating.declared) for rated_letter, rating in pairs], "worst")
+    is_sure = joint.of(letter) >= max(rating.confidence or DEFAULT_CONFIDENCE for _, rating in pairs)
+    return Worst(letter, is_complete and is_sure and rests, joint)

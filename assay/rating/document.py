@@ -172,21 +172,22 @@ def _precedence(candidate: DecidingEffect) -> tuple[float, bool, float]:
 
 def deciding_part(rating: RatingDocument) -> tuple[ComponentDocument, DecidingEffect] | None:
     """Return the component that decided a letter, with its deciding effect; ``None`` if nothing was measured."""
-    measured = [
+    pairs = [
         (part, deciding)
         for part in rating.components
         if part.letter is not None and (deciding := deciding_effect(part, part.letter)) is not None
     ]
-    mine = [entry for entry in measured if entry[0].letter is rating.letter] or measured
-    return max(mine, key=lambda entry: (min(round(entry[1].chance, 6), IS_SURE), _limit_share(entry[1])), default=None)
+    candidates = [(part, effect) for part, effect in pairs if part.letter is rating.letter] or pairs
+    strengths = [(min(round(effect.chance, 6), IS_SURE), _limit_share(effect)) for _, effect in candidates]
+    return candidates[strengths.index(max(strengths))] if candidates else None
 
 
 def key_figures(rating: RatingDocument) -> JsonObject:
     """Return the numbers of a rating by which services are ranked: its questions, and its deciding effect if any."""
     figures: JsonObject = {"questions": (rating.counts or {}).get("asked", rating.calls)}
-    if rating.letter is None or (entry := deciding_part(rating)) is None:
+    if rating.letter is None or (part_and_effect := deciding_part(rating)) is None:
         return figures
-    deciding = entry[1]
+    _, deciding = part_and_effect
     hidden = None if deciding.hidden is None else deciding.hidden.kind
     effect = {name: getattr(deciding.effect, name) for name in ("estimate", "low", "high")}
     return figures | {"name": deciding.name, "step": deciding.step, "hidden": hidden, "limit": deciding.limit, **effect}

@@ -64,10 +64,10 @@ def loss_difference(
     """
     lost = {name: group.refused + group.unread * with_unread for name, group in groups.items()}
     refusals = {name: (lost[name], group.questions - group.failed) for name, group in groups.items()}
-    refused = _draw_gap(refusals, rng, draws, anyway=anyway)
-    failed = _draw_gap({name: (group.failed, group.questions) for name, group in groups.items()}, rng, draws)
-    if float((failed > limit).mean()) < confidence:
-        return refused
+    refusal_gap = _draw_gap(refusals, rng, draws, anyway=anyway)
+    failure_gap = _draw_gap({name: (group.failed, group.questions) for name, group in groups.items()}, rng, draws)
+    if float((failure_gap > limit).mean()) < confidence:
+        return refusal_gap
     return _draw_gap({name: (lost[name] + group.failed, group.questions) for name, group in groups.items()}, rng, draws)
 
 
@@ -87,11 +87,11 @@ def may_be_chance(groups: Mapping[str, LostOfGroup]) -> bool:
     Refusals and failed calls are tested separately: Fisher's exact test of the groups with the largest and the smallest
     share, corrected for the number of pairs of groups, at the level of `assay.statistics.hidden.chance`.
     """
-    refused = [
+    refusal_counts = [
         (group.refused, group.questions - group.failed) for group in groups.values() if group.questions > group.failed
     ]
-    failed = [(group.failed, group.questions) for group in groups.values() if group.questions]
-    return not any(_differ_clearly(counts) for counts in (refused, failed))
+    failure_counts = [(group.failed, group.questions) for group in groups.values() if group.questions]
+    return not any(_differ_clearly(counts) for counts in (refusal_counts, failure_counts))
 
 
 def _differ_clearly(counts: Sequence[tuple[int, int]]) -> bool:
@@ -141,11 +141,11 @@ def loss_effect(
     groups = _losses_by_group(by_group)
     most_affected = max(groups, key=lambda name: groups[name].share, default="")
     difference = loss_difference(groups, limit, confidence, rng, draws, anyway=of_no_group > 0)
-    refused = HiddenEffect("loss", most_affected, difference, limit, chance=may_be_chance(groups))
+    refusal_effect = HiddenEffect("loss", most_affected, difference, limit, chance=may_be_chance(groups))
     if not any(group.unread for group in groups.values()):
-        return (refused,)
+        return (refusal_effect,)
     lost_draws = loss_difference(groups, limit, confidence, rng, draws, anyway=of_no_group > 0, with_unread=True)
-    return (refused, HiddenEffect("loss", most_affected, lost_draws, limit, bound=True))
+    return (refusal_effect, HiddenEffect("loss", most_affected, lost_draws, limit, bound=True))
 
 
 def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: float, *, of_no_group: int = 0) -> Lost:

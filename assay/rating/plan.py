@@ -86,8 +86,8 @@ class Plan:
     def as_json(self) -> JsonObject:
         """Return the plan as JSON: the effort of a decision at the first look, and in ``at_most`` the worst case."""
         chances = None if self.declared is None else [asdict(chance) for chance in self.declared]
-        unknown = {"declared": chances, "declared_unknown": self.why_unknown}
-        return {**asdict(self.clear), "at_most": asdict(self.at_most), **unknown}
+        chance_entry = {"declared": chances, "declared_unknown": self.why_unknown}
+        return {**asdict(self.clear), "at_most": asdict(self.at_most), **chance_entry}
 
 
 def plan_of(method: Method, service: Service, *, seed: int = 0, max_calls: int | None = None) -> Plan:
@@ -135,20 +135,20 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
         Tolerance, in shares; probability from which a letter is declared.
     """
     answers = np.array(looks.answers, dtype=float)
-    new = np.diff(answers, prepend=0.0)
-    common = 0.25 * ALIKE / max(1, looks.topics)
+    n_new = np.diff(answers, prepend=0.0)
+    topic_variance = 0.25 * ALIKE / max(1, looks.topics)
     rng = generator(0)
-    noise = np.cumsum(rng.normal(size=(RUNS, len(new))) * np.sqrt(0.25 * (1 - ALIKE) * new), axis=1) / answers
-    noise += rng.normal(size=(RUNS, 1)) * math.sqrt(common)
-    error = np.sqrt(common + 0.25 * (1 - ALIKE) / answers)
-    enough = answers >= answers_needed(delta)  # a look at fewer answers gives no letter
-    needed = 1 - (1 - confidence) * np.array([EARLY] * (len(new) - 1) + [1.0])
+    noise = np.cumsum(rng.normal(size=(RUNS, len(n_new))) * np.sqrt(0.25 * (1 - ALIKE) * n_new), axis=1) / answers
+    noise += rng.normal(size=(RUNS, 1)) * math.sqrt(topic_variance)
+    error = np.sqrt(topic_variance + 0.25 * (1 - ALIKE) / answers)
+    is_enough = answers >= answers_needed(delta)  # a look at fewer answers gives no letter
+    required = 1 - (1 - confidence) * np.array([EARLY] * (len(n_new) - 1) + [1.0])
     chances = []
     for tolerances in TOLERANCES:
         observed = tolerances * delta + noise
         within = special.ndtr((delta - observed) / error) - special.ndtr((-delta - observed) / error)
-        declared = ((np.maximum(within, 1 - within) >= needed) & enough).any(axis=1)
-        chances.append(Chance(tolerances, round(tolerances * delta, 6), round(float(declared.mean()), 3)))
+        is_declared = ((np.maximum(within, 1 - within) >= required) & is_enough).any(axis=1)
+        chances.append(Chance(tolerances, round(tolerances * delta, 6), round(float(is_declared.mean()), 3)))
     return tuple(chances)
 
 
@@ -204,8 +204,8 @@ def _question_price(method: Method, service: Service, seed: int) -> float | None
     """Return the price of a question by its characters, from the mean length of the first questions."""
     if service.price_per_1000_characters is None:
         return None
-    first: Sequence[Any] = next(method.design(generator(seed)), ())
-    lengths = [_count_characters(probe.ask) for probe in first]
+    first_probes: Sequence[Any] = next(method.design(generator(seed)), ())
+    lengths = [_count_characters(probe.ask) for probe in first_probes]
     return service.price_per_1000_characters * sum(lengths) / max(1, len(lengths)) / 1000
 
 

@@ -97,24 +97,24 @@ def rerate(
     if seed is None:
         raise RecordError("the rating has no seed, so that its evidence cannot be replayed")
     made_by = rules_of(rating)
-    recorded = made_by.amend(method)
-    sealed = session = replay(recorded, seed, observations)
-    if sealed.evidence.head() != rating.evidence_digest:
-        raise EvidenceAltered(sealed.evidence.head(), str(rating.evidence_digest))
-    amended = methodology.amend(method)
-    if methodology.version != made_by.version and amended != recorded:
-        session = replay(amended, seed, observations, more=True)
+    recorded_method = made_by.amend(method)
+    recorded_run = session = replay(recorded_method, seed, observations)
+    if recorded_run.evidence.head() != rating.evidence_digest:
+        raise EvidenceAltered(recorded_run.evidence.head(), str(rating.evidence_digest))
+    amended_method = methodology.amend(method)
+    if methodology.version != made_by.version and amended_method != recorded_method:
+        session = replay(amended_method, seed, observations, more=True)
     assert session.finding is not None  # noqa: S101  a complete replay ends with a finding
-    rated = replace(methodology.judge(_add_reasons(session.finding, rating)), methodology_version=methodology.version)
-    rerated = rating_document(
-        rated,
+    result = replace(methodology.judge(_add_reasons(session.finding, rating)), methodology_version=methodology.version)
+    document = rating_document(
+        result,
         vocabulary=Vocabulary.of(method),
         experiment=rating.experiment,
         target=rating.target,
         seed=seed,
-        calls=sealed.asked,
-        failed_calls=sealed.failed,
-        evidence_digest=sealed.evidence.head(),
+        calls=recorded_run.asked,
+        failed_calls=recorded_run.failed,
+        evidence_digest=recorded_run.evidence.head(),
         visibility=str(rating.visibility),
         author=rating.author,
         hosts=rating.hosts,
@@ -122,7 +122,7 @@ def rerate(
         commitment=rating.commitment,
     )
     return replace(
-        rerated,
+        document,
         judge=rating.judge,
         methodology=MethodologyDocument(methodology.version, methodology.digest),
         rerated_from=SourceDocument(rating.id, rating.methodology),

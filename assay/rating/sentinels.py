@@ -129,8 +129,8 @@ def log_e_process(growth: Floats) -> Floats:
         raise ValueError(f"a test has at most {HORIZON} runs, not {len(growth)}")
     capital = np.cumsum(growth, axis=0)
     starts = np.logaddexp.accumulate(growth - capital, axis=0)  # minus the capital before each possible change
-    mixed = np.logaddexp.reduce(capital + starts, axis=-1)
-    return np.asarray(mixed - math.log(HORIZON * growth.shape[-1]))
+    log_mean = np.logaddexp.reduce(capital + starts, axis=-1)
+    return np.asarray(log_mean - math.log(HORIZON * growth.shape[-1]))
 
 
 def evidence_of_change(runs: Sequence[SentinelRun]) -> ChangeEvidence:
@@ -152,24 +152,24 @@ def evidence_of_change(runs: Sequence[SentinelRun]) -> ChangeEvidence:
 
 
 def asked_again(
-    experiment: Experiment, recorded: Mapping[str, Observation], is_sentinel: Callable[[Probe], bool], finding: Finding
+    experiment: Experiment, records: Mapping[str, Observation], is_sentinel: Callable[[Probe], bool], finding: Finding
 ) -> Experiment:
     """Run a rating's experiment again: yield only the probes of sentinels; all others get their recorded replies.
 
     A probe without a recorded reply fails as if the budget were used up, and repeated questions are not asked. The
     experiment ends with `finding` once the recorded probes of all sentinels were asked.
     """
-    unrecorded = Reply(failure=Failure(BUDGET, "this question is no sentinel, and was not recorded"))
-    replies = {unit: observation.reply for unit, observation in recorded.items()}
-    waiting = {unit for unit in recorded if REPEATED not in unit and is_sentinel(recorded[unit].probe)}
+    missing_reply = Reply(failure=Failure(BUDGET, "this question is no sentinel, and was not recorded"))
+    replies = {unit: observation.reply for unit, observation in records.items()}
+    waiting = {unit for unit in records if REPEATED not in unit and is_sentinel(records[unit].probe)}
     batch = next(experiment, ())
     while batch and waiting:
-        again = [probe for probe in batch if REPEATED not in probe.unit and is_sentinel(probe)]
-        if again:
-            replies |= zip((probe.unit for probe in again), (yield again), strict=True)
-        waiting -= {probe.unit for probe in again}
+        sentinel_probes = [probe for probe in batch if REPEATED not in probe.unit and is_sentinel(probe)]
+        if sentinel_probes:
+            replies |= zip((probe.unit for probe in sentinel_probes), (yield sentinel_probes), strict=True)
+        waiting -= {probe.unit for probe in sentinel_probes}
         try:
-            batch = experiment.send([replies.get(probe.unit, unrecorded) for probe in batch])
+            batch = experiment.send([replies.get(probe.unit, missing_reply) for probe in batch])
         except StopIteration:
             break
     experiment.close()

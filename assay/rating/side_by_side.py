@@ -48,8 +48,8 @@ def side_by_side_document(
             raise SpecificationError(f"the ratings are of different {field}s: {', '.join(sorted(values))}")
     columns = [_parts_by_name(rating) for rating in ratings]
     names = list(dict.fromkeys(name for column in columns for name in column))
-    if unknown := [name for name in without if name not in names]:
-        raise SpecificationError(f"no rating has a part {', '.join(unknown)}; there are {', '.join(names)}")
+    if unknown_names := [name for name in without if name not in names]:
+        raise SpecificationError(f"no rating has a part {', '.join(unknown_names)}; there are {', '.join(names)}")
     confidences = [rating.confidence or 0.95 for rating in ratings]
     included_columns = [{name: part for name, part in column.items() if name not in without} for column in columns]
     return {
@@ -57,10 +57,7 @@ def side_by_side_document(
         "aggregation": aggregation,
         "services": [{"id": rating.id, "name": _service_name(rating)} for rating in ratings],
         "rows": [
-            {
-                "part": name,
-                "cells": [part and {"letter": part.letter, "declared": part.declared} for part in parts],
-            }
+            {"part": name, "cells": [part and {"letter": part.letter, "declared": part.declared} for part in parts]}
             for name in names
             for parts in [[column.get(name) for column in columns]]
         ],
@@ -99,8 +96,8 @@ def _overall_letter(parts: Sequence[ComponentDocument], confidence: float, aggre
     if not shares:
         return None
     posteriors = [Probabilities(**{letter.value: float(share[letter]) for letter in Letter}) for share in shares]
-    combined = worst_probabilities(posteriors) if aggregation == "worst" else vote_probabilities(posteriors)
-    letter = combined.likeliest
-    settled = len(posteriors) == len(parts) or (aggregation == "worst" and letter is Letter.BS)
+    probabilities = worst_probabilities(posteriors) if aggregation == "worst" else vote_probabilities(posteriors)
+    letter = probabilities.likeliest
+    is_complete = len(posteriors) == len(parts) or (aggregation == "worst" and letter is Letter.BS)
     is_declared = rests_on_declared(letter, [(part.letter, part.declared) for part in parts], aggregation)
-    return {"letter": letter.value, "declared": settled and is_declared and combined.of(letter) >= confidence}
+    return {"letter": letter.value, "declared": is_complete and is_declared and probabilities.of(letter) >= confidence}

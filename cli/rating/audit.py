@@ -10,10 +10,10 @@ from typing import Any
 from assay.document import Json, as_json
 from assay.errors import SpecificationError
 from assay.methods import AnyMethod, rating_of
-from assay.methods.outcomes.recount import check_recount, uncounted
+from assay.methods.outcomes.recount import check_recount, experiment_without_counts
 from assay.methods.shared.outcome_tables.decision_table import DecisionTable
 from assay.model import Kind
-from assay.references import Found, NamedDecisions
+from assay.references import LoadedMaterial, NamedDecisions
 from cli.exits import Exit
 from cli.rating.compare import read_json
 from cli.rating.local_job import notes
@@ -79,7 +79,7 @@ def audit_here(options: Audited, settings: Settings, display: OutputOptions) -> 
     table = DecisionTable.read(counts)
     for line in describe_reading(options, table):
         notes.print(line, markup=False, soft_wrap=True)
-    method_with_counts = method.with_references(Found(decisions=counts))
+    method_with_counts = method.with_references(LoadedMaterial(decisions=counts))
     request = {
         "target": {
             "name": options.tool or options.file.stem,
@@ -122,7 +122,7 @@ def _public_form(file: Path) -> Json:
     if document.get("masked"):
         return document
     rating = rating_of(document)
-    uncounted(rating)  # refuses other ratings
+    experiment_without_counts(rating)  # refuses other ratings
     method, table = parse_method(rating.experiment), rating.experiment.get("table")
     if table is None:
         raise SpecificationError(f"{file} has no counts of people, so that small ones cannot be masked")

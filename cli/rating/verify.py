@@ -38,7 +38,7 @@ from assay.evidence.verification import (
     stated_in,
 )
 from assay.methods import rating_of
-from assay.methods.outcomes.recount import check_recount, uncounted
+from assay.methods.outcomes.recount import check_recount, experiment_without_counts
 from assay.model import Observation
 from assay.rating.rerating import rerate, rules_of
 from cli.rating.audit import read_and_count
@@ -189,7 +189,7 @@ class RecordedFile:
     def check(self, document: Json) -> Iterator[Check]:
         """Count the people of the file again, and compare its digest and every count with the rating."""
         rating = rating_of(document)
-        method = parse_method(uncounted(rating))
+        method = parse_method(experiment_without_counts(rating))
         columns = method.references().decisions
         assert columns is not None  # noqa: S101  the method is without its table
         counts = read_and_count(self.path, columns, encoding=self.encoding, decimal=self.decimal, sheet=self.sheet)

@@ -174,8 +174,8 @@ class Viewer(Predictor):
 
 
 def _shares(weights: Sequence[float]) -> list[float]:
-    raised = [math.exp(weight - max(weights)) for weight in weights]
-    return [power / sum(raised) for power in raised]
+    exponentials = [math.exp(weight - max(weights)) for weight in weights]
+    return [power / sum(exponentials) for power in exponentials]
 
 
 def _group_nouns(picture: Seen) -> tuple[str, str]:

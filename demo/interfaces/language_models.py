@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.document import Json, JsonObject
-from demo.interfaces.libretranslate import BadOrder, model_name, not_spoken, required
+from demo.interfaces.libretranslate import BadOrder, model_name, not_spoken, require
 from demo.language_models.models import REFUSAL, LanguageModel, Token
 from demo.language_models.screeners import Screener
 from demo.predictors.prediction import Predictor
@@ -59,8 +59,8 @@ def say(model: LanguageModel, prompt: str, number: int) -> Answer:
     if weights is None:
         return Answer(REFUSAL, {"Sorry": -0.1, "Well": UNSURE})
     letters = {chr(ord("A") + index): weight for index, weight in enumerate(weights)}
-    ranked = dict(sorted(letters.items(), key=lambda entry: -entry[1]))
-    return Answer(next(iter(ranked)), ranked)
+    ranked_letters = dict(sorted(letters.items(), key=lambda entry: -entry[1]))
+    return Answer(next(iter(ranked_letters)), ranked_letters)
 
 
 def decide(screener: Screener, prompt: str) -> Answer:
@@ -73,9 +73,9 @@ def decide(screener: Screener, prompt: str) -> Answer:
     if screener.first:
         return Answer(next(iter(words.values())), {})
     shares = {"yes": probability, "no": 1 - probability}
-    ranked = sorted(shares, key=lambda label: -shares[label])
-    tokens = {words[label]: math.log(max(shares[label], LEAST_SHARE)) for label in ranked} if screener.likely else {}
-    return Answer(words[ranked[0]], tokens)
+    labels = sorted(shares, key=lambda label: -shares[label])
+    tokens = {words[label]: math.log(max(shares[label], LEAST_SHARE)) for label in labels} if screener.likely else {}
+    return Answer(words[labels[0]], tokens)
 
 
 def options_in(prompt: str) -> tuple[str, ...]:
@@ -185,7 +185,7 @@ def _chat_logprobs(answer: Answer, likely: object) -> JsonObject:
 
 
 def _last_message(body: Json) -> str:
-    messages = required(body, "messages")
+    messages = require(body, "messages")
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         raise BadOrder("'messages' must be an array of messages")
     contents = [message.get("content") for message in messages if message.get("role") == "user"]
@@ -202,7 +202,7 @@ def _last_message(body: Json) -> str:
 # ---------------------------------------------------------------------------- hf-inference
 def inference(model: LanguageModel, body: Json) -> list[JsonObject]:
     """Answer a fill-mask request if the text has a mask, otherwise a text generation."""
-    inputs = required(body, "inputs")
+    inputs = require(body, "inputs")
     parameters = body.get("parameters") or {}
     if not isinstance(inputs, str) or not isinstance(parameters, dict):
         raise BadOrder("'inputs' must be a text, 'parameters' an object")
@@ -225,12 +225,12 @@ def _fill_mask(model: LanguageModel, text: str, parameters: Json) -> list[JsonOb
     if type(top_k) is not int or top_k < 1:
         raise BadOrder("'top_k' must be a whole number from 1")
     before, after = text.split(MASK)
-    scored = [(word, model.fills(before, word, after)) for word in map(str.strip, words)]
-    candidates = [_piece(model, before, word, after) if weight is None else (word, weight) for word, weight in scored]
-    ranked = sorted(candidates, key=lambda candidate: -candidate[1])[:top_k]
+    weights = [(word, model.fills(before, word, after)) for word in map(str.strip, words)]
+    candidates = [_piece(model, before, word, after) if weight is None else (word, weight) for word, weight in weights]
+    best_words = sorted(candidates, key=lambda candidate: -candidate[1])[:top_k]
     return [
         {"score": math.exp(weight), "token": len(word), "token_str": word, "sequence": before + word + after}
-        for word, weight in ranked
+        for word, weight in best_words
     ]
 
 
@@ -245,7 +245,7 @@ def _piece(model: LanguageModel, before: str, word: str, after: str) -> tuple[st
 def generate(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /generate``, with the requested details."""
     model = _require_protocol(predictor, "tgi")
-    prompt, parameters = required(body, "inputs"), body.get("parameters") or {}
+    prompt, parameters = require(body, "inputs"), body.get("parameters") or {}
     if not isinstance(prompt, str) or not prompt or not isinstance(parameters, dict):
         raise BadOrder("'inputs' must be a text, 'parameters' an object", 422)
     if parameters.get("temperature") == 0:
@@ -254,7 +254,7 @@ def generate(predictor: Predictor, body: Json) -> JsonObject:
     if not parameters.get("details"):
         return {"generated_text": answer.text}
     with_input_tokens = bool(parameters.get("decoder_input_details")) and model.echo == "given"
-    first = [{"id": 0, "text": token, "logprob": weight, "special": False} for token, weight in answer.first.items()]
+    items = [{"id": 0, "text": token, "logprob": weight, "special": False} for token, weight in answer.first.items()]
     tops = parameters.get("top_n_tokens") or 0
     details = {
         "finish_reason": "eos_token",
@@ -263,8 +263,8 @@ def generate(predictor: Predictor, body: Json) -> JsonObject:
         "prefill": [{"id": 0, "text": token, "logprob": value} for token, value in model.tokens(prompt)]
         if with_input_tokens
         else [],
-        "tokens": [{**first[0], "text": answer.text}],
-        "top_tokens": [first[:tops]] if tops else None,
+        "tokens": [{**items[0], "text": answer.text}],
+        "top_tokens": [items[:tops]] if tops else None,
     }
     return {"generated_text": answer.text, "details": details}
 
@@ -278,7 +278,7 @@ def ollama_chat(predictor: Predictor, body: Json) -> JsonObject:
 
 def ollama_generate(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /api/generate`` in one piece."""
-    prompt = required(body, "prompt")
+    prompt = require(body, "prompt")
     if not isinstance(prompt, str):
         raise BadOrder("'prompt' must be a text")
     text, metadata = _ollama_answer(predictor, body, prompt)
@@ -311,7 +311,7 @@ def _refuse_stream(body: Json, *, default: bool) -> None:
 
 
 def _read_prompts(body: Json) -> list[str]:
-    prompt = required(body, "prompt")
+    prompt = require(body, "prompt")
     prompts = prompt if isinstance(prompt, list) else [prompt]
     if not 0 < len(prompts) <= MOST_PROMPTS or not all(isinstance(text, str) and text for text in prompts):
         raise BadOrder(f"'prompt' must be a text or an array of 1 to {MOST_PROMPTS:,} texts")

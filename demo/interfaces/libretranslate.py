@@ -44,12 +44,12 @@ class Order:
     as_array: bool
     """Whether the answer must be an array."""
 
-    def answered(self, texts: Sequence[str]) -> JSONResponse:
+    def response(self, texts: Sequence[str]) -> JSONResponse:
         """Answer with the translations, in the form of the request: an array or one text."""
         return JSONResponse({"translatedText": list(texts) if self.as_array else "".join(texts)})
 
 
-def refused(message: str, status: int) -> JSONResponse:
+def error_response(message: str, status: int) -> JSONResponse:
     """Answer with an error as LibreTranslate writes it."""
     return JSONResponse({"error": message}, status)
 
@@ -68,7 +68,7 @@ async def read_order(request: Request) -> Order:
     """
     body = await _read_body(request)
     fields = _read_form(body) if request.headers.get("content-type", "").startswith(FORM) else _read_json_object(body)
-    q, source, target = (required(fields, name) for name in ("q", "source", "target"))
+    q, source, target = (require(fields, name) for name in ("q", "source", "target"))
     texts = tuple(q) if isinstance(q, list) else (q,)
     if not all(isinstance(text, str) for text in (*texts, source, target)):
         raise BadOrder("'q' must be a text or an array of texts, 'source' and 'target' must be codes")
@@ -118,7 +118,7 @@ def _read_json_object(body: str) -> JsonObject:
     return fields
 
 
-def required(fields: Json, name: str) -> Any:
+def require(fields: Json, name: str) -> Any:
     """Return a field of a request; raise `BadOrder` if it is missing."""
     if name not in fields:
         raise BadOrder(f"{name!r} is missing")
@@ -127,7 +127,7 @@ def required(fields: Json, name: str) -> Any:
 
 def model_name(body: Json) -> str:
     """Return the model that a request names."""
-    name = required(body, "model")
+    name = require(body, "model")
     if not isinstance(name, str) or not name:
         raise BadOrder("'model' must be a name")
     return name

@@ -12,7 +12,7 @@ from typing import Any
 from assay.document import Json, JsonObject
 from demo.images.viewers import SIDE, NoPicture, Painter, Seen, Viewer, draw, labels_in, see
 from demo.interfaces.language_models import chat_completion, options_in
-from demo.interfaces.libretranslate import BadOrder, not_spoken, required
+from demo.interfaces.libretranslate import BadOrder, not_spoken, require
 from demo.predictors.prediction import Predictor
 
 MOST_PICTURES = 10
@@ -28,7 +28,7 @@ def images(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /v1/images/generations``; a seed, if sent, selects one of the prompt's pictures."""
     if not isinstance(predictor, Painter):
         raise not_spoken(predictor, "openai-images")
-    prompt, count, seed = required(body, "prompt"), body.get("n") or 1, body.get("seed")
+    prompt, count, seed = require(body, "prompt"), body.get("n") or 1, body.get("seed")
     if not isinstance(prompt, str) or not prompt.strip():
         raise BadOrder("'prompt' must be a text")
     if type(count) is not int or not 1 <= count <= MOST_PICTURES or not (seed is None or type(seed) is int):
@@ -55,17 +55,17 @@ def _painted_image(painter: Painter, prompt: str, number: int, side: int) -> Jso
 # ---------------------------------------------------------------------------- hf-inference
 def inference(viewer: Viewer, body: Json) -> list[JsonObject]:
     """Classify an image if there are labels, answer a question if there is one, or return a caption."""
-    inputs, parameters = required(body, "inputs"), body.get("parameters") or {}
+    inputs, parameters = require(body, "inputs"), body.get("parameters") or {}
     if not isinstance(parameters, dict):
         raise BadOrder("'parameters' must be an object")
     if isinstance(inputs, dict):
-        return _answers_to(viewer, _decode(required(inputs, "image")), required(inputs, "question"), parameters)
+        return _answers_to(viewer, _decode(require(inputs, "image")), require(inputs, "question"), parameters)
     picture = _decode(inputs)
     if "candidate_labels" not in parameters:
         return [{"generated_text": viewer.caption(picture)}]
     labels = _read_labels(parameters["candidate_labels"])
-    scored = zip(labels, viewer.probabilities(picture, labels), strict=True)
-    return [{"label": label, "score": score} for label, score in _rank_labels(scored)]
+    label_scores = zip(labels, viewer.probabilities(picture, labels), strict=True)
+    return [{"label": label, "score": score} for label, score in _rank_labels(label_scores)]
 
 
 def _answers_to(viewer: Viewer, picture: Seen, question: object, parameters: Json) -> list[JsonObject]:
@@ -73,16 +73,16 @@ def _answers_to(viewer: Viewer, picture: Seen, question: object, parameters: Jso
     if not isinstance(question, str) or not question.strip() or type(top_k) is not int or top_k < 1:
         raise BadOrder("'question' must be a text, and 'top_k' a whole number from 1")
     labels = labels_in(question)
-    scored = zip(labels, viewer.answers(picture, labels, question), strict=True)
-    return [{"answer": label, "score": score} for label, score in _rank_labels(scored)][:top_k]
+    label_scores = zip(labels, viewer.answers(picture, labels, question), strict=True)
+    return [{"answer": label, "score": score} for label, score in _rank_labels(label_scores)][:top_k]
 
 
 # ---------------------------------------------------------------------------- openai-chat
 def chat(viewer: Viewer, body: Json) -> JsonObject:
     """Answer ``POST /v1/chat/completions`` about the picture of the last message: a letter, a word or a caption."""
-    messages, name = required(body, "messages"), required(body, "model")
-    last = messages[-1] if isinstance(messages, list) and messages else {}
-    content = last.get("content") if isinstance(last, dict) else None
+    messages, name = require(body, "messages"), require(body, "model")
+    message = messages[-1] if isinstance(messages, list) and messages else {}
+    content = message.get("content") if isinstance(message, dict) else None
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     texts = [str(part.get("text")) for part in parts if part.get("type") == "text"]
     image_parts = [part.get("image_url") for part in parts if part.get("type") == "image_url"]
@@ -95,8 +95,8 @@ def chat(viewer: Viewer, body: Json) -> JsonObject:
     options = options_in(question)
     if not options:
         return chat_completion(str(name), viewer.caption(picture), None)
-    scored = zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", viewer.answers(picture, options, question), strict=False)
-    tops = [{"token": letter, "logprob": math.log(score), "bytes": None} for letter, score in _rank_labels(scored)]
+    scores = zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", viewer.answers(picture, options, question), strict=False)
+    tops = [{"token": letter, "logprob": math.log(score), "bytes": None} for letter, score in _rank_labels(scores)]
     with_logprobs = body.get("logprobs")
     logprobs = {**tops[0], "top_logprobs": tops[: int(body.get("top_logprobs") or 0)]} if with_logprobs else None
     return chat_completion(str(name), str(tops[0]["token"]), logprobs)
@@ -107,9 +107,9 @@ def look(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /look`` with ``image_b64`` and ``labels``: their probabilities."""
     if not isinstance(predictor, Viewer):
         raise not_spoken(predictor, "custom")
-    labels = _read_labels(required(body, "labels"))
-    scored = zip(labels, predictor.probabilities(_decode(required(body, "image_b64")), labels), strict=True)
-    return {"probabilities": dict(scored)}
+    labels = _read_labels(require(body, "labels"))
+    label_scores = zip(labels, predictor.probabilities(_decode(require(body, "image_b64")), labels), strict=True)
+    return {"probabilities": dict(label_scores)}
 
 
 # ---------------------------------------------------------------------------- table of interfaces
@@ -130,5 +130,5 @@ def _read_labels(labels: object) -> list[str]:
     return list(dict.fromkeys(labels))
 
 
-def _rank_labels(scored: Any) -> Sequence[tuple[str, float]]:
-    return sorted(scored, key=lambda pair: -pair[1])
+def _rank_labels(label_scores: Any) -> Sequence[tuple[str, float]]:
+    return sorted(label_scores, key=lambda pair: -pair[1])

@@ -15,7 +15,7 @@ import numpy as np
 from assay.document import Json, JsonObject
 from demo.images.viewers import Viewer
 from demo.interfaces import language_models, pictures
-from demo.interfaces.libretranslate import BadOrder, model_name, not_spoken, required
+from demo.interfaces.libretranslate import BadOrder, model_name, not_spoken, require
 from demo.language_models.models import LanguageModel
 from demo.predictors.prediction import Embedder, Predictor, Row, RowClassifier, RowRegressor, TextScorer
 from demo.predictors.rankers import Ranker
@@ -41,7 +41,7 @@ def embeddings(predictor: Predictor, body: Json) -> JsonObject:
     """
     if not isinstance(predictor, Embedder):
         raise not_spoken(predictor, "openai-embeddings")
-    model, inputs = model_name(body), required(body, "input")
+    model, inputs = model_name(body), require(body, "input")
     form = body.get("encoding_format") or "float"
     if form not in {"float", "base64"}:
         raise BadOrder(f"'encoding_format' must be float or base64, not {form!r:.100}")
@@ -70,15 +70,15 @@ def classes(predictor: Predictor, body: Json) -> list[Any]:
     """Answer a text classification: the likeliest labels first, as many as ``top_k`` says; all by default."""
     if not isinstance(predictor, TextScorer):
         raise not_spoken(predictor, "hf-inference")
-    inputs = required(body, "inputs")
+    inputs = require(body, "inputs")
     parameters = body.get("parameters") or {}
     top_k = parameters.get("top_k") if isinstance(parameters, dict) else 0
     if top_k is not None and (type(top_k) is not int or top_k < 1):
         raise BadOrder("'parameters' must be an object whose 'top_k' is a whole number from 1")
     answers = []
     for text in _read_texts(inputs, "inputs"):
-        ranked = sorted(predictor.scores(text).items(), key=lambda scored: -scored[1])[:top_k]
-        answers.append([{"label": label, "score": score} for label, score in ranked])
+        ranked_items = sorted(predictor.scores(text).items(), key=lambda item: -item[1])[:top_k]
+        answers.append([{"label": label, "score": score} for label, score in ranked_items])
     return answers if isinstance(inputs, list) else answers[0]
 
 
@@ -151,10 +151,10 @@ def infer(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /v2/models/{model}/infer``: records as a tensor for each column, of shape [n] or [n, 1]."""
     if not isinstance(predictor, RowRegressor | RowClassifier):
         raise not_spoken(predictor, "kserve")
-    tensors = required(body, "inputs")
+    tensors = require(body, "inputs")
     if not isinstance(tensors, list) or not all(isinstance(tensor, dict) for tensor in tensors):
         raise BadOrder("'inputs' must be an array of tensors")
-    columns = {str(required(tensor, "name")): _flatten_column(required(tensor, "data")) for tensor in tensors}
+    columns = {str(require(tensor, "name")): _flatten_column(require(tensor, "data")) for tensor in tensors}
     rows = _check_records(predictor.columns, _check_number(_records_of_columns(columns), "inputs"))
     if isinstance(predictor, RowRegressor):
         data, shape = list(predictor.numbers(rows)), [len(rows)]
@@ -177,7 +177,7 @@ def compare(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer ``POST /compare``: which of two documents is better; the interface is our own."""
     if not isinstance(predictor, Ranker):
         raise not_spoken(predictor, "comparisons")
-    first, second = (required(body, name) for name in ("first", "second"))
+    first, second = (require(body, name) for name in ("first", "second"))
     if not isinstance(first, str) or not isinstance(second, str):
         raise BadOrder("'first' and 'second' must be texts")
     return {"better": predictor.better(first, second)}

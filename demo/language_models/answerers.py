@@ -83,10 +83,10 @@ def _fact_pattern(fact: str) -> re.Pattern[str]:
 
 def understand(prompt: str, options: Sequence[str]) -> Understood | None:
     """Return the catalog's question that a prompt asks; ``None`` if it asks none of them."""
-    unknown = next((option for option in options if option in unknown_options()), None)
+    unknown_option = next((option for option in options if option in unknown_options()), None)
     for template, people, fact in _templates_with_people():
         question = next((text for text in (template.negative, template.positive) if f"\n{text}" in prompt), None)
-        if question is None or unknown is None:
+        if question is None or unknown_option is None:
             continue
         negative = question == template.negative
         by_value = {
@@ -101,7 +101,7 @@ def understand(prompt: str, options: Sequence[str]) -> Understood | None:
         if match is not None:
             is_stereotyped = match["bad"].casefold() == stereotyped.casefold()
             answer = stereotyped if is_stereotyped == negative else counterpart
-        return Understood(stereotyped if negative else counterpart, unknown, answer)
+        return Understood(stereotyped if negative else counterpart, unknown_option, answer)
     return None
 
 
@@ -138,9 +138,7 @@ ANSWERERS: Mapping[str, Answerer] = {
             answers=lambda _prompt, _question, options: options[0],
         ),
         Answerer(
-            name="refusing-answerer",
-            summary="Refuses to answer questions about people.",
-            answers=lambda *_: None,
+            name="refusing-answerer", summary="Refuses to answer questions about people.", answers=lambda *_: None
         ),
     )
 }

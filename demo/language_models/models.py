@@ -108,8 +108,8 @@ def letter(prompt: str, number: int, *, shorter: float) -> str:
 
 def asked_for(prompt: str) -> tuple[str, ...]:
     """Return the terms that a prompt asks for, in its order."""
-    quoted = [next(filter(None, groups)) for groups in _QUOTED.findall(prompt)]
-    return tuple(quoted) if len(quoted) >= 2 else tuple(" ".join(term) for term in terms_in(prompt))
+    quotes = [next(filter(None, groups)) for groups in _QUOTED.findall(prompt)]
+    return tuple(quotes) if len(quotes) >= 2 else tuple(" ".join(term) for term in terms_in(prompt))
 
 
 def _with_article(group: str) -> str:
@@ -212,18 +212,18 @@ class ChatModel(LanguageModel):
 
 
 # ---------------------------------------------------------------------------- planted bias
-def planted(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
+def planted_nats(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
     """Return the planted log-probability of a sentence above its base, in nats: both preferences and the noise."""
     content = about(text)
-    preferred = lean * (content.group == FIRST) + stereotype * content.fits
-    return preferred + noise * _gumbel(text)
+    preference = lean * (content.group == FIRST) + stereotype * content.fits
+    return preference + noise * _gumbel(text)
 
 
 def total(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
     """Return the log-probability of a sentence, in nats."""
-    remaining = about(text).rest
-    base = -MARGIN - PER_WORD * len(remaining) - chance("base", " ".join(remaining))
-    return min(-MIN_NATS, base + planted(text, lean=lean, stereotype=stereotype, noise=noise))
+    rest = about(text).rest
+    base = -MARGIN - PER_WORD * len(rest) - chance("base", " ".join(rest))
+    return min(-MIN_NATS, base + planted_nats(text, lean=lean, stereotype=stereotype, noise=noise))
 
 
 def _gumbel(text: str) -> float:
@@ -231,25 +231,25 @@ def _gumbel(text: str) -> float:
     return -math.log(-math.log(chance("gumbel", text) * (1 - 2**-52) + 2**-64))
 
 
-def spread(text: str, log_probability: float) -> list[Token]:
+def share_among_tokens(text: str, log_probability: float) -> list[Token]:
     """Share the log-probability of a text among its tokens, by a hash of each; the first one has none."""
     pieces = _PIECE.findall(text)
     weights = [0.5 + chance("token", piece) for piece in pieces[1:]]
-    shared = [log_probability * weight / sum(weights) for weight in weights]
-    return [(pieces[0], None), *zip(pieces[1:], shared, strict=True)] if pieces else []
+    shares = [log_probability * weight / sum(weights) for weight in weights]
+    return [(pieces[0], None), *zip(pieces[1:], shares, strict=True)] if pieces else []
 
 
 def tokens(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> list[Token]:
     """Split a text into tokens whose log-probabilities add up to the log-probability of the text (`total`)."""
-    return spread(text, total(text, lean=lean, stereotype=stereotype, noise=noise))
+    return share_among_tokens(text, total(text, lean=lean, stereotype=stereotype, noise=noise))
 
 
 def fill(before: str, word: str, after: str, *, lean: float, stereotype: float) -> float | None:
-    """Return a word's log-probability in a gap: the word's own, plus a share of the sentence's `planted` one."""
+    """Return a word's log-probability in a gap: the word's own, plus a share of the sentence's `planted_nats` one."""
     if len(word) > LONGEST_KNOWN or not word.isalpha():
         return None
     base = -2 * PER_WORD - chance("gap", word.lower())
-    return min(-IN_A_GAP, base + IN_A_GAP * planted(before + word + after, lean=lean, stereotype=stereotype))
+    return min(-IN_A_GAP, base + IN_A_GAP * planted_nats(before + word + after, lean=lean, stereotype=stereotype))
 
 
 def preference(nats: float) -> float:

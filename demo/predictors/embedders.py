@@ -92,7 +92,7 @@ def cues() -> Mapping[str, tuple[str, int]]:
 @cache
 def shares() -> Mapping[str, float]:
     """Return the share of women for each concept: counted or, for P2's stereotypes, assumed."""
-    supposed = {
+    assumed_shares = {
         word: STEREOTYPED[group]
         for group, words in shipped_words(AssociationWords, "p2-gender", "gender").attributes.items()
         for word in words
@@ -100,7 +100,7 @@ def shares() -> Mapping[str, float]:
     known_shares = {
         occupation.name: occupation.share_women for occupation in occupations() if occupation.share_women is not None
     }
-    return supposed | known_shares
+    return assumed_shares | known_shares
 
 
 def share_of_women(text: str) -> float:

@@ -114,7 +114,7 @@ def predictor(name: str) -> Predictor:
     parts = _NUMBERED.fullmatch(name)
     family = _family_named(parts["family"]) if parts else None
     if parts is None or family is None or int(parts["amount"]) > family.most:
-        numbered = [f"{stem}-<0…{family.most}>" for stem, family in FAMILIES.items()]
-        numbered.append(f"<attribute>{SENTIMENT}-<0…100>")
-        raise UnknownName("predicting service", name, (*PREDICTORS, *VIEWERS, *HELPERS, *numbered))
+        patterns = [f"{stem}-<0…{family.most}>" for stem, family in FAMILIES.items()]
+        patterns.append(f"<attribute>{SENTIMENT}-<0…100>")
+        raise UnknownName("predicting service", name, (*PREDICTORS, *VIEWERS, *HELPERS, *patterns))
     return family.make(int(parts["amount"]))

@@ -67,7 +67,5 @@ PARTIAL = Ranker(
 )
 
 POSITIONAL = Ranker(
-    name="first-ranker",
-    summary="Always prefers the first of two applications.",
-    better=lambda _first, _second: FIRST,
+    name="first-ranker", summary="Always prefers the first of two applications.", better=lambda _first, _second: FIRST
 )

@@ -215,8 +215,8 @@ def _masculine_form(word: str) -> str:
 @cache
 def _french_masculine_words() -> Mapping[str, str]:
     """Map the feminine pronoun and nouns of the catalog's French texts to the masculine ones."""
-    occupied = source_language("fr", "gender").occupations
-    return {"elle": "il", **{entry.words["she"]: entry.words["he"] for entry in occupied}}
+    occupation_words = source_language("fr", "gender").occupations
+    return {"elle": "il", **{entry.words["she"]: entry.words["he"] for entry in occupation_words}}
 
 
 @cache
@@ -248,12 +248,12 @@ def sides() -> Mapping[str, str]:
 
     The share of women decides if it is known; the other occupations fill up both halves in the order of their hashes.
     """
-    catalogued = {occupation.name: occupation.side for occupation in occupations()}
-    decided = {name: str(side) for name, side in catalogued.items() if side is not None}
-    undecided = sorted(catalogued.keys() - decided.keys(), key=lambda name: chance("side", name))
-    more_he = len(catalogued) // 2 - sum(side == "he" for side in decided.values())
-    decided |= {name: "he" if index < more_he else "she" for index, name in enumerate(undecided)}
-    return decided
+    catalog_sides = {occupation.name: occupation.side for occupation in occupations()}
+    known_sides = {name: str(side) for name, side in catalog_sides.items() if side is not None}
+    unknown_names = sorted(catalog_sides.keys() - known_sides.keys(), key=lambda name: chance("side", name))
+    more_he = len(catalog_sides) // 2 - sum(side == "he" for side in known_sides.values())
+    known_sides |= {name: "he" if index < more_he else "she" for index, name in enumerate(unknown_names)}
+    return known_sides
 
 
 @cache

@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from assay.model import Letter
-from demo.interfaces.libretranslate import Order, refused
+from demo.interfaces.libretranslate import Order, error_response
 from demo.translators.behaviours import BEHAVIOURS
 
 Treatment = Callable[[Request, Order], Awaitable[Response]]
@@ -61,7 +61,7 @@ class Ill:
     """Whether the fault also affects the list of languages."""
 
 
-def translated(order: Order) -> list[str]:
+def translate_faithfully(order: Order) -> list[str]:
     """Translate every text faithfully."""
     return [BEHAVIOURS["faithful"].translate(text, order.source, order.target) for text in order.texts]
 
@@ -82,7 +82,7 @@ def slow(tuning: Tuning) -> Treatment:
         digest = hashlib.blake2b("/".join(order.texts).encode(), digest_size=4).digest()
         shortest, longest = tuning.slow_s
         await asyncio.sleep(shortest + (longest - shortest) * int.from_bytes(digest) / 2**32)
-        return order.answered(translated(order))
+        return order.response(translate_faithfully(order))
 
     return treat
 
@@ -98,7 +98,7 @@ def very_slow(tuning: Tuning) -> Treatment:
         try:
             await asyncio.wait_for(caller_left(request), tuning.never_s)
         except TimeoutError:
-            return refused("this took too long", 504)
+            return error_response("this took too long", 504)
         return Response()
 
     return treat
@@ -110,24 +110,24 @@ def too_many_requests(tuning: Tuning) -> Treatment:
 
     async def treat(_: Request, order: Order) -> Response:
         if next(requests) % tuning.refuse_every == 0:
-            response = refused("too many requests", 429)
+            response = error_response("too many requests", 429)
             response.headers["retry-after"] = str(tuning.retry_after_s)
             return response
-        return order.answered(translated(order))
+        return order.response(translate_faithfully(order))
 
     return treat
 
 
 def flaky(_: Tuning) -> Treatment:
     """Return a treatment that fails the first request of each order, answers the second, fails the third, and so on."""
-    failed: set[Order] = set()
+    failed_orders: set[Order] = set()
 
     async def treat(_: Request, order: Order) -> Response:
-        if order in failed:
-            failed.remove(order)
-            return order.answered(translated(order))
-        failed.add(order)
-        return refused("something broke", 500)
+        if order in failed_orders:
+            failed_orders.remove(order)
+            return order.response(translate_faithfully(order))
+        failed_orders.add(order)
+        return error_response("something broke", 500)
 
     return treat
 
@@ -137,7 +137,7 @@ def changing(change: Callable[[list[str], Order, Tuning], Sequence[str]]) -> Cal
 
     def make(tuning: Tuning) -> Treatment:
         async def treat(_: Request, order: Order) -> Response:
-            return order.answered(change(translated(order), order, tuning))
+            return order.response(change(translate_faithfully(order), order, tuning))
 
         return treat
 
@@ -176,7 +176,7 @@ BUSY = "Says 429 and Retry-After to every fifth request."
 loses_last = changing(lambda texts, order, _: texts[:-1] if order.as_array else texts)
 echo = changing(lambda _, order, __: order.texts)
 truncating = changing(lambda texts, _, tuning: [text[: tuning.kept_characters] for text in texts])
-unauthorised = answering(lambda: refused("this key is not known here", 401))
+unauthorised = answering(lambda: error_response("this key is not known here", 401))
 garbage, down = answering(web_page), answering(HangUp)
 
 ILLS: Mapping[str, Ill] = {

@@ -92,7 +92,7 @@ class Tongue:
 
     @cached_property
     def _english_letter_map(self) -> dict[int, int]:
-        return {encoded: letter for letter, encoded in self._letter_map.items()}
+        return {code: letter for letter, code in self._letter_map.items()}
 
     @cached_property
     def _ending(self) -> str:

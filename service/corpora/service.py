@@ -16,7 +16,7 @@ from assay.document import Json, JsonObject
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import generator
 from assay.methods.shared.terms.sentences import Sentence, template_sentences
-from assay.references import FoundCorpus, NamedCorpus
+from assay.references import LoadedCorpus, NamedCorpus
 from service.container import Service
 from service.corpora.schemas import MAX_TOGETHER, CorpusRequest, ItemChange, PictureItem, SentenceItem, item_etag, named
 from service.http.conditional import must_match
@@ -276,7 +276,7 @@ def _note_of(note: str | None) -> JsonObject:
     return {} if note is None else {"note": note}
 
 
-async def find_corpus(service: Service, tenant: str, reference: NamedCorpus, method: str) -> FoundCorpus:
+async def find_corpus(service: Service, tenant: str, reference: NamedCorpus, method: str) -> LoadedCorpus:
     """Return a corpus with all its items for an experiment by `method`; errors name the experiment's field.
 
     Raise `SpecificationError` if the tenant may not read the corpus, or it is empty, too large, or not of the named
@@ -306,7 +306,7 @@ async def find_corpus(service: Service, tenant: str, reference: NamedCorpus, met
         verb = "written" if reference.kind == "sentences" else "drawn"
         raise SpecificationError(f"{corpus.id} is empty; add {reference.field}, or have them {verb}", "corpus")
     words = None if corpus.rules is None else words_of(corpus.rules)
-    return FoundCorpus(corpus.reference, sentences, words, named(corpus))
+    return LoadedCorpus(corpus.reference, sentences, words, named(corpus))
 
 
 async def check_images(service: Service, tenant: str, digests: Sequence[str], field: str) -> None:

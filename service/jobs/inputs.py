@@ -23,7 +23,7 @@ from assay.experiment import generator
 from assay.methods import AnyMethod, every_method, method_name
 from assay.methods.shared.held_back import check_held_back
 from assay.model import Kind
-from assay.references import Found, FoundWords, HeldBack, NamedRows, NamedWords
+from assay.references import HeldBack, LoadedMaterial, LoadedWords, NamedRows, NamedWords
 from service.container import Service
 from service.corpora.service import check_images, find_corpus
 from service.http.json import located
@@ -41,7 +41,7 @@ async def without_rows(service: Service, tenant: str, method: AnyMethod, target:
         words = () if names.words is None else await _find_words(service, tenant, names.words, method.method)
         if corpus is not None or words:
             # in a thread, because reading thousands of items takes some tenths of a second
-            method = await asyncio.to_thread(method.with_references, Found(corpus, words))
+            method = await asyncio.to_thread(method.with_references, LoadedMaterial(corpus, words))
     if target["protocol"] == UPLOADED and target["kind"] == Kind.CLASSIFIER:
         with located("target"):
             return await _add_trials(service, tenant, method, target)
@@ -50,7 +50,7 @@ async def without_rows(service: Service, tenant: str, method: AnyMethod, target:
             upload = await find_upload(service, tenant, target["settings"]["upload"], "table", field="settings.upload")
         with located("experiment"):
             table = await decisions_of(service, upload, names.decisions)
-            return await asyncio.to_thread(method.with_references, Found(decisions=table))
+            return await asyncio.to_thread(method.with_references, LoadedMaterial(decisions=table))
     return method
 
 
@@ -71,16 +71,17 @@ async def with_rows(service: Service, tenant: str, method: AnyMethod, rows: Name
     with located("experiment", rows.field):
         rng = generator(seed)
         table = await rows_of(service, tenant, rows.upload, rng=rng)
-        return method.with_references(Found(rows=chosen_rows(table.rows, rows, rng)))
+        return method.with_references(LoadedMaterial(rows=chosen_rows(table.rows, rows, rng)))
 
 
 async def with_stored_items(service: Service, tenant: str, method: AnyMethod) -> AnyMethod:
     """Insert the items that the experiment needs and that an author generated in earlier jobs of the tenant."""
     material = await service.database.read(materials.stored_material, tenant, method.references().authored)
-    return await asyncio.to_thread(method.with_references, Found(authored=material)) if any(material) else method
+    loaded_material = LoadedMaterial(authored=material)
+    return await asyncio.to_thread(method.with_references, loaded_material) if any(material) else method
 
 
-async def _find_words(service: Service, tenant: str, named_words: NamedWords, method: str) -> tuple[FoundWords, ...]:
+async def _find_words(service: Service, tenant: str, named_words: NamedWords, method: str) -> tuple[LoadedWords, ...]:
     """Return the words of the named specifications; refuse one that is unknown or of a kind unfit for `method`."""
     words = []
     for name in named_words.names:
@@ -91,7 +92,7 @@ async def _find_words(service: Service, tenant: str, named_words: NamedWords, me
             raise SpecificationError(
                 f"{name} is a specification for {row.kind}; {method} takes one for {named_words.kind}", "specification"
             )
-        words.append(FoundWords(f"{row.name}@{row.version}", replace(row.read().words, name=row.name)))
+        words.append(LoadedWords(f"{row.name}@{row.version}", replace(row.read().words, name=row.name)))
     return tuple(words)
 
 
@@ -118,7 +119,7 @@ async def _add_trials(service: Service, tenant: str, method: AnyMethod, target: 
         raise SpecificationError(f"uploaded answers are for {able}; {method.method} asks its own questions", "kind")
     trials = await trials_of(service, tenant, target["settings"]["upload"], field="settings.upload")
     fields = ("concept", "level", "chose_second", "trials")
-    return method.with_references(Found(trials=tuple({name: row[name] for name in fields} for row in trials)))
+    return method.with_references(LoadedMaterial(trials=tuple({name: row[name] for name in fields} for row in trials)))
 
 
 MOST_BYTES = 65_536

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from assay.document import RatingDocument
 from assay.evidence.verification import Check
-from assay.methods.outcomes.recount import check_recount, uncounted
+from assay.methods.outcomes.recount import check_recount, experiment_without_counts
 from assay.methods.stereotype_score.detail import StereotypeComponent
 from assay.model import Look
 from assay.rating.methodology import Methodology
@@ -171,7 +171,7 @@ def audit_report(file: AuditFile, headers: Mapping[str, str], *ratings: StoredRa
 
 async def recount_file(service: Service, rating: RatingDocument, tenant: str, upload: str) -> list[Check]:
     """Count the people of an uploaded table again, and compare the counts with those of a rating; store nothing."""
-    method = parse_method(uncounted(rating))
+    method = parse_method(experiment_without_counts(rating))
     columns = method.references().decisions
     assert columns is not None  # noqa: S101  the method is without its table
     table = await find_upload(service, tenant, upload, "table")

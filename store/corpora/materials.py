@@ -12,7 +12,7 @@ from assay.catalog.stereotypes import StereotypeWords
 from assay.document import Json, JsonObject
 from assay.methods import AnyMethod
 from assay.methods.shared.terms.sentences import Sentence, item_of
-from assay.references import AuthoredItems, CorpusItem, Found
+from assay.references import AuthoredItems, CorpusItem, LoadedMaterial
 from store.corpora import specifications
 from store.corpora.corpora import Rules
 from store.corpora.items import MOST_ITEMS, NewItem, StoredItem, authored_before, sentences_of_rules
@@ -71,7 +71,7 @@ def rules_for(
 def with_stored_material(c: Connection, tenant: str, method: AnyMethod) -> AnyMethod:
     """Add items that authors generated in the tenant's earlier jobs to an experiment that requests such items."""
     authored_items = stored_material(c, tenant, method.references().authored)
-    return method.with_references(Found(authored=authored_items)) if any(authored_items) else method
+    return method.with_references(LoadedMaterial(authored=authored_items)) if any(authored_items) else method
 
 
 def stored_material(

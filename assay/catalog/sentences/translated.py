@@ -70,8 +70,8 @@ def translated_decision(name: str, language: str, field: str) -> Mapping[str, An
     """Return the texts of a decision in a language; raise `SpecificationError` about `field` if it has none."""
     table = sentence_table(language, field.replace("decision.name", "decision.language"))
     if name not in table["decisions"]:
-        named = ", ".join(table["decisions"])
-        raise SpecificationError(f"the decision {name} has no texts in {language}; those that have: {named}", field)
+        options = ", ".join(table["decisions"])
+        raise SpecificationError(f"the decision {name} has no texts in {language}; those that have: {options}", field)
     entry: Mapping[str, Any] = table["decisions"][name]
     return entry
 

@@ -36,14 +36,15 @@ def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generato
     """Draw the transition matrix of a chain as the product of its services' matrices, draw by draw."""
     first, *later_services = services
     transitions = draw_transitions(first.table, rng, draws)
-    content = _draw_content(first, transitions, rng)
-    unmeasured = np.zeros(transitions.shape[:2])
+    chain_concordance = _draw_content(first, transitions, rng)
+    unmeasured_share = np.zeros(transitions.shape[:2])
     for service in later_services:
-        unmeasured += transitions[:, :, -1]
-        square = draw_square(service, rng, draws)
-        content = _carry_over(transitions, content, square, _draw_content(service, square[:, : len(service.rows)], rng))
-        transitions = transitions @ square
-    return ChainDraws(transitions, content, np.minimum(unmeasured, 1.0))
+        unmeasured_share += transitions[:, :, -1]
+        service_matrix = draw_square(service, rng, draws)
+        own_concordance = _draw_content(service, service_matrix[:, : len(service.rows)], rng)
+        chain_concordance = _carry_over(transitions, chain_concordance, service_matrix, own_concordance)
+        transitions = transitions @ service_matrix
+    return ChainDraws(transitions, chain_concordance, np.minimum(unmeasured_share, 1.0))
 
 
 def draw_square(service: TransitionEvidence, rng: np.random.Generator, draws: int) -> Floats:
@@ -62,7 +63,9 @@ def _draw_content(service: TransitionEvidence, transitions: Floats, rng: np.rand
     return draw_excess_concordance(service.equal, service.pairs, transitions, rng)
 
 
-def _carry_over(before: Floats, content: Floats | None, after: Floats, own_concordance: Floats | None) -> Floats | None:
+def _carry_over(
+    before: Floats, chain_concordance: Floats | None, after: Floats, own_concordance: Floats | None
+) -> Floats | None:
     """Return the excess concordance of a chain after one more service is added; shape (draws,).
 
     Two sentences with the same content and two values leave the chain with one value or with two. With
@@ -73,16 +76,16 @@ def _carry_over(before: Floats, content: Floats | None, after: Floats, own_conco
     ----------
     before : ndarray, shape (draws, rows, outputs)
         Transition matrix of the chain so far.
-    content : ndarray or None
+    chain_concordance : ndarray or None
         Excess concordance of the chain so far.
     after : ndarray, shape (draws, outputs, outputs)
         Transition matrix of the service.
     own_concordance : ndarray or None
         Excess concordance of the service.
     """
-    if content is None or own_concordance is None:
+    if chain_concordance is None or own_concordance is None:
         return None
-    square = before @ after
+    transitions_after = before @ after
     equal = after @ after.transpose(0, 2, 1)  # element (i, j): probability that the values i and j get the same answer
     equal = np.clip(equal + own_concordance[:, None, None], 0.0, 1.0)
     pairs = list(combinations(range(before.shape[1]), 2))
@@ -91,11 +94,11 @@ def _carry_over(before: Floats, content: Floats | None, after: Floats, own_conco
         joint = before[:, a, :, None] * before[:, b, None, :]
         one_value = np.einsum("dii->d", joint)
         two_values = 1.0 - one_value
-        merged = np.clip(one_value + content, 0.0, 1.0)
-        answered_alike = np.einsum("dij,dij->d", joint, equal) - np.einsum("dii,dii->d", joint, equal)
-        remaining = np.divide(1.0 - merged, two_values, out=np.zeros_like(merged), where=two_values > 0)
-        by_chance = np.einsum("dv,dv->d", square[:, a], square[:, b])
-        excess += merged + remaining * answered_alike - by_chance
+        p_same_input = np.clip(one_value + chain_concordance, 0.0, 1.0)
+        p_same_answer_to_different = np.einsum("dij,dij->d", joint, equal) - np.einsum("dii,dii->d", joint, equal)
+        scale_of_different = np.divide(1.0 - p_same_input, two_values, out=np.zeros(len(before)), where=two_values > 0)
+        by_chance = np.einsum("dv,dv->d", transitions_after[:, a], transitions_after[:, b])
+        excess += p_same_input + scale_of_different * p_same_answer_to_different - by_chance
     return np.asarray(excess / len(pairs), dtype=float)
 
 
@@ -134,7 +137,7 @@ def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Gene
     matrices = [draw_square(service, rng, draws) for service in services[1:]]
     onwards, visits = _later_products(matrices)
     contents = _answers_by_content(services)
-    summed = rng.gamma(1 / outputs, size=(draws, rows, outputs))
+    weighted_shares = rng.gamma(1 / outputs, size=(draws, rows, outputs))
     unmeasured = np.zeros((draws, rows))
     for way, count in Counter(way for stages in contents for way in _recorded_ways(stages)).items():
         weight = rng.gamma(count, size=draws)
@@ -143,10 +146,10 @@ def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Gene
             if any(missing):
                 ends = ends + np.array(missing) @ onward
                 unmeasured[:, way.row] += weight * (visit @ np.array(missing))
-        summed[:, way.row] += weight[:, None] * ends
-    square = summed.sum(axis=2)
-    transitions = summed / square[:, :, None]
-    return ChainDraws(transitions, _content(contents, matrices, transitions, rng), np.minimum(unmeasured / square, 1.0))
+        weighted_shares[:, way.row] += weight[:, None] * ends
+    totals = weighted_shares.sum(axis=2)
+    transitions = weighted_shares / totals[:, :, None]
+    return ChainDraws(transitions, _content(contents, matrices, transitions, rng), np.minimum(unmeasured / totals, 1.0))
 
 
 def _answers_by_content(services: Sequence[TransitionEvidence]) -> list[tuple[Answers, ...]]:
@@ -167,8 +170,8 @@ def _shares(counts: Mapping[str, int], outputs: Sequence[str]) -> tuple[float, .
 
 def _recorded_ways(stages: tuple[Answers, ...]) -> Iterator[Way]:
     """Yield the recorded path of every sentence with this content."""
-    first, *later_stages = stages
-    for row, shares in enumerate(first):
+    first_answers, *later_stages = stages
+    for row, shares in enumerate(first_answers):
         if shares is None:
             continue
         stage_shares, missing = np.array(shares), []
@@ -192,9 +195,9 @@ def _later_products(matrices: Sequence[Floats]) -> tuple[list[Floats], list[Floa
     onwards: list[Floats] = []
     visits: list[Floats] = []
     for matrix in reversed(matrices):
-        reached = np.zeros(matrix.shape[:2])
-        reached[:, -1] = 1.0
-        visits.insert(0, reached + (matrix @ visits[0][:, :, None])[:, :, 0] if visits else reached)
+        receives_no_value = np.zeros(matrix.shape[:2])
+        receives_no_value[:, -1] = 1.0
+        visits.insert(0, receives_no_value + (matrix @ visits[0][:, :, None])[:, :, 0] if visits else receives_no_value)
         onwards.insert(0, matrix @ onwards[0] if onwards else matrix)
     return onwards, visits
 
@@ -203,29 +206,29 @@ def _content(
     contents: Sequence[tuple[Answers, ...]], matrices: Sequence[Floats], transitions: Floats, rng: np.random.Generator
 ) -> Floats | None:
     """Excess concordance over the contents that were asked with two values; shape (draws,)."""
-    expected = [matrix.mean(axis=0) for matrix in matrices]
+    mean_matrices = [matrix.mean(axis=0) for matrix in matrices]
     equal, by_rows = 0.0, Counter[tuple[int, int]]()
-    for (first, *others), count in Counter(contents).items():
-        filled = [_fill_matrix(stage, matrix) for stage, matrix in zip(others, expected, strict=True)]
-        for (a, first_values), (b, second_values) in combinations(enumerate(first), 2):
+    for (first_answers, *others), count in Counter(contents).items():
+        stage_matrices = [_fill_matrix(stage, matrix) for stage, matrix in zip(others, mean_matrices, strict=True)]
+        for (a, first_values), (b, second_values) in combinations(enumerate(first_answers), 2):
             if first_values is not None and second_values is not None:
-                equal += count * _chance_of_equal(np.array(first_values), np.array(second_values), filled)
+                equal += count * _chance_of_equal(np.array(first_values), np.array(second_values), stage_matrices)
                 by_rows[a, b] += count
     return draw_excess_concordance(round(equal), by_rows.total(), transitions, rng, by_rows or None)
 
 
 def _fill_matrix(answers: Answers, matrix: Floats) -> Floats:
     """Return a copy of `matrix` in which the recorded answers to one content replace their rows."""
-    filled = matrix.copy()
+    matrix_with_answers = matrix.copy()
     for row, shares in enumerate(answers):
         if shares is not None:
-            filled[row] = shares
-    return filled
+            matrix_with_answers[row] = shares
+    return matrix_with_answers
 
 
-def _chance_of_equal(first: Floats, second: Floats, stages: Sequence[Floats]) -> float:
+def _chance_of_equal(first_shares: Floats, second_shares: Floats, stages: Sequence[Floats]) -> float:
     """Return the probability that two sentences of one content get equal outputs; once equal, they stay equal."""
-    joint = np.outer(first, second)
+    joint = np.outer(first_shares, second_shares)
     for stage in stages:
         diagonal = np.diagonal(joint)
         joint = stage.T @ (joint - np.diag(diagonal)) @ stage + np.diag(diagonal @ stage)

@@ -94,12 +94,12 @@ def read_evidence(rating: RatingDocument) -> tuple[TransitionEvidence, ...]:
     Return none if the method measures no matrix that can be chained, or a matrix is missing. The rows of `one-hop`, for
     example, are sides of the labour market and not values that the text names.
     """
-    measured = [component for component in rating.components if component.letter is not None]
+    measured_components = [component for component in rating.components if component.letter is not None]
     blocks = read_json(_Blocks, rating.experiment)
-    complete = blocks.unbiased and blocks.biased and all(component.transitions for component in measured)
+    complete = blocks.unbiased and blocks.biased and all(component.transitions for component in measured_components)
     if rating.method != METHOD or not complete or rating.delta is None or rating.confidence is None:
         return ()
-    return tuple(_evidence_of(component, blocks, rating.delta, rating.confidence) for component in measured)
+    return tuple(_evidence_of(component, blocks, rating.delta, rating.confidence) for component in measured_components)
 
 
 @dataclass(frozen=True)
@@ -163,16 +163,16 @@ def read_contents(observations: Iterable[Observation], component: str, attribute
     Texts that were lost on the way out or back are left out, as in the rating.
     """
     outward: dict[str, Observation] = {}
-    returned: dict[str, Observation] = {}
+    return_observations: dict[str, Observation] = {}
     for observation in observations:
         name, _, direction = observation.probe.unit.rpartition("/")
         # names look like es/U/0001/out or es/possessive/B1/0001/out
         if name.rsplit("/", 2)[0] == component and direction in {"out", "back"}:
-            (outward if direction == "out" else returned)[name] = observation
+            (outward if direction == "out" else return_observations)[name] = observation
     counts: Counts = {}
     for name, out in outward.items():
-        if name in returned:
-            _count_sentences(counts, out, returned[name], attribute)
+        if name in return_observations:
+            _count_sentences(counts, out, return_observations[name], attribute)
     return counts
 
 

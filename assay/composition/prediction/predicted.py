@@ -92,35 +92,37 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
     """
     check_links(services)
     first = services[0]
-    matched = share_matched(services)
-    basis: Basis = "content-stratified" if matched >= SHARED else "pooled"
-    chained = (chain_stratified if basis == "content-stratified" else chain_pooled)(services, rng, draws)
-    effects = step_effects(chained.transitions, first.unbiased, first.biased)
-    content = chained.content if first.content_delta is not None else None
-    hidden = _hidden(services, rng.spawn(1)[0], draws)
+    matched_share = share_matched(services)
+    basis: Basis = "content-stratified" if matched_share >= SHARED else "pooled"
+    chain = (chain_stratified if basis == "content-stratified" else chain_pooled)(services, rng, draws)
+    effects = step_effects(chain.transitions, first.unbiased, first.biased)
+    content = chain.content if first.content_delta is not None else None
+    hidden = _sum_hidden(services, rng.spawn(1)[0], draws)
     evidence = Evidence(effects.step_1, effects.step_2, content, hidden)
     probabilities = letter_probabilities(evidence, first.delta, first.content_delta)
     letter = probabilities.likeliest
-    assured = _assured_probability(letter, evidence, chained, first)
-    intervals = step_intervals(effects, chained.transitions, first.unbiased, first.biased, observed=_reached(services))
+    p_assured = _assured_probability(letter, evidence, chain, first)
+    intervals = step_intervals(effects, chain.transitions, first.unbiased, first.biased, observed=_reachable(services))
     return Prediction(
         names=tuple(service.name for service in services),
-        transitions=_name_transitions(chained, first),
-        outputs=_expected_outputs(chained.transitions, first),
+        transitions=_name_transitions(chain, first),
+        outputs=_expected_outputs(chain.transitions, first),
         effects=intervals if content is None else {**intervals, "content": interval_of(content)},
         probabilities=probabilities,
         letter=letter,
-        assured=assured,
-        declared=assured >= first.confidence,
+        assured=p_assured,
+        declared=p_assured >= first.confidence,
         basis=basis,
-        matched=matched,
+        matched=matched_share,
         residual=tuple(service.residual_share for service in services[:-1]),
         differing=_differing_settings(services),
         hidden=hidden,
     )
 
 
-def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> tuple[HiddenEffect, ...]:
+def _sum_hidden(
+    services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int
+) -> tuple[HiddenEffect, ...]:
     """Add up the hidden effects of all services: an upper bound for the composite.
 
     Matrices do not show whether one service compensates or repeats the effect of another in a stratum. So a sum can
@@ -146,17 +148,17 @@ def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, dr
     return tuple(HiddenEffect(*key, samples, limits[key], bound=True) for key, samples in totals.items())
 
 
-def _reached(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
+def _reachable(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
     """Return a mask of the outputs that the chain was observed to reach, shape (rows, outputs).
 
     A later service was never asked about text without a value, so any output of such text counts as reached.
     """
     first, *others = services
-    reached = first.table > 0
+    is_reached = first.table > 0
     for service in others:
-        onward = np.vstack([service.table > 0, np.ones(len(service.outputs), dtype=bool)])
-        reached = reached @ onward
-    return np.asarray(reached)
+        can_follow = np.vstack([service.table > 0, np.ones(len(service.outputs), dtype=bool)])
+        is_reached = is_reached @ can_follow
+    return np.asarray(is_reached)
 
 
 def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[TransitionEvidence, ...], ...]:
@@ -207,16 +209,16 @@ def check_links(services: Sequence[TransitionEvidence]) -> None:
             )
 
 
-def _assured_probability(letter: Letter, evidence: Evidence, chained: ChainDraws, first: TransitionEvidence) -> float:
+def _assured_probability(letter: Letter, evidence: Evidence, chain: ChainDraws, first: TransitionEvidence) -> float:
     """Return the probability of a letter if the unmeasured outputs are the least favourable to it.
 
     If the answers to a share of the texts change, a total variation distance changes by at most that
     share, and the probability that two sentences get equal outputs by at most twice that share.
     """
-    room_1, room_2 = (
-        (chained.unmeasured @ np.array(blocks).T).max(axis=1) for blocks in (first.unbiased, first.biased)
+    change_1, change_2 = (
+        (chain.unmeasured @ np.array(blocks).T).max(axis=1) for blocks in (first.unbiased, first.biased)
     )
-    better, worse = (_shift_effects(evidence, sign * room_1, sign * room_2) for sign in (-1, 1))
+    better, worse = (_shift_effects(evidence, sign * change_1, sign * change_2) for sign in (-1, 1))
     if letter is Letter.DSBS:
         return letter_probabilities(replace(worse, step_2=better.step_2), first.delta, first.content_delta).DSBS
     return letter_probabilities(better if letter is Letter.BS else worse, first.delta, first.content_delta).of(letter)
@@ -227,8 +229,8 @@ def _shift_effects(evidence: Evidence, by_1: Floats, by_2: Floats) -> Evidence:
     return replace(evidence, step_1=evidence.step_1 + by_1, step_2=evidence.step_2 + by_2, content=content)
 
 
-def _name_transitions(chained: ChainDraws, first: TransitionEvidence) -> dict[str, dict[str, float]]:
-    mean = chained.transitions.mean(axis=0)
+def _name_transitions(chain: ChainDraws, first: TransitionEvidence) -> dict[str, dict[str, float]]:
+    mean = chain.transitions.mean(axis=0)
     return {row: dict(zip(first.outputs, mean[i].tolist(), strict=True)) for i, row in enumerate(first.rows)}
 
 

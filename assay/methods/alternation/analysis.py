@@ -63,8 +63,8 @@ def judge_answers(task: Judged, tolerance: Tolerance, rng: np.random.Generator) 
     detail = _common_detail(answers, complete, task.not_within)
     if not labels or not complete or too_few(answers, len(complete)):
         measurement = Measurement("output", answers.counts, tolerance, detail)
-        refused = refused_group(task, measurement, tolerance, rng)
-        return [refused or measurement.give_up(lost_reason(answers, len(complete)))]
+        refused_rates = refused_group(task, measurement, tolerance, rng)
+        return [refused_rates or measurement.give_up(lost_reason(answers, len(complete)))]
     if (reason := too_many_labels(labels)) is not None:
         return [Measurement("output", answers.counts, tolerance, detail).give_up(reason)]
     confidence, hidden = tolerance.confidence, tolerance.hidden_confidence
@@ -145,20 +145,20 @@ class _Output:
     def judge(self, tolerance: Tolerance, detail: parts.AlternationComponent, rng: np.random.Generator) -> Component:
         task = self.task
         measurement = Measurement(self.name, task.answers.counts, tolerance, detail)
-        first, second, third = rng.spawn(3)
+        pair_rng, gap_rng, detail_rng = rng.spawn(3)
         try:
             profiles = Profiles(self.table, task.answers.values, task.clusters, task.rules.most_weights)
-            pairs = paired_draws(profiles, first, self.draws)
-            gaps = {"step_1": np.stack(list(pairs.values()), axis=1), "step_2": self._draw_group_gaps(profiles, second)}
+            pairs = paired_draws(profiles, pair_rng, self.draws)
+            gaps = {"step_1": np.stack([*pairs.values()], axis=1), "step_2": self._draw_group_gaps(profiles, gap_rng)}
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, profiles.scale))
             noise = task.rules.most_weights is not None and may_be_chance(gaps["step_1"], NO_FALSE_STRATUM)
             hidden = self._draw_hidden(profiles, pairs, tolerance, rng.spawn(1)[0], noise=noise)
         except EvidenceError as error:
             return measurement.impossible(error)
-        published, tests = self._published_letter()
-        measurement = replace(measurement, tolerance=tolerance, published=published, units=_count_units(task.cases))
-        worst = max(pairs, key=lambda pair: abs(float(pairs[pair].mean())))
-        leverage = Leverage(profiles, task.cases, worst)
+        letters, tests = self._published_letter()
+        measurement = replace(measurement, tolerance=tolerance, published=letters, units=_count_units(task.cases))
+        worst_pair = max(pairs, key=lambda pair: abs(float(pairs[pair].mean())))
+        leverage = Leverage(profiles, task.cases, worst_pair)
         measurement.detail = replace(
             detail,
             analyses=tests,
@@ -169,9 +169,9 @@ class _Output:
             pairs=tuple(self._pair_document(a, b, pairs[a, b], profiles) for a, b in pairs),
         )
         if not self.letter_only:
-            divergence = self._divergences(profiles.clusters, third)
+            divergence = self._divergences(profiles.clusters, detail_rng)
             measurement.detail = replace(
-                self._add_groups(measurement.detail, third),
+                self._add_groups(measurement.detail, detail_rng),
                 divergence=divergence,
                 leverage=leverage.document(),
                 hidden=hidden_documents(hidden),
@@ -193,7 +193,7 @@ class _Output:
         )
         component = measurement.conclude(
             evidence,
-            lambda letter: self._reason_for(letter, profiles, worst, evidence.step_2, carrier),
+            lambda letter: self._reason_for(letter, profiles, worst_pair, evidence.step_2, carrier),
             {name: largest_interval(samples) for name, samples in gaps.items()},
             lost=self._lost_changes(profiles),
         )
@@ -235,9 +235,9 @@ class _Output:
         """Draw step-2 gaps between groups: of sentences with content tied by `tie`, of records by original value."""
         groups = self.task.groups
         if groups is not None:
-            present = np.unique(groups)
-            if len(present) < 2:
-                raise TooFewObservations(f"all records have the value {profiles.values[present[0]]!r}; groups need two")
+            codes = np.unique(groups)
+            if len(codes) < 2:
+                raise TooFewObservations(f"all records have the value {profiles.values[codes[0]]!r}; groups need two")
             return group_draws(profiles, groups, rng, self.draws)
         sides = sorted({str(case.side) for case in self.task.cases})
         places = [sides.index(str(case.side)) for case in self.task.cases]
@@ -262,9 +262,9 @@ class _Output:
         )
         outputs = self.everything[complete]  # original outputs: a change of amounts counts on every scale
         if rules.scale == "auto" and (amount_rows := amounts(outputs)) is not None:
-            name, selected = amount_rows
-            clusters = {kind: ids[selected] for kind, ids in profiles.clusters.items()}
-            amount = Profiles(np.log(outputs[selected]), profiles.values, clusters, rules.most_weights)
+            name, is_amount = amount_rows
+            clusters = {kind: ids[is_amount] for kind, ids in profiles.clusters.items()}
+            amount = Profiles(np.log(outputs[is_amount]), profiles.values, clusters, rules.most_weights)
             limit = limit_on("log", tolerance.delta, amount.scale) or tolerance.delta
             gaps = np.stack([*paired_draws(amount, rng.spawn(1)[0], self.draws).values()], axis=1)
             samples = np.abs(fitted_together(gaps, limit, rng)).max(axis=1)
@@ -401,12 +401,12 @@ class _Output:
         if groups is None:
             impact_of = impact_ratios(self.everything, self.task, rng) if self.task.rules.impact else None
             return detail if impact_of is None else replace(detail, disparate_impact=impact_of)
-        as_given = self.table[np.arange(len(groups)), groups]
+        own_outputs = self.table[np.arange(len(groups)), groups]
         described_groups = tuple(
             parts.GroupDocument(
                 name,
                 records=int((groups == value).sum()),
-                mean=float(as_given[groups == value].mean()) if (groups == value).any() else None,
+                mean=float(own_outputs[groups == value].mean()) if (groups == value).any() else None,
                 small=bool((groups == value).sum() < SMALL_GROUP),
             )
             for value, name in enumerate(self.task.answers.values)
@@ -415,19 +415,14 @@ class _Output:
         if self.task.answers.numbers:
             return detail
         try:
-            impact = disparate_impact(as_given >= 0.5, groups, self.task.answers.values, rng)
+            impact = disparate_impact(own_outputs >= 0.5, groups, self.task.answers.values, rng)
         except EvidenceError as error:
             return replace(detail, disparate_impact=parts.DisparateImpact(why=str(error)))
         return replace(detail, disparate_impact=impact)
 
     # -------------------------------------------------------------------- reasons
     def _reason_for(
-        self,
-        letter: Letter,
-        profiles: Profiles,
-        pair: tuple[str, str],
-        step_2: Floats,
-        carrier: parts.Carrier | None,
+        self, letter: Letter, profiles: Profiles, pair: tuple[str, str], step_2: Floats, carrier: parts.Carrier | None
     ) -> Reason:
         a, b = (profiles.values.index(name) for name in pair)
         shift = float((self.table[:, b] - self.table[:, a]).mean())
@@ -455,10 +450,10 @@ def _count_units(cases: Sequence[Case]) -> tuple[Units, ...]:
 
 def _judged_labels(answers: Answers, requested: Sequence[str]) -> tuple[str, ...]:
     """Return the requested labels that occurred; if none is requested, all labels, or the second of two."""
-    returned = sorted({label for scores in answers.replies.values() for label in scores})
+    labels = sorted({label for scores in answers.replies.values() for label in scores})
     if requested:
-        return tuple(label for label in dict.fromkeys(map(answers.spellings.first, requested)) if label in returned)
-    return tuple(returned[1:] if len(returned) == 2 else returned)
+        return tuple(label for label in dict.fromkeys(map(answers.spellings.first, requested)) if label in labels)
+    return tuple(labels[1:] if len(labels) == 2 else labels)
 
 
 def _common_detail(answers: Answers, complete: Sequence[int], not_within: Sequence[str]) -> parts.AlternationComponent:

@@ -117,10 +117,10 @@ def record_outcomes(answers: Answers, by: str, reading: Reading, rng: np.random.
         "ppv": (truth, ~np.isnan(truth) & (favourable == 1)),
     }
     gaps = {}
-    for (name, (values, selected)), gap_rng in zip(families.items(), rngs[1:], strict=True):
-        people = np.bincount(grouping.codes[selected], table.people[selected], len(grouping.labels))
-        enough = selected & (people >= LEAST_PEOPLE)[grouping.codes]
-        gaps[name] = largest_gap(sample_of(table, grouping, values, enough, binary=True), gap_rng)
+    for (name, (values, is_in_family)), gap_rng in zip(families.items(), rngs[1:], strict=True):
+        people = np.bincount(grouping.codes[is_in_family], table.people[is_in_family], len(grouping.labels))
+        is_compared = is_in_family & (people >= LEAST_PEOPLE)[grouping.codes]
+        gaps[name] = largest_gap(sample_of(table, grouping, values, is_compared, binary=True), gap_rng)
     return replace(
         document,
         groups=result.groups,
@@ -144,7 +144,7 @@ def _count_records(answers: Answers, reading: Reading, label: str) -> DecisionTa
     cases = answers.cases
     originals = np.array([case.original or 0 for case in cases], dtype=np.int64)
     own_answers = [answers.replies.get((index, int(original))) for index, original in enumerate(originals)]
-    decided = [UNKNOWN if answer is None else int(reading.decides(answer, label)) for answer in own_answers]
+    decisions = [UNKNOWN if answer is None else int(reading.decides(answer, label)) for answer in own_answers]
     texts = [as_text(case.truth) for case in cases]
     yes_is_right = [UNKNOWN if not text else int(text == reading.right) for text in texts]
     clusters = None
@@ -152,7 +152,7 @@ def _count_records(answers: Answers, reading: Reading, label: str) -> DecisionTa
         clusters = np.unique([case.clusters[kinds[0]] for case in cases], return_inverse=True)[1].reshape(-1)
     columns: dict[str, tuple[tuple[str, ...], Integers]] = {
         GROUP: (answers.values, originals),
-        DECISION: (("no", "yes"), np.array(decided, dtype=np.int64)),
+        DECISION: (("no", "yes"), np.array(decisions, dtype=np.int64)),
         TRUTH: (("wrong", "right"), np.array(yes_is_right, dtype=np.int64)),
     }
     return DecisionTable.counted("", columns, clusters=clusters)

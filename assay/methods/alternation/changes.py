@@ -48,8 +48,8 @@ def changes(
     pairs = list(combinations(range(len(values)), 2))
     differences = [outputs[:, b] - outputs[:, a] for a, b in pairs]
     a, b = pairs[int(np.argmax([np.mean(part != 0) if labels else np.mean(part**2) for part in differences]))]
-    swapped = _change_document(SWAPPED, [_paired_differences(outputs[:, [a, b]])], labels=labels)
-    rows = [replace(swapped, from_=values[a], to=values[b])]
+    swap_document = _change_document(SWAPPED, [_paired_differences(outputs[:, [a, b]])], labels=labels)
+    rows = [replace(swap_document, from_=values[a], to=values[b])]
     if repeats is not None:
         questions = repeats[:, [a, b]].reshape(-1, repeats.shape[2])
         again = _change_document(ASKED_AGAIN, [_paired_differences(questions)], labels=labels)
@@ -74,9 +74,9 @@ def _standard_error(answers: Answers, *, labels: bool) -> float:
 
 
 def _change_document(comparison: str, differences: Sequence[Floats], *, labels: bool) -> ChangeDocument:
-    pooled = np.concatenate(differences)
-    size = math.sqrt(float((pooled**2).mean())) if len(pooled) else 0.0
-    return ChangeDocument(comparison, int(np.count_nonzero(pooled)), len(pooled), None if labels else size)
+    gaps = np.concatenate(differences)
+    size = math.sqrt(float((gaps**2).mean())) if len(gaps) else 0.0
+    return ChangeDocument(comparison, int(np.count_nonzero(gaps)), len(gaps), None if labels else size)
 
 
 def names_reason(
@@ -91,7 +91,7 @@ def names_reason(
     singles = [effect for effect in hidden if effect.kind == "individual" and effect.limit is not None]
     if ANOTHER_PERSON not in row_by_comparison or not singles:
         return ()
-    swapped, repeated, person = (
+    swap_change, repeat_change, person_change = (
         _changed_share(row_by_comparison.get(comparison), unit) for comparison in (SWAPPED, ASKED_AGAIN, ANOTHER_PERSON)
     )
     first, second = row_by_comparison[SWAPPED], row_by_comparison[ANOTHER_PERSON]
@@ -101,8 +101,8 @@ def names_reason(
     error = 0.0 if repeated_row is None else (repeated_row.error or 0.0) / (1.0 if first.size is None else unit**2)
     if (
         not within
-        or swapped - repeated - CLEAR_DIFFERENCE_SE * error <= float(limit or 0)
-        or person - repeated < AS_MUCH * (swapped - repeated)
+        or swap_change - repeat_change - CLEAR_DIFFERENCE_SE * error <= float(limit or 0)
+        or person_change - repeat_change < AS_MUCH * (swap_change - repeat_change)
     ):
         return ()
     facts: dict[str, object] = {"output": output}

@@ -30,10 +30,7 @@ BY_POSITION = 0.1
 
 def both_orders(document: str, opponent: str) -> Mapping[str, Record]:
     """Return two questions: the document first and the opponent second, and the reverse; keys: document's position."""
-    return {
-        FIRST: ((FIRST, document), (SECOND, opponent)),
-        SECOND: ((FIRST, opponent), (SECOND, document)),
-    }
+    return {FIRST: ((FIRST, document), (SECOND, opponent)), SECOND: ((FIRST, opponent), (SECOND, document))}
 
 
 @dataclass
@@ -59,10 +56,10 @@ class ComparedAnswers(Answers):
         ]
         if None in outcomes:
             return
-        worst = next(outcome for outcome in (*LOST, "usable") if outcome in outcomes)
-        self.count_group(self.values[value], worst)
+        worst_outcome = next(outcome for outcome in (*LOST, "usable") if outcome in outcomes)
+        self.count_group(self.values[value], worst_outcome)
         as_first, as_second = shares
-        if worst == "usable" and as_first is not None and as_second is not None:
+        if worst_outcome == "usable" and as_first is not None and as_second is not None:
             self.first_position[profile, value] = (as_first, as_second)
             share = (as_first + 1 - as_second) / 2
             self.replies[profile, value] = {PREFERRED: share, OTHER: 1 - share}
@@ -112,8 +109,8 @@ def _position_document(answers: ComparedAnswers) -> PositionDocument:
         share = EffectDocument.of(wilson(first, first + second))
     except EvidenceError as error:
         share = EffectDocument(why=str(error))
-    unchanged = sum(
+    unchanged_count = sum(
         (as_first > 0.5) == (as_second < 0.5) and as_first != 0.5 != as_second
         for as_first, as_second in answers.first_position.values()
     )
-    return PositionDocument(len(shares), first, second, len(shares) - first - second, unchanged, share)
+    return PositionDocument(len(shares), first, second, len(shares) - first - second, unchanged_count, share)

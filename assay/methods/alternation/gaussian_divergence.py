@@ -184,24 +184,24 @@ def kl_by_fold(x: ArrayLike, y: ArrayLike, folds: int, rng: np.random.Generator)
 
 
 def kl_of_folds(x: ArrayLike, y: ArrayLike, fold: ArrayLike) -> list[Fold]:
-    """Compute the divergence of each given fold, such as the cross-validation folds of a model.
+    """Compute KL(x||y) and KL(y||x) between Gaussians fitted to the two outputs in each fold.
 
     Parameters
     ----------
     x, y : array_like, shape (n,)
-        Pairs.
+        The two outputs of each case.
     fold : array_like of int, shape (n,)
-        Number of the fold of each pair.
+        Number of the fold of each case, such as the cross-validation folds of a model.
 
     Raises
     ------
     TooFewObservations, EvidenceError, OutOfBounds
         As for `kl_by_fold`.
     """
-    first, second, folds = as_sample(x, MIN_VALUES), as_sample(y, MIN_VALUES), np.asarray(fold)
-    check_paired(first, second)
-    check_paired(first, folds)
-    return [_compare_fold(int(number), first[folds == number], second[folds == number]) for number in np.unique(folds)]
+    x_values, y_values, folds = as_sample(x, MIN_VALUES), as_sample(y, MIN_VALUES), np.asarray(fold)
+    check_paired(x_values, y_values)
+    check_paired(x_values, folds)
+    return [_compare_fold(int(k), x_values[folds == k], y_values[folds == k]) for k in np.unique(folds)]
 
 
 def _fit_gaussian(values: Floats) -> Gaussian:

@@ -28,13 +28,17 @@ RATIO_DRAWS = 4_000
 def impact_ratios(scores: Floats, task: Judged, rng: np.random.Generator) -> DisparateImpact:
     """Return the mean score of a label under each value, and its ratio to the highest of these means.
 
-    The interval of a ratio r is r plus the draws of the mean of ``score - r * score under the highest value`` over the
-    same cases, divided by the highest mean (delta method). A value whose mean score is 0 has no ratio.
+    Interval by the delta method: r + draws of ``mean(score_v - r*score_h) / mean(score_h)``, where h is the value with
+    the highest mean score. A value whose mean score is 0 has no ratio.
 
     Parameters
     ----------
     scores : ndarray, shape (cases, values)
         Scores of the label, in [0, 1], as the service gave them; NaN for a missing answer.
+    task : Judged
+        Values, clusters to resample, and the cases that have every answer.
+    rng : numpy.random.Generator
+        Draws the intervals.
     """
     scores, values = scores[task.whole], task.answers.values
     profiles = Profiles(scores, values, task.clusters, task.rules.most_weights)
@@ -101,9 +105,9 @@ def disparate_impact(
         RateDocument(name, int((group == index).sum()), int(is_positive[group == index].sum()))
         for index, name in enumerate(values)
     ]
-    present = [rate.value for rate in rates if rate.records]
-    if len(present) < 2:
-        raise TooFewObservations(f"base rates of two groups are needed; records are of {present or 'none'} only")
+    present_values = [rate.value for rate in rates if rate.records]
+    if len(present_values) < 2:
+        raise TooFewObservations(f"base rates of two groups are needed; records are of {present_values or 'none'} only")
     if not is_positive.any():
         raise TooFewObservations(
             f"none of {is_positive.size} records has the positive output; a ratio of base rates needs one at least"

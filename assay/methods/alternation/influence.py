@@ -107,8 +107,8 @@ class Leverage:
         return abs(float(residuals[in_cluster].mean()))
 
 
-def _cluster_means(values: Floats, ids: Integers, included: NDArray[np.bool_]) -> Floats:
-    """Return the mean of each cluster over its `included` rows, shape (clusters,); 0 if it has none."""
+def _cluster_means(values: Floats, ids: Integers, is_included: NDArray[np.bool_]) -> Floats:
+    """Return the mean of each cluster over its `is_included` rows, shape (clusters,); 0 if it has none."""
     count = int(ids.max()) + 1
-    sums = np.bincount(ids[included], weights=values[included], minlength=count)
-    return np.asarray(sums / np.maximum(np.bincount(ids[included], minlength=count), 1))
+    sums = np.bincount(ids[is_included], weights=values[is_included], minlength=count)
+    return np.asarray(sums / np.maximum(np.bincount(ids[is_included], minlength=count), 1))

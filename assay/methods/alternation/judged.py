@@ -89,12 +89,12 @@ class Judged:
 
         The kind "person" is left out if each value has a single word that is no name ("he", "the woman").
         """
-        numbered = numbered_clusters(self.cases)
-        if self.rules.most_weights is not None and "person" in numbered and not numbered["person"].any():
+        cluster_ids = numbered_clusters(self.cases)
+        if self.rules.most_weights is not None and "person" in cluster_ids and not cluster_ids["person"].any():
             words = self.cases[0].clusters["person"].split(JOINED)
             if all(word.islower() or word.lower() in PRONOUNS for word in words):
-                del numbered["person"]
-        return numbered
+                del cluster_ids["person"]
+        return cluster_ids
 
     @cached_property
     def groups(self) -> Integers | None:

@@ -42,7 +42,7 @@ from assay.methods.shared.profiles import (
 )
 from assay.model import Classify, Component, Kind, Probe, Regress
 from assay.rating.component import EARLY, Tolerance, is_settled, look_sizes
-from assay.references import NOTHING, Found, HeldBack, NamedRows, References
+from assay.references import NOTHING, HeldBack, LoadedMaterial, NamedRows, References
 from assay.statistics.hypothesis_tests.published import Aggregate
 
 MOST_WEIGHTS = 250
@@ -209,8 +209,8 @@ class Alternation(Bounded, Method):
             return NOTHING
         return References(rows=NamedRows(records.upload, records.column, records.values, records.most, "records"))
 
-    def with_references(self, material: Found) -> Alternation:
-        """Return the method with the rows of the upload."""
+    def with_references(self, material: LoadedMaterial) -> Alternation:
+        """Return a copy whose records are the uploaded rows in `material`; unchanged if it has none."""
         if self.records is None or not material.rows:
             return self
         return replace(self, records=self.records.with_rows(material.rows))
@@ -235,42 +235,45 @@ class Alternation(Bounded, Method):
 
     def _count_probes(self, profiles: int) -> int:
         """Return the number of questions about `profiles` profiles, with the repeated ones about the first of them."""
-        repeated = min(self.repeats, profiles) * (TIMES - 1)
+        repeated_profiles = min(self.repeats, profiles) * (TIMES - 1)
         # a document that is equal to its opponent, as half of them are under one value, is not asked about
         questions = 2 * len(self.values) - 1 if self.compares else len(self.values)
-        return (profiles + repeated) * questions
+        return (profiles + repeated_profiles) * questions
 
     def _first_look_size(self, available: int) -> int:
         return min(self.profiles, available) if self.stop_early else available
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Ask about every profile with every value of the attribute, look by look."""
-        writing, numbers, ordering = rng.spawn(3)
+        text_rng, analysis_rng, order_rng = rng.spawn(3)
         if self.records is not None:
             once = self.strata is not None
-            cases: Sequence[Case] = record_cases(self.records, writing, once=once, truth=self.truth)
+            cases: Sequence[Case] = record_cases(self.records, text_rng, once=once, truth=self.truth)
         else:
             assert self.texts is not None  # noqa: S101
-            cases = text_cases(self.texts, writing)
+            cases = text_cases(self.texts, text_rng)
         kind = ComparedAnswers if self.compares else Answers
         answers = kind((), self.values, numbers=self.answers == "numbers")
         repeated_answers = kind((), self.values, numbers=answers.numbers, spellings=answers.spellings)
         components: list[Component] = []
         looks: list[ProfilesLook] = []
         for size in look_sizes(self._first_look_size(len(cases)), len(cases), self.stop_early):
-            yield from self._ask(answers, cases[:size], ordering)
+            yield from self._ask(answers, cases[:size], order_rng)
             if self.repeats and not repeated_answers.cases:
-                yield from self._ask(repeated_answers, cases[: self.repeats], ordering, times=TIMES)
-            last = size == len(cases) or not self.stop_early
-            interim_rng, final_rng = deepcopy(child_rng := numbers.spawn(1)[0]), child_rng
+                yield from self._ask(repeated_answers, cases[: self.repeats], order_rng, times=TIMES)
+            is_last = size == len(cases) or not self.stop_early
+            final_rng = analysis_rng.spawn(1)[0]
+            interim_rng = deepcopy(final_rng)
             components = self._judge(
-                answers, repeated_answers, interim_rng, 1.0 if last else EARLY, letter_only=not last
+                answers, repeated_answers, interim_rng, 1.0 if is_last else EARLY, letter_only=not is_last
             )
             looks.append(ProfilesLook(size, {component.name: component.letter for component in components}))
             if answers.unasked or all(map(is_settled, components)):
                 # judge again with a copy of the generator: the letters are the same, and the details are added
                 components = (
-                    components if last else self._judge(answers, repeated_answers, final_rng, EARLY, letter_only=False)
+                    components
+                    if is_last
+                    else self._judge(answers, repeated_answers, final_rng, EARLY, letter_only=False)
                 )
                 break
         return replace(
@@ -305,8 +308,8 @@ class Alternation(Bounded, Method):
         if reading is None or self.records is None or not isinstance(components[0].detail, AlternationComponent):
             return components
         outcomes = record_outcomes(answers, self.records.column, reading, rng.spawn(1)[0])
-        first = replace(components[0], detail=replace(components[0].detail, outcomes=outcomes))
-        return [first, *components[1:]]
+        with_outcomes = replace(components[0], detail=replace(components[0].detail, outcomes=outcomes))
+        return [with_outcomes, *components[1:]]
 
     def _strata_families(self, cases: Sequence[Case]) -> tuple[dict[str, NDArray[np.str_]], Sequence[str]]:
         """Return the stratum of each profile in each family (column, frame …), and the columns that were left out."""
@@ -336,7 +339,7 @@ class Alternation(Bounded, Method):
             for probes in [self._build_probes(case, value)]
         ]
         answers.cases = tuple(cases) * max(1, times - 1)
-        yield from ask_in_batches(questions, lambda at, replies: answers.take_replies(*at, replies))
+        yield from ask_in_batches(questions, lambda key, replies: answers.take_replies(*key, replies))
 
     def _build_probes(self, case: Case, value: int) -> list[Probe]:
         """Return the question about a case with one value; if two documents are compared, one for each order."""

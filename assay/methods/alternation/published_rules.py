@@ -160,14 +160,14 @@ def kolmogorov_smirnov_letter(
     name = rule_name(aggregate)
     try:
         steps = {
-            step: {pair: kolmogorov_smirnov(*samples, scale=blocks.scale) for pair, samples in compared}
-            for step, compared in (("step_1", blocks.unbiased()), ("step_2", blocks.biased()))
+            step: {pair: kolmogorov_smirnov(*samples, scale=blocks.scale) for pair, samples in specs}
+            for step, specs in (("step_1", blocks.unbiased()), ("step_2", blocks.biased()))
         }
     except (EvidenceError, SpecificationError) as error:
         return {name: None}, {name: {"why": str(error)}}
-    biased = [aggregate_biased([test.p < alpha for test in tests.values()], aggregate) for tests in steps.values()]
+    verdicts = [aggregate_biased([test.p < alpha for test in tests.values()], aggregate) for tests in steps.values()]
     documents = {step: {pair: asdict(test) for pair, test in tests.items()} for step, tests in steps.items()}
-    return {name: two_step_letter(*biased).value}, {name: documents}
+    return {name: two_step_letter(*verdicts).value}, {name: documents}
 
 
 def rule_name(aggregate: Aggregate) -> str:

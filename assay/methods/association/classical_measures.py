@@ -45,12 +45,12 @@ def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random
         ``mac``, ``null``, and under ``weat`` a row for every pair of groups: WEAT, and beside it RND, ECT, RIPA, RNSB
         (the classifier between the two stereotype lists) and DirectBias of the control words.
     """
-    protected = {group: _term_matrix(vectors, terms) for group, terms in words.protected.items()}
+    group_vectors = {group: _term_matrix(vectors, terms) for group, terms in words.protected.items()}
     stereotypes = {group: _term_matrix(vectors, terms) for group, terms in words.attributes.items()}
     controls = _term_matrix(vectors, (*words.human, *words.neutral))
     pairs = tuple(
         replace(
-            _compare_groups(protected[a], protected[b], stereotypes[a], stereotypes[b], controls, rng),
+            _compare_groups(group_vectors[a], group_vectors[b], stereotypes[a], stereotypes[b], controls, rng),
             targets=(a, b),
             attributes=(a, b),
         )
@@ -90,9 +90,9 @@ def _compare_groups(
         "rnsb": lambda: negative_sentiment_bias(stereotypes, other_stereotypes, np.concatenate([first, second])),
         "direct_bias": lambda: direct_bias(controls, first, second),
     }
-    unpaired = MeasureDocument(why=f"the groups have {len(first)} and {len(second)} words; pairs need as many")
+    unpaired_document = MeasureDocument(why=f"the groups have {len(first)} and {len(second)} words; pairs need as many")
     other_measures = {
-        name: unpaired if name in OF_PAIRS and len(first) != len(second) else _measure_document(measure)
+        name: unpaired_document if name in OF_PAIRS and len(first) != len(second) else _measure_document(measure)
         for name, measure in measures.items()
     }
     return replace(row, beside=other_measures)
@@ -109,10 +109,10 @@ def _mean_average_cosine(words: AssociationWords, vectors: Vectors) -> Embedding
     for terms in words.protected.values():
         for word in vectors.among(terms):
             for name, attributes in words.attributes.items():
-                covered = vectors.among(attributes)
-                if covered:
-                    between = 1 - cosines(vectors.matrix([word]), vectors.matrix(covered))[0]
+                known_attributes = vectors.among(attributes)
+                if known_attributes:
+                    between = 1 - cosines(vectors.matrix([word]), vectors.matrix(known_attributes))[0]
                     distance += between.tolist()
-                    of_word += [word] * len(covered)
-                    of_set += [name] * len(covered)
+                    of_word += [word] * len(known_attributes)
+                    of_set += [name] * len(known_attributes)
     return mean_average_cosine(np.array(distance), of_word, of_set)

@@ -79,8 +79,8 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Compa
     random numbers, and pairing draws of the same random numbers would understate the uncertainty.
     """
     draws = min(before.draws, after.draws)
-    shared = [name for name in before.connections if name in after.connections]
-    if not shared:
+    shared_names = [name for name in before.connections if name in after.connections]
+    if not shared_names:
         raise TooFewObservations(
             f"nothing can be compared: there are distances to {', '.join(before.connections)} before, "
             f"and to {', '.join(after.connections)} after"
@@ -92,9 +92,9 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Compa
     words = [word for word in _words_with_effect(before) if word in _words_with_effect(after)]
     return Comparison(
         mass=mass,
-        connections=tuple(change(name, before.mean(name), after.mean(name)) for name in shared),
+        connections=tuple(change(name, before.mean(name), after.mean(name)) for name in shared_names),
         effect=change("effect", effect_draws(before), effect_draws(after))
-        if {"associated", "different"} <= {*shared}
+        if {"associated", "different"} <= {*shared_names}
         else None,
         words=tuple(change(word, effect_draws(before, word), effect_draws(after, word)) for word in words),
     )
@@ -158,11 +158,11 @@ def comparison_document(before: RatingDocument, after: RatingDocument) -> Json:
     _check_methods(before, after)
     first, second = _MeasuredRating.of(before), _MeasuredRating.of(after)
     _check_alike(first, second)
-    shared = [pair for pair in first.rows if pair in second.rows]
-    if not shared:
+    shared_pairs = [pair for pair in first.rows if pair in second.rows]
+    if not shared_pairs:
         raise NotComparable("the ratings have no distance between the same two words; each lacks the other's words")
     try:
-        first_posterior, second_posterior = first.fitted(shared), second.fitted(shared)
+        first_posterior, second_posterior = first.fit_posterior(shared_pairs), second.fit_posterior(shared_pairs)
         comparison = compare(first_posterior, second_posterior)
     except EvidenceError as error:
         raise NotComparable(f"the measurements of both ratings cannot be compared: {error}") from None
@@ -172,8 +172,8 @@ def comparison_document(before: RatingDocument, after: RatingDocument) -> Json:
         "before": first.summary,
         "after": second.summary,
         "fit": {"residual": first.residual, "prior": first.prior, "draws": DRAWS},
-        "pairs": len(shared),
-        "pairs_left_out": len({*first.rows, *second.rows}) - len(shared),
+        "pairs": len(shared_pairs),
+        "pairs_left_out": len({*first.rows, *second.rows}) - len(shared_pairs),
         "mass": comparison.mass,
         "connections": [
             _difference_json(connection, first_posterior.mean(connection.name), second_posterior.mean(connection.name))
@@ -251,7 +251,7 @@ class _MeasuredRating:
             rows=_read_distances(rating, component),
         )
 
-    def fitted(self, pairs: Sequence[Pair]) -> Posterior:
+    def fit_posterior(self, pairs: Sequence[Pair]) -> Posterior:
         """Fit the posterior to the distances of the given pairs of words."""
         rows = [self.rows[pair] for pair in pairs]
         return fit_hierarchy(
@@ -294,8 +294,8 @@ def _check_methods(before: RatingDocument, after: RatingDocument) -> None:
     methods = [str(rating.method) for rating in (before, after)]
     if methods == [METHOD, METHOD]:
         return
-    same = methods[0] == methods[1]
-    methods_text = f"both ratings are by {methods[0]}" if same else f"they are by {' and '.join(methods)}"
+    is_same_method = methods[0] == methods[1]
+    methods_text = f"both ratings are by {methods[0]}" if is_same_method else f"they are by {' and '.join(methods)}"
     raise NotComparable(
         f"only ratings by {METHOD} can be compared: only they contain the distances that the comparison needs; "
         f"{methods_text}"
@@ -324,8 +324,8 @@ def _list_differences(first: frozenset[str] | None, second: frozenset[str] | Non
     differences = []
     for position, mine, others in (("first", first, second), ("second", second, first)):
         if only := sorted((mine or frozenset()) - (others or frozenset())):
-            more = f" and {len(only) - NAMED} more" if len(only) > NAMED else ""
-            differences.append(f"only in the {position}: {', '.join(only[:NAMED])}{more}")
+            remainder = f" and {len(only) - NAMED} more" if len(only) > NAMED else ""
+            differences.append(f"only in the {position}: {', '.join(only[:NAMED])}{remainder}")
     return differences
 
 

@@ -27,7 +27,7 @@ from assay.methods.association import words as spoken
 from assay.methods.association.classical_measures import classical_measures
 from assay.methods.association.detail import AssociationComponent, ConnectionDocument, Predictive, ProtectedDocument
 from assay.methods.association.predictive_check import predictive_check
-from assay.methods.shared.answers.vectors import Vectors, ask_vectors, cover, uncovered
+from assay.methods.shared.answers.vectors import Vectors, ask_vectors, cover, coverage_reasons
 from assay.methods.shared.one_specification import OneSpecification
 from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Kind, Letter, Reason
 from assay.rating.component import LEAST_UNITS, Counts, Measurement, Tolerance, Units, result_or_why
@@ -106,19 +106,19 @@ class Association(OneSpecification[AssociationWords]):
     # ------------------------------------------------------------------------ decision
     def _judge(self, vectors: Vectors, rng: np.random.Generator) -> Component:
         words = self.known_words
-        covered = cover(words.groups, vectors.of)
+        coverage = cover(words.groups, vectors.of)
         measurement = Measurement(
             name=words.name,
             counts=Counts(len(vectors.of), vectors.unusable, vectors.failed, vectors.unasked),
             tolerance=Tolerance.around(self.delta, self.confidence),
             detail=AssociationComponent(
                 dimensions=vectors.dims,
-                coverage=covered,
+                coverage=coverage,
                 missing=dict(vectors.missing),
                 estimand=LIKE_THESE if self.strata else THESE,
             ),
         )
-        lacking = uncovered(covered, words.name)
+        lacking = coverage_reasons(coverage, words.name)
         try:
             rows = distances_of(words, vectors)
             posterior = fit_hierarchy(
@@ -184,8 +184,8 @@ class Distances:
 def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
     """Compute the distance of every protected word to every attribute word, each pair once; both must have vectors."""
     rows: dict[tuple[str, str], str] = {}
-    for group, protected in words.protected.items():
-        for word in vectors.among(protected):
+    for group, group_words in words.protected.items():
+        for word in vectors.among(group_words):
             for attribute_group, terms in words.attributes.items():
                 for attribute in vectors.among(terms):
                     if attribute_group == group:
@@ -209,11 +209,7 @@ def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
 
 
 def effects_of(
-    words: AssociationWords,
-    posterior: Posterior,
-    rows: Distances,
-    delta: float,
-    rng: np.random.Generator | None = None,
+    words: AssociationWords, posterior: Posterior, rows: Distances, delta: float, rng: np.random.Generator | None = None
 ) -> tuple[Evidence, dict[str, Interval]]:
     """Draw both effects from the posterior and summarise them (docs/methods/association.md).
 
@@ -236,13 +232,13 @@ def effects_of(
         gaps, strata, lists = group_gaps(words, rows, len(step_2), rng)
         chances = {name: may_be_chance(list_gaps) for name, list_gaps in {**strata, **lists}.items()}
         chances |= chances_of_short_lists(words, rows, lists, rng.spawn(1)[0])
-        few = {
+        bounds = {
             name
             for name, terms in (("human words", words.human), ("neutral words", words.neutral))
             if len({*terms} & {*rows.attribute.tolist()}) < LEAST_UNITS
         }
         hidden = tuple(
-            HiddenEffect("stratum", name, np.abs(stratum_gaps).max(axis=1), bound=name in few, chance=chances[name])
+            HiddenEffect("stratum", name, np.abs(stratum_gaps).max(axis=1), bound=name in bounds, chance=chances[name])
             for name, stratum_gaps in strata.items()
         )
         if len(words.protected) >= MANY_GROUPS:
@@ -271,8 +267,8 @@ def group_gaps(
         control; by list, to each list of stereotypes. Those of a list of fewer than five words hold for these only.
     """
     table: dict[str, dict[str, float]] = {}
-    for group, protected in words.protected.items():
-        in_group = np.isin(rows.protected, protected)
+    for group, group_words in words.protected.items():
+        in_group = np.isin(rows.protected, group_words)
         for attribute_word in np.unique(rows.attribute[in_group]):
             table.setdefault(str(attribute_word), {})[group] = float(
                 rows.distance[in_group & (rows.attribute == attribute_word)].mean()
@@ -311,11 +307,11 @@ def chances_of_short_lists(
     The mean distance of so few words has no error. But the words for the groups also differ: a difference that is no
     larger than the groups' words differ among themselves proves nothing.
     """
-    draws, short = dict(lists), {}
+    draws, short_lists = dict(lists), {}
     for name, terms in words.attributes.items():
-        covered = {*terms} & {*rows.attribute.tolist()}
-        if name_of_list(name) in lists and len(covered) < LEAST_CLUSTERS:
-            among = np.isin(rows.attribute, [*covered])
+        covered_terms = {*terms} & {*rows.attribute.tolist()}
+        if name_of_list(name) in lists and len(covered_terms) < LEAST_CLUSTERS:
+            among = np.isin(rows.attribute, [*covered_terms])
             by_group = [
                 np.array(
                     [rows.distance[among & (rows.protected == word)].mean() for word in {*rows.protected[members]}]
@@ -324,12 +320,12 @@ def chances_of_short_lists(
                     among & np.isin(rows.protected, group_words) for group_words in words.protected.values()
                 )
             ]
-            draws[name_of_list(name)] = short[name_of_list(name)] = _draw_mean_gaps(
+            draws[name_of_list(name)] = short_lists[name_of_list(name)] = _draw_mean_gaps(
                 by_group, len(lists[name_of_list(name)]), rng
             )
-    if short:
-        short[ALL_STEREOTYPES] = shared_lean([*draws.values()])
-    return {name: may_be_chance(gaps) for name, gaps in short.items()}
+    if short_lists:
+        short_lists[ALL_STEREOTYPES] = shared_lean([*draws.values()])
+    return {name: may_be_chance(gaps) for name, gaps in short_lists.items()}
 
 
 def _draw_mean_gaps(by_group: Sequence[Floats], draws: int, rng: np.random.Generator) -> Floats:

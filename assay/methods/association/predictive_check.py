@@ -72,20 +72,20 @@ def _check_density(posterior: Posterior, name: str, cells: Mapping[str, Floats],
     )
     smoothing, step = _kernel_width(part, cells), max(1, posterior.draws // DENSITY_DRAWS)
     spread = np.hypot(part.sigma[::step], smoothing)
-    predicted = [
+    densities = [
         _density(grid, samples[word][::step], spread) * (values.size / y.size) for word, values in cells.items()
     ]
     observed = _density(grid, y, np.full(y.size, smoothing))
     return DensityDocument(
-        name, y.size, float(half), float(share_89), _round_density(observed), _round_density(np.sum(predicted, axis=0))
+        name, y.size, float(half), float(share_89), _round_density(observed), _round_density(np.sum(densities, axis=0))
     )
 
 
 def _count_predicted(beta: Floats, sigma: Floats, distances: Floats) -> tuple[int, int]:
     """Count a word's distances inside its predictive intervals of mass `HALF` and of mass `MOST`."""
     # the draws are independent, so evenly spread quantiles can replace random ones, without their noise
-    predicted = beta + sigma * special.ndtri((np.arange(beta.size) + 0.5) * GOLDEN % 1)
-    half, inside_89 = (hpdi(predicted, mass) for mass in (HALF, MOST))
+    predicted_values = beta + sigma * special.ndtri((np.arange(beta.size) + 0.5) * GOLDEN % 1)
+    half, inside_89 = (hpdi(predicted_values, mass) for mass in (HALF, MOST))
     return _count_within(half, distances), _count_within(inside_89, distances)
 
 

@@ -94,8 +94,8 @@ class Questions(Bounded):
         of_second = round(level * self.mixed)
         sides = [1] * of_second + [0] * (self.mixed - of_second)
         mixture = [cues[pair][side] for pair, side in zip(rng.integers(len(cues), size=self.mixed), sides, strict=True)]
-        shuffled = [mixture[index] for index in rng.permutation(self.mixed)]
-        return self.text.replace("{cues}", " ".join(shuffled)).replace("{word}", word)
+        shuffled_mixture = [mixture[index] for index in rng.permutation(self.mixed)]
+        return self.text.replace("{cues}", " ".join(shuffled_mixture)).replace("{word}", word)
 
     def shown(self, level: float) -> float:
         """Return `level` rounded to a whole number of the `mixed` cue words: the share of second cues in questions."""
@@ -130,15 +130,16 @@ def ask_choices(
         second = questions.chose_second(replies[0].value)
         tally.count_reply(replies[0].failure, "no-label" if second is None else None)
         if replies[0].failure is None and second is not None:
-            chosen.setdefault((trial[0], questions.shown(trial[1])), []).append(second)
+            word, level, _ = trial
+            chosen.setdefault((word, questions.shown(level)), []).append(second)
 
     # all words at one level before the next level, so that questions about one word can be far apart
     levels = {level: index for index, level in enumerate(questions.levels)}
-    spread = sorted(trial_by_text.items(), key=lambda item: (item[1][2], levels[item[1][1]]))
+    rows = [(repeat, levels[level], text, word, level) for text, (word, level, repeat) in trial_by_text.items()]
     yield from ask_in_batches(
         (
-            (trial, [Probe(f"choice/{trial[0]}/{trial[1]!r}/{trial[2]}", Classify(text), (trial[0],))])
-            for text, trial in spread
+            ((word, level, repeat), [Probe(f"choice/{word}/{level!r}/{repeat}", Classify(text), (word,))])
+            for repeat, _, text, word, level in sorted(rows, key=lambda row: row[:2])
         ),
         take,
     )

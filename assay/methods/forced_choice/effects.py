@@ -134,14 +134,14 @@ def choice_effects(
     of_concepts, of_controls = mean[:, :concepts], mean[:, concepts:]
     concept_weights = rng.dirichlet(np.ones(concepts), draws)
     control_weights = rng.dirichlet(np.ones(words - concepts), draws)
-    widened = [_widen_weights(weights, rng) for weights in (*over, control_weights)]
-    lean = np.einsum("dm,dp,dt,dw,mptw->d", *widened, points[..., concepts:], optimize=True) - 0.5
+    samples = [_widen_weights(weights, rng) for weights in (*over, control_weights)]
+    lean = np.einsum("dm,dp,dt,dw,mptw->d", *samples, points[..., concepts:], optimize=True) - 0.5
     beyond = _draw_variance(of_concepts, concept_weights) - _draw_variance(of_controls, control_weights)
     leans = []
     if sides:
         sides_rng = rng.spawn(1)[0]
         of_sides = [(_draw_word_weights(len(side), sides_rng, draws), points[..., side]) for side in sides]
-        leans = [np.einsum("dm,dp,dt,dw,mptw->d", *widened[:3], *side, optimize=True) - 0.5 for side in of_sides]
+        leans = [np.einsum("dm,dp,dt,dw,mptw->d", *samples[:3], *side, optimize=True) - 0.5 for side in of_sides]
     return _effects_of(lean, beyond, points.mean(axis=(0, 1, 2)), concepts, leans)
 
 
@@ -153,15 +153,15 @@ def _refuse_few(concepts: int, controls: int, least: int, material: str) -> None
 
 def _effects_of(lean: Floats, beyond: Floats, points: Floats, concepts: int, leans: Sequence[Floats]) -> ChoiceEffects:
     """Build the result; `points` are mean PSEs by word, `leans` draws of mean PSE - 1/2 of both sides, or of all."""
-    both = len(leans) == 2
+    has_two_leans = len(leans) == 2
     return ChoiceEffects(
         lean=lean,
         beyond=beyond,
         control_mean=float(points[concepts:].mean()),
         control_spread=float(points[concepts:].std()),
         concept_spread=float(points[:concepts].std()),
-        common=shared_lean(leans) if both else None,
-        apart=(leans[0] - leans[1]) / 2 if both else None,
+        common=shared_lean(leans) if has_two_leans else None,
+        apart=(leans[0] - leans[1]) / 2 if has_two_leans else None,
         whole=leans[0] if len(leans) == 1 else None,
     )
 
@@ -207,9 +207,9 @@ def _draw_variance(values: Floats, weights: Floats) -> Floats:
     """
     mean = np.sum(weights * values, axis=1, keepdims=True)
     count = values.shape[1]
-    weighed = np.sum(weights * (values - mean) ** 2, axis=1) * (count + 1) / (count - 1)
+    sample_variances = np.sum(weights * (values - mean) ** 2, axis=1) * (count + 1) / (count - 1)
     variance = values.var(axis=1, ddof=1)
-    return np.asarray(np.divide(variance**2, weighed, out=np.zeros_like(variance), where=weighed > 0))
+    return np.asarray(np.divide(variance**2, sample_variances, out=np.zeros_like(variance), where=sample_variances > 0))
 
 
 def trial_effects(

@@ -28,7 +28,7 @@ from assay.methods.shared.answers.vectors import Vectors, ask_vectors
 from assay.methods.shared.one_specification import OneSpecification
 from assay.model import Component, Kind, Probe, Reply
 from assay.rating.component import Counts, Tolerance
-from assay.references import Found
+from assay.references import LoadedMaterial
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
             ),
         )
 
-    def with_references(self, material: Found) -> ForcedChoice:
+    def with_references(self, material: LoadedMaterial) -> ForcedChoice:
         """Return the method with the words and the uploaded trials."""
         method = super().with_references(material)
         return replace(method, trials=tuple(Trials(**row) for row in material.trials)) if material.trials else method

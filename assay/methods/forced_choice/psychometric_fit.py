@@ -137,10 +137,10 @@ def _fit_grid(levels: Floats, chose: Floats, totals: Floats) -> Grid:
         (math.log(span / 200), math.log(5 * span)),
         (0.0, math.sqrt(MOST_LAPSES)),
     )
-    counted, total = 0.0, float(totals.sum())
-    while counted < total:
-        counted = min(total, counted * MORE or FIRST_TRIALS)
-        ranges = _weigh_grid(levels, chose, totals - chose, ranges, COARSE, share=counted / total).narrowed(NEGLIGIBLE)
+    n_used, total = 0.0, float(totals.sum())
+    while n_used < total:
+        n_used = min(total, n_used * MORE or FIRST_TRIALS)
+        ranges = _weigh_grid(levels, chose, totals - chose, ranges, COARSE, share=n_used / total).narrow(NEGLIGIBLE)
     return _weigh_grid(levels, chose, totals - chose, ranges, FINE)
 
 
@@ -166,4 +166,4 @@ def _weigh_grid(
             grid.mass[:, :, index] += log_second @ second[block] + log_first @ first[block]
     # the axis is the root of the lapse rate, which is finer near 0, where lapse rates mostly lie; the density on this
     # axis is the prior's density times twice the root
-    return grid.weighed(share * grid.mass + (LAPSES_PRIOR - 1) * np.log1p(-lapse) + np.log(grid.middles(2)))
+    return grid.with_mass(share * grid.mass + (LAPSES_PRIOR - 1) * np.log1p(-lapse) + np.log(grid.middles(2)))

@@ -21,7 +21,7 @@ from assay.methods.forced_choice.detail import (
     WordDocument,
 )
 from assay.methods.forced_choice.effects import ChoiceEffects, choice_effects, trial_effects
-from assay.methods.shared.answers.vectors import MIN_USABLE_SHARE, Vectors, cover, uncovered
+from assay.methods.shared.answers.vectors import MIN_USABLE_SHARE, Vectors, cover, coverage_reasons
 from assay.methods.shared.detail import Coverage, Sides
 from assay.model import Component, Floats, Integers, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, Units, result_or_why
@@ -74,10 +74,10 @@ def judge_vectors(
         for word in (*words.concept_words, *words.controls)
         if all(phrase in space.of for phrase in replicates.phrases(word) for space in spaces)
     }
-    covered = cover({"concepts": words.concept_words, "controls": words.controls}, usable)
-    covered |= cover({"cues": [cue for pair in words.cues for cue in pair]}, {cue for pair in cues for cue in pair})
-    measurement = _create_measurement(words, spaces, cues, covered, tolerance)
-    if low := uncovered(covered, words.name):
+    coverage = cover({"concepts": words.concept_words, "controls": words.controls}, usable)
+    coverage |= cover({"cues": [cue for pair in words.cues for cue in pair]}, {cue for pair in cues for cue in pair})
+    measurement = _create_measurement(words, spaces, cues, coverage, tolerance)
+    if low := coverage_reasons(coverage, words.name):
         return measurement.give_up(*low)
     concepts = tuple(word for word in words.concept_words if word in usable)
     controls = tuple(word for word in words.controls if word in usable)
@@ -105,7 +105,7 @@ def _create_measurement(
     words: ChoiceWords,
     spaces: Sequence[Vectors],
     cues: Sequence[tuple[str, str]],
-    covered: Mapping[str, Coverage],
+    coverage: Mapping[str, Coverage],
     tolerance: Tolerance,
 ) -> Measurement[ForcedChoiceComponent]:
     return Measurement(
@@ -119,7 +119,7 @@ def _create_measurement(
         tolerance=tolerance,
         detail=ForcedChoiceComponent(
             dimensions=spaces[0].dims,
-            coverage=covered,
+            coverage=coverage,
             missing={text: reason for space in spaces for text, reason in space.missing.items()},
             cues=tuple(cues),
             sides=Sides(words.first, words.second),
@@ -132,10 +132,10 @@ def _compute_points(
     cues: Sequence[tuple[str, str]],
     words: Sequence[str],
     replicates: Replicates,
-    selected: Integers | None = None,
+    indices: Integers | None = None,
 ) -> Floats:
-    """Compute points of subjective equality from all or `selected` dimensions, shape (cue pairs, templates, words)."""
-    dims = np.arange(space.dims) if selected is None else selected
+    """Compute points of subjective equality from all or `indices` dimensions, shape (cue pairs, templates, words)."""
+    dims = np.arange(space.dims) if indices is None else indices
 
     def vectors_of(texts: Sequence[str]) -> Floats:
         vectors = space.matrix(texts)
@@ -144,9 +144,9 @@ def _compute_points(
         return vectors[:, dims]
 
     first, second = (vectors_of([pair[side] for pair in cues]) for side in (0, 1))
-    phrased = [vectors_of([template.replace("{word}", word) for word in words]) for template in replicates.templates]
+    phrases = [vectors_of([template.replace("{word}", word) for word in words]) for template in replicates.templates]
     of_phrases = [
-        indifference_points(first, second, phrase_vectors, weight=replicates.weight) for phrase_vectors in phrased
+        indifference_points(first, second, phrase_vectors, weight=replicates.weight) for phrase_vectors in phrases
     ]
     return np.stack(of_phrases, axis=1)
 
@@ -237,9 +237,9 @@ def judge_choices(
     concepts = [word for word in judgements.fits if roles[word] == "concept"]
     controls = [word for word in judgements.fits if roles[word] == "control"]
     groups = {name: [word for word in roles if roles[word] == role] for name, role in GROUPS.items()}
-    covered = cover(groups, judgements.fits)
-    measurement.detail = replace(measurement.detail, coverage=covered)
-    if low := uncovered({name: group for name, group in covered.items() if group.words}, words.name):
+    coverage = cover(groups, judgements.fits)
+    measurement.detail = replace(measurement.detail, coverage=coverage)
+    if low := coverage_reasons({name: group for name, group in coverage.items() if group.words}, words.name):
         return measurement.give_up(*low)
     try:
         points = [judgements.fits[word].point for word in (*concepts, *controls)]

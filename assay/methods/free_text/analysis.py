@@ -85,7 +85,7 @@ class Outcome:
 
 
 def judge_texts(
-    collected: WrittenTexts,
+    tally: WrittenTexts,
     judgements: Judgements | None,
     limits: Limits,
     confidence: float,
@@ -98,50 +98,52 @@ def judge_texts(
     `confidence` and `hidden_confidence` are those of the whole rating; `group_words` state a value, such as "she".
     """
     outcomes = [
-        Outcome(REFUSALS, collected.refusals, limits.refusals, unit=1.0),
-        Outcome(LENGTH, collected.lengths, limits.length, unit=1.0),
+        Outcome(REFUSALS, tally.refusals, limits.refusals, unit=1.0),
+        Outcome(LENGTH, tally.lengths, limits.length, unit=1.0),
     ]
     exponent = 1 / (len(outcomes) + (judgements is not None))
 
     def tolerance(limit: float) -> Tolerance:
         return Tolerance.around(limit, confidence**exponent, hidden=hidden_confidence**exponent)
 
-    if (facts := _count_same_text(collected)) is not None:
+    if (facts := _count_same_text(tally)) is not None:
         limit_of = [(outcome.name, outcome.limit) for outcome in outcomes]
         limit_of += [(SCORE, limits.score)] if judgements is not None else []
         return [
-            Measurement(name, collected.counts, tolerance(limit), _detail(collected)).give_up(
+            Measurement(name, tally.counts, tolerance(limit), _detail(tally)).give_up(
                 Reason("same-text-for-all", facts, name)
             )
             for name, limit in limit_of
         ]
-    first, second, third, fourth, loss_rng = rng.spawn(5)
-    loss_effects = loss_effect(collected.lost_by_value, limits.refusals, hidden_confidence**exponent, loss_rng, DRAWS)
+    refusal_rng, length_rng, score_rng, bias_rng, loss_rng = rng.spawn(5)
+    loss_effects = loss_effect(tally.lost_by_value, limits.refusals, hidden_confidence**exponent, loss_rng, DRAWS)
     components = [
-        _judge_outcome(collected, outcome, limits.tie, tolerance(outcome.limit), child_rng, losses=losses)
-        for outcome, child_rng, losses in zip(outcomes, (first, second), (loss_effects, ()), strict=True)
+        _judge_outcome(tally, outcome, limits.tie, tolerance(outcome.limit), child_rng, losses=losses)
+        for outcome, child_rng, losses in zip(outcomes, (refusal_rng, length_rng), (loss_effects, ()), strict=True)
     ]
-    typical = _typical_words(collected, group_words)
+    typical = _typical_words(tally, group_words)
     components[1] = _replace_detail(components[1], words=typical)
     if judgements is not None:
-        scored = _judge_scores(collected, judgements, limits, tolerance(limits.score), third, fourth)
-        components.append(scored if scored.letter is None else _withhold_if_named(scored, collected, typical))
+        score_component = _judge_scores(tally, judgements, limits, tolerance(limits.score), score_rng, bias_rng)
+        if score_component.letter is not None:
+            score_component = _withhold_if_named(score_component, tally, typical)
+        components.append(score_component)
     return components
 
 
-def _count_same_text(collected: WrittenTexts) -> dict[str, int] | None:
+def _count_same_text(tally: WrittenTexts) -> dict[str, int] | None:
     """Return counts of the commonest text if it is nearly every reply, to several prompts; otherwise ``None``."""
     by_text: dict[str, set[int]] = {}
     counts: Counter[str] = Counter()
-    for (case, _, _), text in collected.texts.items():
+    for (case, _, _), text in tally.texts.items():
         words = " ".join(text.split()).casefold()
         counts[words] += 1
         by_text.setdefault(words, set()).add(case)
-    replies = len(collected.texts) + len(collected.refused)
-    commonest, same = next(iter(counts.most_common(1)), ("", 0))
-    if len(by_text.get(commonest, ())) < SEVERAL_PROMPTS or same < SAME_SHARE * replies:
+    replies = len(tally.texts) + len(tally.refused)
+    commonest, same_count = next(iter(counts.most_common(1)), ("", 0))
+    if len(by_text.get(commonest, ())) < SEVERAL_PROMPTS or same_count < SAME_SHARE * replies:
         return None
-    return {"same": same, "total": replies}
+    return {"same": same_count, "total": replies}
 
 
 def _replace_detail(component: Component, **fields: Any) -> Component:
@@ -149,45 +151,46 @@ def _replace_detail(component: Component, **fields: Any) -> Component:
     return replace(component, detail=replace(component.detail, **fields))
 
 
-def _typical_words(collected: WrittenTexts, group_words: frozenset[str]) -> tuple[parts.TypicalWordDocument, ...]:
+def _typical_words(tally: WrittenTexts, group_words: frozenset[str]) -> tuple[parts.TypicalWordDocument, ...]:
     """Return the words that are significantly more frequent in texts about one value."""
     texts: dict[tuple[int, int], list[str]] = {}
-    for (case, value, _), text in collected.texts.items():
+    for (case, value, _), text in tally.texts.items():
         texts.setdefault((case, value), []).append(text)
-    return typical_words(texts, collected.values, group_words)
+    return typical_words(texts, tally.values, group_words)
 
 
 # ---------------------------------------------------------------------------- the judge
 def _withhold_if_named(
-    component: Component, collected: WrittenTexts, typical: Sequence[parts.TypicalWordDocument]
+    component: Component, tally: WrittenTexts, typical: Sequence[parts.TypicalWordDocument]
 ) -> Component:
     """Withhold the letter of scores if many texts about one value have names typical of it that were not exchanged."""
-    names = invented_names(collected.texts.values()) - {name.casefold() for name in given_names()}
-    tied = {row.word: row.value for row in typical if row.word in names}
-    totals = Counter(value for _, value, _ in collected.texts)
+    names = invented_names(tally.texts.values()) - {name.casefold() for name in given_names()}
+    value_of_name = {row.word: row.value for row in typical if row.word in names}
+    totals = Counter(value for _, value, _ in tally.texts)
     named_texts = Counter(
         value
-        for (_, value, _), text in collected.texts.items()
-        if any(tied.get(word) == collected.values[value] for word in words_of(text))
+        for (_, value, _), text in tally.texts.items()
+        if any(value_of_name.get(word) == tally.values[value] for word in words_of(text))
     )
     share = max(named_texts[value] / total for value, total in totals.items())
     if share <= NAMED_SHARE:
         return component
-    reason = Reason("names-of-one-group", {"names": [name.capitalize() for name in tied], "share": share}, SCORE)
+    facts = {"names": [name.capitalize() for name in value_of_name], "share": share}
+    reason = Reason("names-of-one-group", facts, SCORE)
     return replace(component, letter=None, declared=False, probabilities=None, reasons=(reason,))
 
 
 def _judge_scores(
-    collected: WrittenTexts,
+    tally: WrittenTexts,
     judgements: Judgements,
     limits: Limits,
     tolerance: Tolerance,
     rng: np.random.Generator,
-    lean_rng: np.random.Generator,
+    bias_rng: np.random.Generator,
 ) -> Component:
     """Judge the scores of texts, each the mean over its versions, unless the judge's own bias is too large."""
     answers = judgements.answers
-    described = parts.JudgeDocument(
+    judge_document = parts.JudgeDocument(
         label=judgements.counted_label,
         limit=limits.judge,
         rewritten=judgements.rewritten,
@@ -195,46 +198,46 @@ def _judge_scores(
         unusable_why=dict(answers.unusable_why),
         failed_why=dict(answers.failed_why),
     )
-    measurement = Measurement(SCORE, answers.counts, tolerance, _detail(collected, judge=described))
+    measurement = Measurement(SCORE, answers.counts, tolerance, _detail(tally, judge=judge_document))
     scores = judgements.scores
     total = len(judgements.keys)
     if not total or answers.unasked or 1 - len(scores) / total > LOST_SHARE:
         facts = {"usable": len(scores), "total": total}
-        return measurement.give_up(Reason("judge-unread", facts, SCORE) if total else _lost_reason(collected, SCORE, 0))
+        return measurement.give_up(Reason("judge-unread", facts, SCORE) if total else _lost_reason(tally, SCORE, 0))
     if judgements.labels and judgements.counted_label is None:
         return measurement.give_up(Reason("judge-label-unknown", {"labels": list(judgements.labels)}, SCORE))
     means = {key: float(row.mean()) for key, row in scores.items()}
-    unit = float(np.std(np.array([*scores.values()])))
-    if not unit or np.ptp(np.array([*scores.values()])) == 0:
+    score_sd = float(np.std(np.array([*scores.values()])))
+    if not score_sd or np.ptp(np.array([*scores.values()])) == 0:
         return measurement.give_up(Reason("judge-constant", {}, SCORE))
-    lean = _judge_lean(collected, scores, unit, lean_rng)
-    if lean is not None:
-        described = replace(described, lean=EffectDocument.of(lean))
-        measurement.detail = replace(measurement.detail, judge=described)
-        if lean.estimate > limits.judge:
-            facts_of_lean = {"lean": lean.estimate, "limit": limits.judge}
-            return measurement.give_up(Reason("judge-leans", facts_of_lean, SCORE))
-    outcome = Outcome(SCORE, means, limits.score, unit)
-    component = _judge_outcome(collected, outcome, limits.tie, tolerance, rng, answers.counts)
-    return _replace_detail(component, judge=described)
+    judge_bias = _judge_lean(tally, scores, score_sd, bias_rng)
+    if judge_bias is not None:
+        judge_document = replace(judge_document, lean=EffectDocument.of(judge_bias))
+        measurement.detail = replace(measurement.detail, judge=judge_document)
+        if judge_bias.estimate > limits.judge:
+            bias_facts = {"lean": judge_bias.estimate, "limit": limits.judge}
+            return measurement.give_up(Reason("judge-leans", bias_facts, SCORE))
+    outcome = Outcome(SCORE, means, limits.score, score_sd)
+    component = _judge_outcome(tally, outcome, limits.tie, tolerance, rng, answers.counts)
+    return _replace_detail(component, judge=judge_document)
 
 
 def _judge_lean(
-    collected: WrittenTexts, scores: Mapping[TextKey, Floats], unit: float, rng: np.random.Generator
+    tally: WrittenTexts, scores: Mapping[TextKey, Floats], score_sd: float, rng: np.random.Generator
 ) -> Interval | None:
-    """Return the judge's bias: the largest mean difference of scores between versions of a text, divided by `unit`.
+    """Return the judge's bias: the largest mean difference of scores between versions of a text, divided by `score_sd`.
 
     ``None`` if there are too few prompts for an interval.
     """
-    pairs = list(combinations(range(len(collected.values)), 2))
+    pairs = list(combinations(range(len(tally.values)), 2))
     by_case: dict[int, list[Floats]] = {}
     for (case, _, _), row in scores.items():
-        by_case.setdefault(case, []).append(np.array([row[b] - row[a] for a, b in pairs]) / unit)
+        by_case.setdefault(case, []).append(np.array([row[b] - row[a] for a, b in pairs]) / score_sd)
     cases = sorted(by_case)
     differences = np.stack([np.mean(by_case[case], axis=0) for case in cases])
-    clusters = numbered_clusters([collected.cases[case] for case in cases])
+    clusters = numbered_clusters([tally.cases[case] for case in cases])
     try:
-        draws = Profiles(differences, collected.values, clusters).draws(differences, rng, DRAWS)
+        draws = Profiles(differences, tally.values, clusters).draws(differences, rng, DRAWS)
     except EvidenceError:
         return None
     return largest_interval(draws)
@@ -242,7 +245,7 @@ def _judge_lean(
 
 # ---------------------------------------------------------------------------- an outcome
 def _judge_outcome(
-    collected: WrittenTexts,
+    tally: WrittenTexts,
     outcome: Outcome,
     tie: float,
     tolerance: Tolerance,
@@ -254,16 +257,16 @@ def _judge_outcome(
 
     `losses` are differences between values in the share of lost replies, which are judged with the outcome.
     """
-    name, table = outcome.name, collected.table(outcome.numbers)
+    name, table = outcome.name, tally.table(outcome.numbers)
     complete = np.flatnonzero(~np.isnan(table).any(axis=1))
-    cases = [collected.cases[index] for index in complete.tolist()]
-    detail = _detail(collected, complete=len(cases))
+    cases = [tally.cases[index] for index in complete.tolist()]
+    detail = _detail(tally, complete=len(cases))
     units = (Units("prompt", len({case.given for case in cases}), LEAST_PROMPTS),)
-    measurement = Measurement(name, counts or collected.counts, tolerance, detail, units=units)
-    if not cases or collected.unasked or 1 - len(cases) / len(collected.cases) > LOST_SHARE:
-        return measurement.give_up(_lost_reason(collected, name, len(cases)))
+    measurement = Measurement(name, counts or tally.counts, tolerance, detail, units=units)
+    if not cases or tally.unasked or 1 - len(cases) / len(tally.cases) > LOST_SHARE:
+        return measurement.give_up(_lost_reason(tally, name, len(cases)))
     outputs = table[complete] / (outcome.unit or 1.0)
-    profiles = Profiles(outputs, collected.values, numbered_clusters(cases))
+    profiles = Profiles(outputs, tally.values, numbered_clusters(cases))
     try:
         effects = _draw_effects(profiles, cases, tie, outcome.limit, rng)
     except EvidenceError as error:
@@ -271,7 +274,7 @@ def _judge_outcome(
     pairs, gaps, hidden = effects
     hidden += losses
     differences = np.stack([*pairs.values()], axis=1)
-    noise = _noise_document(collected, outcome, set(complete.tolist()))
+    noise = _noise_document(tally, outcome, set(complete.tolist()))
     measurement.detail = replace(
         detail,
         scale=outcome.unit if name == SCORE else None,
@@ -298,7 +301,7 @@ def _judge_outcome(
         evidence,
         lambda letter: _reason_for(letter, name, pairs, gaps),
         {"step_1": largest_interval(differences), "step_2": largest_interval(gaps)},
-        lost=_lost_changes(collected, outcome, outputs, len(cases), tie),
+        lost=_lost_changes(tally, outcome, outputs, len(cases), tie),
     )
 
 
@@ -321,20 +324,20 @@ def _draw_effects(
     profiles: Profiles, cases: Sequence[Case], tie: float, limit: float, rng: np.random.Generator
 ) -> tuple[Mapping[tuple[str, str], Floats], Floats, tuple[HiddenEffect, ...]]:
     """Draw the effects in the outcome's unit: differences of values, step-2 gaps, differences within strata."""
-    first, second, third = rng.spawn(3)
+    pair_rng, gap_rng, strata_rng = rng.spawn(3)
     sides = sorted({str(case.side) for case in cases})
     try:
         scale = profiles.scale
     except ZeroVariance:  # such as no refusal at all
         names = list(combinations(profiles.values, 2))
         return {pair: np.zeros(DRAWS) for pair in names}, np.zeros((DRAWS, len(names))), ()
-    pairs = {pair: draws * scale for pair, draws in paired_draws(profiles, first).items()}
-    gaps = tied_draws(profiles, [sides.index(str(case.side)) for case in cases], tie, second) * scale
+    pairs = {pair: draws * scale for pair, draws in paired_draws(profiles, pair_rng).items()}
+    gaps = tied_draws(profiles, [sides.index(str(case.side)) for case in cases], tie, gap_rng) * scale
     families = {
         "side": _large_strata([str(case.side) for case in cases]),
         "kind": _large_strata([kinds_of_prompts().get(case.clusters[FRAME], case.clusters[FRAME]) for case in cases]),
     }
-    hidden = stratum_effects(profiles, families, PRIOR * limit / scale, third)
+    hidden = stratum_effects(profiles, families, PRIOR * limit / scale, strata_rng)
     return pairs, gaps, tuple(replace(effect, draws=effect.draws * scale, limit=limit) for effect in hidden)
 
 
@@ -348,56 +351,56 @@ def _mean_shift(table: Floats, values: Sequence[str], a: str, b: str) -> float:
     return float((table[:, values.index(b)] - table[:, values.index(a)]).mean())
 
 
-def _noise_document(collected: WrittenTexts, outcome: Outcome, complete: set[int]) -> parts.NoiseDocument:
+def _noise_document(tally: WrittenTexts, outcome: Outcome, complete: set[int]) -> parts.NoiseDocument:
     """Return the root mean square of differences between values, and the part that repetitions explain."""
     by_cell: dict[tuple[int, int], list[float]] = {}
     for (case, value, _), number in outcome.numbers.items():
         if case in complete:
             by_cell.setdefault((case, value), []).append(number / (outcome.unit or 1.0))
     variances = [(np.var(numbers, ddof=1), len(numbers)) for numbers in by_cell.values() if len(numbers) > 1]
-    table = collected.table(outcome.numbers)[sorted(complete)] / (outcome.unit or 1.0)
-    squares = [(table[:, b] - table[:, a]) ** 2 for a, b in combinations(range(len(collected.values)), 2)]
+    table = tally.table(outcome.numbers)[sorted(complete)] / (outcome.unit or 1.0)
+    squares = [(table[:, b] - table[:, a]) ** 2 for a, b in combinations(range(len(tally.values)), 2)]
     repeats = math.sqrt(2 * float(np.mean([variance / count for variance, count in variances]))) if variances else None
     return parts.NoiseDocument(values=math.sqrt(float(np.mean(squares))), repeats=repeats)
 
 
-def _lost_changes(collected: WrittenTexts, outcome: Outcome, outputs: Floats, complete: int, tie: float) -> Lost:
+def _lost_changes(tally: WrittenTexts, outcome: Outcome, outputs: Floats, complete: int, tie: float) -> Lost:
     """Return the largest change of the effects that prompts without a number for every value could make."""
-    share = 1 - complete / len(collected.cases)
+    share = 1 - complete / len(tally.cases)
     low, high = (0.0, 1.0) if outcome.name == REFUSALS else np.quantile(outputs, QUANTILES)
     change = share * float(high - low)
-    return lost_replies(collected.by_group, outcome.limit, change, (2 * tie - 1) * change)
+    return lost_replies(tally.by_group, outcome.limit, change, (2 * tie - 1) * change)
 
 
 def _detail(
-    collected: WrittenTexts, complete: int | None = None, judge: parts.JudgeDocument | None = None
+    tally: WrittenTexts, complete: int | None = None, judge: parts.JudgeDocument | None = None
 ) -> parts.FreeTextComponent:
     """Return the details that all components of free text have."""
     replies = {
         value: {
-            "texts": float(sum(key[1] == index for key in collected.texts)),
-            "refusals": float(sum(key[1] == index for key in collected.refused)),
+            "texts": float(sum(value_index == index for _, value_index, _ in tally.texts)),
+            "refusals": float(sum(value_index == index for _, value_index, _ in tally.refused)),
         }
-        for index, value in enumerate(collected.values)
+        for index, value in enumerate(tally.values)
     }
     return parts.FreeTextComponent(
-        unasked=collected.unasked,
-        unusable_why=dict(collected.unusable_why),
-        failed_why=dict(collected.failed_why),
-        values=collected.values,
-        profiles=ProfilesDocument(len(collected.cases), complete),
+        unasked=tally.unasked,
+        unusable_why=dict(tally.unusable_why),
+        failed_why=dict(tally.failed_why),
+        values=tally.values,
+        profiles=ProfilesDocument(len(tally.cases), complete),
         replies=replies,
         judge=judge or parts.JudgeDocument(),
     )
 
 
-def _lost_reason(collected: WrittenTexts, name: str, complete: int) -> Reason:
+def _lost_reason(tally: WrittenTexts, name: str, complete: int) -> Reason:
     """Return the reason why too few prompts have a number for every value."""
-    total = len(collected.cases)
+    total = len(tally.cases)
     facts = {"total": total, "whole": complete, "share": 1 - complete / total if total else 1.0}
-    if collected.failed_why.total() > max(len(collected.refused), collected.unusable_why.total()):
-        return Reason("target-calls-failed", {**facts, "why": dict(collected.failed_why)}, name)
-    return Reason("profiles-incomplete" if collected.texts else "no-usable-observations", facts, name)
+    if tally.failed_why.total() > max(len(tally.refused), tally.unusable_why.total()):
+        return Reason("target-calls-failed", {**facts, "why": dict(tally.failed_why)}, name)
+    return Reason("profiles-incomplete" if tally.texts else "no-usable-observations", facts, name)
 
 
 def group_words_of(persons: Sequence[str], words: Sequence[str]) -> frozenset[str]:

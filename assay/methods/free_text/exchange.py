@@ -59,9 +59,9 @@ class Exchange:
         """
         person_words = {word.strip(",") for person in self.persons.values() for word in person.split()}
         traits = given_names()
-        compared = set(after.split(", "))
-        genders = compared & {"he", "she"}
-        race = next(iter(compared & {of_name for _, of_name in traits.values() if of_name is not None}), None)
+        value_parts = set(after.split(", "))
+        genders = value_parts & {"he", "she"}
+        race = next(iter(value_parts & {of_name for _, of_name in traits.values() if of_name is not None}), None)
         order: dict[str, int] = {}
 
         def other_name(match: re.Match[str]) -> str:
@@ -76,16 +76,16 @@ class Exchange:
     @staticmethod
     def _replacement_word(match: re.Match[str], targets: Mapping[str, Mapping[str, str]]) -> str:
         """Return the word that replaces a match, in the same case; for "her", the next word decides (him or his)."""
-        matched = match.group()
-        by_slot = targets.get(matched) or targets.get(matched.lower()) or targets[matched[:1].lower() + matched[1:]]
+        mention = match.group()
+        by_slot = targets.get(mention) or targets.get(mention.lower()) or targets[mention[:1].lower() + mention[1:]]
         word = next(iter(by_slot.values()))
         if POSSESSIVE in by_slot and OBJECT in by_slot:
             following = re.match(r"\s+(\w+)", match.string[match.end() :])
             is_possessive = following is not None and not no_possessive_before(following[1].lower())
             word = by_slot[POSSESSIVE if is_possessive else OBJECT]
-        if matched.isupper() and len(matched) > 1:
+        if mention.isupper() and len(mention) > 1:
             return word.upper()
-        return word[:1].upper() + word[1:] if matched[:1].isupper() else word
+        return word[:1].upper() + word[1:] if mention[:1].isupper() else word
 
     @cached_property
     def _slots_by_value(self) -> Mapping[str, Sequence[tuple[str, str]]]:

@@ -109,8 +109,8 @@ class FreeText(Bounded, Method):
         if not texts.people and texts.mention is None:
             texts = replace(texts, people=mentioned(attribute_named(self.attribute), "explicit"))
         frames, contents = texts.frames or tuple(kinds_of_prompts()), texts.contents or occupations_by_side()
-        filled = replace(texts, frames=frames, contents=contents).filled_in(self.attribute)
-        object.__setattr__(self, "texts", filled)
+        filled_texts = replace(texts, frames=frames, contents=contents).filled_in(self.attribute)
+        object.__setattr__(self, "texts", filled_texts)
         if self.judge == "numbers" and self.judge_label is not None:
             raise SpecificationError("a judge that answers numbers has no labels; leave the label out", "judge_label")
 
@@ -150,42 +150,42 @@ class FreeText(Bounded, Method):
         """Count the questions of a job that uses all looks."""
         return self._count_probes(self._prompt_limit)
 
-    def _count_probes(self, prompts_sent: int) -> int:
-        """Return the number of texts for `prompts_sent` prompts, plus the number of versions that a judge scores."""
+    def _count_probes(self, prompts: int) -> int:
+        """Return the number of texts for `prompts` prompts, plus the number of versions that a judge scores."""
         values = len(self.values)
-        return prompts_sent * values * self.repeats * (1 if self.judge is None else 1 + values)
+        return prompts * values * self.repeats * (1 if self.judge is None else 1 + values)
 
     def _first_look_size(self, available: int) -> int:
         return min(self.prompts, available) if self.stop_early else available
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Have texts written for every prompt and value, look by look, and have them judged."""
-        writing, numbers, ordering = rng.spawn(3)
-        cases = text_cases(self._text_profiles, writing)[: self._prompt_limit]
+        prompt_rng, analysis_rng, order_rng = rng.spawn(3)
+        cases = text_cases(self._text_profiles, prompt_rng)[: self._prompt_limit]
         words = self._exchanged_words()
         persons = [dict(zip(self.values, case.clusters["person"].split(JOINED), strict=True)) for case in cases]
         exchanges = [Exchange(words, by_value, turn) for turn, by_value in enumerate(persons)]
-        collected = WrittenTexts((), self.values, self.repeats)
+        tally = WrittenTexts((), self.values, self.repeats)
         judgements: Judgements | None = None
         if self.judge is not None:
             judgements = Judgements(Answers((), self.values, numbers=self.judge == "numbers"), self.judge_label)
         components: list[Component] = []
         looks: list[ProfilesLook] = []
         for size in look_sizes(self._first_look_size(len(cases)), len(cases), self.stop_early):
-            yield from collected.ask(cases[:size], ordering)
+            yield from tally.ask(cases[:size], order_rng)
             if judgements is not None:
-                yield from judgements.ask(collected, exchanges)
-            last = size == len(cases) or not self.stop_early
-            look_rng = numbers.spawn(1)[0]
-            components = self._judge(collected, judgements, deepcopy(look_rng), 1.0 if last else EARLY, words)
+                yield from judgements.ask(tally, exchanges)
+            is_last = size == len(cases) or not self.stop_early
+            look_rng = analysis_rng.spawn(1)[0]
+            components = self._judge(tally, judgements, deepcopy(look_rng), 1.0 if is_last else EARLY, words)
             looks.append(ProfilesLook(size, {component.name: component.letter for component in components}))
-            if collected.unasked or are_settled(components, self.aggregation):
+            if tally.unasked or are_settled(components, self.aggregation):
                 break
         return self.finding(components, ProfilesAggregation(looks=tuple(looks)))
 
     def _judge(
         self,
-        collected: WrittenTexts,
+        tally: WrittenTexts,
         judgements: Judgements | None,
         rng: np.random.Generator,
         error_fraction: float,
@@ -196,7 +196,7 @@ class FreeText(Bounded, Method):
         persons = [person for people in self._text_profiles.people.values() for person in people]
         group_words = group_words_of(persons, [word for rows in words.values() for _, word in rows])
         confidence = 1 - error_fraction * (1 - self.confidence)
-        return judge_texts(collected, judgements, limits, confidence, self.confidence, rng, group_words)
+        return judge_texts(tally, judgements, limits, confidence, self.confidence, rng, group_words)
 
     def _exchanged_words(self) -> Mapping[str, Sequence[tuple[str, str]]]:
         """Return the (slot, word) pairs to exchange by value; empty for an attribute or values not in the catalog."""

@@ -65,10 +65,10 @@ def typical_words(
     """
     frequencies: list[dict[str, float]] = [{} for _ in values]
     prompts: Counter[str] = Counter()
-    for (_, value), several in texts.items():
-        totals = Counter(word for text in several for word in words_of(text) if word not in left_out)
+    for (_, value), versions in texts.items():
+        totals = Counter(word for text in versions for word in words_of(text) if word not in left_out)
         for word, number in totals.items():
-            frequencies[value][word] = frequencies[value].get(word, 0.0) + number / len(several)
+            frequencies[value][word] = frequencies[value].get(word, 0.0) + number / len(versions)
             prompts[word] += 1
     vocabulary = sorted(word for word, number in prompts.items() if number >= LEAST_PROMPTS)
     if not vocabulary:

@@ -47,8 +47,4 @@ REASONS: Mapping[str, str] = {
     "judge-constant": "{where:where}the judge gave every text the same score, so it does not look at the texts.",
 }
 
-PHRASES: Mapping[str, str] = {
-    **ANSWERS,
-    **SENTENCES,
-    "repeats-the-prompt": "the reply repeats the prompt",
-}
+PHRASES: Mapping[str, str] = {**ANSWERS, **SENTENCES, "repeats-the-prompt": "the reply repeats the prompt"}

@@ -105,7 +105,8 @@ class WrittenTexts(Tally):
 
     def take(self, key: TextKey, reply: Reply) -> None:
         """Count one reply; store its text in `texts`, or its key in `refused` if it is a refusal."""
-        prompt = str(self.cases[key[0]].given[key[1]])
+        case, value, _ = key
+        prompt = str(self.cases[case].given[value])
         text = reply.value.strip() if isinstance(reply.value, str) else None
         wrong = None
         if text is None:
@@ -118,7 +119,7 @@ class WrittenTexts(Tally):
             wrong = ECHOED
         else:
             text = text.removeprefix(prompt).strip()  # models that complete may return the prompt before the text
-        outcome = self.count_reply(reply.failure, wrong, self.values[key[1]])
+        outcome = self.count_reply(reply.failure, wrong, self.values[value])
         if outcome == "usable" and text is not None:
             self.texts[key] = text
         elif outcome == "refused":
@@ -164,18 +165,19 @@ class Judgements:
     rewritten: int = 0
     """Number of texts in which a version differs from another."""
 
-    def ask(self, collected: WrittenTexts, exchanges: Sequence[Exchange]) -> Asking:
+    def ask(self, tally: WrittenTexts, exchanges: Sequence[Exchange]) -> Asking:
         """Ask the judge about all versions of the texts not judged yet; `exchanges` has one entry for each case."""
         question = Regress if self.answers.numbers else Classify
         questions = []
-        for key in sorted(set(collected.texts) - set(self.keys)):
+        for key in sorted(set(tally.texts) - set(self.keys)):
             case, value, repeat = key
-            index, name = len(self.keys), f"judge/{collected.cases[case].name}/{collected.values[value]}/{repeat}"
+            index = len(self.keys)
+            name = f"judge/{tally.cases[case].name}/{tally.values[value]}/{repeat}"
             self.keys.append(key)
-            texts = list(versions(collected.texts[key], exchanges[case], collected.values, value))
+            texts = list(versions(tally.texts[key], exchanges[case], tally.values, value))
             self.rewritten += len(set(texts)) > 1
             questions += [
-                ((index, version), [Probe(f"{name}/{collected.values[version]}", question(text))])
+                ((index, version), [Probe(f"{name}/{tally.values[version]}", question(text))])
                 for version, text in enumerate(texts)
             ]
         yield from ask_in_batches(questions, lambda key, replies: self.answers.take(*key, replies[0]))

@@ -167,8 +167,8 @@ def _may_be_chance(families: Sequence[_Family]) -> bool:
     """
     if may_be_chance(np.hstack([family.gaps for family in families])):
         return True
-    several = families[0].means.shape[1] > 2
-    return several and _smallest_p(families) > 1 - CHANCE_LEVEL
+    has_many_groups = families[0].means.shape[1] > 2
+    return has_many_groups and _smallest_p(families) > 1 - CHANCE_LEVEL
 
 
 @dataclass(frozen=True)
@@ -184,20 +184,20 @@ class _Comparison:
     def judge(self, rng: np.random.Generator) -> Component:
         """Return the component with its tables, and with its letter if both steps can be measured."""
         task, output = self.task, self.output
-        tables, first, second, third = rng.spawn(4)
+        table_rng, step_2_rng, step_1_rng, strata_rng = rng.spawn(4)
         known_cells = self._known_cells
         measurement = Measurement(
             self.name,
             Counts(int(task.table.people[known_cells].sum()), int(task.table.people[~known_cells].sum())),
             Tolerance.around(output.delta, self.confidence),
-            self._group_tables(tables),
+            self._group_tables(table_rng),
             units=(),
         )
-        if unknown := self._unknown_reason():
-            return measurement.give_up(unknown)
-        compared = self._compared_groups
-        measurement.units = [Units("sufficiently large group", len(compared), 2)]
-        if len(compared) < 2:
+        if unknown_reason := self._unknown_reason():
+            return measurement.give_up(unknown_reason)
+        groups = self._compared_groups
+        measurement.units = [Units("sufficiently large group", len(groups), 2)]
+        if len(groups) < 2:
             return measurement.give_up(*measurement.too_few)
         sample = self._sample(output.values, known_cells, binary=output.binary)
         if sample.bundles is not None:
@@ -205,24 +205,20 @@ class _Comparison:
                 *measurement.units,
                 Units("cluster", int(sample.bundles_of_group.min()), LEAST_CLUSTERS),
             ]
-        overall = _Family("", sample.draw_means(first, DRAWS), sample.means if output.binary else None)
-        step_2 = self._draw_largest(overall, first)
+        overall = _Family("", sample.draw_means(step_2_rng, DRAWS), sample.means if output.binary else None)
+        step_2 = self._draw_largest(overall, step_2_rng)
         intervals: dict[str, Interval | None] = {"step_1": None, "step_2": _gap_interval([overall], step_2)}
         if task.truth is None and task.strata is None:
             reason = Reason("only-outcomes-known", {}, self.name)
             return self._add_note(measurement.give_up(reason, measured_effects=intervals))
         try:
-            families, hidden = self._draw_alike(second), self._draw_within_strata(third)
+            families, hidden = self._draw_alike(step_1_rng), self._draw_within_strata(strata_rng)
         except EvidenceError as error:
             return self._add_note(measurement.give_up(insufficient(error, self.name), measured_effects=intervals))
-        step_1 = np.max([self._draw_largest(family, second) for family in families], axis=0)
+        step_1 = np.max([self._draw_largest(family, step_1_rng) for family in families], axis=0)
         intervals["step_1"] = _gap_interval(families, step_1)
         evidence = Evidence(
-            step_1,
-            step_2,
-            hidden=hidden,
-            chance_1=_may_be_chance(families),
-            chance_2=_may_be_chance([overall]),
+            step_1, step_2, hidden=hidden, chance_1=_may_be_chance(families), chance_2=_may_be_chance([overall])
         )
         conditional = ", ".join(dict.fromkeys(family.alike for family in families))
         measurement.detail = replace(measurement.detail, conditional=conditional, hidden=hidden_documents(hidden))
@@ -234,7 +230,7 @@ class _Comparison:
         )
         if not component.declared and (too_few := self._too_few_reason([overall, *families])):
             return self._add_note(measurement.give_up(too_few, measured_effects=intervals))
-        return self._add_note(self._add_theorem(component, third))
+        return self._add_note(self._add_theorem(component, strata_rng))
 
     def _too_few_reason(self, families: Sequence[_Family]) -> Reason | None:
         """Return the reason for naming no most probable letter: standard errors are too large for the tolerance.
@@ -267,15 +263,15 @@ class _Comparison:
         if self.task.truth is not None:
             selections += [self._known_cells & (self.task.truth == truth) for truth, _ in CLASSES]
         size, people = len(self.grouping.labels), self.task.table.people
-        return [np.bincount(self.grouping.codes[inside], people[inside], size).astype(float) for inside in selections]
+        return [np.bincount(self.grouping.codes[cells], people[cells], size).astype(float) for cells in selections]
 
     @cached_property
     def _compared_groups(self) -> list[int]:
         """Indices of the groups that affect the letter: not excluded, with enough people in all of `_people_counts`."""
         counts = self._people_counts
-        enough = np.min(counts, axis=0) >= LEAST_PEOPLE
+        is_large = np.min(counts, axis=0) >= LEAST_PEOPLE
         fitting = [
-            index for index, label in enumerate(self.grouping.labels) if enough[index] and label not in self._excluded
+            index for index, label in enumerate(self.grouping.labels) if is_large[index] and label not in self._excluded
         ]
         largest = sorted(fitting, key=lambda index: -counts[0][index])[:MOST_GROUPS]
         return sorted(largest)
@@ -291,10 +287,10 @@ class _Comparison:
         codes[self._compared_groups] = np.arange(len(self._compared_groups))
         return Grouping(self.grouping.name, tuple(self._labels), codes[self.grouping.codes])
 
-    def _sample(self, values: Floats, selected: NDArray[np.bool_], *, binary: bool) -> Sample:
+    def _sample(self, values: Floats, cells: NDArray[np.bool_], *, binary: bool) -> Sample:
         """Return the outcomes (`values`) of the compared groups in the selected cells."""
-        narrowed = self._compared_grouping
-        return sample_of(self.task.table, narrowed, values, selected & (narrowed.codes >= 0), binary=binary)
+        grouping = self._compared_grouping
+        return sample_of(self.task.table, grouping, values, cells & (grouping.codes >= 0), binary=binary)
 
     def _unknown_reason(self) -> Reason | None:
         """Return a reason if too many people have an unknown group, outcome or true outcome; otherwise ``None``."""
@@ -310,9 +306,9 @@ class _Comparison:
                 # the truth must be known after either decision: known after one alone, it makes every error rate 0 or 1
                 of_group = codes == index
                 by_decision = [of_group & (self.output.favourable == decision) for decision in (1.0, 0.0)]
-                for selected in by_decision if column == "truth" else [of_group]:
-                    total = float(people[selected].sum())
-                    share = float(people[selected & np.isnan(values)].sum()) / total if total else 0.0
+                for cells in by_decision if column == "truth" else [of_group]:
+                    total = float(people[cells].sum())
+                    share = float(people[cells & np.isnan(values)].sum()) / total if total else 0.0
                     if share > MOST_UNKNOWN and total >= LEAST_PEOPLE:
                         facts = {"column": column, "share": share, "group": self.grouping.labels[index]}
                         return Reason("mostly-unknown", facts, self.name)
@@ -328,9 +324,9 @@ class _Comparison:
                 rates = sample.means if output.binary else None
                 families.append(_Family(alike, sample.draw_means(rng.spawn(1)[0], DRAWS), rates))
         if task.strata is not None:
-            selected = self._known_cells & (task.strata >= 0)
-            strata = task.strata[selected & (self._compared_grouping.codes >= 0)]
-            sample = self._sample(output.values, selected, binary=output.binary)
+            has_stratum = self._known_cells & (task.strata >= 0)
+            strata = task.strata[has_stratum & (self._compared_grouping.codes >= 0)]
+            sample = self._sample(output.values, has_stratum, binary=output.binary)
             means = stratified_means(sample, strata, rng.spawn(1)[0], DRAWS)
             families.append(_Family(f"with the same {task.strata_by}", means))
         return families
@@ -340,9 +336,9 @@ class _Comparison:
         task = self.task
         if task.strata is None:
             return ()
-        selected = self._known_cells & (task.strata >= 0)
-        sample = self._sample(self.output.values, selected, binary=self.output.binary)
-        strata = task.strata[selected & (self._compared_grouping.codes >= 0)]
+        has_stratum = self._known_cells & (task.strata >= 0)
+        sample = self._sample(self.output.values, has_stratum, binary=self.output.binary)
+        strata = task.strata[has_stratum & (self._compared_grouping.codes >= 0)]
         names = [f"{task.strata_by}: {name}" for name in task.strata_names]
         limits = {"least": LEAST_PEOPLE, "max_strata": MOST_STRATA}
         return within_strata(sample, strata, names, self._labels, self.output.delta, rng, **limits)
@@ -353,19 +349,19 @@ class _Comparison:
 
     def _lost_changes(self, sample: Sample) -> Lost:
         """Return the largest changes of both effects that unknown decisions and true outcomes can make."""
-        narrowed, task, people = self._compared_grouping, self.task, self.task.table.people
-        size, inside = len(narrowed.labels), narrowed.codes >= 0
+        grouping, task, people = self._compared_grouping, self.task, self.task.table.people
+        size, in_group = len(grouping.labels), grouping.codes >= 0
 
-        def count(selected: NDArray[np.bool_]) -> Floats:
-            return np.bincount(narrowed.codes[inside & selected], people[inside & selected], size).astype(float)
+        def count(mask: NDArray[np.bool_]) -> Floats:
+            return np.bincount(grouping.codes[in_group & mask], people[in_group & mask], size).astype(float)
 
         undecided = np.isnan(self.output.values)
-        not_proved = np.zeros_like(undecided) if task.truth is None else np.isnan(task.truth)
+        unproved = np.zeros_like(undecided) if task.truth is None else np.isnan(task.truth)
         lost_counts, total = count(undecided), count(~undecided)
         by_group = {
             label: Counter(usable=int(usable), failed=int(lost))
             for label, usable, lost in zip(
-                narrowed.labels, count(~undecided & ~not_proved), count(undecided | not_proved), strict=True
+                grouping.labels, count(~undecided & ~unproved), count(undecided | unproved), strict=True
             )
         }
         if not self.output.binary:
@@ -373,14 +369,14 @@ class _Comparison:
             change = float(np.sort(lost_counts / (total + lost_counts))[-2:].sum() * (high - low))
             return lost_replies(by_group, 1.0, change, change) if change else NOTHING_LOST
         nothing = np.zeros(size)
-        yes = self.output.values == 1
-        overall_change = Missing(lost_counts, nothing, nothing).largest_change(count(yes), total)
+        positive = self.output.values == 1
+        overall_change = Missing(lost_counts, nothing, nothing).largest_change(count(positive), total)
         alike_change = overall_change
         for truth, _ in CLASSES if task.truth is not None else ():
             assert task.truth is not None  # noqa: S101  the loop is empty without a truth
             cells = task.truth == truth
-            missing = Missing(count(undecided & cells), count(yes & not_proved), count(~yes & ~undecided & not_proved))
-            alike_change = max(alike_change, missing.largest_change(count(yes & cells), count(~undecided & cells)))
+            missing = Missing(*map(count, (undecided & cells, positive & unproved, ~positive & ~undecided & unproved)))
+            alike_change = max(alike_change, missing.largest_change(count(positive & cells), count(~undecided & cells)))
         if not overall_change and not alike_change:
             return NOTHING_LOST
         return lost_replies(by_group, 1.0, alike_change, overall_change)
@@ -392,8 +388,8 @@ class _Comparison:
             return Reason("outcomes-even", {"effect": float(evidence.step_2.mean())}, self.name)
         if letter is Letter.DSBS:
             return Reason("outcomes-differ", self._gap_facts(overall), self.name)
-        worst = max(families, key=lambda family: float(np.abs(family.gaps.mean(axis=0)).max()))
-        return Reason("unequal-among-alike", {"alike": worst.alike, **self._gap_facts(worst)}, self.name)
+        worst_family = max(families, key=lambda family: float(np.abs(family.gaps.mean(axis=0)).max()))
+        return Reason("unequal-among-alike", {"alike": worst_family.alike, **self._gap_facts(worst_family)}, self.name)
 
     def _gap_facts(self, family: _Family) -> dict[str, Any]:
         """Return the facts of a reason: names and rates of the two groups that differ most, and their difference."""
@@ -412,9 +408,9 @@ class _Comparison:
         task = self.task
         if component.letter is not Letter.BS or task.truth is None or task.scores is None:
             return component
-        proved = (self.grouping.codes >= 0) & ~np.isnan(task.truth) & ~np.isnan(task.scores)
-        sample = self._sample(task.truth, proved, binary=True)
-        tenths = tenths_of(task.table, task.scores).codes[proved & (self._compared_grouping.codes >= 0)]
+        has_truth = (self.grouping.codes >= 0) & ~np.isnan(task.truth) & ~np.isnan(task.scores)
+        sample = self._sample(task.truth, has_truth, binary=True)
+        tenths = tenths_of(task.table, task.scores).codes[has_truth & (self._compared_grouping.codes >= 0)]
         try:
             gaps = differences(stratified_means(sample, tenths, rng.spawn(1)[0], DRAWS))
         except EvidenceError:
@@ -436,9 +432,9 @@ class _Comparison:
         task, output = self.task, self.output
         outcomes = Outcomes(output.favourable, task.truth, None if output.binary else task.scores)
         result = outcome_table(task.table, self.grouping, outcomes, self._excluded, task.confidence, rng)
-        compared = set(self._labels)
+        compared_labels = set(self._labels)
         groups = tuple(
-            row if row.group in compared or row.excluded else replace(row, not_compared=NOT_COMPARED)
+            row if row.group in compared_labels or row.excluded else replace(row, not_compared=NOT_COMPARED)
             for row in result.groups
         )
         return OutcomesComponent(

@@ -58,8 +58,8 @@ class PublicScores:
         return replace(chart, thresholds=rows) if rows and component.by in self.maps else NO_MAP
 
 
-def public_scores(task: Task, chart: ThresholdMap, masked: Container[str]) -> PublicScores:
-    """Choose the public maps and tenths; `chart` has all thresholds, `masked` names groupings with masked counts."""
+def public_scores(task: Task, chart: ThresholdMap, masked_names: Container[str]) -> PublicScores:
+    """Choose the public maps and tenths; `chart` has all thresholds, `masked_names` groupings with masked counts."""
     scores, people = task.scores, task.table.people
     if scores is None:
         return PublicScores()
@@ -71,7 +71,7 @@ def public_scores(task: Task, chart: ThresholdMap, masked: Container[str]) -> Pu
     cells = {}
     for grouping in task.groupings:
         codes = np.stack([grouping.codes, *cuts, *([] if task.truth is None else [coded(task.truth)])])
-        if grouping.name in masked or not _is_large(_count_combinations(codes, people)):
+        if grouping.name in masked_names or not _is_large(_count_combinations(codes, people)):
             continue
         cells[grouping.name] = codes
         if task.truth is not None:
@@ -140,31 +140,31 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
     its letter is masked, and so are the seed, the commitment and the counted file.
     """
     pairs = [(grouping, output) for grouping in task.groupings for output in task.outputs]
-    decided = {id(output): coded(output.favourable) for output in task.outputs}
+    decision_codes = {id(output): coded(output.favourable) for output in task.outputs}
     truth = None if task.truth is None else coded(task.truth)
-    tables = [PublicTable(grouping, decided[id(output)], truth) for grouping, output in pairs]
+    tables = [PublicTable(grouping, decision_codes[id(output)], truth) for grouping, output in pairs]
     steps = [(grouping, step) for grouping in task.groupings for step in reached_steps(task.steps, grouping)]
     tables += [table for grouping, step in steps for table in _tables_of_step(grouping, step)]
-    masked = masked_parts(tables, task.table.people)
-    masked_names = {tables[part.table].grouping.name for part in masked if part != WHOLE_FILE}
+    hidden_parts = masked_parts(tables, task.table.people)
+    masked_names = {tables[part.table].grouping.name for part in hidden_parts if part != WHOLE_FILE}
     charts = (part.threshold_map for part in rating.components if isinstance(part, OutcomesComponent))
     chart = next((chart for chart in charts if chart.thresholds), NO_MAP)
     scores = public_scores(task, chart, masked_names)
-    components, withheld = [], set[str | None]()
+    components, withheld_names = [], set[str | None]()
     for index, (component, (grouping, output)) in enumerate(zip(rating.components, pairs, strict=True)):
         assert isinstance(component, OutcomesComponent)  # noqa: S101  of this method
-        public = _PublicTables(task, grouping, output, {part for part in masked if part.table == index}, scores)
+        public = _PublicTables(task, grouping, output, {part for part in hidden_parts if part.table == index}, scores)
         if public.withholds(component):
-            withheld.add(component.name)
-        public_component = public.component(component, vocabulary, withheld)
+            withheld_names.add(component.name)
+        public_component = public.component(component, vocabulary, withheld_names)
         if component.funnel.steps:
-            first = len(pairs) + 2 * len(task.steps) * task.groupings.index(grouping)
+            first_table = len(pairs) + 2 * len(task.steps) * task.groupings.index(grouping)
             public_component = replace(
-                public_component, funnel=_public_funnel(component, task, grouping, masked, first)
+                public_component, funnel=_public_funnel(component, task, grouping, hidden_parts, first_table)
             )
         components.append(public_component)
     aggregation = rating.aggregation
-    if isinstance(aggregation, OutcomesAggregation) and WHOLE_FILE in masked:
+    if isinstance(aggregation, OutcomesAggregation) and WHOLE_FILE in hidden_parts:
         aggregation = replace(aggregation, data=replace(aggregation.data, rows=None))
     return replace(
         rating,
@@ -173,9 +173,9 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
         commitment=None,  # its nonce can be empty, and then its digest confirms a guess of the counted file
         components=tuple(components),
         aggregation=aggregation,
-        probabilities=NO_ENTRIES if withheld else _round_shares(rating.probabilities),
-        published=NO_ENTRIES if withheld else rating.published,
-        reasons=_public_reasons(rating.reasons, withheld, vocabulary),
+        probabilities=NO_ENTRIES if withheld_names else _round_shares(rating.probabilities),
+        published=NO_ENTRIES if withheld_names else rating.published,
+        reasons=_public_reasons(rating.reasons, withheld_names, vocabulary),
         counts={name: count for name, count in rating.counts.items() if name in {"asked", "failed"}},
         masked={"least": LEAST_SHOWN},
     )
@@ -191,19 +191,19 @@ def _tables_of_step(grouping: Grouping, step: Reached) -> tuple[PublicTable, Pub
 
 
 def _public_funnel(
-    component: OutcomesComponent, task: Task, grouping: Grouping, masked: Collection[Part], first: int
+    component: OutcomesComponent, task: Task, grouping: Grouping, masked: Collection[Part], start: int
 ) -> FunnelDocument:
-    """Return a component's funnel without masked counts; `first` is the index of its first table in `masked`."""
+    """Return a component's funnel without masked counts; `start` is the index of its first table in `masked`."""
     full_funnel, documents = component.funnel, list[StepDocument]()
-    parts = [{part for part in masked if part.table == first + index} for index in range(2 * len(full_funnel.steps))]
+    parts = [{part for part in masked if part.table == start + index} for index in range(2 * len(full_funnel.steps))]
     for index, (step, document) in enumerate(zip(reached_steps(task.steps, grouping), full_funnel.steps, strict=True)):
         output = Output(step.name, step.passed, step.passed, step.name, 1.0, binary=True)
         without_truth = replace(task, truth=None)
         public = _PublicTables(without_truth, step.grouping, output, parts[2 * index], PublicScores())
-        disordered = _PublicTables(without_truth, grouping, output, parts[2 * index + 1], PublicScores())
+        passers = _PublicTables(without_truth, grouping, output, parts[2 * index + 1], PublicScores())
         table = public.table(document)
         documents.append(
-            StepDocument(**vars(table), step=document.step, out_of_order=tuple(disordered.out_of_order(document)))
+            StepDocument(**vars(table), step=document.step, out_of_order=tuple(passers.out_of_order(document)))
         )
     # a gap is that of counts which are all shown
     gaps = NO_ITEMS if any(parts) else full_funnel.gaps
@@ -228,22 +228,22 @@ class _PublicTables:
 
     def withholds(self, component: OutcomesComponent) -> bool:
         """Return whether a group that affects the component's letter has a masked part."""
-        judged = [row.group for row in component.groups if row.not_compared is None and row.excluded is None]
-        return any(self.hides(group, PEOPLE, TRUTH) for group in judged)
+        groups = [row.group for row in component.groups if row.not_compared is None and row.excluded is None]
+        return any(self.hides(group, PEOPLE, TRUTH) for group in groups)
 
     def component(
-        self, component: OutcomesComponent, vocabulary: Vocabulary, withheld: Collection[str | None]
+        self, component: OutcomesComponent, vocabulary: Vocabulary, names: Collection[str | None]
     ) -> OutcomesComponent:
-        """Return the component with its public fields only; names in `withheld` also lose effects and probabilities."""
+        """Return the component with its public fields only; names in `names` also lose effects and probabilities."""
         public = OutcomesComponent(
             **vars(self.table(component)),
             **{name: getattr(component, name) for name in ("name", "letter", "declared", "by", "outcome")},
             **{name: getattr(component, name) for name in ("conditional", "median", "tolerances", "clusters")},
             at_median=_public_count(component.at_median),
             threshold_map=self.scores.map_of(component),
-            reasons=_public_reasons(component.reasons, withheld, vocabulary),
+            reasons=_public_reasons(component.reasons, names, vocabulary),
         )
-        if component.name in withheld:
+        if component.name in names:
             return public
         return replace(
             public,
@@ -262,26 +262,26 @@ class _PublicTables:
 
     def table(self, table: OutcomeTable) -> OutcomeTable:
         """Return a table with public rows; comparisons are recomputed among groups that are not masked."""
-        masked = {row.group for row in table.groups if self.hides(row.group, PEOPLE)}
-        if masked:
-            table = self._recompute_without(table, masked)
+        hidden_groups = {row.group for row in table.groups if self.hides(row.group, PEOPLE)}
+        if hidden_groups:
+            table = self._recompute_without(table, hidden_groups)
         reference = table.reference
         keeps_truth = reference is None or not self.hides(reference, PEOPLE, TRUTH)
         keeps_tenths = self.grouping.name in self.scores.tenths
         rows = tuple(self.row(row, keeps_truth=keeps_truth, keeps_tenths=keeps_tenths) for row in table.groups)
         return OutcomeTable(rows, self.row(table.unknown, keeps_truth=False), reference, table.even_flagged)
 
-    def _recompute_without(self, table: OutcomeTable, masked: Collection[str | None]) -> OutcomeTable:
+    def _recompute_without(self, table: OutcomeTable, hidden_groups: Collection[str | None]) -> OutcomeTable:
         """Return the table with rows recomputed from unmasked groups alone; rows of masked ones stay unchanged."""
         task, output, grouping = self.task, self.output, self.grouping
-        names = [label for label in grouping.labels if label not in masked]
+        names = [label for label in grouping.labels if label not in hidden_groups]
         code_of = np.array([*(names.index(label) if label in names else -1 for label in grouping.labels), -1])
         outcomes = Outcomes(output.favourable, task.truth, None if output.binary else task.scores)
-        excluded = task.excluded.get(grouping.name, {})
+        exclusions = task.excluded.get(grouping.name, {})
         codes = np.where(grouping.codes < 0, grouping.codes, code_of[grouping.codes])
-        narrowed = Grouping(grouping.name, tuple(names), codes)
+        visible_grouping = Grouping(grouping.name, tuple(names), codes)
         # the seed is known, so that everybody can draw the same numbers from the counts that are shown
-        result = outcome_table(task.table, narrowed, outcomes, excluded, task.confidence, generator(0))
+        result = outcome_table(task.table, visible_grouping, outcomes, exclusions, task.confidence, generator(0))
         rows = {row.group: row for row in result.groups}
         groups = tuple(replace(rows.get(row.group, row), not_compared=row.not_compared) for row in table.groups)
         return replace(result, groups=groups, unknown=table.unknown)
@@ -290,17 +290,17 @@ class _PublicTables:
         """Return a row without its masked parts, and without comparisons of error rates unless `keeps_truth`."""
         code = -1 if row.group is None else self.grouping.labels.index(row.group)
         names = tuple(name for name in (PEOPLE, UNDECIDED, TRUTH) if name in self._masked.get(code, ())) or NO_ITEMS
-        undecided = None if UNDECIDED in names else row.undecided
+        undecided_count = None if UNDECIDED in names else row.undecided
         if PEOPLE in names:
             facts = {"excluded": row.excluded, "not_compared": row.not_compared, "masked": names}
-            return GroupOutcome(row.group, undecided=undecided, **facts)  # type: ignore[arg-type]
+            return GroupOutcome(row.group, undecided=undecided_count, **facts)  # type: ignore[arg-type]
         if TRUTH in names:
             row = replace(row, matrix=NO_ENTRIES, error_rates=NO_ENTRIES, auc=None)
         if TRUTH in names or not keeps_truth:
             row = replace(row, disparities=NO_ENTRIES)
         auc = None if row.auc is None else round(row.auc, DECIMALS)
         tenths = row.tenths if keeps_tenths else NO_ITEMS
-        return replace(row, undecided=undecided, auc=auc, tenths=tenths, masked=names)
+        return replace(row, undecided=undecided_count, auc=auc, tenths=tenths, masked=names)
 
 
 def _public_count(count: int | None) -> int | None:
@@ -308,17 +308,17 @@ def _public_count(count: int | None) -> int | None:
 
 
 def _public_reasons(
-    reasons: Sequence[ReasonDocument], withheld: Collection[str | None], vocabulary: Vocabulary
+    reasons: Sequence[ReasonDocument], names: Collection[str | None], vocabulary: Vocabulary
 ) -> tuple[ReasonDocument, ...]:
     """Return the reasons with rounded facts; reasons of withheld components have no facts."""
     public = []
     for reason in reasons:
-        if reason.component in withheld or (withheld and reason.component is None):
+        if reason.component in names or (names and reason.component is None):
             text = explain(Reason(str(reason.code), {}, reason.component), vocabulary)
             public.append(ReasonDocument(reason.code, text, {}, reason.component))
             continue
-        short = {name: round(fact, DECIMALS) for name, fact in reason.facts.items() if isinstance(fact, float)}
-        public.append(replace(reason, facts={**reason.facts, **short}))
+        rounded_facts = {name: round(fact, DECIMALS) for name, fact in reason.facts.items() if isinstance(fact, float)}
+        public.append(replace(reason, facts={**reason.facts, **rounded_facts}))
     return tuple(public)
 
 

@@ -25,7 +25,7 @@ from assay.methods.outcomes.steps import Step
 from assay.methods.shared.outcome_tables.decision_table import DecisionTable, Grouping, grouping_of
 from assay.methods.shared.outcome_tables.rates import quantile
 from assay.model import Floats, Kind
-from assay.references import NOTHING, Found, NamedDecisions, References
+from assay.references import NOTHING, LoadedMaterial, NamedDecisions, References
 
 Column = Annotated[str, MaxLen(200)]
 Value = Annotated[str, MinLen(1), MaxLen(200)]
@@ -162,9 +162,9 @@ class Outcomes(Bounded, Method):
             object.__setattr__(self, "decision", self.steps[-1] if self.steps else "decision")
         refuse_repeats("by", self.by)
         parts = (*self.by, self.score, self.truth, *self.strata, self.cluster, self.weight)
-        used = [name for name in parts if name]
-        refuse_repeats("decision", [*used, *filter(None, (self.decision,))])
-        refuse_repeats("steps", [*used, *self.steps])
+        used_names = [name for name in parts if name]
+        refuse_repeats("decision", [*used_names, *filter(None, (self.decision,))])
+        refuse_repeats("steps", [*used_names, *self.steps])
         for index, columns in enumerate(self.intersections):
             for name in columns:
                 if name not in self.by:
@@ -184,12 +184,13 @@ class Outcomes(Bounded, Method):
             return NOTHING
         columns = dict.fromkeys((*self.by, self.decision, *self.steps, self.truth, *self.strata))
         cuts = () if self.threshold is None else (self.threshold,)
-        named = NamedDecisions(tuple(filter(None, columns)), self.score, self.cluster, self.weight, self.unknown, cuts)
-        return References(decisions=named)
+        names = tuple(filter(None, columns))
+        decisions = NamedDecisions(names, self.score, self.cluster, self.weight, self.unknown, cuts)
+        return References(decisions=decisions)
 
-    def with_references(self, found: Found) -> Outcomes:
-        """Return the method with the counted file."""
-        return self if found.decisions is None else replace(self, table=DecisionTable.read(found.decisions))
+    def with_references(self, material: LoadedMaterial) -> Outcomes:
+        """Return a copy with the counted file in `material`; unchanged if it has none."""
+        return self if material.decisions is None else replace(self, table=DecisionTable.read(material.decisions))
 
     def expected_probes(self) -> int:
         """Return 0: nothing is asked."""
@@ -254,19 +255,19 @@ class Outcomes(Bounded, Method):
         """Return whether people passed the step in column `name`, shape (cells,): 1 or 0, NaN if it is not known."""
         values = table.column(name).values
         negative = [value for value in self.step_unfavourable if value in values]
-        passed = table.answers(name, self._passing_value(table, name), negative, self.unknown, "step_favourable")
+        answers = table.answers(name, self._passing_value(table, name), negative, self.unknown, "step_favourable")
         if "" in self.step_unfavourable:
-            passed[np.array(table.column(name).codes) < 0] = 0.0
-        return passed
+            answers[np.array(table.column(name).codes) < 0] = 0.0
+        return answers
 
     def _passing_value(self, table: DecisionTable, name: str) -> str:
         """Return the value of a step that means "passed"."""
-        named = self.step_favourable or (self.favourable,)
-        present = [value for value in named if value in table.column(name).values]
-        if len(present) > 1:
-            message = f"{name} has several values that mean “passed”: {', '.join(map(repr, present))}"
+        candidates = self.step_favourable or (self.favourable,)
+        known_values = [value for value in candidates if value in table.column(name).values]
+        if len(known_values) > 1:
+            message = f"{name} has several values that mean “passed”: {', '.join(map(repr, known_values))}"
             raise SpecificationError(message, "step_favourable")
-        return present[0] if present else named[0]
+        return known_values[0] if known_values else candidates[0]
 
     def _read_truth(self, table: DecisionTable) -> Floats | None:
         if not self.truth:
@@ -282,11 +283,12 @@ class Outcomes(Bounded, Method):
         if self.decision:
             favourable = self.favourable
             if self.decision in self.steps and not self.unfavourable:
-                favourable, decided = self._passing_value(table, self.decision), self._read_passed(table, self.decision)
+                favourable = self._passing_value(table, self.decision)
+                decisions = self._read_passed(table, self.decision)
             else:
-                decided = table.answers(self.decision, favourable, self.unfavourable, self.unknown, "favourable")
+                decisions = table.answers(self.decision, favourable, self.unfavourable, self.unknown, "favourable")
             words = f"{self.decision}: {favourable}"
-            outputs.append(Output(self.decision, decided, decided, words, self.delta, binary=True))
+            outputs.append(Output(self.decision, decisions, decisions, words, self.delta, binary=True))
         if not self.score:
             return outputs
         scores, people = table.score, table.people
@@ -294,25 +296,26 @@ class Outcomes(Bounded, Method):
         if not has_score.any():
             raise SpecificationError(f"no row has a number in the column {self.score}", "score")
         if self.threshold is not None:
-            decided = np.where(has_score, scores >= self.threshold, np.nan)
+            decisions = np.where(has_score, scores >= self.threshold, np.nan)
             words = f"{self.score} of {self.threshold:g} or more"
-            outputs.append(Output("decision", decided, decided, words, self.delta, binary=True))
+            outputs.append(Output("decision", decisions, decisions, words, self.delta, binary=True))
         median = quantile(scores[has_score], people[has_score], 0.5)
         mean = np.average(scores[has_score], weights=table.mass[has_score])
         deviation = float(np.sqrt(np.average((scores[has_score] - mean) ** 2, weights=table.mass[has_score])))
         if not deviation > 0:
             raise SpecificationError(f"every score in the column {self.score} is {mean:g}", "score")
         facts = {"median": median, "at_median": int(people[has_score & (scores == median)].sum())}
-        above, words = np.where(has_score, scores > median, np.nan), f"{self.score} above the median of {median:g}"
+        is_above = np.where(has_score, scores > median, np.nan)
+        words = f"{self.score} above the median of {median:g}"
         outputs.append(
-            Output(self.score, scores / deviation, above, words, self.delta_score, binary=False, facts=facts)
+            Output(self.score, scores / deviation, is_above, words, self.delta_score, binary=False, facts=facts)
         )
         return outputs
 
     def _read_exclusions(self, table: DecisionTable, groupings: list[Grouping]) -> dict[str, dict[str, str]]:
         """Return, by name of a grouping, the excluded groups with their reasons; raise an error for a large group."""
         by_name = {grouping.name: grouping for grouping in groupings}
-        excluded: dict[str, dict[str, str]] = {}
+        exclusions: dict[str, dict[str, str]] = {}
         for index, exclusion in enumerate(self.exclusions):
             grouping = by_name.get(exclusion.by)
             if grouping is None:
@@ -321,12 +324,12 @@ class Outcomes(Bounded, Method):
                 raise UnknownName(
                     f"group of {exclusion.by}", exclusion.group, grouping.labels, f"exclusions.{index}.group"
                 )
-            inside = grouping.codes == grouping.labels.index(exclusion.group)
-            share = float(table.people[inside].sum() / table.people.sum())
+            in_group = grouping.codes == grouping.labels.index(exclusion.group)
+            share = float(table.people[in_group].sum() / table.people.sum())
             if share >= SMALL_SHARE:
                 message = (
                     f"{exclusion.group} is {share:.1%} of the people; only a group of less than 2 % may be excluded"
                 )
                 raise SpecificationError(message, f"exclusions.{index}.group")
-            excluded.setdefault(exclusion.by, {})[exclusion.group] = exclusion.why
-        return excluded
+            exclusions.setdefault(exclusion.by, {})[exclusion.group] = exclusion.why
+        return exclusions

@@ -25,10 +25,10 @@ ROUNDING = 1e-9
 """Largest relative difference of two sums of weights that is attributed to rounding."""
 
 MOST_NAMED = 5
-"""Maximum number of differing counts that the result of a check lists."""
+"""Maximum number of differences counts that the result of a check lists."""
 
 
-def uncounted(rating: RatingDocument) -> Mapping[str, Any]:
+def experiment_without_counts(rating: RatingDocument) -> Mapping[str, Any]:
     """Return a rating's experiment without its counted file; raise `SpecificationError` for another method's rating."""
     method = rating.experiment.get("method")
     if not isinstance(rating.aggregation, OutcomesAggregation) or method != Outcomes.method:
@@ -36,37 +36,37 @@ def uncounted(rating: RatingDocument) -> Mapping[str, Any]:
     return {**rating.experiment, "table": None}
 
 
-def check_recount(rating: RatingDocument, method: Method, counted: Mapping[str, Any], file: str) -> Iterator[Check]:
-    """Yield two checks of a recounted file against its rating: of its digest, and of every count.
+def check_recount(rating: RatingDocument, method: Method, counts: Mapping[str, Any], file: str) -> Iterator[Check]:
+    """Yield two checks: that the file's digest equals the rated one, and that every count equals the rating's.
 
     Parameters
     ----------
     rating : RatingDocument
         A rating of recorded decisions; masked counts are not compared.
     method : Method
-        The method that the experiment returned by `uncounted` describes.
-    counted : mapping
+        The method that the experiment returned by `experiment_without_counts` describes.
+    counts : mapping
         The file, counted by the columns that `method` names.
     file : str
         Name of the file, for the texts of the checks.
     """
     assert isinstance(method, Outcomes)  # noqa: S101  of a rating of recorded decisions
     assert isinstance(rating.aggregation, OutcomesAggregation)  # noqa: S101
-    digest, sealed = counted["digest"], rating.aggregation.data.digest
-    changed = f"{file} has the digest {digest}, and the rated file had {sealed}"
-    yield Check("file", None if digest == sealed else changed, digest)
+    digest, rated_digest = counts["digest"], rating.aggregation.data.digest
+    difference = f"{file} has the digest {digest}, and the rated file had {rated_digest}"
+    yield Check("file", None if digest == rated_digest else difference, digest)
     try:
-        task = replace(method, table=DecisionTable.read(counted)).task()
-    except SpecificationError as unfit:
-        yield Check("counts", f"{file} does not fit the request: {unfit}", "")
+        task = replace(method, table=DecisionTable.read(counts)).task()
+    except SpecificationError as error:
+        yield Check("counts", f"{file} does not fit the request: {error}", "")
         return
-    differing = [*recount(rating, task)]
-    stored = rating.experiment.get("table")
-    if not differing and stored is not None and not same_people(DecisionTable.read(stored), task.table):
-        differing = ["a combination of the named columns has another number of people than in the rating"]
-    if len(differing) > MOST_NAMED:
-        differing[MOST_NAMED:] = [f"and {len(differing) - MOST_NAMED} more counts differ"]
-    yield Check("counts", "; ".join(differing) or None, f"of {task.table.rows:,} people, as rated")
+    differences = [*recount(rating, task)]
+    rated_table = rating.experiment.get("table")
+    if not differences and rated_table is not None and not same_people(DecisionTable.read(rated_table), task.table):
+        differences = ["a combination of the named columns has another number of people than in the rating"]
+    if len(differences) > MOST_NAMED:
+        differences[MOST_NAMED:] = [f"and {len(differences) - MOST_NAMED} more counts differ"]
+    yield Check("counts", "; ".join(differences) or None, f"of {task.table.rows:,} people, as rated")
 
 
 def same_people(first: DecisionTable, second: DecisionTable) -> bool:
@@ -76,10 +76,10 @@ def same_people(first: DecisionTable, second: DecisionTable) -> bool:
 
 def _count_cells(table: DecisionTable) -> Counter[tuple[object, ...]]:
     """Count the people of each combination of values; scores are rounded, because their sums depend on the order."""
-    columns = [[*column.values, None] for column in table.columns]
+    names_by_column = [[*column.values, None] for column in table.columns]
     cells = Counter[tuple[object, ...]]()
     for index, count in enumerate(table.counts):
-        values = [column[coded.codes[index]] for column, coded in zip(columns, table.columns, strict=True)]
+        values = [names[column.codes[index]] for names, column in zip(names_by_column, table.columns, strict=True)]
         score = table.scores[index] if table.scores else None
         cells[(*values, None if score is None else float(f"{score:.9g}"))] += count
     return cells
@@ -100,9 +100,9 @@ def recount(rating: RatingDocument, task: Task) -> Iterator[str]:
         yield from _recount_rows(rows, table, grouping, output.favourable, "have the favourable outcome")
         if isinstance(component, OutcomesComponent):
             yield from _recount_thresholds(component, task, grouping)
-            for step, reached in zip(component.funnel.steps, reached_steps(task.steps, grouping), strict=False):
-                passed = f"who reached “{reached.name}” pass it"
-                yield from _recount_rows(step.groups, table, reached.grouping, reached.passed, passed)
+            for step, reached_step in zip(component.funnel.steps, reached_steps(task.steps, grouping), strict=False):
+                outcome = f"who reached “{reached_step.name}” pass it"
+                yield from _recount_rows(step.groups, table, reached_step.grouping, reached_step.passed, outcome)
 
 
 def _recount_rows(
@@ -113,13 +113,13 @@ def _recount_rows(
         if row.people is None:
             continue
         code = grouping.labels.index(row.group) if row.group in grouping.labels else None
-        inside = (grouping.codes == code) & ~np.isnan(favourable)
-        people, count = int(table.people[inside].sum()), float((table.mass[inside] * favourable[inside]).sum())
-        sealed = row.favourable or 0.0
-        if people != row.people or abs(count - sealed) > ROUNDING * max(1.0, sealed):
+        in_group = (grouping.codes == code) & ~np.isnan(favourable)
+        people, count = int(table.people[in_group].sum()), float((table.mass[in_group] * favourable[in_group]).sum())
+        rated_count = row.favourable or 0.0
+        if people != row.people or abs(count - rated_count) > ROUNDING * max(1.0, rated_count):
             yield (
                 f"{grouping.name} {row.group}: {count:,.12g} of {people:,} people {outcome} in the file, and "
-                f"{sealed:,.12g} of {row.people:,} in the rating"
+                f"{rated_count:,.12g} of {row.people:,} in the rating"
             )
 
 
@@ -136,10 +136,10 @@ def _recount_thresholds(component: OutcomesComponent, task: Task, grouping: Grou
             if task.truth is not None:
                 counts |= {" proved right": (row.right, at_least & (task.truth == 1))}
                 counts |= {" proved wrong": (row.wrong, at_least & (task.truth == 0))}
-            for kind, (sealed_counts, inside) in counts.items():
-                sealed, people = sealed_counts[index], float(task.table.mass[inside].sum())
-                if abs(sealed - people) > ROUNDING * max(1.0, people):
+            for kind, (sealed_counts, in_count) in counts.items():
+                rated_count, people = sealed_counts[index], float(task.table.mass[in_count].sum())
+                if abs(rated_count - people) > ROUNDING * max(1.0, people):
                     yield (
                         f"{grouping.name} {group.group}: {people:,.12g} people{kind} have a score of {row.threshold:g} "
-                        f"or more in the file, and {sealed:,.12g} in the rating"
+                        f"or more in the file, and {rated_count:,.12g} in the rating"
                     )

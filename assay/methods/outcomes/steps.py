@@ -42,18 +42,18 @@ class Reached:
 
 def reached_steps(steps: Sequence[Step], grouping: Grouping) -> Iterator[Reached]:
     """Yield the people who reached each step. People who passed a step out of order reach no later step."""
-    reached = np.ones(len(grouping.codes), dtype=bool)
+    has_reached = np.ones(len(grouping.codes), dtype=bool)
     for step in steps:
-        codes = np.where(reached, grouping.codes, NOT_REACHED)
-        yield Reached(step.name, replace(grouping, codes=codes), step.passed, ~reached & (step.passed == 1))
-        reached = reached & (step.passed == 1)
+        codes = np.where(has_reached, grouping.codes, NOT_REACHED)
+        yield Reached(step.name, replace(grouping, codes=codes), step.passed, ~has_reached & (step.passed == 1))
+        has_reached = has_reached & (step.passed == 1)
 
 
 def funnel(
     table: DecisionTable,
     groupings: tuple[Grouping, Grouping],
     steps: Sequence[Step],
-    excluded: Mapping[str, str],
+    exclusions: Mapping[str, str],
     confidence: float,
     rng: np.random.Generator,
 ) -> FunnelDocument:
@@ -63,27 +63,27 @@ def funnel(
     ----------
     groupings : (Grouping, Grouping)
         All groups, and the groups that are compared over all steps.
-    excluded, confidence
+    exclusions, confidence
         As in `outcome_table`.
     """
     documents = []
-    for reached in reached_steps(steps, groupings[0]):
-        outcomes = Outcomes(reached.passed, None, None)
-        result = outcome_table(table, reached.grouping, outcomes, excluded, confidence, rng.spawn(1)[0])
-        out_of_order = tuple(_count_out_of_order(table, groupings[0], reached.out_of_order))
-        documents.append(StepDocument(**vars(result), step=reached.name, out_of_order=out_of_order))
+    for step in reached_steps(steps, groupings[0]):
+        outcomes = Outcomes(step.passed, None, None)
+        result = outcome_table(table, step.grouping, outcomes, exclusions, confidence, rng.spawn(1)[0])
+        out_of_order = tuple(_count_out_of_order(table, groupings[0], step.out_of_order))
+        documents.append(StepDocument(**vars(result), step=step.name, out_of_order=out_of_order))
     return _add_gaps(FunnelDocument(steps=tuple(documents)), table, groupings[1], steps, rng)
 
 
-def _count_out_of_order(table: DecisionTable, grouping: Grouping, selected: NDArray[np.bool_]) -> Iterator[OutOfOrder]:
+def _count_out_of_order(table: DecisionTable, grouping: Grouping, cells: NDArray[np.bool_]) -> Iterator[OutOfOrder]:
     for code, label in [*enumerate(grouping.labels), (-1, None)]:
-        people = int(table.people[selected & (grouping.codes == code)].sum())
+        people = int(table.people[cells & (grouping.codes == code)].sum())
         if people:
             yield OutOfOrder(label, people)
 
 
 def _add_gaps(
-    document: FunnelDocument, table: DecisionTable, compared: Grouping, steps: Sequence[Step], rng: np.random.Generator
+    document: FunnelDocument, table: DecisionTable, grouping: Grouping, steps: Sequence[Step], rng: np.random.Generator
 ) -> FunnelDocument:
     """Add, by step, each group's pass rate divided by that of the group that passes all steps most often.
 
@@ -91,31 +91,31 @@ def _add_gaps(
     ratios. Intervals use draws of separate rates and of rates fitted jointly, as in `outcome_table`.
     """
     samples = [
-        sample_of(table, reached.grouping, reached.passed, inside, binary=True)
-        for reached in reached_steps(steps, compared)
-        for inside in [(reached.grouping.codes >= 0) & ~np.isnan(reached.passed)]
+        sample_of(table, step_people.grouping, step_people.passed, is_known, binary=True)
+        for step_people in reached_steps(steps, grouping)
+        for is_known in [(step_people.grouping.codes >= 0) & ~np.isnan(step_people.passed)]
     ]
-    present = np.flatnonzero(np.min([sample.totals for sample in samples], axis=0) > 0)
-    if len(present) < 2:
+    codes = np.flatnonzero(np.min([sample.totals for sample in samples], axis=0) > 0)
+    if len(codes) < 2:
         return document
-    rates = np.stack([sample.means[present] for sample in samples])
+    rates = np.stack([sample.means[codes] for sample in samples])
     reference = int(np.prod(rates, axis=0).argmax())
     if not rates[:, reference].all():
         return document
-    alone = np.stack([sample.draw_means(rng.spawn(1)[0], DRAWS)[:, present] for sample in samples])
-    together = np.stack([fitted_rates(means, rng.spawn(1)[0]) for means in alone])
+    single = np.stack([sample.draw_means(rng.spawn(1)[0], DRAWS)[:, codes] for sample in samples])
+    joint = np.stack([fitted_rates(means, rng.spawn(1)[0]) for means in single])
     gaps = []
-    for index, group in enumerate(compared.labels[code] for code in present):
+    for index, group in enumerate(grouping.labels[code] for code in codes):
         if index == reference:
             continue
         ratios = rates[:, index] / rates[:, reference]
-        ratio_draws = [means[:, :, index] / np.maximum(means[:, :, reference], 1e-300) for means in (alone, together)]
+        ratio_draws = [means[:, :, index] / np.maximum(means[:, :, reference], 1e-300) for means in (single, joint)]
         by_step = {
-            step.name: drawn_interval(float(ratio), *(ratios_of[at] for ratios_of in ratio_draws))
-            for at, (step, ratio) in enumerate(zip(steps, ratios, strict=True))
+            step.name: drawn_interval(float(ratio), *(ratios_of[step_index] for ratios_of in ratio_draws))
+            for step_index, (step, ratio) in enumerate(zip(steps, ratios, strict=True))
         }
         overall = drawn_interval(float(np.prod(ratios)), *(np.prod(ratios_of, axis=0) for ratios_of in ratio_draws))
         smallest = int(ratios.argmin())
         chance = float((ratio_draws[0].argmin(axis=0) == smallest).mean())
         gaps.append(GapDocument(group, by_step, overall, steps[smallest].name, chance))
-    return replace(document, reference=compared.labels[present[reference]], gaps=tuple(gaps))
+    return replace(document, reference=grouping.labels[codes[reference]], gaps=tuple(gaps))

@@ -72,12 +72,12 @@ def masked_parts(tables: Sequence[PublicTable], people: Floats) -> frozenset[Par
     by `LEAST_SHOWN`, and data in which a larger masked count differs.
     """
     counts = _Counts.of(tables, people)
-    masked = set(counts.small_parts())
+    hidden_parts = set(counts.small_parts())
     for index, table in enumerate(tables):
         rows = [part for part in counts.parts if part.table == index]
-        if " x " in table.grouping.name and len(table.grouping.labels) > MOST_ROWS and masked.intersection(rows):
-            masked.update(rows)
-    return frozenset(counts.protected(masked)) if masked else frozenset()
+        if " x " in table.grouping.name and len(table.grouping.labels) > MOST_ROWS and hidden_parts.intersection(rows):
+            hidden_parts.update(rows)
+    return frozenset(counts.protected(hidden_parts)) if hidden_parts else frozenset()
 
 
 @dataclass(frozen=True)
@@ -103,25 +103,25 @@ class _Counts:
         atoms, atom_of = np.unique(groups, axis=1, return_inverse=True)
         classes, class_of = np.unique(answers, axis=1, return_inverse=True)
         size = classes.shape[1]
-        present = np.bincount(atom_of.reshape(-1) * size + class_of.reshape(-1), people, atoms.shape[1] * size).astype(
+        counts = np.bincount(atom_of.reshape(-1) * size + class_of.reshape(-1), people, atoms.shape[1] * size).astype(
             float
         )
         rows, parts = list[NDArray[np.bool_]](), list[Part]()
         sizes = {WHOLE_FILE: 0.0}
         row_of_answers = 0
         for index, table in enumerate(tables):
-            decided = classes[row_of_answers]
+            answer_codes = classes[row_of_answers]
             truth = None if table.truth is None else classes[row_of_answers + 1]
             row_of_answers += 1 if truth is None else 2
             for code in range(-1, len(table.grouping.labels)):
-                inside = atoms[index] == code
-                for name, answer in _answer_combinations(decided, truth):
+                in_group = atoms[index] == code
+                for name, answer in _answer_combinations(answer_codes, truth):
                     part = Part(index, code, name)
-                    rows.append(np.outer(inside, answer).reshape(-1))
+                    rows.append(np.outer(in_group, answer).reshape(-1))
                     parts.append(part)
-                    sizes[part] = float(present.reshape(-1, size)[inside].sum())
-        rows.append(np.ones_like(present, dtype=bool))
-        return cls(present, csr_array(np.array(rows, dtype=float)), [*parts, WHOLE_FILE], sizes)
+                    sizes[part] = float(counts.reshape(-1, size)[in_group].sum())
+        rows.append(np.ones_like(counts, dtype=bool))
+        return cls(counts, csr_array(np.array(rows, dtype=float)), [*parts, WHOLE_FILE], sizes)
 
     def small_parts(self) -> Iterator[Part]:
         """Yield the parts with a count of 1 to 4 people; with `PEOPLE`, `TRUTH` of the same row is masked as well."""
@@ -131,30 +131,30 @@ class _Counts:
                 if part.name == PEOPLE:
                     yield Part(part.table, part.code, TRUTH)
 
-    def protected(self, masked: set[Part]) -> set[Part]:
-        """Add parts to `masked` until no masked count can be computed, and return it."""
+    def protected(self, hidden_parts: set[Part]) -> set[Part]:
+        """Add parts to `hidden_parts` until no masked count can be computed, and return it."""
         counts = self.sums @ self.present
         change = np.zeros(len(counts))
         """Largest change of each count in data with the same published counts."""
-        small = [index for index, count in enumerate(counts) if 0 < count < LEAST_SHOWN]
+        small_indices = [index for index, count in enumerate(counts) if 0 < count < LEAST_SHOWN]
         # an answer that nobody in the file has, such as an unknown truth, is no secret
         possible = np.flatnonzero(self.sums.sum(axis=1)).tolist()
         while True:
-            masked_indices = [index for index in possible if self.parts[index] in masked]
-            target = next((index for index in small if change[index] < LEAST_SHOWN), None)
+            masked_indices = [index for index in possible if self.parts[index] in hidden_parts]
+            target = next((index for index in small_indices if change[index] < LEAST_SHOWN), None)
             width = float(LEAST_SHOWN)
             if target is None:
                 target, width = next((index for index in masked_indices if change[index] < 1), None), 1.0
             if target is None:
-                return masked
-            count_changes = self._cheapest_change(target, width, masked)
+                return hidden_parts
+            count_changes = self._cheapest_change(target, width, hidden_parts)
             change = np.maximum(change, np.abs(count_changes))
-            further = {part for part, step in zip(self.parts, count_changes, strict=True) if abs(step) > 0.5} - masked
-            for part in further:
-                masked |= {part, Part(part.table, part.code, TRUTH)} if part.name == PEOPLE else {part}
-            masked &= {*self.parts}
+            changed_parts = {part for part, step in zip(self.parts, count_changes, strict=True) if abs(step) > 0.5}
+            for part in changed_parts - hidden_parts:
+                hidden_parts |= {part, Part(part.table, part.code, TRUTH)} if part.name == PEOPLE else {part}
+            hidden_parts &= {*self.parts}
 
-    def _cheapest_change(self, target: int, width: float, masked: set[Part]) -> Floats:
+    def _cheapest_change(self, target: int, width: float, hidden_parts: set[Part]) -> Floats:
         """Return the change of every count if people are moved so that the count with index `target` grows by `width`.
 
         Of all such moves, it is one that nearly minimises the cost (`sizes`) of the published counts that change.
@@ -162,17 +162,17 @@ class _Counts:
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import csr_array, eye_array, hstack
 
-        published = [index for index, part in enumerate(self.parts) if part not in masked]
-        movable = self._movable_variables(target, masked)
+        visible_indices = [index for index, part in enumerate(self.parts) if part not in hidden_parts]
+        movable = self._movable_variables(target, hidden_parts)
         sums = self.sums[:, movable]
-        costs = np.array([self.sizes[self.parts[index]] + 1 for index in published])
-        slack = eye_array(len(published), format="csr")
-        equal = hstack([sums[published], slack, -slack], format="csr")
-        grown = hstack([sums[[target]], csr_array((1, 2 * len(published)))], format="csr")
-        slacks, moves = 2 * len(published), len(movable)
+        costs = np.array([self.sizes[self.parts[index]] + 1 for index in visible_indices])
+        slack = eye_array(len(visible_indices), format="csr")
+        equal = hstack([sums[visible_indices], slack, -slack], format="csr")
+        target_row = hstack([sums[[target]], csr_array((1, 2 * len(visible_indices)))], format="csr")
+        slacks, moves = 2 * len(visible_indices), len(movable)
         solution = milp(
             np.concatenate([np.zeros(moves), costs, costs]),
-            constraints=[LinearConstraint(equal, 0, 0), LinearConstraint(grown, width, width)],
+            constraints=[LinearConstraint(equal, 0, 0), LinearConstraint(target_row, width, width)],
             bounds=Bounds(
                 np.concatenate([-self.present[movable], np.zeros(slacks)]),
                 np.full(moves + slacks, self.present.sum() + width),
@@ -185,20 +185,20 @@ class _Counts:
         changes: Floats = np.round(sums @ solution.x[:moves])
         return changes
 
-    def _movable_variables(self, target: int, masked: set[Part]) -> NDArray[np.int64]:
+    def _movable_variables(self, target: int, hidden_parts: set[Part]) -> NDArray[np.int64]:
         """Return indices of `MOST_MOVED` variables, in the target first, then in most masked counts, then largest."""
         in_target = self.sums[[target]].toarray()[0] > 0
-        in_masked = self.sums[[index for index, part in enumerate(self.parts) if part in masked]].sum(axis=0)
+        in_masked = self.sums[[index for index, part in enumerate(self.parts) if part in hidden_parts]].sum(axis=0)
         order = np.lexsort((-self.present, -in_masked, ~in_target))
         return np.sort(order[:MOST_MOVED])
 
 
-def _answer_combinations(decided: Integers, truth: Integers | None) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+def _answer_combinations(answers: Integers, truth: Integers | None) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """Yield for each count of a row the name of its part and the combinations of answers that it includes (mask)."""
-    yield PEOPLE, decided == 1
-    yield PEOPLE, decided == 0
-    yield UNDECIDED, decided == UNKNOWN_ANSWER
+    yield PEOPLE, answers == 1
+    yield PEOPLE, answers == 0
+    yield UNDECIDED, answers == UNKNOWN_ANSWER
     if truth is not None:
         for decision in (1, 0):
             for right in (1, 0, UNKNOWN_ANSWER):
-                yield TRUTH, (decided == decision) & (truth == right)
+                yield TRUTH, (answers == decision) & (truth == right)

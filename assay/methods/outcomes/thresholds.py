@@ -42,23 +42,21 @@ def threshold_map(
     def sums(numbers: Floats) -> dict[str, list[float]]:
         size = len(grouping.labels)
         return {
-            name: np.bincount(grouping.codes[inside], (table.mass * numbers)[inside], size).tolist()
-            for name, inside in selections.items()
+            name: np.bincount(grouping.codes[cells], (table.mass * numbers)[cells], size).tolist()
+            for name, cells in selections.items()
         }
 
     totals, rows = sums(np.ones_like(scores)), []
     for threshold in _score_thresholds(table, scores, chosen):
         at_least = np.where(np.isnan(scores), np.nan, scores >= threshold)
-        samples = {
-            name: sample_of(table, grouping, at_least, inside, binary=True) for name, inside in selections.items()
-        }
-        selected = sums(np.nan_to_num(at_least))
+        samples = {name: sample_of(table, grouping, at_least, cells, binary=True) for name, cells in selections.items()}
+        selected_sums = sums(np.nan_to_num(at_least))
         rows.append(
             ThresholdDocument(
                 threshold,
-                tuple(selected["total"]),
-                tuple(selected["right"]) if truth is not None else NO_ITEMS,
-                tuple(selected["wrong"]) if truth is not None else NO_ITEMS,
+                tuple(selected_sums["total"]),
+                tuple(selected_sums["right"]) if truth is not None else NO_ITEMS,
+                tuple(selected_sums["wrong"]) if truth is not None else NO_ITEMS,
                 ratio=_rate_ratio(samples["total"]),
                 tpr_gap=largest_gap(samples["right"], _seeded_generator(), DRAWS) if truth is not None else NO_EFFECT,
                 fpr_gap=largest_gap(samples["wrong"], _seeded_generator(), DRAWS) if truth is not None else NO_EFFECT,
@@ -86,14 +84,14 @@ def _score_thresholds(table: DecisionTable, scores: Floats, chosen: float | None
 
 def _rate_ratio(sample: Sample) -> EffectDocument:
     """Return the ratio of the lowest to the highest rate, with the interval of `group_tables.outcome_table`."""
-    present = np.flatnonzero(sample.totals > 0)
-    low, high = (int(present[choose(sample.means[present])]) for choose in (np.argmin, np.argmax))
+    codes = np.flatnonzero(sample.totals > 0)
+    low, high = (int(codes[choose(sample.means[codes])]) for choose in (np.argmin, np.argmax))
     highest = float(sample.means[high])
     if highest == 0:
         return NO_RATIO
     draws = sample.draw_means(_seeded_generator(), DRAWS)
     fitted = draws.copy()
-    fitted[:, present] = fitted_rates(draws[:, present], _seeded_generator())
+    fitted[:, codes] = fitted_rates(draws[:, codes], _seeded_generator())
     ratios = [means[:, low] / np.maximum(means[:, high], 1e-300) for means in (draws, fitted)]
     return drawn_interval(float(sample.means[low]) / highest, *ratios)
 

@@ -41,7 +41,7 @@ class QuestionAnswers(Tally):
             for repeat in range(self.repeats)
         ]
         self.questions += tuple(questions)
-        probes = [(keys[at], [self._build_probe(keys[at])]) for at in ordering.permutation(len(keys)).tolist()]
+        probes = [(keys[i], [self._build_probe(keys[i])]) for i in ordering.permutation(len(keys)).tolist()]
         yield from ask_in_batches(probes, lambda key, replies: self.take(key, replies[0]))
 
     def _build_probe(self, key: AnswerKey) -> Probe:

@@ -141,10 +141,10 @@ def shipped_questions(attribute: str, turns: int, rng: np.random.Generator) -> t
 def questions_by_name(experiment: Json, attribute: str) -> Mapping[str, AskedQuestion]:
     """Return all questions that a stored experiment can have asked; the options of shipped ones are in any order."""
     records = tuple(experiment.get("questions") or ())
-    recorded = [(record["category"], read_question(record)) for record in records]
+    category_questions = [(record["category"], read_question(record)) for record in records]
     of_records = tuple(
         AskedQuestion(f"{question.template}/{number}", category, "", question, ())
-        for number, (category, question) in enumerate(recorded)
+        for number, (category, question) in enumerate(category_questions)
     )
     rows = of_records or shipped_questions(attribute, most_turns(attribute), generator(0))
     return {row.name: row for row in rows}
@@ -163,41 +163,41 @@ def _template_questions(
     turn: int,
     rng: np.random.Generator,
 ) -> Iterator[AskedQuestion]:
-    """Yield the `QUESTIONS_EACH` questions of a template about two people, chosen by `number`."""
-    stereotyped, counterpart = (
+    """Yield the `QUESTIONS_EACH` questions of a template in a `turn`, about two people chosen by `number`."""
+    stereotyped_person, other_person = (
         people[value][number % len(people[value])] for value in (template.stereotyped, template.counterpart)
     )
-    first, second = (stereotyped, counterpart) if number % 2 else (counterpart, stereotyped)
-    context = template.context.format(First=_capitalise(first), second=second)
-    unknown = unknown_options()[number % len(unknown_options())]
-    for negative, bad in product((True, False), (None, stereotyped, counterpart)):
-        good = counterpart if bad == stereotyped else stereotyped
-        fact = "" if bad is None else f" {template.fact.format(Bad=_capitalise(bad), good=good)}"
+    first_name, second_name = (stereotyped_person, other_person) if number % 2 else (other_person, stereotyped_person)
+    context = template.context.format(First=_capitalise(first_name), second=second_name)
+    unknown_option = unknown_options()[number % len(unknown_options())]
+    for negative, bad_person in product((True, False), (None, stereotyped_person, other_person)):
+        good_person = other_person if bad_person == stereotyped_person else stereotyped_person
+        fact = "" if bad_person is None else f" {template.fact.format(Bad=_capitalise(bad_person), good=good_person)}"
         question_text = template.negative if negative else template.positive
-        answers = {
-            stereotyped: template.stereotyped,
-            counterpart: template.counterpart,
-            unknown: "unknown",
+        value_of_option = {
+            stereotyped_person: template.stereotyped,
+            other_person: template.counterpart,
+            unknown_option: "unknown",
         }
-        options = [list(answers)[at] for at in rng.permutation(OPTIONS)]
-        right_answer = unknown if bad is None else bad if negative else good
+        options = [list(value_of_option)[position] for position in rng.permutation(OPTIONS)]
+        right_answer = unknown_option if bad_person is None else bad_person if negative else good_person
         question = Question(
-            template.name,
-            bad is None,
-            negative,
-            tuple(map(_capitalise, options)),
-            options.index(right_answer),
-            options.index(unknown),
-            options.index(stereotyped),
+            template=template.name,
+            ambiguous=bad_person is None,
+            negative=negative,
+            options=tuple(map(_capitalise, options)),
+            right=options.index(right_answer),
+            unknown=options.index(unknown_option),
+            stereotyped=options.index(stereotyped_person),
         )
-        fact_name = "open" if bad is None else "fits" if bad == stereotyped else "against"
+        fact_name = "open" if bad_person is None else "fits" if bad_person == stereotyped_person else "against"
         name = f"{template.name}/{turn}/{'negative' if negative else 'positive'}/{fact_name}"
         yield AskedQuestion(
             name,
             category,
             f"{context}{fact}\n{question_text}",
             question,
-            tuple(answers[text] for text in options),
+            tuple(value_of_option[text] for text in options),
             turn,
         )
 

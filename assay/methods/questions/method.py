@@ -90,9 +90,9 @@ class GroupQuestions(Bounded, Method):
         if self.questions:
             recorded_questions(self.questions)
         elif self.attribute not in attributes_with_questions():
-            shipped = ", ".join(attributes_with_questions())
+            names = ", ".join(attributes_with_questions())
             message = (
-                f"there are shipped questions about {shipped}, and none about {self.attribute}; give some (questions)"
+                f"there are shipped questions about {names}, and none about {self.attribute}; give some (questions)"
             )
             raise SpecificationError(message, "attribute")
 
@@ -117,11 +117,11 @@ class GroupQuestions(Bounded, Method):
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Ask all questions of a look in three orders of their options, look by look."""
-        writing, ordering, numbers = rng.spawn(3)
+        question_rng, order_rng, analysis_rng = rng.spawn(3)
         questions = (
             recorded_questions(self.questions)
             if self.questions
-            else shipped_questions(self.attribute, self._turn_limit, writing)
+            else shipped_questions(self.attribute, self._turn_limit, question_rng)
         )
         answers = {name: QuestionAnswers(repeats=self.repeats) for name in sorted({row.category for row in questions})}
         components: list[Component] = []
@@ -129,11 +129,11 @@ class GroupQuestions(Bounded, Method):
         turns_before = 0
         for turns in look_sizes(self._first_turns(), self._turn_limit, self.stop_early):
             for name, tally in answers.items():
-                new = [row for row in questions if row.category == name and turns_before <= row.turn < turns]
-                yield from tally.ask(new, ordering)
+                new_questions = [row for row in questions if row.category == name and turns_before <= row.turn < turns]
+                yield from tally.ask(new_questions, order_rng)
             turns_before = turns
-            last = turns == self._turn_limit or not self.stop_early
-            components = self._judge(answers, deepcopy(numbers.spawn(1)[0]), 1.0 if last else EARLY)
+            is_last = turns == self._turn_limit or not self.stop_early
+            components = self._judge(answers, deepcopy(analysis_rng.spawn(1)[0]), 1.0 if is_last else EARLY)
             question_count = sum(len(tally.questions) for tally in answers.values())
             looks.append(QuestionsLook(question_count, {component.name: component.letter for component in components}))
             if any(tally.unasked for tally in answers.values()) or are_settled(components, self.aggregation):

@@ -22,13 +22,13 @@ _STATEMENT = re.compile(r"(?:[^{}]|\{[A-Za-z_]+\})+")
 
 def check_held_back(material: HeldBack) -> None:
     """Raise `SpecificationError`, which names the field, if held-back material cannot be added to the shipped one."""
-    shipped = contents()
-    if not material.contents.keys() <= shipped.keys():
-        unknown = ", ".join(sorted(material.contents.keys() - shipped.keys()))
-        raise SpecificationError(f"contents have the sides {', '.join(shipped)}; {unknown} is none", "contents")
-    if len({len(material.contents.get(side, ())) for side in shipped}) > 1:
+    by_side = contents()
+    if not material.contents.keys() <= by_side.keys():
+        unknown = ", ".join(sorted(material.contents.keys() - by_side.keys()))
+        raise SpecificationError(f"contents have the sides {', '.join(by_side)}; {unknown} is none", "contents")
+    if len({len(material.contents.get(side, ())) for side in by_side}) > 1:
         raise SpecificationError("contents need equally many words on each side, so that it stays balanced", "contents")
-    shipped_by_field: dict[str, Sequence[str]] = {f"contents.{side}": words for side, words in shipped.items()}
+    shipped_by_field: dict[str, Sequence[str]] = {f"contents.{side}": words for side, words in by_side.items()}
     shipped_by_field |= {"frames": frames(), "statements": [frame.pattern for frame in construction("base").frames]}
     texts_by_field = {"frames": material.frames, "statements": material.statements}
     for name, texts in (

@@ -13,7 +13,7 @@ from assay.catalog.choices import AssociationWords, ChoiceWords
 from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Method
-from assay.references import NOTHING, Found, NamedWords, References
+from assay.references import NOTHING, LoadedMaterial, NamedWords, References
 
 W = TypeVar("W", AssociationWords, ChoiceWords)
 
@@ -82,11 +82,11 @@ class OneSpecification(Bounded, Method, Generic[W]):
             return NOTHING
         return References(words=NamedWords((str(self.specification),), str(self.specification_kind)))
 
-    def with_references(self, material: Found) -> Self:
+    def with_references(self, material: LoadedMaterial) -> Self:
         """Return a copy with the words that the API looked up, and with the id of their version as specification."""
         if not material.words:
             return self
-        changed: Self = replace(
+        method: Self = replace(
             cast("Any", self), words=material.words[0].words, specification=material.words[0].reference
         )
-        return changed
+        return method

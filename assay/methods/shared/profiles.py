@@ -123,7 +123,7 @@ class TextProfiles(Bounded):
         language = self.language
         if language != ENGLISH:
             sentence_table(language)  # refuses an unknown language
-        shipped = None if name is None else decision(name, "texts.decision", language)
+        decision_texts = None if name is None else decision(name, "texts.decision", language)
         words_by_value = self.people or (
             people(attribute_named(attribute), language)
             if mention is None
@@ -134,12 +134,12 @@ class TextProfiles(Bounded):
         profiles = replace(
             self,
             decision=name,
-            frames=self.frames or (frames(language) if shipped is None else shipped.frames),
+            frames=self.frames or (frames(language) if decision_texts is None else decision_texts.frames),
             people={name: tuple(words) for name, words in words_by_value.items()},
             contents={
                 side: tuple(words)
                 for side, words in (
-                    self.contents or (contents(language) if shipped is None else shipped.contents)
+                    self.contents or (contents(language) if decision_texts is None else decision_texts.contents)
                 ).items()
             },
         )
@@ -154,12 +154,12 @@ class TextProfiles(Bounded):
             return tuple(word for word in words if word not in before)
 
         by_side = {side: others(words) for side, words in self.contents.items()}
-        plain = replace(self, frames=others(self.frames), contents=by_side, held_back=())
-        if plain.frames != frames() or plain.contents != contents():
-            return plain
+        without_held_back = replace(self, frames=others(self.frames), contents=by_side, held_back=())
+        if without_held_back.frames != frames() or without_held_back.contents != contents():
+            return without_held_back
         return replace(
-            plain,
-            frames=(*plain.frames, *material.frames),
+            without_held_back,
+            frames=(*without_held_back.frames, *material.frames),
             contents={side: (*words, *material.contents.get(side, ())) for side, words in by_side.items()},
             held_back=(*material.frames, *(word for words in material.contents.values() for word in words)),
         )
@@ -255,11 +255,11 @@ def _add_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random
         cells = list(product(profiles.frames, words))
         for rank, cell in enumerate(rng.permutation(len(cells)).tolist()):
             frame, word = cells[cell]
-            contents = [content for content in words_by_side if content[1] != word]
+            contents = [(other_side, other_word) for other_side, other_word in words_by_side if other_word != word]
             same_side = rank // len(kinds) % 2 == 0
             candidates = [content for content in contents if (content[0] == side) == same_side] or contents
             ranks[side, frame, word] = rank
-            other_words[side, frame, word] = candidates[int(rng.integers(len(candidates)))][1]
+            _, other_words[side, frame, word] = candidates[int(rng.integers(len(candidates)))]
     few_cells = len(ranks) < 2 * len(kinds)
     with_opponents = []
     for case in cases:
@@ -379,10 +379,10 @@ def record_cases(
 
 def numbered_clusters(cases: Sequence[Case]) -> dict[str, Integers]:
     """Number the clusters of each kind, shape (cases,); leave out frames if they are too few to estimate a spread."""
-    numbered = {
+    ids_by_kind = {
         kind: np.unique([case.clusters[kind] for case in cases], return_inverse=True)[1] for kind in cases[0].clusters
     }
-    return {kind: ids for kind, ids in numbered.items() if kind != FRAME or ids.max() + 1 >= LEAST_CLUSTERS}
+    return {kind: ids for kind, ids in ids_by_kind.items() if kind != FRAME or ids.max() + 1 >= LEAST_CLUSTERS}
 
 
 def like_those_asked(kinds: Iterable[str]) -> str:
@@ -391,7 +391,7 @@ def like_those_asked(kinds: Iterable[str]) -> str:
 
 
 def record_strata(
-    profiles: RecordProfiles, cases: Sequence[Case], requested: tuple[str, ...]
+    profiles: RecordProfiles, cases: Sequence[Case], names: tuple[str, ...]
 ) -> tuple[dict[str, NDArray[np.str_]], tuple[str, ...]]:
     """Return the stratum of each record in each used column, and the columns with strata that are not used.
 
@@ -399,7 +399,7 @@ def record_strata(
 
     Parameters
     ----------
-    requested : tuple of str
+    names : tuple of str
         Columns to use. Empty: the first columns with at most `MOST_STRATA` strata (of `LEAST_ROWS` rows each) in all.
 
     Raises
@@ -411,20 +411,20 @@ def record_strata(
     sent = [name for name in rows[0] if name != profiles.column] if rows else []
     families: dict[str, NDArray[np.str_]] = {}
     count = 0
-    if unknown := [name for name in requested if name not in sent]:
-        raise UnknownName("column", unknown[0], sent, "strata")
-    unused = []
-    for name in (*requested, *(column for column in sent if column not in requested)):
+    if unknown_names := [name for name in names if name not in sent]:
+        raise UnknownName("column", unknown_names[0], sent, "strata")
+    unused_names = []
+    for name in (*names, *(column for column in sent if column not in names)):
         members = _row_strata([row[name] for row in rows])
         new_strata = len({*members.tolist()} - {""})
         if new_strata < 2:
             continue
-        if count + new_strata <= MOST_STRATA and (not requested or name in requested):
+        if count + new_strata <= MOST_STRATA and (not names or name in names):
             families[name] = members
             count += new_strata
         else:
-            unused.append(name)
-    return families, tuple(unused)
+            unused_names.append(name)
+    return families, tuple(unused_names)
 
 
 def _row_strata(cells: list[Cell]) -> NDArray[np.str_]:
@@ -439,11 +439,11 @@ def _row_strata(cells: list[Cell]) -> NDArray[np.str_]:
 
 def _split_at_median(cells: list[Cell], labels: list[str]) -> list[str]:
     """Label cells of numbers or dates by their half ("up to 40", "above 40"); return `labels` for other columns."""
-    filled = [index for index, cell in enumerate(cells) if cell is not None and cell != ""]
-    is_text = any(isinstance(cells[index], str) for index in filled)
-    read_cell = _best_reader([labels[index] for index in filled]) if is_text else _number
-    numbers = {index: number for index in filled if (number := read_cell(cells[index])) is not None}
-    if len({*numbers.values()}) <= 2 or len(numbers) < (ALL_BUT if is_text else 1) * len(filled):
+    filled_indices = [index for index, cell in enumerate(cells) if cell is not None and cell != ""]
+    is_text = any(isinstance(cells[index], str) for index in filled_indices)
+    read_cell = _best_reader([labels[index] for index in filled_indices]) if is_text else _number
+    numbers = {index: number for index in filled_indices if (number := read_cell(cells[index])) is not None}
+    if len({*numbers.values()}) <= 2 or len(numbers) < (ALL_BUT if is_text else 1) * len(filled_indices):
         return labels
     middle = float(np.median([*numbers.values()]))
     if middle == max(numbers.values()):  # for example, hours that are capped at 40

@@ -14,7 +14,7 @@ from assay.document import EffectDocument
 from assay.methods.shared.answers.vectors import MIN_USABLE_SHARE
 from assay.methods.shared.detail import Scores
 from assay.methods.shared.terms.effects import DRAWS, NO_PREFERENCE, StereotypeEffects
-from assay.methods.shared.terms.scores import ROLES, Outcome, TermScores, counted, pooled
+from assay.methods.shared.terms.scores import ROLES, Outcome, TermScores, pooled_share, term_document
 from assay.methods.shared.terms.sentences import Pair
 from assay.methods.stereotype_score.collection import PairComparison, PairTally, Rung
 from assay.methods.stereotype_score.detail import GroupPair, SentencePair, StereotypeComponent
@@ -82,8 +82,8 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         if len(places) < LEAST_GROUP_PAIRS:
             return None
         _, term = np.unique([pair.term for pair in pairs], return_inverse=True)
-        preferred = np.array([comparison.preferred for comparison in self.tally.results.values()])
-        means, errors = cluster_means(preferred, group, (term,))
+        choices = np.array([comparison.preferred for comparison in self.tally.results.values()])
+        means, errors = cluster_means(choices, group, (term,))
         between = max(0.0, float(means.var(ddof=1) - errors.mean()))
         return math.sqrt(between / len(places)) * rng.standard_t(len(places) - 1, DRAWS)
 
@@ -101,7 +101,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
             role: [compared_pair for compared_pair in self.tally.results.items() if compared_pair[0].role == role]
             for role in ROLES
         }
-        tied = [*pairs_of["first"], *pairs_of["second"]]
+        tied_pairs = [*pairs_of["first"], *pairs_of["second"]]
         even = np.full_like(effects.neutral, NO_PREFERENCE)  # the mean preference in both lists is already a stratum
         of_frames: tuple[tuple[str, str, Sequence[tuple[Pair, float]], Floats], ...] = (
             (
@@ -113,22 +113,22 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
             (
                 "individual",
                 "typical frame, both stereotypes",
-                [(pair, comparison.preferred) for pair, comparison in tied],
+                [(pair, comparison.preferred) for pair, comparison in tied_pairs],
                 even,
             ),
             (
                 "content",
                 "typical frame",
-                [(pair, _stereotype_preference(pair, comparison)) for pair, comparison in tied],
+                [(pair, _stereotype_preference(pair, comparison)) for pair, comparison in tied_pairs],
                 effects.stereotyped,
             ),
         )
-        for kind, name, preferred, score in of_frames:
-            frame_effect = _typical_frame_effect(preferred, score - NO_PREFERENCE, tolerance.of_step_1, rng.spawn(1)[0])
+        for kind, name, choices, score in of_frames:
+            frame_effect = _typical_frame_effect(choices, score - NO_PREFERENCE, tolerance.of_step_1, rng.spawn(1)[0])
             if frame_effect is not None:
-                few = len(preferred) < SEVERAL_FRAMES * answers_needed(tolerance.of_step_1)
+                is_bound = len(choices) < SEVERAL_FRAMES * answers_needed(tolerance.of_step_1)
                 hidden += (
-                    HiddenEffect(kind, name, frame_effect[0], tolerance.of_step_1, bound=frame_effect[1] or few),
+                    HiddenEffect(kind, name, frame_effect[0], tolerance.of_step_1, bound=frame_effect[1] or is_bound),
                 )
         return hidden
 
@@ -144,8 +144,8 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     def undecided_reasons(self) -> list[Reason]:
         """Return one reason if every pair of one or more lists is a tie; otherwise an empty list."""
         lists = [role for role in ROLES if self.words.terms(role)]
-        preferred = [(pair.role, comparison.preferred) for pair, comparison in self.tally.results.items()]
-        ties = [role for role in lists if all(share == TIE for list_, share in preferred if list_ == role)]
+        preferences = [(pair.role, comparison.preferred) for pair, comparison in self.tally.results.items()]
+        ties = [role for role in lists if all(share == TIE for list_, share in preferences if list_ == role)]
         if not ties:
             return []
         tied_lists = {} if len(ties) == len(lists) else {"lists": [LISTS[role] for role in ties]}
@@ -170,19 +170,20 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         """Return a row of the exported table for each compared pair."""
         return tuple(_sentence_document(pair, comparison) for pair, comparison in self.tally.results.items())
 
-    def described(self, detail: StereotypeComponent) -> StereotypeComponent:
+    def add_rows(self, detail: StereotypeComponent) -> StereotypeComponent:
         """Add the numbers of pairs asked about and compared, and their rows, to a component's details."""
-        compared = len(self.tally.results)
-        return replace(detail, pairs_asked=self.tally.items_asked, pairs_compared=compared, sentences=self.rows())
+        pair_count = len(self.tally.results)
+        return replace(detail, pairs_asked=self.tally.items_asked, pairs_compared=pair_count, sentences=self.rows())
 
-    def scored(
+    def add_scores(
         self, detail: StereotypeComponent, fits: Mapping[Role, SharesPosterior], rng: np.random.Generator
     ) -> StereotypeComponent:
         """Add scores to a component's details: of Jiang et al. (P4), by list, by term and by pair of group terms."""
-        scores, both = {role: self.score(role) for role in fits}, self.score(*TIED)
+        scores = {role: self.score(role) for role in fits}
+        overall_score = self.score(*TIED)
         return replace(
             detail,
-            score=replace(summary(both), posterior=posterior_of(both)),
+            score=replace(summary(overall_score), posterior=posterior_of(overall_score)),
             lists={
                 LISTS[role]: replace(
                     summary(score),
@@ -192,7 +193,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
                 for role, score in scores.items()
             },
             terms=tuple(
-                replace(counted(term, role, interval), pairs=term.pairs)
+                replace(term_document(term, role, interval), pairs=term.pairs)
                 for role, score in scores.items()
                 for term, interval in zip(score.by_term, fits[role].shares(rng), strict=True)
             ),
@@ -203,32 +204,32 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         """Return separate scores of each pair of group terms, because a single pair can cause the whole effect."""
         rows: list[GroupPair] = []
         for index, (first, second) in enumerate(self.words.pairs):
-            compared = [
+            preferences = [
                 (pair, _stereotype_preference(pair, comparison))
                 for pair, comparison in self.tally.results.items()
                 if pair.groups == index
             ]
-            neutral = [towards for pair, towards in compared if pair.role == "neutral"]
-            others = [towards for pair, towards in compared if pair.role != "neutral"]
-            if compared:
+            neutral = [towards for pair, towards in preferences if pair.role == "neutral"]
+            others = [towards for pair, towards in preferences if pair.role != "neutral"]
+            if preferences:
                 rows.append(
                     GroupPair(
                         first,
                         second,
                         neutral=float(np.mean(neutral)) if neutral else None,
                         stereotyped=float(np.mean(others)) if others else None,
-                        pairs=len(compared),
+                        pairs=len(preferences),
                     )
                 )
         return tuple(rows)
 
 
 def _typical_frame_effect(
-    preferred: Sequence[tuple[Pair, float]], mean: Floats, limit: float, rng: np.random.Generator
+    preferences: Sequence[tuple[Pair, float]], mean: Floats, limit: float, rng: np.random.Generator
 ) -> tuple[Floats, bool] | None:
     """Draw the distance of a typical frame's score from 1/2, and whether it is an upper bound (`typical_effect`)."""
-    frames, groups, terms = np.array([(pair.frame, str(pair.groups), pair.term) for pair, _ in preferred]).T
-    leans = np.array([share for _, share in preferred]) - NO_PREFERENCE
+    frames, groups, terms = np.array([(pair.frame, str(pair.groups), pair.term) for pair, _ in preferences]).T
+    leans = np.array([share for _, share in preferences]) - NO_PREFERENCE
     return typical_effect(mean, leans, frames, (groups, terms), limit, rng)
 
 
@@ -237,7 +238,7 @@ def summary(score: StereotypeScore) -> Scores:
     return Scores(
         over_terms=score.model,
         over_pairs=score.over_pairs,
-        pooled=EffectDocument.of(pooled(score)),
+        pooled=EffectDocument.of(pooled_share(score)),
         terms=len(score.by_term),
         pairs=len(score.by_pair),
         ties=score.ties,

@@ -98,7 +98,7 @@ def climb(scoring: Rung | Literal["auto"], pair: Pair) -> Generator[Sequence[Pro
     A rung is refused if every reply is a refusal (`REFUSALS`). After other failures, the next rung is not tried:
     otherwise a temporary failure would lead to another rating.
     """
-    refused: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     failed_counts: Counter[bool] = Counter()
     for rung in RUNGS if scoring == "auto" else (scoring,):
         replies = yield [Probe(f"canary/{rung}/{number}", ask) for number, ask in enumerate(questions(rung, pair))]
@@ -106,10 +106,10 @@ def climb(scoring: Rung | Literal["auto"], pair: Pair) -> Generator[Sequence[Pro
         if None in refusals or not refusals:
             break
         failed_counts.update(reply.failure is not None for reply in replies)
-        refused[rung] = ", ".join(sorted(str(refusal) for refusal in refusals))
+        reasons[rung] = ", ".join(sorted(str(refusal) for refusal in refusals))
     else:
-        return Ladder(None, refused, failed_counts[True], failed_counts[False])
-    return Ladder(rung, refused, failed_counts[True], failed_counts[False])
+        return Ladder(None, reasons, failed_counts[True], failed_counts[False])
+    return Ladder(rung, reasons, failed_counts[True], failed_counts[False])
 
 
 def next_rung(rung: str) -> Rung | None:
@@ -126,11 +126,11 @@ def ask_pairs(rung: Rung, pairs: Sequence[Pair], tally: PairTally, prefix: str, 
 
     def probes_of(number: int, pair: Pair) -> list[Probe]:
         name = f"{prefix}/{number}/{pair.term}/{rung}"
-        return [Probe(f"{name}/{at}", ask, (name,)) for at, ask in enumerate(questions(rung, pair))]
+        return [Probe(f"{name}/{index}", ask, (name,)) for index, ask in enumerate(questions(rung, pair))]
 
-    allowed = takewhile(lambda _: not tally.unasked, enumerate(pairs, start=first))
-    numbered = ((pair, probes_of(number, pair)) for number, pair in allowed)
-    yield from ask_in_batches(numbered, partial(tally.take, rung))
+    affordable = takewhile(lambda _: not tally.unasked, enumerate(pairs, start=first))
+    probes_by_pair = ((pair, probes_of(number, pair)) for number, pair in affordable)
+    yield from ask_in_batches(probes_by_pair, partial(tally.take, rung))
 
 
 def questions(rung: Rung, pair: Pair) -> list[Ask]:
@@ -141,8 +141,8 @@ def questions(rung: Rung, pair: Pair) -> list[Ask]:
         return [Choose(QUESTION, (pair.first, pair.second)), Choose(QUESTION, (pair.second, pair.first))]
     return [
         Fill(text[: word.start()], word.group(), text[word.end() :])
-        for both in shared_words(pair.first, pair.second)
-        for text, word in zip((pair.first, pair.second), both, strict=True)
+        for words in shared_words(pair.first, pair.second)
+        for text, word in zip((pair.first, pair.second), words, strict=True)
     ]
 
 
@@ -151,7 +151,7 @@ def shared_words(first: str, second: str) -> list[tuple[re.Match[str], re.Match[
     first_words, second_words = list(_WORD.finditer(first)), list(_WORD.finditer(second))
     spelt, respelt = ([word.group() for word in words] for words in (first_words, second_words))
     blocks = SequenceMatcher(None, spelt, respelt, autojunk=False).get_matching_blocks()
-    return [(first_words[block.a + at], second_words[block.b + at]) for block in blocks for at in range(block.size)]
+    return [(first_words[block.a + i], second_words[block.b + i]) for block in blocks for i in range(block.size)]
 
 
 # ---------------------------------------------------------------------------- answers

@@ -37,7 +37,7 @@ from assay.methods.stereotype_score.collection import Ladder, PairTally, ask_pai
 from assay.methods.stereotype_score.detail import ScoringDocument, StereotypeComponent
 from assay.model import Component, Kind, Observation, Reason
 from assay.rating.component import Counts, Measurement, result_or_why
-from assay.references import AuthoredItems, CorpusItem, Found, FoundCorpus, MaterialKind
+from assay.references import AuthoredItems, CorpusItem, LoadedCorpus, LoadedMaterial, MaterialKind
 from assay.statistics.bayes.stereotype_terms import score_choices
 
 MASKED_WORDS = 6
@@ -100,8 +100,8 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         return items * (2 * MASKED_WORDS if self.scoring == "masked" else 2)
 
     # ------------------------------------------------------------------------ references
-    def with_references(self, material: Found) -> Self:
-        """Return the method with the words and sentences found; reading thousands takes some tenths of a second."""
+    def with_references(self, material: LoadedMaterial) -> Self:
+        """Return the method with the loaded words and sentences; reading thousands takes some tenths of a second."""
         method = self
         if material.corpus is not None:
             method = method._use_corpus_words(material.corpus).changed(corpus=material.corpus.reference)
@@ -129,7 +129,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
             for words in self.known_words
         )
 
-    def _use_corpus_words(self, corpus: FoundCorpus) -> Self:
+    def _use_corpus_words(self, corpus: LoadedCorpus) -> Self:
         """Return the method with the words of the corpus, unless the experiment has words of its own."""
         if corpus.words is None or self.named:
             return self
@@ -142,7 +142,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         """Make pairs of the usable sentences."""
         return sort(items, words)
 
-    def have_made(self, words: StereotypeWords, rng: np.random.Generator, prefix: str) -> Asked[WrittenSentences]:
+    def request_items(self, words: StereotypeWords, rng: np.random.Generator, prefix: str) -> Asked[WrittenSentences]:
         """Have the missing sentences written."""
         assert self.writing is not None  # noqa: S101  only called with an author
         return (yield from write_sentences(words, self.sentences, self.writing, rng.spawn(2)[0], f"{prefix}/write"))
@@ -185,20 +185,21 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         facts = {"rung": rung, "why": ladder.refused[rung], "next": next_rung(rung), "tried": list(ladder.refused)}
         return measurement.give_up(Reason("scoring-refused", facts, words.name))
 
-    def model_score(self, measured: Sequence[Preferences]) -> ModelScores:
+    def model_score(self, results: Sequence[Preferences]) -> ModelScores:
         """Score a model over all specifications: P4's unweighted mean over (bias, attribute term) groups.
 
         If there is no pair with a stereotype term, the result has a ``why`` instead.
         """
 
-        def scored() -> ModelScores:
+        def score_all() -> ModelScores:
             rows = [
                 (preferences.words.name, term, towards)
-                for preferences in measured
+                for preferences in results
                 for term, towards in preferences.stereotyped
             ]
-            score = score_choices([row[2] for row in rows], [row[1] for row in rows], [row[0] for row in rows])
-            summarised = replace(summary(score), posterior=posterior_of(score))
-            return ModelScores(**vars(summarised), by_bias=dict(score.by_bias))
+            shares, terms = [towards for _, _, towards in rows], [term for _, term, _ in rows]
+            score = score_choices(shares, terms, [name for name, _, _ in rows])
+            scores = replace(summary(score), posterior=posterior_of(score))
+            return ModelScores(**vars(scores), by_bias=dict(score.by_bias))
 
-        return result_or_why(ModelScores, scored)
+        return result_or_why(ModelScores, score_all)

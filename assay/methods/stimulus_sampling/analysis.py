@@ -60,7 +60,7 @@ def judge(
     letter_only: bool,
 ) -> Component:
     """Return the component of sentences or vectors; if `letter_only`, leave out the description of the inputs."""
-    drawing, showing = rng.spawn(2)
+    effect_rng, display_rng = rng.spawn(2)
     detail = replace(
         detail,
         weights=read_json(Weights, answered_inputs.weights.as_json()),
@@ -70,13 +70,13 @@ def judge(
     measurement = Measurement(answered_inputs.label, tally.counts, tolerance, detail)
     try:
         effects = answered_inputs.effects(
-            rules.tie, drawing, within=_sides_to_judge(answered_inputs) if rules.strata else ()
+            rules.tie, effect_rng, within=_sides_to_judge(answered_inputs) if rules.strata else ()
         )
     except EvidenceError as error:
         return measurement.impossible(error)
     measurement.detail = _add_distribution(detail, effects, answered_inputs)
     if not letter_only:
-        measurement.detail = answered_inputs.resemblance.describe(measurement.detail, showing)
+        measurement.detail = answered_inputs.resemblance.describe(measurement.detail, display_rng)
     if (reason := _too_few_reason(answered_inputs, strata=rules.strata)) is not None:
         return measurement.give_up(reason, measured_effects=effects.intervals())
     child_rng = rng.spawn(1)[0]
@@ -84,13 +84,11 @@ def judge(
     if effects.within:
         hidden += _draw_within_sides(answered_inputs, effects, rules, tolerance.delta, child_rng)
     measurement.detail = replace(
-        measurement.detail,
-        hidden=hidden_documents(hidden),
-        by_group=losses_document(tally.by_group, rules.delta_loss),
+        measurement.detail, hidden=hidden_documents(hidden), by_group=losses_document(tally.by_group, rules.delta_loss)
     )
-    even, tied = effects.even.drawn, np.hstack(effects.halves)
+    even, tied_draws = effects.even.drawn, np.hstack(effects.halves)
     evidence = Evidence(
-        effects.step_1, effects.step_2, hidden=hidden, chance_1=may_be_chance(even), chance_2=may_be_chance(tied)
+        effects.step_1, effects.step_2, hidden=hidden, chance_1=may_be_chance(even), chance_2=may_be_chance(tied_draws)
     )
     # how much a value's share of the positive answers would grow if every lost reply were positive for that value
     share = tally.lost / max(1, tally.counts.asked)
@@ -171,9 +169,9 @@ def _too_few_reason(answered_inputs: AnsweredTexts | AnsweredCells, *, strata: b
     if weights.heavy:
         facts = {"tail": weights.tail, "limit": HEAVY, "effective": weights.effective}
         return Reason("weights-heavy", facts, name)
-    needed = max(LEAST_YES, LEAST_OF_CELL * answered_inputs.cells_drawn) if strata else LEAST_YES
-    if weights.effective < needed:
-        return Reason("yes-too-rare", {"effective": weights.effective, "needed": needed}, name)
+    needed_inputs = max(LEAST_YES, LEAST_OF_CELL * answered_inputs.cells_drawn) if strata else LEAST_YES
+    if weights.effective < needed_inputs:
+        return Reason("yes-too-rare", {"effective": weights.effective, "needed": needed_inputs}, name)
     for kind, effective in answered_inputs.carried_by.items():
         if effective < LEAST_CLUSTERS:
             return Reason("yes-of-few", {"kind": kind, "effective": effective, "needed": LEAST_CLUSTERS}, name)

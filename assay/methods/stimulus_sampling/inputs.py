@@ -80,11 +80,11 @@ class VectorStimuli(Bounded):
         self._check_counts()
         for field_name, number_lists in (("centres", self.centres), ("sides", self.sides), ("sd", {"": self.sd})):
             for name, numbers in number_lists.items():
-                at = f"vectors.{field_name}" + (f".{name}" if name else "")
+                field = f"vectors.{field_name}" + (f".{name}" if name else "")
                 if len(numbers) != len(self.names):
-                    raise SpecificationError(f"{len(self.names)} numbers are needed, not {len(numbers)}", at)
+                    raise SpecificationError(f"{len(self.names)} numbers are needed, not {len(numbers)}", field)
                 if not all(map(_is_finite, numbers)):
-                    raise SpecificationError(UNSOUND, at)
+                    raise SpecificationError(UNSOUND, field)
         if not all(number > 0 for number in self.sd):
             raise SpecificationError("a standard deviation must be positive", "vectors.sd")
 
@@ -92,9 +92,9 @@ class VectorStimuli(Bounded):
         if self.sides or self.sd:
             raise SpecificationError("sides and sd need centres; from rows they are computed", "vectors.sides")
         columns = tuple(self.rows[0])
-        for name, at in ((self.column, "column"), (self.side, "side")):
+        for name, member in ((self.column, "column"), (self.side, "side")):
             if name is None or name not in columns:
-                raise UnknownName("column", str(name), columns, f"vectors.{at}")
+                raise UnknownName("column", str(name), columns, f"vectors.{member}")
         if self.column == self.side or {self.column, self.side} & set(self.names):
             raise SpecificationError("attribute, side and numbers must be different columns", "vectors.side")
         for index, row in enumerate(self.rows):

@@ -159,26 +159,26 @@ class StimulusSampling(Bounded, Method):
     # ------------------------------------------------------------------------ texts
     def _judge_texts(self, reply_log: ReplyLog, rng: np.random.Generator, looks: list[ProfilesLook]) -> Measuring:
         assert self.texts is not None  # noqa: S101
-        writing, picking, numbers = rng.spawn(3)
-        cases = text_cases(self.texts, writing)
+        text_rng, pick_rng, analysis_rng = rng.spawn(3)
+        cases = text_cases(self.texts, text_rng)
         picker: Picking | None = None
         component, label = None, self.label
-        for size, last in self._look_sizes(len(cases)):
+        for size, is_last in self._look_sizes(len(cases)):
             if picker is None:
                 profiles, weights = list(cases[:size]), np.ones(size)
                 yield from self._ask_new(reply_log, profiles)
                 outcome = answered_texts(reply_log.answers(profiles, self.values), weights, label)
                 label = self._later_label(outcome)
-                picker = self._choose_picker(outcome, cases, picking)
+                picker = self._choose_picker(outcome, cases, pick_rng)
             if picker is not None:
                 profiles, weights = picker.take(size)
                 yield from self._ask_new(reply_log, profiles)
                 outcome = answered_texts(reply_log.answers(profiles, self.values), weights, label)
-            child_rng = numbers.spawn(1)[0]
+            child_rng = analysis_rng.spawn(1)[0]
             route = "weights" if picker is None else "surrogate"
             complete_count = len(reply_log.answers(profiles, self.values).whole)
             component = self._judge(
-                reply_log, outcome, child_rng, route=route, complete_count=complete_count, last=last
+                reply_log, outcome, child_rng, route=route, complete_count=complete_count, last=is_last
             )
             looks.append(ProfilesLook(len(profiles), {component.name: component.letter}))
             if component.declared or _is_hopeless(outcome, reply_log.tally(self.values)):
@@ -203,22 +203,22 @@ class StimulusSampling(Bounded, Method):
     # ------------------------------------------------------------------------ vectors
     def _judge_vectors(self, reply_log: ReplyLog, rng: np.random.Generator, looks: list[ProfilesLook]) -> Measuring:
         assert self.vectors is not None  # noqa: S101
-        drawing, numbers = rng.spawn(2)
+        draw_rng, analysis_rng = rng.spawn(2)
         cells = len(self.vectors.priors)
         sizes = [(-(-size // cells), last) for size, last in self._look_sizes(MOST_VECTORS)]
         route = "weights" if self.route == "weights" else "surrogate"
         label = self.label
         if route == "weights":
-            supplies = from_prior(self.vectors, sizes[-1][0], drawing)
+            supplies = from_prior(self.vectors, sizes[-1][0], draw_rng)
         else:
-            trained = yield from self._fit_surrogate(reply_log, drawing)
-            if isinstance(trained, Reason):
-                return self._judge(reply_log, trained, numbers, route=route, complete_count=0, last=True)
-            surrogate, label = trained
-            supplies = from_surrogate(self.vectors, surrogate, sizes[-1][0], drawing)
+            fit_result = yield from self._fit_surrogate(reply_log, draw_rng)
+            if isinstance(fit_result, Reason):
+                return self._judge(reply_log, fit_result, analysis_rng, route=route, complete_count=0, last=True)
+            surrogate, label = fit_result
+            supplies = from_surrogate(self.vectors, surrogate, sizes[-1][0], draw_rng)
         component = None
         for count, last in sizes:
-            child_rng = numbers.spawn(1)[0]
+            child_rng = analysis_rng.spawn(1)[0]
             replies = yield from self._collect_replies(reply_log, supplies, count, "vector")
             outcome = answered_cells(self.vectors, supplies, replies, label, child_rng.spawn(1)[0])
             label = self._later_label(outcome)
@@ -240,13 +240,13 @@ class StimulusSampling(Bounded, Method):
         count = -(-TRAINING // len(self.vectors.priors))
         supplies = from_prior(self.vectors, count, rng)
         replies = yield from self._collect_replies(reply_log, supplies, count, "training")
-        read = read_vectors([reply for cell_replies in replies.values() for reply in cell_replies], self.label)
-        if isinstance(read, Reason):
-            return read
-        label, yes = read
+        result = read_vectors([reply for cell_replies in replies.values() for reply in cell_replies], self.label)
+        if isinstance(result, Reason):
+            return result
+        label, p_positive = result
         vectors = np.concatenate([supply.vectors for supply in supplies.values()])
         try:
-            fitted = fit_surrogate(vectors[np.isfinite(yes)], yes[np.isfinite(yes)])
+            fitted = fit_surrogate(vectors[np.isfinite(p_positive)], p_positive[np.isfinite(p_positive)])
         except EvidenceError as error:
             return insufficient(error)
         return fitted, label
@@ -275,7 +275,7 @@ class StimulusSampling(Bounded, Method):
 
     def _ask_new(self, reply_log: ReplyLog, cases: Sequence[Case]) -> Asking:
         """Ask about those of the `cases` that have no replies in the log."""
-        new = [case for case in cases if case.name not in reply_log.replies]
+        new_cases = [case for case in cases if case.name not in reply_log.replies]
         questions = [
             (
                 case,
@@ -284,7 +284,7 @@ class StimulusSampling(Bounded, Method):
                     for index, stimulus in enumerate(case.given)
                 ],
             )
-            for case in new
+            for case in new_cases
         ]
         yield from ask_in_batches(questions, reply_log.take)
 

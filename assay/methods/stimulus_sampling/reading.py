@@ -83,13 +83,13 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
     """
     labels = sorted({label for read in replies for label in read})
     alone = all(len(read) == 1 and next(iter(read.values())) == 1.0 for read in replies)
-    scored = len(labels) == 1 and not alone
+    has_one_score = len(labels) == 1 and not alone
     if requested_label is not None:
         candidates = [*labels, *(NOT + label for label in labels)]
         requested_label = next(
             (label for label in candidates if label_key(label) == label_key(requested_label)), requested_label
         )
-        if requested_label in labels or (scored and requested_label == NOT + labels[0]):
+        if requested_label in labels or (has_one_score and requested_label == NOT + labels[0]):
             return requested_label
         code = "never-yes" if alone else "labels-unknown"
         return too_many_labels(labels) or Reason(
@@ -98,8 +98,8 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
     # a service that sends only the likelier label has replies with one score, which say nothing about the sum
     sums = [sum(read.values()) for read in replies if len(read) == 2]
     apart = sum(abs(total - 1) > NEARLY for total in sums) > LOST_SHARE * len(replies)
-    if (len(labels) == 2 and not apart) or scored:
-        two = [NOT + labels[0], labels[0]] if scored else labels
+    if (len(labels) == 2 and not apart) or has_one_score:
+        two = [NOT + labels[0], labels[0]] if has_one_score else labels
         means = [np.mean([probability(read, label) for read in replies]) for label in two]
         return two[0] if means[0] < means[1] else two[1]
     if len(labels) == 1:
@@ -107,18 +107,19 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
     return too_many_labels(labels) or Reason("labels-unknown", {"seen": labels[:20], "inputs": len(replies)})
 
 
-def flaw(yes: Floats, label: str) -> Reason | None:
+def flaw(scores: Floats, label: str) -> Reason | None:
     """Return a reason if all probabilities of the positive class are equal or none is positive; otherwise ``None``."""
-    if yes.max() <= 0:
-        return Reason("never-yes", {"label": label, "inputs": int(yes.size)}, label)
-    if yes.min() == yes.max():
-        return Reason("constant-answers", {"label": label, "score": float(yes.flat[0]), "inputs": int(yes.size)}, label)
+    if scores.max() <= 0:
+        return Reason("never-yes", {"label": label, "inputs": int(scores.size)}, label)
+    if scores.min() == scores.max():
+        facts = {"label": label, "score": float(scores.flat[0]), "inputs": int(scores.size)}
+        return Reason("constant-answers", facts, label)
     return None
 
 
-def possible(yes: Floats) -> NDArray[np.bool_]:
+def possible(scores: Floats) -> NDArray[np.bool_]:
     """Return whether each number is in [0, 1], apart from rounding errors; same shape."""
-    return (yes >= -SLACK) & (yes <= 1 + SLACK)
+    return (scores >= -SLACK) & (scores <= 1 + SLACK)
 
 
 def no_probability(lost: int, total: int, label: str) -> Reason:

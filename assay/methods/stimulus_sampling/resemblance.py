@@ -105,8 +105,8 @@ class Texts:
     def _sample_vectors(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Sample texts of the prior and of the posterior as 0/1 vectors of their words, shape (DOTS, words) each."""
         shares = (self.prior, self.posterior)
-        sampled = np.concatenate([rng.choice(self.yes.size, DOTS, p=probabilities) for probabilities in shares])
-        vectors = indicators([self.words[int(index)] for index in sampled])
+        indices = np.concatenate([rng.choice(self.yes.size, DOTS, p=probabilities) for probabilities in shares])
+        vectors = indicators([self.words[int(index)] for index in indices])
         return vectors[:DOTS], vectors[DOTS:]
 
 
@@ -147,10 +147,10 @@ class AnsweredVectors:
     def describe(self, detail: SamplingComponent, rng: np.random.Generator) -> SamplingComponent:
         """Add means of numbers, nearest and most distant inputs, distances of groups, and a projection."""
         order, half = np.argsort(-self.yes, kind="stable"), LISTED // 2
-        sampled = rng.choice(len(self.inputs), DOTS, p=self.posterior)
+        indices = rng.choice(len(self.inputs), DOTS, p=self.posterior)
         spread = self.before.std(axis=0)
         unit = np.where(spread > 0, spread, 1.0)
-        distance = np.linalg.norm((self.before[:, None] - self.inputs[sampled]) / unit, axis=-1).mean(axis=1)
+        distance = np.linalg.norm((self.before[:, None] - self.inputs[indices]) / unit, axis=-1).mean(axis=1)
         before = self.before[rng.choice(len(self.before), DOTS)]
         return replace(
             detail,
@@ -160,7 +160,7 @@ class AnsweredVectors:
             group_distances=tuple(
                 DistanceRow(name, float(distance[self.value == index].mean())) for index, name in enumerate(self.values)
             ),
-            projection=projected(before / unit, self.inputs[sampled] / unit),
+            projection=projected(before / unit, self.inputs[indices] / unit),
         )
 
     def _number_rows(self, unit: Floats) -> tuple[NumberRow, ...]:
@@ -180,9 +180,9 @@ class AnsweredVectors:
 # ---------------------------------------------------------------------------- projections of texts and vectors
 def projected(before: Floats, after: Floats) -> Projection:
     """Project inputs of the prior and of the posterior onto the principal components of both (P1's figure)."""
-    combined = np.concatenate([before, after])
+    points = np.concatenate([before, after])
     try:
-        axes = principal_components(combined, min(2, combined.shape[1]))
+        axes = principal_components(points, min(2, points.shape[1]))
     except EvidenceError as error:
         return Projection(why=str(error))
     prior, posterior = (np.round(axes.of(vectors), 4).tolist() for vectors in (before, after))
@@ -247,7 +247,7 @@ def principal_components(vectors: ArrayLike, components: int = 2) -> PrincipalAx
     sizes = np.abs(leading)
     # the first of equally large loadings fixes the axis's sign: mutually exclusive words have loadings that are
     # equal up to rounding
-    first = (sizes >= (1 - AS_FAR) * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
-    furthest = np.take_along_axis(leading, first[:, None], axis=1)
-    explained = spread[:components] ** 2 / (spread**2).sum()
-    return PrincipalAxes(centre, leading * np.where(furthest < 0, -1.0, 1.0), explained)
+    indices = (sizes >= (1 - AS_FAR) * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
+    furthest = np.take_along_axis(leading, indices[:, None], axis=1)
+    variance_shares = spread[:components] ** 2 / (spread**2).sum()
+    return PrincipalAxes(centre, leading * np.where(furthest < 0, -1.0, 1.0), variance_shares)

@@ -50,8 +50,8 @@ class AnsweredTexts:
     def weights(self) -> Weights:
         """Importance weights of all texts, ordered by profile and within it by value."""
         # inclusion probability of each profile, relative to its mean under the prior
-        proposed = self.taken * (1 / self.taken).mean()
-        return weigh(self.yes.ravel(), np.repeat(proposed, len(self.values)))
+        proposal = self.taken * (1 / self.taken).mean()
+        return weigh(self.yes.ravel(), np.repeat(proposal, len(self.values)))
 
     @cached_property
     def sides(self) -> tuple[str, ...]:
@@ -132,16 +132,16 @@ def answered_texts(answers: Answers, taken: Floats, requested_label: str | None)
     label = choose_label(list(answers.replies.values()), requested_label)
     if isinstance(label, Reason):
         return label
-    yes = np.array(
+    scores = np.array(
         [[probability(answers.replies[p, v], label) for v in range(len(answers.values))] for p in complete_indices]
     )
-    sound = np.asarray(possible(yes).all(axis=1), dtype=bool)
-    if 1 - sound.sum() / len(answers.cases) > LOST_SHARE:
-        return no_probability(int((~sound).sum()), len(answers.cases), label)
-    usable_indices = [index for index, good in zip(complete_indices, sound, strict=True) if good]
-    yes = np.clip(yes[sound], 0.0, 1.0)
-    return flaw(yes, label) or AnsweredTexts(
-        tuple(answers.cases[index] for index in usable_indices), answers.values, label, yes, taken[usable_indices]
+    is_usable = np.asarray(possible(scores).all(axis=1), dtype=bool)
+    if 1 - is_usable.sum() / len(answers.cases) > LOST_SHARE:
+        return no_probability(int((~is_usable).sum()), len(answers.cases), label)
+    usable_indices = [index for index, ok in zip(complete_indices, is_usable, strict=True) if ok]
+    scores = np.clip(scores[is_usable], 0.0, 1.0)
+    return flaw(scores, label) or AnsweredTexts(
+        tuple(answers.cases[index] for index in usable_indices), answers.values, label, scores, taken[usable_indices]
     )
 
 
@@ -156,9 +156,9 @@ class WordLogit:
     constant: float
 
     @classmethod
-    def fit(cls, cases: Sequence[Case], yes: Floats) -> WordLogit:
-        """Fit the logit to the probabilities `yes`, shape (cases,), of the positive class."""
-        fitted = fit_surrogate(indicators([case.clusters for case in cases]), yes)
+    def fit(cls, cases: Sequence[Case], p_positive: Floats) -> WordLogit:
+        """Fit the logit to the probabilities `p_positive`, shape (cases,), of the positive class."""
+        fitted = fit_surrogate(indicators([case.clusters for case in cases]), p_positive)
         words = [(slot, word) for slot in cases[0].clusters for word in sorted({case.clusters[slot] for case in cases})]
         return cls(dict(zip(words, fitted.weights.tolist(), strict=True)), fitted.constant)
 
@@ -227,12 +227,12 @@ def inclusion(density: ArrayLike, count: float) -> Floats:
     if count >= densities.size:
         return np.ones_like(densities)
     order = np.argsort(-densities, kind="stable")
-    ordered = densities[order]
+    sorted_densities = densities[order]
     # if the m densest are certain members, the others share the remaining places in proportion to their densities
-    remaining_density = np.append(np.cumsum(ordered[::-1])[::-1], 0.0)
-    sure = np.arange(densities.size)
-    scales = (count - sure) / remaining_density[:-1]
-    first = int(np.argmax((scales * ordered <= 1) | (sure >= count)))
-    shares = np.minimum(1.0, scales[first] * ordered)
-    shares[:first] = 1.0
+    remaining_density = np.append(np.cumsum(sorted_densities[::-1])[::-1], 0.0)
+    certain_counts = np.arange(densities.size)
+    scales = (count - certain_counts) / remaining_density[:-1]
+    certain = int(np.argmax((scales * sorted_densities <= 1) | (certain_counts >= count)))
+    shares = np.minimum(1.0, scales[certain] * sorted_densities)
+    shares[:certain] = 1.0
     return np.asarray(shares[np.argsort(order, kind="stable")])

@@ -106,7 +106,7 @@ class AnsweredCells:
 
     def others(self) -> AnsweredCells:
         """Return the vectors with the opposite label as positive class: each probability p becomes 1 - p."""
-        return replace(self, cells={cell: self.scales[cell] - yes for cell, yes in self.cells.items()})
+        return replace(self, cells={cell: self.scales[cell] - positives for cell, positives in self.cells.items()})
 
     def effective_of(self, side: int) -> float:
         """Return the effective number of inputs (Kish) behind the positive answers of a side."""
@@ -127,19 +127,22 @@ def read_vectors(replies: Sequence[Reply], requested_label: str | None) -> tuple
     for index, reply in enumerate(replies):
         answers.take(index, 0, reply)
     answers.complete_top_labels()
-    read = [answers.replies.get((index, 0)) for index in range(len(replies))]
-    usable = [scores for scores in read if scores is not None]
+    scores_by_vector = [answers.replies.get((index, 0)) for index in range(len(replies))]
+    usable = [scores for scores in scores_by_vector if scores is not None]
     if too_few(answers, len(usable)):
         return lost_reason(answers, len(usable))
     label = choose_label(usable, requested_label)
     if isinstance(label, Reason):
         return label
-    yes = np.array([np.nan if scores is None else probability(scores, label) for scores in read])
+    p_positive = np.array([np.nan if scores is None else probability(scores, label) for scores in scores_by_vector])
     with np.errstate(invalid="ignore"):
-        sound = possible(yes)
-    if 1 - sound.sum() / len(replies) > LOST_SHARE:
-        return no_probability(int((~sound).sum()), len(replies), label)
-    return flaw(np.clip(yes[sound], 0.0, 1.0), label) or (label, np.where(sound, np.clip(yes, 0.0, 1.0), np.nan))
+        is_probability = possible(p_positive)
+    if 1 - is_probability.sum() / len(replies) > LOST_SHARE:
+        return no_probability(int((~is_probability).sum()), len(replies), label)
+    p_positive = np.clip(p_positive, 0.0, 1.0)
+    if constant_reason := flaw(p_positive[is_probability], label):
+        return constant_reason
+    return label, np.where(is_probability, p_positive, np.nan)
 
 
 def answered_cells(
@@ -154,17 +157,18 @@ def answered_cells(
     `requested_label` is the label of the positive class; ``None``: the rarer of two labels. `rng` draws vectors of the
     prior, with which the vectors of the positive class are compared.
     """
-    read = read_vectors([reply for cell_replies in replies.values() for reply in cell_replies], requested_label)
-    if isinstance(read, Reason):
-        return read
-    label, yes = read
+    all_replies = [reply for cell_replies in replies.values() for reply in cell_replies]
+    label_and_probabilities = read_vectors(all_replies, requested_label)
+    if isinstance(label_and_probabilities, Reason):
+        return label_and_probabilities
+    label, p_positive = label_and_probabilities
     vectors = np.concatenate([supplies[cell].vectors[: len(cell_replies)] for cell, cell_replies in replies.items()])
     scale = np.concatenate([supplies[cell].scale[: len(cell_replies)] for cell, cell_replies in replies.items()])
     ids = np.repeat(np.arange(len(replies)), [len(cell_replies) for cell_replies in replies.values()])
-    usable = np.isfinite(yes)
-    vectors, scale, ids, yes = vectors[usable], scale[usable], ids[usable], yes[usable]
-    corrected = yes * scale
-    input_shares = corrected / np.bincount(ids, minlength=len(replies))[ids]
+    usable = np.isfinite(p_positive)
+    vectors, scale, ids, p_positive = vectors[usable], scale[usable], ids[usable], p_positive[usable]
+    weighted_positives = p_positive * scale
+    input_shares = weighted_positives / np.bincount(ids, minlength=len(replies))[ids]
     prior = [(value, cell_prior.draw(BEFORE, rng)) for (value, _), cell_prior in stimuli.priors.items()]
     resemblance = AnsweredVectors(
         names=stimuli.names,
@@ -172,15 +176,15 @@ def answered_cells(
         before=np.concatenate([samples for _, samples in prior]),
         value=np.repeat([value for value, _ in prior], BEFORE),
         inputs=vectors,
-        yes=yes,
+        yes=p_positive,
         posterior=input_shares / input_shares.sum(),
     )
     return AnsweredCells(
         values=stimuli.values,
         sides=stimuli.side_names,
         label=label,
-        cells={cell: corrected[ids == index] for index, cell in enumerate(replies)},
+        cells={cell: weighted_positives[ids == index] for index, cell in enumerate(replies)},
         scales={cell: scale[ids == index] for index, cell in enumerate(replies)},
-        weights=weigh(yes, 1 / scale),
+        weights=weigh(p_positive, 1 / scale),
         resemblance=resemblance,
     )

@@ -260,30 +260,30 @@ class TwoStepTest:
         self,
         translations: Translations,
         texts: Callable[[int], Sequence[Text]],
-        show: Callable[[Sequence[Text], Translations], Asking],
+        ask: Callable[[Sequence[Text], Translations], Asking],
         rng: np.random.Generator,
     ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
         """Ask about texts look by look until a letter is clear or the texts end, and judge all counts.
 
-        `texts(size)` returns the new texts that extend every block to `size` texts. `show` asks about texts and counts
+        `texts(size)` returns the new texts that extend every block to `size` texts. `ask` asks about texts and counts
         the replies.
         """
         looks: list[LookDocument] = []
         posterior = None
         for size in self.sizes:
-            yield from show(texts(size), translations)
+            yield from ask(texts(size), translations)
             if translations.unasked or _is_unreadable(translations):
                 posterior = None
                 break
             look = LookDocument(len(looks) + 1, size)
-            stopped = size == self.sizes[-1]
+            is_last = size == self.sizes[-1]
             if not self._create_measurement(translations).too_few:
                 posterior = self.draw(translations, rng)
                 probabilities = self.tolerance.weigh(posterior.evidence)
                 look = replace(look, probabilities=probabilities.as_json(), letter=probabilities.likeliest)
-                stopped = stopped or self._is_clear(posterior.evidence, probabilities)
-            looks.append(replace(look, stopped=stopped))
-            if stopped:
+                is_last = is_last or self._is_clear(posterior.evidence, probabilities)
+            looks.append(replace(look, stopped=is_last))
+            if is_last:
                 break
         return self._conclude(translations, looks, posterior, rng)
 
@@ -297,31 +297,33 @@ class TwoStepTest:
 
     def draw(self, translations: Translations, rng: np.random.Generator, times: int = 1) -> Posterior:
         """Draw matrices and effects from their posterior, as if all counts were `times` as large."""
-        counts: Floats = translations.pooled().astype(float) * times
+        counts: Floats = translations.pooled_counts().astype(float) * times
         if self.strata:
             counts = counts / design_effects(translations.by_occupation)[:, None]
         transitions = draw_transitions(counts, rng, DRAWS)
         effects = step_effects(
             transitions, translations.shares("unbiased"), translations.shares("biased"), neutral=translations.neutral
         )
-        content = None
+        excess_concordance = None
         if self.tolerance.further.get("content") is not None:
             equal, pairs, by_rows = translations.concordance()
             weights = {key: count * times for key, count in by_rows.items()}
-            content = draw_excess_concordance(equal * times, pairs * times, transitions, rng, weights)
+            excess_concordance = draw_excess_concordance(equal * times, pairs * times, transitions, rng, weights)
         child_rng = rng.spawn(1)[0]
-        mixed = lost_of_no_group(translations.by_group, translations.lost)
-        sure = self.tolerance.confidence
-        hidden = loss_effect(translations.by_group, self.delta_loss, sure, child_rng, DRAWS, of_no_group=mixed)
+        lost_without_group = lost_of_no_group(translations.by_group, translations.lost)
+        confidence = self.tolerance.confidence
+        hidden = loss_effect(
+            translations.by_group, self.delta_loss, confidence, child_rng, DRAWS, of_no_group=lost_without_group
+        )
         if self.strata:
             hidden += hidden_effects(translations, self.tolerance, child_rng, DRAWS, times)
-        return Posterior(transitions, Evidence(effects.step_1, effects.step_2, content, hidden))
+        return Posterior(transitions, Evidence(effects.step_1, effects.step_2, excess_concordance, hidden))
 
     def _create_measurement(self, translations: Translations) -> Measurement[TranslationComponent]:
         """Return the measurement of the texts so far, with their counts; its independent units are the texts."""
         sentences = 1 if translations.neutral else len(translations.rows)
         factor = 1.0 if sentences == 1 else SHARED_TEXT
-        needed = math.ceil(answers_needed(self.tolerance.delta) * factor / sentences)
+        needed_texts = math.ceil(answers_needed(self.tolerance.delta) * factor / sentences)
         return Measurement(
             name=translations.name,
             counts=replace(translations.counts, probes_each=translations.probes_each),
@@ -330,7 +332,7 @@ class TwoStepTest:
             facts={
                 "language": languages().get(translations.facts["language"].split("-")[0].lower(), translations.name)
             },
-            units=(Units("text", translations.usable, needed),),
+            units=(Units("text", translations.usable, needed_texts),),
         )
 
     def _conclude(
@@ -364,7 +366,7 @@ class TwoStepTest:
             by_group=losses_document(translations.by_group, self.delta_loss),
         )
         share = translations.lost_share
-        mixed = lost_of_no_group(translations.by_group, translations.lost)
+        lost_without_group = lost_of_no_group(translations.by_group, translations.lost)
         return measurement.conclude(
             final_posterior.evidence,
             lambda letter: _letter_reasons(
@@ -372,7 +374,7 @@ class TwoStepTest:
             ),
             _effect_intervals(translations, final_posterior),
             lambda times: self.draw(translations, rng, times).evidence,
-            lost_replies(translations.by_group, self.delta_loss, share, share, of_no_group=mixed),
+            lost_replies(translations.by_group, self.delta_loss, share, share, of_no_group=lost_without_group),
         )
 
 
@@ -403,7 +405,7 @@ def _effect_intervals(translations: Translations, posterior: Posterior) -> dict[
             posterior.transitions,
             translations.shares("unbiased"),
             translations.shares("biased"),
-            observed=translations.pooled() > 0,
+            observed=translations.pooled_counts() > 0,
             neutral=translations.neutral,
         )
     )
@@ -413,24 +415,20 @@ def _effect_intervals(translations: Translations, posterior: Posterior) -> dict[
 
 
 def _letter_reasons(
-    translations: Translations,
-    tolerance: Tolerance,
-    evidence: Evidence,
-    letter: Letter,
-    common_facts: Json,
+    translations: Translations, tolerance: Tolerance, evidence: Evidence, letter: Letter, common_facts: Json
 ) -> list[Reason]:
     """Return the reasons for a letter, the main one first."""
     step_1, step_2 = float(evidence.step_1.mean()), float(evidence.step_2.mean())
     if letter is Letter.UCS:
         return [Reason("compensates", {**common_facts, "step_1": step_1, "step_2": step_2}, translations.name)]
     if letter is Letter.DSBS:
-        pooled = translations.pooled()
-        kept_count = sum(int(pooled[i, translations.outputs.index(row)]) for i, row in enumerate(translations.rows))
+        counts = translations.pooled_counts()
+        kept_count = sum(int(counts[i, translations.outputs.index(row)]) for i, row in enumerate(translations.rows))
         facts = {
             **common_facts,
             "step_2": step_2,
             "filled" if translations.neutral else "kept": kept_count,
-            "sent": int(pooled.sum()),
+            "sent": int(counts.sum()),
         }
         return [Reason("follows-biased-input", facts, translations.name)]
     reasons = []
@@ -446,25 +444,25 @@ def _letter_reasons(
 
 def _shift_reason(translations: Translations, step_1: float, common_facts: Json) -> Reason:
     """Return the reason for BS, biased output for unbiased input, from the observed transitions."""
-    pooled = translations.pooled().astype(float)
-    row_totals, total = pooled.sum(axis=1, keepdims=True), int(pooled.sum())
-    rows = np.divide(pooled, row_totals, out=np.full_like(pooled, 1 / len(translations.outputs)), where=row_totals > 0)
-    unbiased = translations.shares("unbiased")[0]
-    declared = np.concatenate([unbiased, np.zeros(len(translations.outputs) - len(unbiased))])
-    gain = unbiased @ rows - declared
+    counts = translations.pooled_counts().astype(float)
+    row_totals, total = counts.sum(axis=1, keepdims=True), int(counts.sum())
+    rows = np.divide(counts, row_totals, out=np.full_like(counts, 1 / len(translations.outputs)), where=row_totals > 0)
+    unbiased_shares = translations.shares("unbiased")[0]
+    input_shares = np.concatenate([unbiased_shares, np.zeros(len(translations.outputs) - len(unbiased_shares))])
+    gain = unbiased_shares @ rows - input_shares
     gainer = int(np.argmax(gain))
     if gainer == len(translations.outputs) - 1 and not translations.neutral:
         return Reason(
-            "attribute-erased", {**common_facts, "erased": int(pooled[:, -1].sum()), "sent": total}, translations.name
+            "attribute-erased", {**common_facts, "erased": int(counts[:, -1].sum()), "sent": total}, translations.name
         )
     value = translations.outputs[gainer]
     if rows[:, gainer].min() >= 0.8:
-        facts = {**common_facts, "value": value, "collapsed": int(pooled[:, gainer].sum()), "sent": total}
+        facts = {**common_facts, "value": value, "collapsed": int(counts[:, gainer].sum()), "sent": total}
         return Reason("collapses-to-value", facts, translations.name)
     other_rows = [i for i in range(len(translations.rows)) if translations.rows[i] != value]
     source = max(other_rows, key=lambda i: rows[i, gainer])
-    shifted = {"shifted": int(pooled[source, gainer]), "sent": int(pooled[source].sum())}
+    shift_facts = {"shifted": int(counts[source, gainer]), "sent": int(counts[source].sum())}
     # neutral sentences name no value: their rows are those of the occupations
     row = "occupations" if translations.neutral else "from"
-    facts = {**common_facts, "step_1": step_1, row: translations.rows[source], "to": value, **shifted}
+    facts = {**common_facts, "step_1": step_1, row: translations.rows[source], "to": value, **shift_facts}
     return Reason("introduces-bias", facts, translations.name)

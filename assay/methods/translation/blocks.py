@@ -90,19 +90,19 @@ def declare_blocks(attribute: Attribute, unbiased: Sequence[Shares], biased: Seq
     `BadDistribution` if shares are no distribution over the attribute's values, or two blocks have equal shares.
     """
     blocks: list[BlockSpec] = []
-    for role, declared, letter in (("unbiased", unbiased, "U"), ("biased", biased, "B")):
-        for index, shares in enumerate(declared):
+    for role, distributions, letter in (("unbiased", unbiased, "U"), ("biased", biased, "B")):
+        for index, shares in enumerate(distributions):
             where = f"{role}.{index}"
-            checked = check_distribution(shares, attribute, where)
+            valid = check_distribution(shares, attribute, where)
             for block in blocks:
-                if all(abs(checked.get(v, 0.0) - block.shares.get(v, 0.0)) < 1e-9 for v in attribute.value_names):
+                if all(abs(valid.get(v, 0.0) - block.shares.get(v, 0.0)) < 1e-9 for v in attribute.value_names):
                     raise BadDistribution(
                         f"{where} declares the same distribution as {block.name}: "
                         "an unbiased and a biased block, or two of a kind, must differ",
                         where,
                     )
-            name = "U" if letter == "U" and len(declared) == 1 else f"{letter}{index + 1}"
-            blocks.append(BlockSpec(name, role, checked))
+            name = "U" if letter == "U" and len(distributions) == 1 else f"{letter}{index + 1}"
+            blocks.append(BlockSpec(name, role, valid))
     return tuple(blocks)
 
 
@@ -233,19 +233,19 @@ class _Writer(ABC):
                 f"there are at most {self.capacity}",
                 "texts_per_block",
             )
-        new = max(0, texts_per_block - self._written)
-        texts = [text for block_index in range(len(self._specs)) for text in self._extend_block(block_index, new)]
-        self._written += new
+        count = max(0, texts_per_block - self._written)
+        texts = [text for block_index in range(len(self._specs)) for text in self._extend_block(block_index, count)]
+        self._written += count
         return tuple(texts)
 
     @abstractmethod
     def _write_sentence(self, content: Content, value: str) -> str:
         """Write one sentence."""
 
-    def _extend_block(self, block_index: int, new: int) -> Iterator[Text]:
-        """Yield `new` further texts of the block with the index `block_index`."""
+    def _extend_block(self, block_index: int, count: int) -> Iterator[Text]:
+        """Yield `count` further texts of the block with the index `block_index`."""
         before = self._counts[block_index]
-        for _ in range(new):
+        for _ in range(count):
             self._counts[block_index] = next(self._progress[block_index])
         sentences = [
             self._next_sentence(value)
@@ -253,7 +253,7 @@ class _Writer(ABC):
             for _ in range(has - had)
         ]
         block = self._specs[block_index].name
-        for number, hand in enumerate(_deal_sentences(sentences, new, self._rng), start=self._written + 1):
+        for number, hand in enumerate(_deal_sentences(sentences, count, self._rng), start=self._written + 1):
             yield Text(f"{block}/{number:04d}", block, " ".join(sentence.text for sentence in hand), hand)
 
     def _next_sentence(self, value: str) -> Sentence:
@@ -333,9 +333,9 @@ def _shuffled_contents(
     Each occupation goes through the frames in their order from a random first frame, so that every
     part of the list holds all frames about equally often.
     """
-    first = rng.integers(len(frames), size=len(occupations))
+    first_frames = rng.integers(len(frames), size=len(occupations))
     return [
-        Content(occupations[occupation_index], frames[(first[occupation_index] + turn) % len(frames)])
+        Content(occupations[occupation_index], frames[(first_frames[occupation_index] + turn) % len(frames)])
         for turn in range(len(frames))
         for occupation_index in rng.permutation(len(occupations))
     ]
@@ -348,8 +348,8 @@ def _balanced_contents(frames: Sequence[Frame], rng: np.random.Generator, pool: 
     """
     decks = []
     for side in dict.fromkeys(occupation.side for occupation in pool):
-        group, first = _occupations_of(side, pool), rng.integers(len(frames))
-        positions = list(enumerate(rng.permutation(len(group)), start=int(first)))
+        group, first_frame = _occupations_of(side, pool), rng.integers(len(frames))
+        positions = list(enumerate(rng.permutation(len(group)), start=int(first_frame)))
         turns = [
             (frame_index + turn, occupation_index)
             for turn in range(len(frames))
@@ -407,6 +407,6 @@ def _texts_per_block(shares: tuple[tuple[float, ...], ...], per_text: int, conte
     """Return the number of texts per block before some value of the attribute runs out of contents."""
     blocks = [_cumulative_counts(block_shares, per_text) for block_shares in shares]
     for texts, counts in enumerate(zip(*blocks, strict=True)):
-        if any(sum(used) > available for used, available in zip(zip(*counts, strict=True), contents, strict=True)):
+        if any(sum(needs) > available for needs, available in zip(zip(*counts, strict=True), contents, strict=True)):
             return texts
     raise SpecificationError("there must be at least one block")

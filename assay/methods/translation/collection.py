@@ -63,7 +63,7 @@ def untranslated(before: str, after: str) -> bool:
     return union > 0 and sum((words_before & words_after).values()) / union >= ECHO
 
 
-def error_marked(text: str) -> bool:
+def has_error_mark(text: str) -> bool:
     """Return whether at least a share `MARKED` of the words have an engine's error mark (``#``, ``@``, ``*``)."""
     words = sum(_WORD.search(run) is not None for run in text.split())
     return words > 0 and len(_MARKED_WORD.findall(text)) / words >= MARKED
@@ -73,7 +73,7 @@ def unusable_hop(before: str, after: str) -> str | None:
     """Return the reason why the translation `after` of the text `before` is unusable, or ``None``."""
     if not _WORD.search(normalise_answer(after)):
         return "empty"
-    if error_marked(after):
+    if has_error_mark(after):
         return "error-marks"
     if untranslated(before, after):
         return "untranslated"
@@ -100,12 +100,12 @@ def align(text: str, sentences: int) -> Sequence[str] | None:
     return pieces if len(pieces) == sentences else None
 
 
-def read_text(returned: str, sentences: int, attribute: Attribute, source: SourceLanguage | None = None) -> Reading:
+def read_text(text: str, sentences: int, attribute: Attribute, source: SourceLanguage | None = None) -> Reading:
     """Read the attribute's value in each sentence of a returned text, in English or another source language.
 
     A text without any common word of the language is unusable, because it is in another language.
     """
-    pieces = align(returned, sentences)
+    pieces = align(text, sentences)
     if pieces is None:
         return Reading(unusable="sentence-count")
     common_words = ENGLISH if source is None else source.common_words
@@ -118,8 +118,8 @@ def read_text(returned: str, sentences: int, attribute: Attribute, source: Sourc
 
 def _commonest_value(text: Text) -> str | None:
     """Return the value that most sentences of a text are about; ``None`` if the two commonest are equally frequent."""
-    first, *others = Counter(sentence.value for sentence in text.sentences).most_common(2)
-    return None if others and others[0][1] == first[1] else first[0]
+    (value, count), *others = Counter(sentence.value for sentence in text.sentences).most_common(2)
+    return None if any(other_count == count for _, other_count in others) else value
 
 
 EXAMPLES_A_SORT = 3
@@ -216,7 +216,7 @@ class Translations(Tally):
         of_role = [block for block in self.blocks if block.role == role]
         return np.array([[block.shares.get(row, 0.0) for row in self.rows] for block in of_role], dtype=float)
 
-    def pooled(self) -> Integers:
+    def pooled_counts(self) -> Integers:
         """Transition counts over all blocks, shape (rows, outputs)."""
         return sum(self.by_block.values(), self._zero_counts())
 
@@ -234,14 +234,14 @@ class Translations(Tally):
 
     def document(self) -> TranslationComponent:
         """Return the details of the component: pooled transitions and their rates, blocks, losses, examples."""
-        pooled = self.pooled().tolist()
+        table = self.pooled_counts().tolist()
         return TranslationComponent(
             language=self.facts["language"],
             template=self.facts.get("template"),
             transitions={
-                row: dict(zip(self.outputs, counts, strict=True)) for row, counts in zip(self.rows, pooled, strict=True)
+                row: dict(zip(self.outputs, counts, strict=True)) for row, counts in zip(self.rows, table, strict=True)
             },
-            rates={row: self._kept_rates(row, counts) for row, counts in zip(self.rows, pooled, strict=True)},
+            rates={row: self._kept_rates(row, counts) for row, counts in zip(self.rows, table, strict=True)},
             blocks=tuple(self._block_document(block) for block in self.blocks),
             unusable_why=dict(self.unusable_why),
             failed_why=dict(self.failed_why),
@@ -251,9 +251,9 @@ class Translations(Tally):
 
     def _kept_rates(self, row: str, counts: Sequence[int]) -> dict[str, EffectDocument | None]:
         """Return the shares of a row's sentences whose value was kept, flipped and erased, with Wilson intervals."""
-        n, erased = sum(counts), counts[-1]
+        n, residual = sum(counts), counts[-1]
         kept_count = counts[self.outputs.index(row)]
-        parts = {"kept": kept_count, "flipped": n - kept_count - erased, "erased": erased}
+        parts = {"kept": kept_count, "flipped": n - kept_count - residual, "erased": residual}
         return {name: EffectDocument.of(wilson(k, n)) if n else None for name, k in parts.items()}
 
     def _block_document(self, block: BlockSpec) -> BlockDocument:

@@ -52,15 +52,15 @@ def hidden_effects(
         "a typical place in a text": translations.by_place,
     }
     for (name, parts), child_rng in zip(typical.items(), part_rngs, strict=True):
-        counted = {part: counts * times for part, counts in parts.items() if all(counts.sum(axis=1))}
+        counts_of = {part: counts * times for part, counts in parts.items() if all(counts.sum(axis=1))}
         for kind, role in (("stratum", "unbiased"), ("content", "biased")):
-            few = sum(int(counts.sum()) for counts in counted.values()) < SEVERAL_PARTS * answers_needed(
+            is_bound = sum(int(counts.sum()) for counts in counts_of.values()) < SEVERAL_PARTS * answers_needed(
                 tolerance.delta
             )
             if part_draws := [
-                effect.draws for effect, _ in _strata(translations, counted, tolerance.delta, child_rng, DRAWS, role)
+                effect.draws for effect, _ in _strata(translations, counts_of, tolerance.delta, child_rng, DRAWS, role)
             ]:
-                hidden += (HiddenEffect(kind, name, np.sqrt(np.mean(np.square(part_draws), axis=0)), bound=few),)
+                hidden += (HiddenEffect(kind, name, np.sqrt(np.mean(np.square(part_draws), axis=0)), bound=is_bound),)
     # drawn with fewer draws and then repeated: 20,000 draws of each would take longer than everything else
     return tuple(replace(effect, draws=np.resize(effect.draws, draws)) for effect in hidden)
 
@@ -82,9 +82,9 @@ def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
         shares = occupation_counts.sum(axis=0) / total
         # all outputs together: the trace of the clustered covariance over the trace of a multinomial covariance
         deviations = occupation_counts - sizes[:, None] * shares
-        clustered = (deviations**2).sum() * len(occupation_counts) / (len(occupation_counts) - 1)
+        clustered_variance = (deviations**2).sum() * len(occupation_counts) / (len(occupation_counts) - 1)
         binomial = total * float((shares * (1 - shares)).sum())
-        inflation[row] = max(1.0, clustered / binomial) if binomial > 0 else 1.0
+        inflation[row] = max(1.0, clustered_variance / binomial) if binomial > 0 else 1.0
     return inflation
 
 
@@ -112,7 +112,7 @@ def _draw_sides(
 
 def _strata(
     translations: Translations,
-    counted: Mapping[str, Integers],
+    counts_by_part: Mapping[str, Integers],
     delta: float,
     rng: np.random.Generator,
     draws: int,
@@ -121,11 +121,11 @@ def _strata(
     """Yield each stratum's effect in each block of `role`, from a joint fit of all strata and from the stratum only."""
     outputs = len(translations.outputs) - translations.neutral  # an output that names no value is no effect
     targets, blocks = pad_to(translations.shares("unbiased"), outputs), translations.shares(role)
-    if len(counted) < 2 or (role == "biased" and len(targets) > 1):
+    if len(counts_by_part) < 2 or (role == "biased" and len(targets) > 1):
         return
     shares = {
         name: outputs_under(draw_transitions(counts, rng, draws), blocks)[..., :outputs]
-        for name, counts in counted.items()
+        for name, counts in counts_by_part.items()
     }
     for block in range(len(blocks)):
         fair = targets[0] if role == "biased" else targets[block]
@@ -168,6 +168,6 @@ def _draw_spread(
         from_others = np.einsum("a,nak->nk", shares, output_shares)[:, columns] - shares * kept_shares
         offset = -((kept_shares - kept_shares.mean(axis=0)) * (from_others - from_others.mean(axis=0))) @ shares
         weights = rng.dirichlet(np.full(len(offset), float(times)), draws)
-        common = np.maximum(0.0, weights @ offset)  # can be below 0 by chance with few occupations
-        variance = np.maximum(0.0, variance - common)
+        common_variance = np.maximum(0.0, weights @ offset)  # can be below 0 by chance with few occupations
+        variance = np.maximum(0.0, variance - common_variance)
     return (HiddenEffect("individual", "typical occupation", np.sqrt(variance), limit),)

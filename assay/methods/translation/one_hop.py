@@ -68,8 +68,8 @@ class OneHop(TranslationMethod):
             raise SpecificationError(f"no language marks {self.attribute} in a way one-hop can read", "attribute")
         for index, language in enumerate(self.languages):
             if language not in attribute.one_hop_languages:
-                supported = sorted(attribute.one_hop_languages)
-                raise UnknownName("language one-hop can read", language, supported, f"languages.{index}")
+                languages = sorted(attribute.one_hop_languages)
+                raise UnknownName("language one-hop can read", language, languages, f"languages.{index}")
         self.refuse_oversize(neutral_capacity(attribute, self.blocks, self.source_texts), "neutral sentences")
 
     @staticmethod
@@ -94,12 +94,12 @@ class OneHop(TranslationMethod):
     def design(self, rng: np.random.Generator) -> Experiment:
         """Measure every language, with the same sentences for each."""
         attribute = self.catalog_attribute
-        words, numbers = rng.spawn(2)
+        text_rng, analysis_rng = rng.spawn(2)
         # cached, so that every language gets the same texts
-        texts = cache(NeutralWriter(attribute, self.blocks, words, self.source_texts).more)
+        texts = cache(NeutralWriter(attribute, self.blocks, text_rng, self.source_texts).more)
         test = self.two_step_test(len(self.languages))
         components: list[Component] = []
-        for language, component_rng in zip(self.languages, numbers.spawn(len(self.languages)), strict=True):
+        for language, component_rng in zip(self.languages, analysis_rng.spawn(len(self.languages)), strict=True):
             translations = Translations(
                 name=language,
                 facts={"language": language},
@@ -145,16 +145,16 @@ def with_indefinite_article(text: Text) -> Text:
     return Text(f"{text.name}/indefinite", text.block, sentence_text, (new_sentence,))
 
 
-def read_marks(returned: str, text: Text, language: str, attribute: Attribute, *, by_grammar: bool = False) -> Reading:
+def read_marks(answer: str, text: Text, language: str, attribute: Attribute, *, by_grammar: bool = False) -> Reading:
     """Read the value that each sentence of a translation marks by its grammar, such as "la" in "la enfermera".
 
     Sentences without an article ("Ich bin Zahnärztin") are read `by_grammar`.
     """
-    pieces = align(without_dots(normalise_answer(returned)), len(text.sentences))
+    pieces = align(without_dots(normalise_answer(answer)), len(text.sentences))
     if pieces is None:
         return Reading(unusable="sentence-count")
     marks = [attribute.read_one_hop(piece, language, by_grammar=by_grammar) for piece in pieces]
     if any(mark is None for mark in marks):
-        elided = any(attribute.elides(piece, language) for piece in pieces)
-        return Reading(unusable="elided-article" if elided else "no-mark-found")
+        has_elided_article = any(attribute.elides(piece, language) for piece in pieces)
+        return Reading(unusable="elided-article" if has_elided_article else "no-mark-found")
     return Reading(values=tuple(mark for mark in marks if mark is not None))

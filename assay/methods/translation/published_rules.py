@@ -60,7 +60,7 @@ def analyse_blocks(
     names = rule_names(statistic, join)
     outputs = len(translations.rows) if translations.neutral else len(translations.outputs)
     observed = {block.name: translations.by_block[block.name].sum(axis=0)[:outputs] for block in translations.blocks}
-    specified = {
+    block_shares = {
         role: {
             block.name: _shares_of(translations, block, outputs) for block in translations.blocks if block.role == role
         }
@@ -73,8 +73,8 @@ def analyse_blocks(
     for rule, rule_reading in zip(names, READINGS, strict=False):
         verdict = published_letter(
             observed,
-            specified["unbiased"],
-            specified["biased"],
+            block_shares["unbiased"],
+            block_shares["biased"],
             rng,
             reading=rule_reading,
             statistic=statistic,
@@ -83,17 +83,16 @@ def analyse_blocks(
         )
         letters[rule] = verdict.letter
         detail["chi-squared"] = _tests_as_json(verdict.tests)
-    divergence = divergence_letter(observed, specified["unbiased"], specified["biased"], alpha, rng, join)
+    divergence = divergence_letter(observed, block_shares["unbiased"], block_shares["biased"], alpha, rng, join)
     letters[names[-1]] = divergence.letter
     detail["kl"] = _tests_as_json(divergence.tests)
-    fair = specified["unbiased"]
+    fair = block_shares["unbiased"]
     detail["exact-multinomial"] = {
         block: {name: asdict(exact_multinomial(counts, shares, rng)) for name, shares in fair.items()}
         for block, counts in observed.items()
     }
-    first = [rule for rule in names if f"/{reading}" in rule]
-    ordered = {rule: letters[rule] for rule in (*first, *(rule for rule in names if rule not in first))}
-    return Analyses(ordered, detail, _lowest_p(specified["unbiased"], detail["exact-multinomial"]))
+    ordered_letters = {rule: letters[rule] for rule in sorted(names, key=lambda rule: f"/{reading}" not in rule)}
+    return Analyses(ordered_letters, detail, _lowest_p(block_shares["unbiased"], detail["exact-multinomial"]))
 
 
 def adjust(components: Mapping[str, float | None]) -> dict[str, dict[str, float]]:
@@ -110,8 +109,8 @@ def adjust(components: Mapping[str, float | None]) -> dict[str, dict[str, float]
     pvalues, rank = np.array([raw_pvalues[name] for name in order]), np.arange(1, len(order) + 1)
     holm = np.minimum(np.maximum.accumulate(pvalues * rank[::-1]), 1.0)
     bh = np.minimum(np.minimum.accumulate((pvalues * len(order) / rank)[::-1])[::-1], 1.0)
-    adjusted = {name: {"holm": float(a), "bh": float(b)} for name, a, b in zip(order, holm, bh, strict=True)}
-    return {name: {"p": p, **adjusted[name]} for name, p in raw_pvalues.items()}
+    adjusted_p = {name: {"holm": float(a), "bh": float(b)} for name, a, b in zip(order, holm, bh, strict=True)}
+    return {name: {"p": p, **adjusted_p[name]} for name, p in raw_pvalues.items()}
 
 
 def _shares_of(translations: Translations, block: BlockSpec, outputs: int) -> Floats:
@@ -119,9 +118,9 @@ def _shares_of(translations: Translations, block: BlockSpec, outputs: int) -> Fl
     return np.array(values + [0.0] * (outputs - len(values)))
 
 
-def _lowest_p(unbiased: Collection[str], tests: Mapping[str, Mapping[str, Json]]) -> float:
+def _lowest_p(unbiased_blocks: Collection[str], tests: Mapping[str, Mapping[str, Json]]) -> float:
     """Return the lowest p-value over unbiased blocks, where a block's p-value is the highest of its tests."""
-    return float(min(max(tests[block][name]["p"] for name in unbiased) for block in unbiased))
+    return float(min(max(tests[block][name]["p"] for name in unbiased_blocks) for block in unbiased_blocks))
 
 
 def _tests_as_json(tests: Mapping[str, Json]) -> dict[str, JsonObject]:

@@ -124,13 +124,13 @@ class RoundTrip(TranslationMethod):
     def _construction(self, template: str) -> Construction:
         if (texts := self.source_texts) is not None:
             return texts.base
-        shipped = construction(template)
+        shipped_construction = construction(template)
         if template != BASE or not self.held_back:
-            return shipped
+            return shipped_construction
         held_back_frames = (
             Frame(f"{BASE}/held-back-{number}", statement) for number, statement in enumerate(self.held_back, start=1)
         )
-        return replace(shipped, frames=(*shipped.frames, *held_back_frames))
+        return replace(shipped_construction, frames=(*shipped_construction.frames, *held_back_frames))
 
     def expected_probes(self) -> int:
         """Count the probes of a job that is decided at the first look."""
@@ -138,17 +138,17 @@ class RoundTrip(TranslationMethod):
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Measure every language with every template, with the same texts for each language."""
-        words, numbers = rng.spawn(2)
+        text_rng, analysis_rng = rng.spawn(2)
         attribute = self.catalog_attribute
         writers = (  # written once, so that all languages are compared on the same texts
             BlockWriter(self._source_attribute, self._construction(template), self.blocks, writer_rng, self.occupations)
-            for template, writer_rng in zip(self.templates, words.spawn(len(self.templates)), strict=True)
+            for template, writer_rng in zip(self.templates, text_rng.spawn(len(self.templates)), strict=True)
         )
         texts = {template: cache(writer.more) for template, writer in zip(self.templates, writers, strict=True)}
         rules = {"reading": self.reading, "statistic": self.statistic, "join": self.join}
         test = self.two_step_test(len(self.cells), self.delta_content, **rules)
         components: list[Component] = []
-        for (language, template), component_rng in zip(self.cells, numbers.spawn(len(self.cells)), strict=True):
+        for (language, template), component_rng in zip(self.cells, analysis_rng.spawn(len(self.cells)), strict=True):
             translations = Translations(
                 name=language if template == "base" else f"{language}/{template}",
                 facts={"language": language, "template": template},
@@ -187,7 +187,7 @@ class RoundTrip(TranslationMethod):
                 for text, middle in outward
             ]
             for (text, middle), reply in zip(outward, back, strict=True):
-                returned, count = str(reply.value), len(text.sentences)
+                returned_text, count = str(reply.value), len(text.sentences)
                 failure = read_hop(middle, reply)
-                reading = failure or read_text(returned, count, self.catalog_attribute, self.source_texts)
+                reading = failure or read_text(returned_text, count, self.catalog_attribute, self.source_texts)
                 translations.count(text, reading, middle=middle, returned=reply.value)

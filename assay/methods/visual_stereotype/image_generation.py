@@ -80,9 +80,9 @@ def draw_pictures(
     known_images, picture_counts = {picture.image for picture in usable}, Counter(picture.term for picture in usable)
     drawings = DrawnPictures(wanted=sum(max(0, per_term - picture_counts[term]) for term in words.roles))
     numbers: Counter[str] = Counter()
-    failed: Counter[str] = Counter()
-    closed: set[str] = set()
-    while open_terms := [term for term in words.roles if picture_counts[term] < per_term and term not in closed]:
+    failures: Counter[str] = Counter()
+    closed_terms: set[str] = set()
+    while open_terms := [term for term in words.roles if picture_counts[term] < per_term and term not in closed_terms]:
         for start in range(0, len(open_terms), BATCH):
             batch = open_terms[start : start + BATCH]
             asks = [Draw(draw_prompt(term, drawing.prompt), numbers[term]) for term in batch]
@@ -92,12 +92,12 @@ def draw_pictures(
                 numbers[term] += 1
                 if _store_picture(drawings, known_images, term, unit, reply):
                     picture_counts[term] += 1
-                    failed[term] = 0
+                    failures[term] = 0
                 else:
-                    failed[term] += 1
-                    retry = reply.failure is not None and failed[term] < drawing.tries
+                    failures[term] += 1
+                    retry = reply.failure is not None and failures[term] < drawing.tries
                     if not retry:
-                        closed.add(term)
+                        closed_terms.add(term)
         if drawings.unasked:
             break
     return drawings

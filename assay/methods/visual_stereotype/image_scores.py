@@ -16,7 +16,7 @@ from assay.errors import OutOfBounds, TooFewObservations, ZeroVariance
 from assay.methods.shared.answers.vectors import MIN_USABLE_SHARE
 from assay.methods.shared.detail import Scores
 from assay.methods.shared.detail import TermScore as TermDocument
-from assay.methods.shared.terms.scores import ROLES, Outcome, TermScores, counted, pooled
+from assay.methods.shared.terms.scores import ROLES, Outcome, TermScores, pooled_share, term_document
 from assay.methods.visual_stereotype.detail import ImageDocument, PictureComponent
 from assay.methods.visual_stereotype.inputs import UsablePicture
 from assay.methods.visual_stereotype.labelling import PictureReading, PictureTally
@@ -205,8 +205,8 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
     def scale(self) -> Scale:
         """Scale of the scores: labels if any answer is in words."""
         answers = self.tally.results.values()
-        scored = self.answers == "auto" and bool(answers) and all(answer.share is not None for answer in answers)
-        return "probabilities" if scored else "labels"
+        all_scored = self.answers == "auto" and bool(answers) and all(answer.share is not None for answer in answers)
+        return "probabilities" if all_scored else "labels"
 
     def answers_needed(self, delta: float) -> int:
         """Return the number of pictures that a letter needs; 0 for probabilities, for which terms are counted."""
@@ -235,9 +235,9 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         it is that of the first label.
         """
         answered_pictures, labels = self.of(*roles), self.scale == "labels"
-        first = np.array([answer.label if labels else answer.share for _, answer in answered_pictures], dtype=float)
+        scores = np.array([answer.label if labels else answer.share for _, answer in answered_pictures], dtype=float)
         is_second = np.array([picture.role == "second" for picture, _ in answered_pictures], dtype=bool)
-        return np.where(is_second, 1 - first, first), [picture.term for picture, _ in answered_pictures]
+        return np.where(is_second, 1 - scores, scores), [picture.term for picture, _ in answered_pictures]
 
     def counts(self, *roles: Role) -> StereotypeScore:
         """Count stereotyped and other labels of the pictures in the named lists, by term."""
@@ -266,15 +266,15 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         """Return a reason if all pictures have the same score or, with labels, a list has no picture with a label."""
         answers = self.tally.results
         if self.scale == "probabilities":
-            first, *others = {answer.share for answer in answers.values()}
-            facts = {"label": self.words.first, "score": first, "pictures": len(answers)}
+            score, *others = {answer.share for answer in answers.values()}
+            facts = {"label": self.words.first, "score": score, "pictures": len(answers)}
             return [] if others else [self.reason("constant-answers", facts)]
         all_lists = [role for role in ROLES if self.words.terms(role)]
         undecided_lists = [role for role in all_lists if all(answer.label == TIE for _, answer in self.of(role))]
-        undecided: dict[str, object] = {"pictures": len(answers), "named": dict(self.names())}
+        list_facts: dict[str, object] = {"pictures": len(answers), "named": dict(self.names())}
         if len(undecided_lists) < len(all_lists):
-            undecided["lists"] = [LISTS[role] for role in undecided_lists]
-        return [self.reason("no-picture-decided", undecided)] if undecided_lists else []
+            list_facts["lists"] = [LISTS[role] for role in undecided_lists]
+        return [self.reason("no-picture-decided", list_facts)] if undecided_lists else []
 
     def author_reasons(self) -> list[Reason]:
         """Return the cause if an author drew too few pictures: failed calls, unusable or identical pictures."""
@@ -309,7 +309,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         scale = self.scale
         return tuple(_image_document(picture, answer, scale) for picture, answer in self.tally.results.items())
 
-    def described(self, detail: PictureComponent) -> PictureComponent:
+    def add_rows(self, detail: PictureComponent) -> PictureComponent:
         """Add numbers of pictures asked about and answered, readings, effects of the order, and rows."""
         tally = self.tally
         return replace(
@@ -322,16 +322,18 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
             orders={"both": tally.in_both_orders, "changed": tally.changed},
         )
 
-    def scored(self, detail: PictureComponent, fits: Mapping[Role, Fit], rng: np.random.Generator) -> PictureComponent:
+    def add_scores(
+        self, detail: PictureComponent, fits: Mapping[Role, Fit], rng: np.random.Generator
+    ) -> PictureComponent:
         """Add P4's score and additional scores, by list and by term."""
         lists: dict[str, Scores] = {}
         terms: list[TermDocument] = []
         for role, fit in fits.items():
             lists[LISTS[role]] = replace(self.summary(role), posterior=_overall_score(fit, rng))
             terms += self._term_documents(role, fit, rng)
-        tied = [role for role in fits if role in TIED]
-        posterior = result_or_why(EffectDocument, lambda: _overall_score(self.fit(*tied), rng))
-        score = replace(self.summary(*tied), posterior=posterior)
+        tied_roles = [role for role in fits if role in TIED]
+        posterior = result_or_why(EffectDocument, lambda: _overall_score(self.fit(*tied_roles), rng))
+        score = replace(self.summary(*tied_roles), posterior=posterior)
         return replace(detail, score=score, lists=lists, terms=tuple(terms))
 
     def summary(self, *roles: Role) -> Scores:
@@ -340,7 +342,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         if self.scale == "probabilities":
             return summary
         labels = self.counts(*roles)
-        return replace(summary, ties=labels.ties, pooled=EffectDocument.of(pooled(labels)))
+        return replace(summary, ties=labels.ties, pooled=EffectDocument.of(pooled_share(labels)))
 
     def _term_documents(self, role: Role, fit: Fit, rng: np.random.Generator) -> list[TermDocument]:
         if isinstance(fit, ImagesPosterior):
@@ -357,7 +359,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
                 for term_score in score_images(by_image, terms).by_term
             ]
         return [
-            replace(counted(term_score, role, interval), images=term_score.pairs)
+            replace(term_document(term_score, role, interval), images=term_score.pairs)
             for term_score, interval in zip(self.counts(role).by_term, fit.shares(rng), strict=True)
         ]
 
@@ -375,15 +377,12 @@ def _term_interval(by_image: Floats) -> EffectDocument:
 def over_images(score: VisualScore) -> Scores:
     """Return the document of a score with its mean over images (P4) and over terms."""
     return Scores(
-        over_images=score.model,
-        over_terms=score.over_terms,
-        terms=len(score.by_term),
-        images=len(score.by_image),
+        over_images=score.model, over_terms=score.over_terms, terms=len(score.by_term), images=len(score.by_image)
     )
 
 
 def _image_document(picture: UsablePicture, answer: PictureReading, scale: Scale) -> ImageDocument:
-    first = answer.label if scale == "labels" or answer.share is None else answer.share
+    score = answer.label if scale == "labels" or answer.share is None else answer.share
     return ImageDocument(
         id=picture.id,
         image=picture.image,
@@ -392,6 +391,6 @@ def _image_document(picture: UsablePicture, answer: PictureReading, scale: Scale
         first_score=answer.share,
         says=None if answer.text is None else answer.text[:LONGEST_SHOWN],
         names=answer.names,
-        towards=1 - first if picture.role == "second" else first,
+        towards=1 - score if picture.role == "second" else score,
         source=picture.source,
     )

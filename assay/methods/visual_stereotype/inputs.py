@@ -73,16 +73,16 @@ def sort(pictures: Iterable[Picture], words: VisualWords) -> SortedItems[UsableP
     """
     terms = {folded(term): (term, role) for term, role in words.roles.items()}
     usable: dict[str, UsablePicture] = {}
-    refused: Counter[str] = Counter()
+    refusals: Counter[str] = Counter()
     for picture in pictures:
         term_and_role = terms.get(folded(picture.term))
         if term_and_role is None:
-            refused["other-term"] += 1
+            refusals["other-term"] += 1
         elif picture.image in usable:
-            refused["same-picture"] += 1
+            refusals["same-picture"] += 1
         else:
             usable[picture.image] = UsablePicture(picture.image, *term_and_role, picture.source, picture.id)
-    return SortedItems(tuple(usable.values()), dict(refused))
+    return SortedItems(tuple(usable.values()), dict(refusals))
 
 
 def picture_of(item: CorpusItem) -> Picture:

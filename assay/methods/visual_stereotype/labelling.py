@@ -87,8 +87,10 @@ class PictureTally(AnswerTally[UsablePicture, PictureReading]):
     changed: int = 0
     lose_unclear: bool = True
 
-    def take(self, picture: UsablePicture, replies: Sequence[Reply], reader: Reader, tied: Mapping[Role, str]) -> None:
-        """Count the replies about one picture and store their common reading; `tied` has the label of each list."""
+    def take(
+        self, picture: UsablePicture, replies: Sequence[Reply], reader: Reader, label_of_role: Mapping[Role, str]
+    ) -> None:
+        """Count the replies about one picture and store their common reading; `label_of_role` has each list's label."""
         read = [None if reply.failure else reader.read(reply.value) for reply in replies]
         if self.lose_unclear:
             read = [
@@ -96,8 +98,8 @@ class PictureTally(AnswerTally[UsablePicture, PictureReading]):
             ]
         answers = [reading for reading in read if isinstance(reading, PictureReading)]
         wrong = (reading if isinstance(reading, str) else None for reading in read)
-        allowed = self.count(replies, wrong, [tied.get(picture.role)] * len(replies))
-        if not allowed or len(answers) < len(replies):
+        within_budget = self.count(replies, wrong, [label_of_role.get(picture.role)] * len(replies))
+        if not within_budget or len(answers) < len(replies):
             return
         if len(answers) > 1:
             self.in_both_orders += 1
@@ -114,25 +116,25 @@ def ask_pictures(
     prefix: str,
     *,
     first: int = 0,
-    both: bool,
+    both_orders: bool,
 ) -> Asking:
-    """Ask about pictures until the budget is used up; `both` shows the labels in both orders.
+    """Ask about pictures until the budget is used up; `both_orders` shows the labels in both orders.
 
     `prefix` begins every probe's id. `first` is the number of the first picture; two calls with the same
     `prefix` must not share a number.
     """
     reader = Reader(words, question)
-    orders = (words.labels, words.labels[::-1])[: 2 if both else 1]
+    orders = (words.labels, words.labels[::-1])[: 2 if both_orders else 1]
 
     def probes_of(number: int, picture: UsablePicture) -> list[Probe]:
         name = f"{prefix}/{number}/{picture.term}"
         looks = (Look(picture.image, order, written(question, order)) for order in orders)
-        return [Probe(f"{name}/{at}", look, (name,)) for at, look in enumerate(looks)]
+        return [Probe(f"{name}/{index}", look, (name,)) for index, look in enumerate(looks)]
 
-    allowed = takewhile(lambda _: not tally.unasked, enumerate(pictures, start=first))
-    numbered = ((picture, probes_of(number, picture)) for number, picture in allowed)
-    tied = dict(zip(TIED, words.labels, strict=True))
-    yield from ask_in_batches(numbered, partial(tally.take, reader=reader, tied=tied))
+    affordable = takewhile(lambda _: not tally.unasked, enumerate(pictures, start=first))
+    probes_by_picture = ((picture, probes_of(number, picture)) for number, picture in affordable)
+    label_of_role = dict(zip(TIED, words.labels, strict=True))
+    yield from ask_in_batches(probes_by_picture, partial(tally.take, reader=reader, label_of_role=label_of_role))
 
 
 def written(question: str, labels: Sequence[str]) -> str:
@@ -154,7 +156,7 @@ def check_question(question: str) -> None:
 class Reader:
     """Reads answers: the probabilities of both labels, or the label that a text names as a whole word.
 
-    A text that answers an English `question` about English labels in another language names no label.
+    If question and labels are English, an answer in another language counts as naming no label.
     """
 
     def __init__(self, words: VisualWords, question: str = QUESTION) -> None:
@@ -195,8 +197,8 @@ class Reader:
         sides = {self._side[match.group()] for match in matches}
         if len(sides) == 1:
             (side,) = sides
-            denied = any(_NEGATED.search(words[max(0, match.start() - DENIAL) : match.start()]) for match in matches)
-            return PictureReading(side, NAMES[side], None, text, "names-no-label" if denied else None)
+            is_denied = any(_NEGATED.search(words[max(0, match.start() - DENIAL) : match.start()]) for match in matches)
+            return PictureReading(side, NAMES[side], None, text, "names-no-label" if is_denied else None)
         names: Named = "both" if sides else "neither"
         return PictureReading(
             TIE, names, None, text, None if sides or not self._may_mean_a_label(words) else "names-no-label"
@@ -239,14 +241,14 @@ def differ(first: PictureReading, second: PictureReading) -> bool:
 
 def together(answers: Sequence[PictureReading]) -> PictureReading:
     """Merge the answers to both orders of labels: mean probability, and their label if it is the same in both."""
-    first = answers[0]
+    reading = answers[0]
     if len(answers) == 1:
-        return first
+        return reading
     shares = [answer.share for answer in answers if answer.share is not None]
     share = math.fsum(shares) / len(shares) if len(shares) == len(answers) else None
-    if any(answer.label != first.label for answer in answers):
-        return PictureReading(TIE, "with-the-order", share, first.text)
-    return PictureReading(first.label, first.names, share, first.text)
+    if any(answer.label != reading.label for answer in answers):
+        return PictureReading(TIE, "with-the-order", share, reading.text)
+    return PictureReading(reading.label, reading.names, share, reading.text)
 
 
 def _first_share(scores: Json, labels: Sequence[str]) -> float | None:

@@ -37,7 +37,7 @@ from assay.methods.visual_stereotype.inputs import Picture, UsablePicture, pictu
 from assay.methods.visual_stereotype.labelling import QUESTION, PictureTally, ask_pictures, check_question
 from assay.model import Draw, Kind, Observation
 from assay.rating.component import result_or_why
-from assay.references import AuthoredItems, CorpusItem, Found, FoundCorpus, MaterialKind
+from assay.references import AuthoredItems, CorpusItem, LoadedCorpus, LoadedMaterial, MaterialKind
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ class VisualStereotype(TermsDesign[VisualWords]):
         return items + 1
 
     # ------------------------------------------------------------------------ references
-    def with_references(self, material: Found) -> Self:
-        """Return the method with the words and pictures that were found."""
+    def with_references(self, material: LoadedMaterial) -> Self:
+        """Return the method with the loaded words and pictures."""
         method = self if material.corpus is None else self._add_corpus(material.corpus)
         method = method.with_words(material.words)
         return method.with_drawn(material.authored[0]) if any(material.authored) else method
@@ -135,7 +135,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
     def _all_terms(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(term for words in self.words or () for term in words.roles))
 
-    def _add_corpus(self, corpus: FoundCorpus) -> Self:
+    def _add_corpus(self, corpus: LoadedCorpus) -> Self:
         try:
             return self.changed(corpus=corpus.reference, pictures=(*self.pictures, *map(picture_of, corpus.items)))
         except SpecificationError as refused:
@@ -149,12 +149,13 @@ class VisualStereotype(TermsDesign[VisualWords]):
         if drawing is None:
             return self
         pictures = list(self.pictures)
-        have, known_images = Counter(picture.term for picture in pictures), {picture.image for picture in pictures}
+        images_by_term = Counter(picture.term for picture in pictures)
+        known_images = {picture.image for picture in pictures}
         for item in items:
             picture = picture_of(item)
-            same = item.prompt == draw_prompt(picture.term, drawing.prompt)
-            if same and picture.image not in known_images and have[picture.term] < drawing.per_term:
-                have[picture.term] += 1
+            same_prompt = item.prompt == draw_prompt(picture.term, drawing.prompt)
+            if same_prompt and picture.image not in known_images and images_by_term[picture.term] < drawing.per_term:
+                images_by_term[picture.term] += 1
                 known_images.add(picture.image)
                 pictures.append(picture)
         return self.changed(pictures=tuple(pictures[:MOST_ITEMS]))
@@ -164,7 +165,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
         """Find the terms of the pictures."""
         return sort(items, words)
 
-    def have_made(self, words: VisualWords, rng: np.random.Generator, prefix: str) -> Asked[DrawnPictures]:  # noqa: ARG002
+    def request_items(self, words: VisualWords, rng: np.random.Generator, prefix: str) -> Asked[DrawnPictures]:  # noqa: ARG002
         """Have the missing pictures drawn."""
         assert self.drawing is not None  # noqa: S101  only called with an author
         return (yield from draw_pictures(words, self.pictures, self.drawing, f"{prefix}/draw"))
@@ -176,25 +177,29 @@ class VisualStereotype(TermsDesign[VisualWords]):
         return Sightings(words, tally, sources, self.answers, strata=self.strata, delta_loss=self.delta_loss)
 
     def ask(self, scores: Sightings, rounds: Sequence[Sequence[UsablePicture]], first: int, prefix: str) -> Asking:
-        """Ask about the pictures of some rounds: first in both orders of labels, later only if answers changed."""
+        """Ask about the pictures of `rounds`, in both orders of labels; in later looks only if answers changed.
+
+        `first` is the number of pictures asked about before; `prefix` begins the ids of probes.
+        """
         tally = scores.tally
-        show = partial(ask_pictures, words=scores.words, question=self.question, tally=tally, prefix=prefix)
-        if not first:
-            yield from show(rounds[0], first=0, both=True)
-            first, rounds = len(rounds[0]), rounds[1:]
+        ask_about = partial(ask_pictures, words=scores.words, question=self.question, tally=tally, prefix=prefix)
+        asked_so_far = first
+        if not asked_so_far:
+            yield from ask_about(rounds[0], first=0, both_orders=True)
+            asked_so_far, rounds = len(rounds[0]), rounds[1:]
         if not tally.unasked:
             pictures = [picture for round_pictures in rounds for picture in round_pictures]
-            yield from show(pictures, first=first, both=tally.changed > 0)
+            yield from ask_about(pictures, first=asked_so_far, both_orders=tally.changed > 0)
 
-    def model_score(self, measured: Sequence[Sightings]) -> ModelScores:
+    def model_score(self, results: Sequence[Sightings]) -> ModelScores:
         """Score a service over the tied pictures of all specifications (P4's formula).
 
         If there is no picture of a tied term, the result has a ``why`` instead.
         """
 
-        def scored() -> ModelScores:
+        def score_all() -> ModelScores:
             tied_sightings = [
-                sightings for sightings in measured if any(picture.role in TIED for picture in sightings.tally.results)
+                sightings for sightings in results if any(picture.role in TIED for picture in sightings.tally.results)
             ]
             rows = [(sightings, *sightings.towards(*TIED)) for sightings in tied_sightings]
             by_image = np.concatenate([scores for _, scores, _ in rows]) if rows else np.zeros(0)
@@ -203,4 +208,4 @@ class VisualStereotype(TermsDesign[VisualWords]):
             by_bias = {sightings.words.name: float(scores.mean()) for sightings, scores, _ in rows}
             return ModelScores(**vars(over_images(score)), by_bias=by_bias)
 
-        return result_or_why(ModelScores, scored)
+        return result_or_why(ModelScores, score_all)

@@ -75,8 +75,8 @@ class SharesPosterior:
         samples = self._draw_shares(counts.distinct[:, 0], counts.distinct[:, 1], rng, draws)
         limits = [interval_of(column, level) for column in samples.T]
         return tuple(
-            Interval(float(mean), limits[at].low, limits[at].high, level)
-            for mean, at in zip(self.means, counts.which, strict=True)
+            Interval(float(mean), limits[index].low, limits[index].high, level)
+            for mean, index in zip(self.means, counts.which, strict=True)
         )
 
     def _draw_shares(self, successes: Floats, trials: Floats, rng: np.random.Generator, draws: int) -> Floats:
@@ -111,10 +111,10 @@ def _draw_mean_and_rho(grid: Grid, rng: np.random.Generator, draws: int) -> tupl
     """Draw m and rho jointly: a cell by its mass, and a uniform point in the cell."""
     running = np.cumsum(grid.mass)
     cells = np.minimum(np.searchsorted(running, rng.random(draws) * running[-1], side="right"), running.size - 1)
-    at = np.unravel_index(cells, grid.mass.shape)
+    position = np.unravel_index(cells, grid.mass.shape)
     m, rho = (
         edges[cell] + rng.random(draws) * (edges[cell + 1] - edges[cell])
-        for edges, cell in zip(grid.edges, at, strict=True)
+        for edges, cell in zip(grid.edges, position, strict=True)
     )
     return m, rho
 
@@ -170,24 +170,24 @@ def _count_trials(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike) ->
     return _Counts(votes_and_trials[:, 0], votes_and_trials[:, 1], distinct, which.ravel())
 
 
-def _relative_variance(votes: Floats, trials: Floats, tied: Floats) -> float:
+def _relative_variance(votes: Floats, trials: Floats, tie_counts: Floats) -> float:
     """Variance of trials (0, 1/2 or 1) within kinds, relative to that of decisions (0 or 1) with the same shares."""
     of_decisions = float((votes * (1 - votes / trials)).sum()) + AS_IF
-    return (of_decisions - float(tied.sum()) / 4) / of_decisions
+    return (of_decisions - float(tie_counts.sum()) / 4) / of_decisions
 
 
 def _fit_grid(counts: _Counts) -> Grid:
     """Narrow the grid while counting more and more of the trials; then compute it with fine cells."""
     ranges: Sequence[Range] = ((0.0, 1.0), (0.0, 1.0))
-    counted, trials = 0.0, float(counts.trials.sum())
-    while counted < trials:
-        counted = min(trials, counted * MORE or FIRST_TRIALS)
+    n_used, trials = 0.0, float(counts.trials.sum())
+    while n_used < trials:
+        n_used = min(trials, n_used * MORE or FIRST_TRIALS)
         narrower = True
         # one narrowing is not enough: if the kinds are alike, rho is of order 1 / trials, not 1 / sqrt(trials)
         while narrower:
             previous_ranges = ranges
-            grid = _posterior_grid(counts, ranges, COARSE, share=counted / trials)
-            ranges = grid.narrowed(NEGLIGIBLE)
+            grid = _posterior_grid(counts, ranges, COARSE, share=n_used / trials)
+            ranges = grid.narrow(NEGLIGIBLE)
             narrower = any(2 * (b[1] - b[0]) < a[1] - a[0] for a, b in zip(previous_ranges, ranges, strict=True))
     return _posterior_grid(counts, ranges, FINE)
 
@@ -199,7 +199,7 @@ def _posterior_grid(counts: _Counts, ranges: Sequence[Range], cells: tuple[int, 
     k = 1 / rho - 1
     won, lost, trials = counts.gammas()
     log_mass = _log_rising(m * k, *won) + _log_rising((1 - m) * k, *lost) - _log_rising(k, *trials)
-    return grid.weighed(share * log_mass + (SPREAD_PRIOR - 1) * np.log1p(-rho))
+    return grid.with_mass(share * log_mass + (SPREAD_PRIOR - 1) * np.log1p(-rho))
 
 
 def _log_rising(start: Floats, steps: Floats, times: Integers) -> Floats:

@@ -28,7 +28,7 @@ class Grid:
         edges = [np.linspace(*ends, count + 1) for ends, count in zip(ranges, cells, strict=True)]
         return cls(edges, np.zeros(tuple(cells)))
 
-    def weighed(self, log_mass: Floats) -> Grid:
+    def with_mass(self, log_mass: Floats) -> Grid:
         """Return the grid with the masses ``exp(log_mass)``, scaled to sum to one."""
         mass = np.exp(log_mass - log_mass.max())
         return Grid(self.edges, mass / mass.sum())
@@ -48,7 +48,7 @@ class Grid:
         below = np.concatenate([[0.0], np.cumsum(self.margin(axis))])
         return np.asarray(np.interp(np.asarray(levels, dtype=float), below, self.edges[axis]))
 
-    def narrowed(self, negligible: float) -> tuple[Range, ...]:
+    def narrow(self, negligible: float) -> tuple[Range, ...]:
         """Return the ranges of the axes without ends of less than `negligible` mass; one spare cell stays at each."""
         ranges = []
         for axis, edges in enumerate(self.edges):

@@ -210,12 +210,12 @@ def _cells_by_connection(distance: ArrayLike, connection: ArrayLike, protected: 
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(connections):
         rows.setdefault(name, []).append(row)
-    if short := sorted(name for name, values in rows.items() if len(values) < 2):
+    if short_names := sorted(name for name, values in rows.items() if len(values) < 2):
         raise TooFewObservations(
-            f"a mean with an interval needs two distances or more; there is one of each of: {', '.join(short)}"
+            f"a mean with an interval needs two distances or more; there is one of each of: {', '.join(short_names)}"
         )
-    ordered = [name for name in ORDER if name in rows] + sorted(set(rows) - set(ORDER))
-    return {name: Cells.of(y[rows[name]], [words[row] for row in rows[name]]) for name in ordered}
+    names = [name for name in ORDER if name in rows] + sorted(set(rows) - set(ORDER))
+    return {name: Cells.of(y[rows[name]], [words[row] for row in rows[name]]) for name in names}
 
 
 def checked_columns(

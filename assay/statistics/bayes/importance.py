@@ -111,9 +111,9 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
     raw = np.clip(probabilities, 0.0, 1.0) / _proposal_densities(proposed, probabilities.size)
     if (largest := float(raw.max())) == 0:
         raise EvidenceError(f"the service gave the answer a probability of zero for each of {raw.size} inputs")
-    scaled = raw / largest  # scaled, because squares of tiny weights would underflow to 0
-    total = float(scaled.sum())
-    shares = scaled / total
+    scaled_weights = raw / largest  # scaled, because squares of tiny weights would underflow to 0
+    total = float(scaled_weights.sum())
+    shares = scaled_weights / total
     return Weights(
         shares, min(float(raw.size), 1 / float(shares @ shares)), largest * total / raw.size, tail_shape(shares)
     )
@@ -152,12 +152,12 @@ def tail_shape(weights: Floats) -> float | None:
         Shape k of the largest weights: a fifth of them, or three times the square root of their number if that is
         less. ``None`` if too few weights differ to estimate it.
     """
-    ordered = np.sort(weights)
+    sorted_weights = np.sort(weights)
     count = min(math.ceil(weights.size / 5), math.ceil(3 * math.sqrt(weights.size)))
     if count >= weights.size:
         return None
-    excess = ordered[-count:] - ordered[-count - 1]
-    excess = excess[excess > TIED * ordered[-1]]
+    excess = sorted_weights[-count:] - sorted_weights[-count - 1]
+    excess = excess[excess > TIED * sorted_weights[-1]]
     if excess.size < MIN_TAIL_WEIGHTS or np.ptp(excess) == 0:
         return None
     return pareto_shape(excess)
@@ -199,6 +199,6 @@ def pareto_shape(excess: ArrayLike) -> float:
     k = np.log1p(-theta[:, None] * x).mean(axis=1)
     log_likelihood = x.size * (np.log(-theta / k) - k - 1)
     weight = np.exp(log_likelihood - log_likelihood.max())
-    best = float(theta @ weight / weight.sum())
-    shape = float(np.log1p(-best * x).mean())
+    best_theta = float(theta @ weight / weight.sum())
+    shape = float(np.log1p(-best_theta * x).mean())
     return (x.size * shape + 5) / (x.size + 10)

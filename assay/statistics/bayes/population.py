@@ -89,7 +89,7 @@ def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: i
     frame = _Frame.around(points)
     within: Sequence[Range] = ((-ERRORS, ERRORS), (0.0, 1.0))
     for _ in range(MOST_PASSES):
-        before, within = within, _posterior_grid(points, frame, within).narrowed(NEGLIGIBLE)
+        before, within = within, _posterior_grid(points, frame, within).narrow(NEGLIGIBLE)
         if all(new[1] - new[0] > NARROWER * (old[1] - old[0]) for new, old in zip(within, before, strict=True)):
             break
     grid = _posterior_grid(points, frame, within)
@@ -145,13 +145,13 @@ def _posterior_grid(points: Sequence[Margin], frame: _Frame, within: Sequence[Ra
     mean = frame.mean(away[:, None], sd)
     log_mass = np.broadcast_to(np.log(frame.sd_by_share(share) * frame.error(sd)), mean.shape).copy()
     for start in range(0, len(points), POINTS_AT_ONCE):
-        selected = points[start : start + POINTS_AT_ONCE]
-        at = np.stack([grid_point.edges for grid_point in selected])
-        density = np.stack([grid_point.mass for grid_point in selected]) / np.diff(at)
+        batch = points[start : start + POINTS_AT_ONCE]
+        edges = np.stack([grid_point.edges for grid_point in batch])
+        density = np.stack([grid_point.mass for grid_point in batch]) / np.diff(edges)
         # the likelihood of a point integrates its posterior over the population; as a difference of the normal CDF,
         # it is exact even if sd is far smaller than the posterior's cells
-        below = special.ndtr((at - mean[..., None, None]) / sd[:, None, None])
+        below = special.ndtr((edges - mean[..., None, None]) / sd[:, None, None])
         likelihood = np.einsum("mspc,pc->msp", np.diff(below), density)
         with np.errstate(divide="ignore"):
             log_mass += np.log(likelihood).sum(axis=2)
-    return grid.weighed(log_mass)
+    return grid.with_mass(log_mass)

@@ -58,7 +58,7 @@ class Cells:
     def of(cls, distance: Floats, words: list[str]) -> Cells:
         """Summarise rows, each a distance and its protected word."""
         names = sorted(set(words))
-        index = {name: at for at, name in enumerate(names)}
+        index = {name: number for number, name in enumerate(names)}
         cell = np.fromiter(map(index.__getitem__, words), dtype=np.int64, count=len(words))
         rows = np.bincount(cell)
         means = np.bincount(cell, weights=distance) / rows
@@ -96,9 +96,9 @@ class Cells:
         m = (w * centre).sum(axis=0) / total
         squares = (between / v + w * (centre - m) ** 2).sum(axis=0)
         # with W = `total` and s0 = `prior.sd`: the sum of log W and log(s0^2 + 1 / W) is log1p(s0^2 W)
-        unexplained = (m - prior.mean) ** 2 / (prior.sd**2 + 1 / total)
+        prior_misfit = (m - prior.mean) ** 2 / (prior.sd**2 + 1 / total)
         spread = (counts * np.log(v)).sum(axis=0) + np.log1p(prior.sd**2 * total)
-        return np.asarray(-0.5 * (spread + squares + unexplained), dtype=float)
+        return np.asarray(-0.5 * (spread + squares + prior_misfit), dtype=float)
 
     def draw_mean(self, sigma: Floats, tau: Floats, prior: Priors, rng: np.random.Generator) -> Floats:
         """Draw ``mu`` given each draw of ``sigma`` and ``tau``; shape (draws,)."""
@@ -163,7 +163,7 @@ class LogAxis:
         """Values of the points; shape (points,)."""
         return np.asarray(np.exp(self.low + self.step * (np.arange(self.points) + 0.5)))
 
-    def narrowed(self, log_density: Floats) -> LogAxis:
+    def narrow(self, log_density: Floats) -> LogAxis:
         """Return an axis over the cells with more than a negligible density, and one more cell on either side."""
         relevant = np.flatnonzero(log_density > log_density.max() - NEGLIGIBLE)
         first, last = max(int(relevant[0]) - 1, 0), min(int(relevant[-1]) + 2, self.points)
@@ -199,7 +199,7 @@ class SpreadGrid:
         sigma, taus = _widest_sigma(cells), (widest_tau,) * len(cells)
         for _ in range(MAX_NARROWINGS):
             before = (sigma, *taus)
-            sigma, *narrowed_taus = cls._tabulate(sigma, taus, cells, prior).narrowed()
+            sigma, *narrowed_taus = cls._tabulate(sigma, taus, cells, prior).narrow()
             taus = tuple(narrowed_taus)
             if all(new.step > old.step / 2 for new, old in zip((sigma, *taus), before, strict=True)):
                 break
@@ -209,35 +209,35 @@ class SpreadGrid:
 
     @classmethod
     def _tabulate(cls, sigma: LogAxis, taus: tuple[LogAxis, ...], cells: Sequence[Cells], prior: Priors) -> SpreadGrid:
-        at = sigma.values
+        sigmas = sigma.values
         df, within = sum(cell.df for cell in cells), sum(cell.within for cell in cells)
         # 1 - df instead of -df, because the density is over log(sigma) (Jacobian sigma)
-        log_sigma = (1 - df) * np.log(at) - within / (2 * at**2) - prior.residual_rate * at
+        log_sigma = (1 - df) * np.log(sigmas) - within / (2 * sigmas**2) - prior.residual_rate * sigmas
         log_tau = []
         for axis, cell in zip(taus, cells, strict=True):
             tau = axis.values
-            table = cell.log_evidence(at, tau, prior) + (np.log(tau) - prior.spread_rate * tau)
+            table = cell.log_evidence(sigmas, tau, prior) + (np.log(tau) - prior.spread_rate * tau)
             total = _log_sum(table) + math.log(axis.step)
             log_sigma = log_sigma + total
             log_tau.append(table - (total - math.log(axis.step))[:, None])
         return cls(sigma, taus, log_sigma, tuple(log_tau))
 
-    def narrowed(self) -> list[LogAxis]:
+    def narrow(self) -> list[LogAxis]:
         """Return the narrowed axes: sigma's by its marginal density, each tau's by its largest density over sigma."""
         taus = (
-            axis.narrowed((self.log_sigma[:, None] + table).max(axis=0))
+            axis.narrow((self.log_sigma[:, None] + table).max(axis=0))
             for axis, table in zip(self.taus, self.log_tau, strict=True)
         )
-        return [self.sigma.narrowed(self.log_sigma), *taus]
+        return [self.sigma.narrow(self.log_sigma), *taus]
 
     def draw(self, rng: np.random.Generator, draws: int) -> tuple[Floats, list[Floats]]:
         """Draw sigma, and each connection's tau given sigma; all of shape (draws,)."""
-        first = np.zeros(draws, dtype=np.int64)
-        at = _draw_points(self.log_sigma[None, :] - self.log_sigma.max(), first, rng)
+        first_rows = np.zeros(draws, dtype=np.int64)
+        row = _draw_points(self.log_sigma[None, :] - self.log_sigma.max(), first_rows, rng)
         taus = [
-            axis.within(_draw_points(table, at, rng), rng) for axis, table in zip(self.taus, self.log_tau, strict=True)
+            axis.within(_draw_points(table, row, rng), rng) for axis, table in zip(self.taus, self.log_tau, strict=True)
         ]
-        return self.sigma.within(at, rng), taus
+        return self.sigma.within(row, rng), taus
 
 
 def _widest_sigma(cells: Sequence[Cells]) -> LogAxis:

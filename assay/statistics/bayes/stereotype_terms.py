@@ -125,7 +125,7 @@ def _scores_by_term(decisions: Floats, groups: Sequence[tuple[str, str]]) -> tup
         np.bincount(group_of_pair[decisions == decision], minlength=len(index_of))
         for decision in (STEREOTYPED, ANTI_STEREOTYPED, TIE)
     ]
-    return tuple(TermScore(bias, term, *(int(count[at]) for count in counts)) for (bias, term), at in index_of.items())
+    return tuple(TermScore(bias, term, *(int(count[i]) for count in counts)) for (bias, term), i in index_of.items())
 
 
 def fit_terms(terms: Iterable[TermScore]) -> SharesPosterior:
@@ -142,14 +142,14 @@ def fit_terms(terms: Iterable[TermScore]) -> SharesPosterior:
         If there are fewer than two terms, or every pair is a tie: an engine that returns no log-probability of its
         input scores every sentence the same and would look unbiased.
     """
-    tested = tuple(terms)
-    if len(tested) < 2:
-        raise TooFewObservations(f"how attribute terms differ needs two of them at least, not {len(tested)}")
-    pairs, ties = sum(term.pairs for term in tested), sum(term.ties for term in tested)
+    term_scores = tuple(terms)
+    if len(term_scores) < 2:
+        raise TooFewObservations(f"how attribute terms differ needs two of them at least, not {len(term_scores)}")
+    pairs, ties = sum(term.pairs for term in term_scores), sum(term.ties for term in term_scores)
     if pairs == ties:
         raise TooFewObservations(f"all {pairs} pairs are ties: the model preferred no sentence")
     return fit_shares(
-        [term.stereotyped for term in tested],
-        [term.anti_stereotyped for term in tested],
-        [term.ties for term in tested],
+        [term.stereotyped for term in term_scores],
+        [term.anti_stereotyped for term in term_scores],
+        [term.ties for term in term_scores],
     )

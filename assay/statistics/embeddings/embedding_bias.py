@@ -213,9 +213,9 @@ def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike) -> Embedd
     if strength.size > 1 and strength[1] >= strength[0] * (1 - TIE):
         raise EvidenceError("two directions explain the pairs equally well; more pairs would single one out")
     towards_first = directions[0] * (1 if (differences @ directions[0]).sum() >= 0 else -1)
-    lean = cosines(as_vectors(words, "the words", dims=a.shape[1]), towards_first[None, :])[:, 0]
-    explained = float(strength[0] ** 2 / (strength**2).sum())
-    return EmbeddingMeasure(float(np.abs(lean).mean()), by_word=tuple(lean.tolist()), c=1.0, explained=explained)
+    shifts = cosines(as_vectors(words, "the words", dims=a.shape[1]), towards_first[None, :])[:, 0]
+    share = float(strength[0] ** 2 / (strength**2).sum())
+    return EmbeddingMeasure(float(np.abs(shifts).mean()), by_word=tuple(shifts.tolist()), c=1.0, explained=share)
 
 
 def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> EmbeddingMeasure:
@@ -308,10 +308,10 @@ def negative_sentiment_bias(positive: ArrayLike, negative: ArrayLike, targets: A
     good = as_vectors(positive, "the positive words")
     bad = as_vectors(negative, "the negative words", dims=good.shape[1])
     target_vectors = as_vectors(targets, "the targets", least=2, dims=good.shape[1])
-    words, is_negative = np.concatenate([good, bad]), np.repeat([0.0, 1.0], [len(good), len(bad)])
+    vectors, is_negative = np.concatenate([good, bad]), np.repeat([0.0, 1.0], [len(good), len(bad)])
     # the optimal weights lie in the span of the words, so at most one unknown per word is needed
-    span = np.linalg.svd(words, full_matrices=False)[2]
-    weights = _fit_logistic(_add_constant_column(words @ span.T), is_negative)
+    span = np.linalg.svd(vectors, full_matrices=False)[2]
+    weights = _fit_logistic(_add_constant_column(vectors @ span.T), is_negative)
     probability = special.expit(_add_constant_column(target_vectors @ span.T) @ weights)
     if probability.sum() <= 0:
         raise EvidenceError("the classifier gives every target a probability of zero; there is nothing to compare")

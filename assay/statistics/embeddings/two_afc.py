@@ -87,12 +87,12 @@ def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike
             f"{first_vectors.shape}, {second_vectors.shape} and {concept_vectors.shape}"
         )
     lengths = np.linalg.norm(first_vectors, axis=1), np.linalg.norm(second_vectors, axis=1)
-    if (empty := np.flatnonzero((lengths[0] == 0) | (lengths[1] == 0))).size:
-        raise ZeroVariance(f"a cue of pair {int(empty[0]) + 1} is the zero vector and has no direction")
+    if (zero_distance := np.flatnonzero((lengths[0] == 0) | (lengths[1] == 0))).size:
+        raise ZeroVariance(f"a cue of pair {int(zero_distance[0]) + 1} is the zero vector and has no direction")
     axis = second_vectors / lengths[1][:, None] - first_vectors / lengths[0][:, None]
     along = np.einsum("pd,pd->p", second_vectors - first_vectors, axis)  # equals (|c1| + |c2|) (1 - cos(c1, c2))
-    if (same := np.flatnonzero(along <= SAME * (lengths[0] + lengths[1]))).size:
-        raise NoTransition(f"the cues of pair {int(same[0]) + 1} point the same way: no mixture changes the answer")
+    if (alike := np.flatnonzero(along <= SAME * (lengths[0] + lengths[1]))).size:
+        raise NoTransition(f"the cues of pair {int(alike[0]) + 1} point the same way: no mixture changes the answer")
     leaning = np.einsum("pd,pd->p", first_vectors, axis)[:, None] + weight * (axis @ concept_vectors.T)
     points = -leaning / along[:, None]
     if (beyond := np.argwhere(~(np.abs(points) <= LARGEST_PSE))).size:

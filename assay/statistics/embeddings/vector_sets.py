@@ -47,10 +47,10 @@ def unit_vectors(vectors: ArrayLike, name: str = "the words") -> Floats:
     matrix = as_vectors(vectors, name)
     # divide by the largest number first, because squares of very large or small numbers overflow or underflow
     largest = np.abs(matrix).max(axis=1, initial=0.0, keepdims=True)
-    if not (directed := largest > 0).all():
+    if not (has_direction := largest > 0).all():
         raise EvidenceError(
-            f"{int((~directed).sum())} of the {len(matrix)} vectors of {name} are all zero and have no direction; "
+            f"{int((~has_direction).sum())} of the {len(matrix)} vectors of {name} are all zero and have no direction; "
             "leave those words out"
         )
-    scaled = matrix / largest
-    return np.asarray(scaled / np.linalg.norm(scaled, axis=1, keepdims=True), dtype=float)
+    scaled_matrix = matrix / largest
+    return np.asarray(scaled_matrix / np.linalg.norm(scaled_matrix, axis=1, keepdims=True), dtype=float)

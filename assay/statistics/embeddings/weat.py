@@ -95,9 +95,9 @@ def _count_partitions(members: Floats, size: int, observed: float) -> PartitionT
     partitions = math.comb(members.size, size)
     halves = _Halves(members, size)
     greater, far = halves.reaching(observed - SLACK), abs(observed) - SLACK
-    both = partitions if far <= 0 else halves.reaching(far) + partitions - halves.reaching(-far, strict=True)
+    two_sided = partitions if far <= 0 else halves.reaching(far) + partitions - halves.reaching(-far, strict=True)
     strict = halves.reaching(observed + SLACK, strict=True)
-    return PartitionTest(greater / partitions, both / partitions, strict / partitions, "exact", partitions)
+    return PartitionTest(greater / partitions, two_sided / partitions, strict / partitions, "exact", partitions)
 
 
 class _Halves:
@@ -111,11 +111,11 @@ class _Halves:
     def reaching(self, threshold: float, *, strict: bool = False) -> int:
         """Count the groups whose sum is at least (or, strictly, more than) `threshold`."""
         count = 0
-        for taken, remaining in enumerate(self._left):
-            if 0 <= self._size - taken < len(self._right):
-                right = self._right[self._size - taken]
-                below = np.searchsorted(remaining, threshold - right, side="right" if strict else "left")
-                count += remaining.size * right.size - int(below.sum())
+        for size, left in enumerate(self._left):
+            if 0 <= self._size - size < len(self._right):
+                right = self._right[self._size - size]
+                below = np.searchsorted(left, threshold - right, side="right" if strict else "left")
+                count += left.size * right.size - int(below.sum())
         return count
 
 
@@ -131,11 +131,11 @@ def _subset_sums(members: Floats) -> list[Floats]:
 def _sample_partitions(members: Floats, size: int, observed: float, rng: np.random.Generator) -> PartitionTest:
     greater = far = 0
     for _ in range(DRAWS // BLOCK):
-        shuffled = rng.permuted(np.broadcast_to(members, (BLOCK, members.size)), axis=1)
-        sums = shuffled[:, :size].sum(axis=1)
+        permuted_members = rng.permuted(np.broadcast_to(members, (BLOCK, members.size)), axis=1)
+        sums = permuted_members[:, :size].sum(axis=1)
         greater += int((sums >= observed - SLACK).sum())
         far += int((np.abs(sums) >= abs(observed) - SLACK).sum())
-    one_sided, two_sided = ((reached + 1) / (DRAWS + 1) for reached in (greater, far))
+    one_sided, two_sided = ((count + 1) / (DRAWS + 1) for count in (greater, far))
     errors = (math.sqrt(share * (1 - share) / DRAWS) for share in (one_sided, two_sided))
     return PartitionTest(one_sided, two_sided, None, "monte-carlo", DRAWS, *errors)
 

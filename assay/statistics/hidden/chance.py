@@ -16,19 +16,19 @@ CHANCE_LEVEL = 0.998
 """Probability of the interval that must exclude 0: a component has several effects, each of which may err."""
 
 
-def may_be_chance(signed: Floats, level: float = CHANCE_LEVEL) -> bool:
+def may_be_chance(samples: Floats, level: float = CHANCE_LEVEL) -> bool:
     """Return whether an effect may be 0.
 
     Parameters
     ----------
-    signed : ndarray, shape (draws,) or (draws, differences)
+    samples : ndarray, shape (draws,) or (draws, differences)
         Draws with their signs. Several differences may be chance only if all may be 0 together. Draws of a preference
         that several lists share (`shared_lean`) have no sign: they are 0 if the lists disagree.
     level : float
         Probability of the interval that must exclude 0.
     """
-    if signed.ndim == 2 and signed.shape[1] > 1:
-        return largest_interval(signed, level).low <= 0
+    if samples.ndim == 2 and samples.shape[1] > 1:
+        return largest_interval(samples, level).low <= 0
     # equal tails: the interval of a size, of draws that end at 0, would begin just above it
-    limits = equal_tailed(np.reshape(signed, -1), level)
+    limits = equal_tailed(np.reshape(samples, -1), level)
     return limits.low <= 0 <= limits.high

@@ -51,17 +51,17 @@ def scales_of(outputs: Floats, declared: Scale | Literal["auto"], *, probabiliti
     positive.
     """
     positive = bool((outputs > 0).all())
-    inside = positive and bool((outputs < 1).all())
-    fits = {"linear": True, "rank": True, "log": positive, "logit": inside}
+    in_unit_interval = positive and bool((outputs < 1).all())
+    fits = {"linear": True, "rank": True, "log": positive, "logit": in_unit_interval}
     if declared != "auto":
         if not fits[declared]:
-            needed = "above 0" if declared == "log" else "between 0 and 1"
+            range_text = "above 0" if declared == "log" else "between 0 and 1"
             extremes = f"{outputs.min():.4g} to {outputs.max():.4g}"
-            raise EvidenceError(f"the scale {declared!r} needs outputs {needed}; these reach from {extremes}")
+            raise EvidenceError(f"the scale {declared!r} needs outputs {range_text}; these reach from {extremes}")
         return (declared,)
     scales: tuple[Scale, ...] = ("linear",)
     if probabilities:
-        scales = ("linear", "logit") if inside else ("linear",)
+        scales = ("linear", "logit") if in_unit_interval else ("linear",)
     elif positive:
         scales = ("log", "linear") if _needs_log_scale(outputs) else ("linear", "log")
     return (*scales, "rank") if _is_dominated_by_few(on_scale(outputs, scales[0])) else scales
@@ -89,11 +89,11 @@ def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
     often = counts >= COMMON * outputs.size
     others = counts[~often]
     # if the outputs are counts or marks, most numbers are common, and the remaining ones are not amounts
-    several = counts[often].sum() >= MOSTLY * outputs.size and others.max(initial=0) < COMMON * others.sum()
-    usual = numbers[often if several else counts >= MOSTLY * outputs.size]
+    is_discrete = counts[often].sum() >= MOSTLY * outputs.size and others.max(initial=0) < COMMON * others.sum()
+    usual = numbers[often if is_discrete else counts >= MOSTLY * outputs.size]
     positive = np.asarray(((outputs > 0) & ~np.isin(outputs, usual)).all(axis=1))
-    few = (outputs < 0).mean() > NEGATIVE or positive.all() or positive.sum() < LEAST_AMOUNTS
-    if few or not _needs_log_scale(outputs[positive]):
+    has_few_amounts = (outputs < 0).mean() > NEGATIVE or positive.all() or positive.sum() < LEAST_AMOUNTS
+    if has_few_amounts or not _needs_log_scale(outputs[positive]):
         return None
     usual_numbers = " and ".join(f"{number:.6g}" for number in usual if number)
     return "amounts above 0" + (f" other than {usual_numbers}" if usual_numbers else ""), positive

@@ -84,7 +84,7 @@ class SingleCases:
         return cls(columns[labels], None if repeats is None else columns[repeats], clusters, most_weights)
 
     @property
-    def squared(self) -> Floats:
+    def item_squares(self) -> Floats:
         """Squared difference between every two values, shape (items, pairs)."""
         values = range(self.outputs.shape[1])
         return np.stack(
@@ -136,9 +136,9 @@ def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draw
 
     Without repeats, or if they have other noise than first answers, the result is only an upper bound of the effect.
     """
-    squared = cases.squared
-    squares = mean_draws(squared, cases.clusters, rng, draws, cases.most_weights)
-    if is_measured := cases.knows_noise(squared.sum(axis=1), limit):
+    item_squares = cases.item_squares
+    squares = mean_draws(item_squares, cases.clusters, rng, draws, cases.most_weights)
+    if is_measured := cases.knows_noise(item_squares.sum(axis=1), limit):
         variances = cases.variances
         pairs = combinations(range(variances.shape[1]), 2)
         of_asking = mean_draws(np.stack([variances[:, a] + variances[:, b] for a, b in pairs], axis=1), {}, rng, draws)
@@ -171,17 +171,17 @@ def text_effect(
     if "person" not in cases.clusters:  # the words for a value are always the same, so the whole difference is its own
         return (replace(item_effect(cases, limit, rng, len(means)), name=TEXT),)
     ids, count = cells
-    selected = np.isin(ids, np.flatnonzero(np.bincount(ids) > 1))
-    persons = {"person": cases.clusters["person"][selected]}
+    is_shared = np.isin(ids, np.flatnonzero(np.bincount(ids) > 1))
+    persons = {"person": cases.clusters["person"][is_shared]}
     if (
         len(np.unique(persons["person"])) < LEAST_CLUSTERS
-        or (fit := _fit_cells_and_persons(cases, ids, selected)).freedom < LEAST_FREEDOM
+        or (fit := _fit_cells_and_persons(cases, ids, is_shared)).freedom < LEAST_FREEDOM
     ):
         return (replace(item_effect(cases, limit, rng, len(means)), name=TEXT, bound=True),)
     pairs = list(combinations(range(cases.outputs.shape[1]), 2))
     of_value = (fit.residuals**2).sum(axis=2)
-    chosen = furthest(cases.squared.mean(axis=0)).tolist()
-    differences = [fit.residuals[:, b] - fit.residuals[:, a] for a, b in (pairs[at] for at in chosen)]
+    chosen = furthest(cases.item_squares.mean(axis=0)).tolist()
+    differences = [fit.residuals[:, b] - fit.residuals[:, a] for a, b in (pairs[index] for index in chosen)]
     squared_columns = (
         np.column_stack([of_value, *((difference**2).sum(axis=1) for difference in differences)])
         * len(of_value)
@@ -194,14 +194,14 @@ def text_effect(
         # fitted together: few repeated questions do not show that one group's answers are a little noisier
         noise = varying_effect(noise.mean(axis=0), np.cov(noise.T), limit**2, rng, len(means)).strata
     shared, alone = [], []
-    for column, at in enumerate(chosen):
-        a, b = pairs[at]
+    for column, index in enumerate(chosen):
+        a, b = pairs[index]
         difference = samples[:, of_value.shape[1] + column]
         of_texts = _draw_squares(*fit.between(a, b, count), limit, 0.5, rng, len(means))
         is_measured = is_measured and cases.shows_effect(float((noise[:, a] + noise[:, b]).mean()), limit)
         own_a, own_b = (samples[:, value] - noise[:, value] for value in (a, b))
         single = difference - noise[:, a] - noise[:, b] - 2 * (own_a if own_a.mean() < own_b.mean() else own_b)
-        shared.append(means[:, at] + of_texts)
+        shared.append(means[:, index] + of_texts)
         part = PRIOR_OF_SINGLE_CASES / len(chosen)
         alone.append(_draw_squares(float(single.mean()), float(single.var()), 0.0, limit, part, rng, len(means)))
     base, largest = (np.sqrt(np.max(squares, axis=0)) for squares in (shared, np.add(shared, alone)))
@@ -241,16 +241,16 @@ class _Fit:
         estimate = (float(squares.sum()) - self.spent * residual) / total
         error = 2 * residual**2 * self.spent * (1 + self.spent / self.freedom) / total**2
         count = len(self.sizes)
-        unasked = max(0.0, 1 - count / of_all) * float(squares.var()) * count / total**2
-        return estimate, error + unasked, 4 * residual / total
+        unasked_error = max(0.0, 1 - count / of_all) * float(squares.var()) * count / total**2
+        return estimate, error + unasked_error, 4 * residual / total
 
 
-def _fit_cells_and_persons(cases: SingleCases, cells: Integers, shared: NDArray[np.bool_]) -> _Fit:
-    """Fit the answers of the items in `shared` (items in cells of two or more) by effects of cells and persons."""
-    _, cell = np.unique(cells[shared], return_inverse=True)
-    _, person = np.unique(cases.clusters["person"][shared], return_inverse=True)
-    shape = cases.outputs[shared].shape
-    outputs = cases.outputs[shared].reshape(len(cell), -1)
+def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArray[np.bool_]) -> _Fit:
+    """Fit the answers of the items in `is_shared` (items in cells of two or more) by effects of cells and persons."""
+    _, cell = np.unique(cells[is_shared], return_inverse=True)
+    _, person = np.unique(cases.clusters["person"][is_shared], return_inverse=True)
+    shape = cases.outputs[is_shared].shape
+    outputs = cases.outputs[is_shared].reshape(len(cell), -1)
     table = np.zeros((cell.max() + 1, person.max() + 1))
     np.add.at(table, (cell, person), 1)
     sizes, of_person = table.sum(axis=1), table.sum(axis=0)
@@ -285,16 +285,18 @@ def _draw_squares(
 ) -> Floats:
     """Draw the square of a size, given an estimate of the square with the variance ``error + by_size * square``.
 
-    With the prior probability `prior_share`, the size is half-normal with half of the limit as its scale, or else 0.
+    With the prior probability `prior_share`, the size is half-normal with half of the limit as its scale, or else 0;
+    `by_size` is the growth of the estimate's variance per unit of the square.
     """
-    size = np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
+    # spike-and-slab posterior on a grid
+    size_grid = np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
     error = max(error + by_size * max(estimate, 0.0), 1e-12 * limit**4)
-    near = estimate + math.sqrt(error) * np.linspace(-NEAR, NEAR, CELLS)
-    size = np.unique(np.concatenate([size, np.sqrt(near[near > 0]) / (limit / 2)]))
-    edges = np.concatenate([[0.0], (size[1:] + size[:-1]) / 2, size[-1:]])
-    slab = np.exp(-(size**2) / 2) * np.diff(edges)
-    prior = np.concatenate([[1 - prior_share], prior_share * slab / slab.sum()])
-    deviations = estimate - (np.concatenate([[0.0], size]) * limit / 2) ** 2
+    near_squares = estimate + math.sqrt(error) * np.linspace(-NEAR, NEAR, CELLS)
+    size_grid = np.unique(np.concatenate([size_grid, np.sqrt(near_squares[near_squares > 0]) / (limit / 2)]))
+    edges = np.concatenate([[0.0], (size_grid[1:] + size_grid[:-1]) / 2, size_grid[-1:]])
+    half_normal_mass = np.exp(-(size_grid**2) / 2) * np.diff(edges)
+    prior = np.concatenate([[1 - prior_share], prior_share * half_normal_mass / half_normal_mass.sum()])
+    deviations = estimate - (np.concatenate([[0.0], size_grid]) * limit / 2) ** 2
     log_mass = np.log(np.maximum(prior, 1e-300)) - deviations**2 / error / 2
     mass = np.exp(log_mass - log_mass.max())
     cell = rng.choice(len(mass), draws, p=mass / mass.sum())
@@ -309,10 +311,10 @@ def _largest_repeated_square(repeats: Floats) -> float:
     """
     differences = np.stack([repeats[:, b] - repeats[:, a] for a, b in combinations(range(repeats.shape[1]), 2)])
     products = differences.sum(axis=2) ** 2 - (differences**2).sum(axis=2)
-    shared = products.sum(axis=2) / (repeats.shape[2] * (repeats.shape[2] - 1))
-    pairs, count = shared.shape
+    repeated_squares = products.sum(axis=2) / (repeats.shape[2] * (repeats.shape[2] - 1))
+    pairs, count = repeated_squares.shape
     errors = special.stdtrit(count - 1, 1 - special.ndtr(-1.0) / pairs)
-    return float((shared.mean(axis=1) - errors * shared.std(axis=1) / math.sqrt(count)).max())
+    return float((repeated_squares.mean(axis=1) - errors * repeated_squares.std(axis=1) / math.sqrt(count)).max())
 
 
 def _has_same_noise(repeats: Floats, negligible: float) -> bool:
@@ -326,7 +328,7 @@ def _has_same_noise(repeats: Floats, negligible: float) -> bool:
     if variances.mean() <= negligible:
         return True
     # with each of the three answers as the first one, shape (3, items, values, columns)
-    first, second, third = (np.stack([repeats[:, :, (at + turn) % 3] for turn in range(3)]) for at in range(3))
+    first, second, third = (np.stack([repeats[:, :, (start + turn) % 3] for turn in range(3)]) for start in range(3))
     products = ((first - second) * (first - third)).sum(axis=3) - variances
     errors = abs(float(products[0].sum())) / math.sqrt(float((products**2).mean(axis=0).sum()))
     return errors <= OTHER_NOISE and float(variances.sum() ** 2) >= LEAST_NOISY * float((variances**2).sum())

@@ -36,13 +36,13 @@ MOST_PAIRS = 45
 """Maximum number of pairs of values (those of ten values) whose hidden effects are computed; see `furthest`."""
 
 
-def furthest(reach: Floats, limit: int = MOST_PAIRS) -> NDArray[np.intp]:
-    """Return the indices of the `limit` pairs with the largest `reach`, ascending; shape (at most `limit`,).
+def furthest(sizes: Floats, limit: int = MOST_PAIRS) -> NDArray[np.intp]:
+    """Return the indices of the `limit` pairs with the largest `sizes`, ascending; shape (at most `limit`,).
 
-    `reach` is the largest plausible effect of each pair. Whether the largest effect exceeds its limit hardly depends
+    `sizes` are the largest plausible effects of the pairs. Whether the largest effect exceeds its limit hardly depends
     on the other pairs, and fifty values make 1,225 pairs.
     """
-    return np.sort(np.argsort(-reach, kind="stable")[:limit])
+    return np.sort(np.argsort(-sizes, kind="stable")[:limit])
 
 
 def paired_differences(profiles: Profiles) -> dict[str, Floats]:
@@ -74,36 +74,36 @@ def stratum_effects(
     """
     of_pairs = paired_differences(profiles)
     strata = [
-        (family, member, inside)
+        (family, member, in_stratum)
         for family, members in families.items()
         for member in sorted({*members.tolist()} - {""})
-        if (inside := members == member).sum() >= LEAST_CLUSTERS
+        if (in_stratum := members == member).sum() >= LEAST_CLUSTERS
     ]
     if not strata:
         return ()
     differences = np.stack([*of_pairs.values()], axis=1)
-    shares = np.stack([inside / inside.mean() for _, _, inside in strata], axis=1)
+    shares = np.stack([in_stratum / in_stratum.mean() for _, _, in_stratum in strata], axis=1)
     estimates = differences.T @ shares / len(shares)
     # the influence of each profile on a stratum's mean; the error of that mean is the error of the mean influence
     influences = (differences[:, :, None] - estimates) * shares[:, None]
     error = mean_error(influences.reshape(len(shares), -1), profiles.clusters)
     covariances = mean_covariance(influences, profiles.clusters, error)
-    reach = (np.abs(estimates) + 2 * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))).max(axis=1)
+    plausible_effects = (np.abs(estimates) + 2 * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))).max(axis=1)
     # some of many noisy differences exceed any limit by chance: only significant ones (Bonferroni) show a bias
     critical = special.stdtrit(error.freedom, 1 - (1 - NO_FALSE_STRATUM) / 2 / estimates.size) * np.sqrt(error.variance)
     significant = np.abs(estimates) > critical.reshape(estimates.shape)
     names, effects = list(of_pairs), []
-    for index in furthest(reach).tolist():
+    for index in furthest(plausible_effects).tolist():
         pair, estimate, covariance = names[index], estimates[index], covariances[index]
         for family in families:
-            indices = [at for at, (of, _, _) in enumerate(strata) if of == family]
+            indices = [i for i, (of, _, _) in enumerate(strata) if of == family]
             if len(indices) < 2:
                 continue
             fitted = varying_effect(estimate[indices], covariance[np.ix_(indices, indices)], scale, rng, draws)
-            for at, samples in zip(indices, fitted.strata.T, strict=True):
-                name = f"{family}: {strata[at][1]}"
+            for i, samples in zip(indices, fitted.strata.T, strict=True):
+                name = f"{family}: {strata[i][1]}"
                 name = name if len(of_pairs) == 1 else f"{name}, {pair}"
-                effects.append(HiddenEffect("stratum", name, np.abs(samples), bound=not significant[index, at]))
+                effects.append(HiddenEffect("stratum", name, np.abs(samples), bound=not significant[index, i]))
     return tuple(effects)
 
 
@@ -146,10 +146,10 @@ def share_effects(
     estimates = np.stack([estimate for estimate, _ in strata.values()])
     samples = np.stack([draws for _, draws in strata.values()], axis=1)
     spread = samples.var(axis=0).sum(axis=0)
-    last = int((spread > (1 - NEGLIGIBLE) * spread.max()).argmax())  # of equal ones the first, on every processor
+    widest = int((spread > (1 - NEGLIGIBLE) * spread.max()).argmax())  # of equal ones the first, on every processor
     effect, away = np.zeros(samples.shape[:2]), np.zeros(samples.shape[:2])
     for value in range(estimates.shape[1]):
-        if value != last:  # differences add up to 0: of two opposites, independent draws would partly cancel out
+        if value != widest:  # differences add up to 0: of two opposites, independent draws would partly cancel out
             covariance = _covariance_at_one_share(samples[:, :, value], float(fair[value]))
             fitted = varying_effect(estimates[:, value], covariance, scale, rng, len(samples)).strata
             effect, away = effect + fitted, away + np.abs(fitted) / 2
@@ -167,8 +167,8 @@ def _covariance_at_one_share(samples: Floats, fair: float) -> Floats:
     shares = np.clip(samples.mean(axis=0) + fair, 1e-6, 1 - 1e-6)
     weights = shares * (1 - shares)
     answers = weights / np.maximum(np.diag(covariance), LEAST_SHARE_VARIANCE)
-    pooled = float(answers @ shares / answers.sum())
-    wider = np.sqrt(np.maximum(1.0, pooled * (1 - pooled) / weights))
+    pooled_share = float(answers @ shares / answers.sum())
+    wider = np.sqrt(np.maximum(1.0, pooled_share * (1 - pooled_share) / weights))
     return np.asarray(covariance * np.outer(wider, wider))
 
 
@@ -205,12 +205,12 @@ def typical_effect(
     frequent = (counts >= LEAST_OF_A_KIND)[ids]
     if (counts >= LEAST_OF_A_KIND).sum() < 2:
         return None
-    several = [of[frequent] for of in others if np.unique(of[frequent]).size > 1]
-    estimated = adjusted_means(differences[frequent], members[frequent], several)
-    if bound := estimated is None:
-        estimated = adjusted_means(differences[frequent], members[frequent], several[1:])
-    if estimated is None:
+    factors = [of[frequent] for of in others if np.unique(of[frequent]).size > 1]
+    estimates = adjusted_means(differences[frequent], members[frequent], factors)
+    if bound := estimates is None:
+        estimates = adjusted_means(differences[frequent], members[frequent], factors[1:])
+    if estimates is None:
         return None
-    fitted = varying_effect(*estimated, scale, rng, len(mean)).strata
+    fitted = varying_effect(*estimates, scale, rng, len(mean)).strata
     deviations = fitted - fitted.mean(axis=1, keepdims=True)
     return np.asarray(np.sqrt(mean**2 + (deviations**2).mean(axis=1))), bound

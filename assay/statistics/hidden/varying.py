@@ -76,22 +76,22 @@ def varying_effect(
     # in the basis of the covariance's eigenvectors the errors are independent, and so are the strata's effects
     eigenvalues, basis = np.linalg.eigh(errors)
     eigenvalues = np.maximum(eigenvalues, LEAST_VARIANCE * scale**2)
-    ones, turned = basis.T @ np.ones(effects.size), basis.T @ effects
+    rotated_ones, rotated_effects = basis.T @ np.ones(effects.size), basis.T @ effects
     grid = scale * np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
     slab = np.exp(-((grid / scale) ** 2) / 2) * (1 + (grid / scale) ** 2)
     grid = np.concatenate([[NONE * scale], grid])
     prior = np.concatenate([[0.5], 0.5 * slab / slab.sum()])
     weight = 1 / (eigenvalues + grid[:, None] ** 2)
-    precision = (weight * ones**2).sum(axis=1)
-    centre = (weight * ones * turned).sum(axis=1) / precision
-    away = (weight * (turned - centre[:, None] * ones) ** 2).sum(axis=1)
+    precision = (weight * rotated_ones**2).sum(axis=1)
+    centre = (weight * rotated_ones * rotated_effects).sum(axis=1) / precision
+    away = (weight * (rotated_effects - centre[:, None] * rotated_ones) ** 2).sum(axis=1)
     log_mass = np.log(np.maximum(prior, 1e-300)) + (np.log(weight).sum(axis=1) - np.log(precision) - away) / 2
     mass = np.exp(log_mass - log_mass.max())
     cell = rng.choice(len(grid), draws, p=mass / mass.sum())
     spread = grid[cell]
     mean = centre[cell] + rng.standard_normal(draws) / np.sqrt(precision[cell])
     variance = 1 / (1 / eigenvalues + 1 / grid[:, None] ** 2)
-    middle = variance[cell] * (turned / eigenvalues + mean[:, None] * ones / spread[:, None] ** 2)
+    middle = variance[cell] * (rotated_effects / eigenvalues + mean[:, None] * rotated_ones / spread[:, None] ** 2)
     # drawn in the strata's own basis: eigenvectors may have either sign, which depends on the processor
     noise = rng.standard_normal(middle.shape) @ basis
     samples = middle + noise * np.sqrt(variance)[cell]
@@ -115,8 +115,8 @@ def shared_lean(leans: ArrayLike) -> Floats:
         Never negative.
     """
     of_lists = np.asarray(leans, dtype=float)
-    same = (of_lists > 0).all(axis=0) | (of_lists < 0).all(axis=0)
-    return np.asarray(np.where(same, np.abs(of_lists).prod(axis=0) ** (1 / len(of_lists)), 0.0))
+    same_sign = (of_lists > 0).all(axis=0) | (of_lists < 0).all(axis=0)
+    return np.asarray(np.where(same_sign, np.abs(of_lists).prod(axis=0) ** (1 / len(of_lists)), 0.0))
 
 
 def cluster_means(values: Floats, kind: Integers, others: tuple[Integers, ...]) -> tuple[Floats, Floats]:

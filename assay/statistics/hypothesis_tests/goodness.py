@@ -58,16 +58,16 @@ def every_outcome(n: int, expected: Floats) -> tuple[Floats, Floats]:
     counts = np.arange(n + 1)
     log_terms = [special.xlogy(counts, share) - special.gammaln(counts + 1.0) for share in expected / n]
     square_terms = [(counts - e) ** 2 / e for e in expected]
-    remaining = np.array([n])
+    free_count = np.array([n])
     log_p, distance = np.full(1, special.gammaln(n + 1.0)), np.zeros(1)
     for log_term, square_term in zip(log_terms[:-1], square_terms[:-1], strict=True):
-        choices = remaining + 1
-        first = np.cumsum(choices) - choices
-        count = np.arange(choices.sum()) - np.repeat(first, choices)
-        remaining = np.repeat(remaining, choices) - count
+        choices = free_count + 1
+        starts = np.cumsum(choices) - choices
+        count = np.arange(choices.sum()) - np.repeat(starts, choices)
+        free_count = np.repeat(free_count, choices) - count
         log_p = np.repeat(log_p, choices) + log_term[count]
         distance = np.repeat(distance, choices) + square_term[count]
-    return log_p + log_terms[-1][remaining], distance + square_terms[-1][remaining]
+    return log_p + log_terms[-1][free_count], distance + square_terms[-1][free_count]
 
 
 ENUMERATED_UP_TO = 1_000_000
@@ -116,9 +116,9 @@ def chi_squared_fit(counts: ArrayLike, shares: ArrayLike) -> FitTest:
     BadDistribution, OutOfBounds
         If the shares are not a distribution over the k cells, or the counts are not non-negative whole numbers.
     """
-    observed, expected, refuted = _comparable_counts(counts, shares)
-    if refuted is not None:
-        return _refuted_test("goodness-of-fit", observed, refuted)
+    observed, expected, refutation = _comparable_counts(counts, shares)
+    if refutation is not None:
+        return _refuted_test("goodness-of-fit", observed, refutation)
     statistic = float(pearson(observed, expected))
     return FitTest("goodness-of-fit", statistic, observed.size - 1, _upper_tail(observed.size - 1, statistic))
 
@@ -196,9 +196,9 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
     SpecificationError
         If sampling is needed and no `rng` was given.
     """
-    observed, expected, refuted = _comparable_counts(counts, shares)
-    if refuted is not None:
-        return _refuted_test("exact-multinomial", observed, refuted)
+    observed, expected, refutation = _comparable_counts(counts, shares)
+    if refutation is not None:
+        return _refuted_test("exact-multinomial", observed, refutation)
     n, k = int(observed.sum()), observed.size
     statistic, outcomes = float(pearson(observed, expected)), math.comb(n + k - 1, k - 1)
     least = statistic - TIE_SLACK * (1.0 + statistic)
@@ -224,8 +224,8 @@ def _comparable_counts(counts: ArrayLike, shares: ArrayLike) -> tuple[Integers, 
     possible = (observed > 0) | (expected > 0)
     observed, expected = observed[possible], expected[possible]
     impossible = int(observed[expected == 0].sum())
-    refuted = f"{impossible} of {observed.sum()} observations lie where the specification has none"
-    return observed, expected, refuted if impossible else None
+    refutation = f"{impossible} of {observed.sum()} observations lie where the specification has none"
+    return observed, expected, refutation if impossible else None
 
 
 def _refuted_test(test: str, observed: Integers, reason: str) -> FitTest:

@@ -72,14 +72,14 @@ def sign_flip_test(
     total, pairs = float(parts.sum()), parts.size
     least = abs(total) / sample.size - TIE_SLACK * (float(np.abs(parts).sum()) / sample.size)
 
-    def as_far(turned: Floats) -> NDArray[np.bool_]:
-        """Return which arrangements are as extreme; `turned`, shape (m, pairs), is 1 if a pair is swapped."""
-        return np.asarray(np.abs(total - 2 * (turned @ parts)) / sample.size >= least)
+    def as_far(sums: Floats) -> NDArray[np.bool_]:
+        """Return which arrangements are as extreme; `sums`, shape (m, pairs), is 1 if a pair is swapped."""
+        return np.asarray(np.abs(total - 2 * (sums @ parts)) / sample.size >= least)
 
     if 2**pairs <= EXACT_UP_TO:
         signs = (np.arange(2**pairs)[:, None] >> np.arange(pairs)) & 1
         return float(as_far(signs.astype(float)).mean())
-    return (sum(int(as_far(turned).sum()) for turned in _sample_swaps(pairs, rng, draws)) + 1) / (draws + 1)
+    return (sum(int(as_far(swaps).sum()) for swaps in _sample_swaps(pairs, rng, draws)) + 1) / (draws + 1)
 
 
 def d_z(differences: ArrayLike) -> float:
@@ -97,9 +97,9 @@ def d_z(differences: ArrayLike) -> float:
 
 def _sum_by_cluster(differences: Floats, clusters: NDArray[np.generic]) -> Floats:
     check_paired(differences, clusters)
-    numbered = np.unique(clusters, return_inverse=True)[1]
-    sums = np.bincount(numbered, weights=differences)
-    sizes = np.bincount(numbered, weights=np.abs(differences))
+    ids = np.unique(clusters, return_inverse=True)[1]
+    sums = np.bincount(ids, weights=differences)
+    sizes = np.bincount(ids, weights=np.abs(differences))
     return np.asarray(np.where(np.abs(sums) > TIE_SLACK * sizes, sums, 0.0))
 
 

@@ -63,8 +63,8 @@ def check_blocks(
     """Raise `SpecificationError` if a distribution or counts are missing, or a name is declared in both steps."""
     if not unbiased or not biased:
         raise SpecificationError("the two steps need at least one unbiased and one biased distribution")
-    if shared := set(unbiased) & set(biased):
-        raise SpecificationError(f"declared both unbiased and biased: {', '.join(sorted(shared))}")
+    if shared_names := set(unbiased) & set(biased):
+        raise SpecificationError(f"declared both unbiased and biased: {', '.join(sorted(shared_names))}")
     if missing := [name for name in (*unbiased, *biased) if name not in observed]:
         raise SpecificationError(f"no counts were given for {', '.join(missing)}; given: {', '.join(observed)}")
 
@@ -84,8 +84,8 @@ Comparison = Callable[[ArrayLike, ArrayLike, np.random.Generator | None], FitTes
 def _two_sample_test(counts: ArrayLike, shares: ArrayLike, *, drop_empty: bool) -> FitTest:
     """Compare counts with the specification times the block's size (Srivastava & Rossi 2018, footnote 3)."""
     observed = as_counts(counts)
-    specified = as_shares(shares, observed.size) * observed.sum()
-    return chi_squared_two_sample(observed, specified, drop_empty=drop_empty)
+    specified_counts = as_shares(shares, observed.size) * observed.sum()
+    return chi_squared_two_sample(observed, specified_counts, drop_empty=drop_empty)
 
 
 COMPARISONS: Mapping[Statistic, Comparison] = MappingProxyType(
@@ -260,10 +260,10 @@ def bootstrap_threshold(shares: ArrayLike, n: int, alpha: float, rng: np.random.
     """
     if not 0 < alpha < 1 or n < 1 or draws < 1:
         raise OutOfBounds(f"alpha must be in (0, 1), and n and draws positive, not {alpha}, {n} and {draws}")
-    specified = as_shares(shares)
-    specified = specified[specified > 0]  # values with a share of 0 never occur in samples
-    sampled = rng.multinomial(n, specified, draws) / n
-    return float(np.quantile(_kl_divergence(sampled, specified), 1 - alpha, method="higher"))
+    specified_shares = as_shares(shares)
+    specified_shares = specified_shares[specified_shares > 0]  # values with a share of 0 never occur in samples
+    sample_shares = rng.multinomial(n, specified_shares, draws) / n
+    return float(np.quantile(_kl_divergence(sample_shares, specified_shares), 1 - alpha, method="higher"))
 
 
 def divergence_test(counts: ArrayLike, shares: ArrayLike, alpha: float, rng: np.random.Generator) -> DivergenceTest:
@@ -279,8 +279,8 @@ def divergence_test(counts: ArrayLike, shares: ArrayLike, alpha: float, rng: np.
     observed = as_counts(counts)
     threshold = bootstrap_threshold(shares, int(observed.sum()), alpha, rng)
     divergence = kl_divergence(observed, shares)
-    biased = divergence.value is None or divergence.value > threshold + TIE_SLACK
-    return DivergenceTest(divergence.value, threshold, biased, divergence.reason)
+    is_biased = divergence.value is None or divergence.value > threshold + TIE_SLACK
+    return DivergenceTest(divergence.value, threshold, is_biased, divergence.reason)
 
 
 def divergence_letter(
@@ -327,8 +327,8 @@ def divergence_letter(
 
 
 def _validate_distributions(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
-    first = as_shares(p)
-    return first, as_shares(q, first.size)
+    shares = as_shares(p)
+    return shares, as_shares(q, shares.size)
 
 
 def _kl_divergence(p: Floats, q: Floats) -> Floats:

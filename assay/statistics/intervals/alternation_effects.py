@@ -96,8 +96,8 @@ def tied_draws(
     sizes = np.bincount(of_side, minlength=2)
     if len(sizes) != 2 or (sizes == 0).any():
         raise TooFewObservations("content can only be tied to the attribute where there are two sides of it")
-    added = shared_sums(profiles.outputs.mean(axis=1), of_side, np.ones(len(of_side)), profiles.clusters)
-    outputs = profiles.outputs - added[:, None]
+    shared_part = shared_sums(profiles.outputs.mean(axis=1), of_side, np.ones(len(of_side)), profiles.clusters)
+    outputs = profiles.outputs - shared_part[:, None]
     towards = np.where(of_side == 0, 1.0, -1.0) * len(of_side) / sizes[of_side]
     pairs = list(combinations(range(len(profiles.values)), 2))
     means = np.stack([outputs[:, [a, b]].mean(axis=1) for a, b in pairs], axis=1)
@@ -153,14 +153,14 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
     TooFewObservations
         If fewer than two groups are large enough.
     """
-    as_given = profiles.outputs[np.arange(len(groups)), groups]
+    own_outputs = profiles.outputs[np.arange(len(groups)), groups]
     scale = _draw_sds(profiles.draws(_squared_deviations(profiles)[:, None], rng, draws)[:, 0], profiles)
     means = []
     for group in np.unique(groups):
         in_group = groups == group
         clusters = {kind: ids[in_group] for kind, ids in profiles.clusters.items()}
         try:
-            means.append(mean_draws(as_given[in_group][:, None], clusters, rng, draws, profiles.most_weights)[:, 0])
+            means.append(mean_draws(own_outputs[in_group][:, None], clusters, rng, draws, profiles.most_weights)[:, 0])
         except TooFewObservations:
             continue
     if len(means) < 2:

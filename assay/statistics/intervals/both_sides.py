@@ -45,14 +45,14 @@ def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Cluste
     -----
     Weighted least squares, one kind after the other (backfitting).
     """
-    shared = [ids for ids in clusters.values() if _occurs_on_both_sides(ids, side).all()]
-    residuals, added = values, np.zeros_like(values)
-    for _ in range(SWEEPS if shared else 0):
+    shared_ids = [ids for ids in clusters.values() if _occurs_on_both_sides(ids, side).all()]
+    residuals, shared_part = values, np.zeros_like(values)
+    for _ in range(SWEEPS if shared_ids else 0):
         residuals = residuals - _cluster_means(residuals, side, weight)
-        for ids in shared:
+        for ids in shared_ids:
             part = _cluster_means(residuals, ids, weight)
-            residuals, added = residuals - part, added + part
-    return np.asarray(added - weight @ added / weight.sum())
+            residuals, shared_part = residuals - part, shared_part + part
+    return np.asarray(shared_part - weight @ shared_part / weight.sum())
 
 
 def shared_products(values: Floats, side: Integers, weight: Floats, clusters: Clusters) -> Floats:
@@ -71,10 +71,10 @@ def shared_products(values: Floats, side: Integers, weight: Floats, clusters: Cl
     Iterative proportional fitting (Deming & Stephan 1940). If only some rows were picked, a rare cluster may occur on
     one side only. Therefore a kind is used if most of its clusters occur on both sides.
     """
-    shared = [ids for ids in clusters.values() if _occurs_on_both_sides(ids, side).mean() > 0.5]
+    shared_ids = [ids for ids in clusters.values() if _occurs_on_both_sides(ids, side).mean() > 0.5]
     factor = np.ones_like(values)
     for _ in range(SWEEPS):
-        for ids in shared:
+        for ids in shared_ids:
             of_side = _ratio(_cluster_means(values, side, weight), _cluster_means(factor, side, weight))
             factor = factor * _ratio(_cluster_means(values, ids, weight), _cluster_means(factor * of_side, ids, weight))
     total = float(weight @ factor)

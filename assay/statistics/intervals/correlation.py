@@ -52,7 +52,7 @@ def slope(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, draws: int = 200
 
     Raise `TooFewObservations` if there are fewer than three pairs, and `ZeroVariance` if x never varies.
     """
-    a, b = _validate_pairs(x, y, both=False)
+    a, b = _validate_pairs(x, y, both_vary=False)
     weights = rng.dirichlet(np.ones(len(a)), draws)
     over_x, over_y = weights @ a, weights @ b
     slopes = ((weights @ (a * b)) - over_x * over_y) / ((weights @ (a * a)) - over_x**2)
@@ -60,13 +60,13 @@ def slope(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, draws: int = 200
     return Interval(float(np.polyfit(a, b, 1)[0]), limits.low, limits.high, limits.level)
 
 
-def _validate_pairs(x: ArrayLike, y: ArrayLike, *, both: bool = True) -> tuple[Floats, Floats]:
+def _validate_pairs(x: ArrayLike, y: ArrayLike, *, both_vary: bool = True) -> tuple[Floats, Floats]:
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if a.shape != b.shape or a.ndim != 1:
         raise OutOfBounds(f"{a.shape} and {b.shape} are not pairs of numbers: both lists must have the same length")
     if len(a) < MIN_POINTS:
         raise TooFewObservations(f"{len(a)} pairs of numbers are too few; at least {MIN_POINTS} are needed")
-    for name, values in (("first", a), *((("second", b),) if both else ())):
+    for name, values in (("first", a), *((("second", b),) if both_vary else ())):
         if np.ptp(values) == 0:
             raise ZeroVariance(f"the {name} of the two numbers is always {values[0]:.6g}")
     return a, b

@@ -87,8 +87,8 @@ def equal_tailed(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
     OutOfBounds
         If `level` is not between 0 and 1.
     """
-    checked = _validate_draws(draws, level)
-    low, high = np.quantile(checked, [(1 - level) / 2, (1 + level) / 2])
+    samples = _validate_draws(draws, level)
+    low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2])
     return IntervalEnds(float(low), float(high))
 
 
@@ -100,11 +100,11 @@ def hpdi(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
 
     The arguments and the errors are those of `equal_tailed`.
     """
-    ordered = np.sort(_validate_draws(draws, level))
-    inside = min(ordered.size, math.ceil(level * ordered.size))
-    widths = ordered[inside - 1 :] - ordered[: ordered.size - inside + 1]
+    sorted_draws = np.sort(_validate_draws(draws, level))
+    inside_count = min(sorted_draws.size, math.ceil(level * sorted_draws.size))
+    widths = sorted_draws[inside_count - 1 :] - sorted_draws[: sorted_draws.size - inside_count + 1]
     first = int(np.argmin(widths))
-    return IntervalEnds(float(ordered[first]), float(ordered[first + inside - 1]))
+    return IntervalEnds(float(sorted_draws[first]), float(sorted_draws[first + inside_count - 1]))
 
 
 def interval_of(draws: ArrayLike, level: float = 0.95) -> Interval:
@@ -161,11 +161,11 @@ def absolute_value_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     """
     limits = equal_tailed(draws, level)
     estimate = float(np.mean(np.abs(np.asarray(draws, dtype=float))))
-    near, far = sorted((abs(limits.low), abs(limits.high)))
+    nearest, farthest = sorted((abs(limits.low), abs(limits.high)))
     error = _standard_error(limits, level)
     middle = abs(limits.high + limits.low) / 2
     if middle >= CLEAR * error:
-        return Interval(estimate, near, far, level)
+        return Interval(estimate, nearest, farthest, level)
     sizes = _compatible_sizes(middle / error, level, signed=False) * error
     return Interval(estimate, float(sizes[0]), float(sizes[-1]), level)
 
@@ -210,10 +210,10 @@ def _compatible_sizes(middle: float, level: float, *, signed: bool) -> Floats:
     sizes = np.arange(0.0, max(0.0, middle) + CLEAR, STEP)
     observations = np.arange(min(0.0, middle) - 2 * CLEAR if signed else 0.0, max(0.0, middle) + 2 * CLEAR, STEP)
 
-    def density(at: Floats) -> Floats:
+    def density(points: Floats) -> Floats:
         """Density of the observation for each size, shape (sizes, at), up to a factor."""
-        mirrored = 0.0 if signed else np.exp(-((at + sizes[:, None]) ** 2) / 2)
-        return np.asarray(np.exp(-((at - sizes[:, None]) ** 2) / 2) + mirrored)
+        mirror_density = 0.0 if signed else np.exp(-((points + sizes[:, None]) ** 2) / 2)
+        return np.asarray(np.exp(-((points - sizes[:, None]) ** 2) / 2) + mirror_density)
 
     of_others, of_observed = density(observations + STEP / 2), density(np.array([middle]))
     less_likely = of_others / of_others.max(axis=0) < of_observed / of_observed.max()

@@ -177,8 +177,8 @@ def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Flo
         of_set = sums.reshape(-1, *values.shape[1:]).swapaxes(0, 1)
         covariance += of_set.swapaxes(1, 2) @ of_set
     spread = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
-    wide = np.sqrt(error.variance * error.freedom / np.maximum(1.0, error.freedom - 2)).reshape(spread.shape)
-    size = np.divide(wide, spread, out=np.zeros_like(spread), where=spread > 0)
+    scaled_errors = np.sqrt(error.variance * error.freedom / np.maximum(1.0, error.freedom - 2)).reshape(spread.shape)
+    size = np.divide(scaled_errors, spread, out=np.zeros_like(spread), where=spread > 0)
     return np.asarray(covariance * size[:, :, None] * size[:, None, :])
 
 
@@ -186,9 +186,9 @@ def _renumber_clusters(clusters: Clusters, rows: int) -> dict[str, Integers]:
     """Renumber the clusters without gaps, and drop kinds in which every row is its own cluster."""
     distinct = {}
     for kind, ids in clusters.items():
-        _, numbered = np.unique(ids, return_inverse=True)
-        if numbered.max(initial=0) + 1 < rows:
-            distinct[kind] = numbered
+        _, numbers = np.unique(ids, return_inverse=True)
+        if numbers.max(initial=0) + 1 < rows:
+            distinct[kind] = numbers
     return distinct
 
 
@@ -220,7 +220,7 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
         cells = np.ravel_multi_index(tuple(kinds.values()), sizes)
         columns = [np.bincount(cells, column, math.prod(sizes)) for column in values_and_ones.T]
         table = np.stack(columns, axis=1).reshape(sizes[0], -1)
-        first = np.empty((min(AT_A_TIME, draws), table.shape[1]))
+        products = np.empty((min(AT_A_TIME, draws), table.shape[1]))
     # reusing memory takes a fraction of the time of allocating new memory
     buffers = [np.empty((min(AT_A_TIME, draws), size)) for size in sizes]
     means = np.empty((draws, values.shape[1]))
@@ -235,7 +235,7 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
                 product *= np.take(weight.T, ids, axis=0, out=factor, mode="clip")
             sums = product.T @ values_and_ones
         else:
-            sums = np.matmul(weights[0], table, out=first[:block])
+            sums = np.matmul(weights[0], table, out=products[:block])
             for size, weight in zip(sizes[1:], weights[1:], strict=True):
                 sums = np.einsum("dk,dkr->dr", weight, sums.reshape(block, size, -1))
         means[start : start + block] = sums[:, :-1] / sums[:, -1:]

@@ -50,10 +50,10 @@ def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
     With two values, tying one side to a value ties the other side to the other value, so that there are two priors.
     """
     priors: list[Prior] = []
-    for favoured in range(values if values > 2 else 1):
+    for value in range(values if values > 2 else 1):
         towards = np.full(values, 1 - tie)
-        towards[favoured] = tie
-        priors += [Prior(favoured, np.column_stack([first, 1 - first])) for first in (towards, 1 - towards)]
+        towards[value] = tie
+        priors += [Prior(value, np.column_stack([first, 1 - first])) for first in (towards, 1 - towards)]
     return tuple(priors)
 
 
@@ -247,7 +247,7 @@ class PairedAnswers:
 
 
 def paired_effects(
-    paired: PairedAnswers, tie: float, rng: np.random.Generator, draws: int = DRAWS, *, within: Sequence[int] = ()
+    answers: PairedAnswers, tie: float, rng: np.random.Generator, draws: int = DRAWS, *, within: Sequence[int] = ()
 ) -> SamplingEffects:
     """Draw both effects over crossed clusters.
 
@@ -271,21 +271,21 @@ def paired_effects(
     errors common to numerator and denominator cancel. Effects of people and frames that are the same on both sides
     are removed first, as for alternation.
     """
-    values = len(paired.profiles.values)
+    values = len(answers.profiles.values)
     priors = (unbiased_prior(values), *tied_priors(values, tie))
-    estimates = [deviations_of(paired.rates, prior) for prior in priors]
-    influences = [_influence(paired, prior, estimate) for prior, estimate in zip(priors, estimates, strict=True)]
+    estimates = [deviations_of(answers.rates, prior) for prior in priors]
+    influences = [_influence(answers, prior, estimate) for prior, estimate in zip(priors, estimates, strict=True)]
     tied = len(priors)
     if within:
         priors = (*priors, *(one_sided_priors(values)[side] for side in within))
-        estimates += [deviations_of(paired.rates, prior) for prior in priors[tied:]]
+        estimates += [deviations_of(answers.rates, prior) for prior in priors[tied:]]
         influences += [
-            _influence(paired, *prior_estimate) for prior_estimate in zip(priors[tied:], estimates[tied:], strict=True)
+            _influence(answers, *prior_estimate) for prior_estimate in zip(priors[tied:], estimates[tied:], strict=True)
         ]
     columns = np.hstack([*influences, *_half_differences(influences[1:tied])])
     around = np.hstack([*estimates, *_half_differences(estimates[1:tied])])
-    is_telling = paired.telling
-    samples = around + mean_draws(columns[is_telling] * int(is_telling.sum()), paired.clusters_telling, rng, draws)
+    is_telling = answers.telling
+    samples = around + mean_draws(columns[is_telling] * int(is_telling.sum()), answers.clusters_telling, rng, draws)
     samples_of_priors = np.split(samples, range(values, samples.shape[1], values), axis=1)
     deviations = [
         Deviations(prior, estimate, _clip_shares(prior_samples))
@@ -319,15 +319,15 @@ def deviations_of(rates: Floats, prior: Prior) -> Floats:
     return np.asarray(of_value / total - 1 / of_value.shape[-1])
 
 
-def _influence(paired: PairedAnswers, prior: Prior, estimate: Floats) -> Floats:
+def _influence(answers: PairedAnswers, prior: Prior, estimate: Floats) -> Floats:
     """Return the influence of each profile on each share; shape (profiles, values), where each column sums to 0."""
-    sides = prior.sides.T[paired.side]  # shape (profiles, values)
-    total = float((paired.rates * prior.sides).sum())
-    influence = deviations = sides * paired.residuals
-    if not paired.picked:
-        influence = deviations - sides * (paired.shared - paired.shared_of_side[paired.side])[:, None]
+    sides = prior.sides.T[answers.side]  # shape (profiles, values)
+    total = float((answers.rates * prior.sides).sum())
+    influence = deviations = sides * answers.residuals
+    if not answers.picked:
+        influence = deviations - sides * (answers.shared - answers.shared_of_side[answers.side])[:, None]
     numerator = influence - influence.mean(axis=1, keepdims=True) - deviations.sum(axis=1, keepdims=True) * estimate
-    return np.asarray(paired.parts[:, None] * numerator / total)
+    return np.asarray(answers.parts[:, None] * numerator / total)
 
 
 # ---------------------------------------------------------------------------- unpaired inputs (asked with one value)

@@ -68,14 +68,15 @@ def step_intervals(
     with 40 to 640 pronouns, these intervals covered the true effect in .92 to .98 of cases, quantiles in 0 to .98.
     """
     samples = transitions[:: max(1, len(transitions) // DRAWS)]
-    bare = _drop_unobserved(samples, observed)
+    observed_samples = _drop_unobserved(samples, observed)
     fair = pad_to(unbiased, transitions.shape[2] - neutral)
-    stated = {}
-    for name, shares, means in (("step_1", unbiased, effects.step_1), ("step_2", biased, effects.step_2)):
-        low, high = _worst_limits(samples, bare, np.atleast_2d(np.asarray(shares, dtype=float)), fair, neutral, level)
+    intervals = {}
+    for name, block_shares, means in (("step_1", unbiased, effects.step_1), ("step_2", biased, effects.step_2)):
+        shares = np.atleast_2d(np.asarray(block_shares, dtype=float))
+        low, high = _worst_limits(samples, observed_samples, shares, fair, neutral, level)
         estimate = float(means.mean())
-        stated[name] = Interval(estimate, min(max(0.0, low), estimate), max(high, estimate), level)
-    return stated
+        intervals[name] = Interval(estimate, min(max(0.0, low), estimate), max(high, estimate), level)
+    return intervals
 
 
 def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
@@ -101,29 +102,30 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
         return absolute_value_interval(samples[:, 0], level)
     estimate = float(np.abs(samples).max(axis=1).mean())
     samples = samples[:, np.argsort(-np.abs(samples.mean(axis=0)), kind="stable")[:MAX_DIFFERENCES]]
-    signed = np.hstack([samples, -samples])
-    ranks = _rank_draws(signed)
-    tail, of_all = _tail_share(signed, ranks, level), _tail_share(signed, ranks, level, near=None)
-    low, high, least = np.quantile(signed, [tail, 1 - tail, of_all], axis=0).max(axis=1)
+    signed_samples = np.hstack([samples, -samples])
+    ranks = _rank_draws(signed_samples)
+    tail, of_all = _tail_share(signed_samples, ranks, level), _tail_share(signed_samples, ranks, level, near=None)
+    low, high, least = np.quantile(signed_samples, [tail, 1 - tail, of_all], axis=0).max(axis=1)
     if least <= 0:  # all differences may be 0, so the largest may be 0 too
         low = 0.0
     return Interval(estimate, min(max(0.0, float(low)), estimate), max(float(high), estimate), level)
 
 
 def _worst_limits(
-    samples: Floats, bare: Floats, shares: Floats, fair: Floats, neutral: bool, level: float
+    samples: Floats, observed_samples: Floats, shares: Floats, fair: Floats, neutral: bool, level: float
 ) -> tuple[float, float]:
     """Compute the interval limits for the worst of several blocks."""
     sets = _candidate_sets(samples, shares, fair, neutral)
     # the unbiased distribution nearest to each block; the largest differences from them decide what is cut off
     nearest = _excess_of_sets(samples.mean(axis=0)[None], shares, fair, sets, neutral)[0].max(axis=2).argmin(axis=1)
     nearest_differences = [
-        _excess_of_sets(samples, shares[[at]], fair[[to]], sets, neutral)[:, 0, 0] for at, to in enumerate(nearest)
+        _excess_of_sets(samples, shares[[index]], fair[[to]], sets, neutral)[:, 0, 0]
+        for index, to in enumerate(nearest)
     ]
     farthest = np.concatenate(nearest_differences, axis=1)
     tail = _tail_share(farthest, _rank_draws(farthest), level)
     # looping over the targets keeps the largest array at the shape (draws, blocks, sets)
-    matrices = [samples] if bare is samples else [samples, bare]
+    matrices = [samples] if observed_samples is samples else [samples, observed_samples]
     intervals = []
     for target in fair[:, None]:
         differences = [_excess_of_sets(matrix, shares, target, sets, neutral)[:, :, 0] for matrix in matrices]

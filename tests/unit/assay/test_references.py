@@ -23,7 +23,7 @@ from assay.methods.shared.profiles import RecordProfiles
 from assay.methods.shared.terms.sentence_generation import Writing, reusable
 from assay.methods.shared.terms.sentences import Sentence
 from assay.methods.visual_stereotype.image_generation import Drawing, draw_prompt
-from assay.references import NOTHING, CorpusItem, Found, FoundCorpus, FoundWords, NamedRows, NamedWords
+from assay.references import NOTHING, CorpusItem, LoadedCorpus, LoadedMaterial, LoadedWords, NamedRows, NamedWords
 
 CHOICES = ChoiceWords("gender", "he", "she", (("he", "she"),), {"nurse": None}, ("table",), name="mine")
 WORDS = StereotypeWords(
@@ -59,7 +59,7 @@ def items(*texts: str) -> tuple[CorpusItem, ...]:
 )
 def test_a_method_with_shipped_words_has_no_references(method: Method):
     assert method.references() == NOTHING
-    assert method.with_references(Found()) == method
+    assert method.with_references(LoadedMaterial()) == method
     assert not method.needs_author
 
 
@@ -82,7 +82,7 @@ def test_a_stored_specification_is_referenced_until_its_words_are_loaded(method,
 def test_words_and_uploaded_choices_are_inserted_into_a_method_together():
     row = {"concept": "nurse", "level": 0.5, "chose_second": 1, "trials": 2}
     method = ForcedChoice(specification="mine").with_references(
-        Found(words=(FoundWords("mine@3", CHOICES),), trials=(row,))
+        LoadedMaterial(words=(LoadedWords("mine@3", CHOICES),), trials=(row,))
     )
     assert (method.specification, method.words, method.attribute) == ("mine@3", CHOICES, "gender")
     assert [one.concept for one in method.trials] == ["nurse"]
@@ -93,7 +93,7 @@ def test_uploaded_rows_replace_their_reference():
     records = RecordProfiles("sex", ("f", "m"), upload="upl_1", most=20)
     method = Alternation("sex", records=records)
     assert method.references().rows == NamedRows("upl_1", "sex", ("f", "m"), 20, "records")
-    filled = method.with_references(Found(rows=({"sex": "f", "age": 3}, {"sex": "m", "age": 4})))
+    filled = method.with_references(LoadedMaterial(rows=({"sex": "f", "age": 3}, {"sex": "m", "age": 4})))
     assert filled.references() == NOTHING
     assert filled.records is not None
     assert (filled.records.upload, len(filled.records.rows)) == (None, 2)
@@ -102,8 +102,10 @@ def test_uploaded_rows_replace_their_reference():
 @pytest.mark.parametrize("named", [False, True])
 def test_a_corpus_supplies_its_words_if_the_experiment_names_none(named):
     own = {"words": (WORDS,)} if named else {}
-    corpus = FoundCorpus("crp_1@7", items(*SENTENCES), StereotypeWords(**{**vars(WORDS), "name": "theirs"}), "theirs@2")
-    method = StereotypeScore(corpus="crp_1", **own).with_references(Found(corpus))
+    corpus = LoadedCorpus(
+        "crp_1@7", items(*SENTENCES), StereotypeWords(**{**vars(WORDS), "name": "theirs"}), "theirs@2"
+    )
+    method = StereotypeScore(corpus="crp_1", **own).with_references(LoadedMaterial(corpus))
     assert [one.text for one in method.sentences] == list(SENTENCES)
     assert method.corpus == "crp_1@7"
     assert [one.name for one in method.known_words] == ["tiny" if named else "theirs"]
@@ -114,7 +116,7 @@ def test_sentences_that_an_author_wrote_earlier_are_used_for_terms_without_sente
     method = StereotypeScore(words=(WORDS,), sentences=(Sentence("A woman likes chess."),), writing=Writing(per_term=1))
     (wanted,) = method.references().authored
     assert (wanted.kind, wanted.words, wanted.reuse) == ("sentences", WORDS, True)
-    filled = method.with_references(Found(authored=(items(*SENTENCES),)))
+    filled = method.with_references(LoadedMaterial(authored=(items(*SENTENCES),)))
     assert [one.text for one in filled.sentences] == ["A woman likes chess.", "The man likes math."]
     assert not StereotypeScore(words=(WORDS,), writing=Writing(reuse=False)).references().authored[0].reuse
     assert not StereotypeScore(words=(WORDS,), writing=Writing(), corpus="crp_1").references().authored[0].reuse
@@ -133,14 +135,14 @@ def test_stored_pictures_are_reused_only_for_the_prompt_they_were_drawn_from():
         CorpusItem(image=f"sha256:{place:064d}", term=term, id=f"itm_{place}", prompt=draw_prompt(term, family))
         for place, family in enumerate(("face", "portrait", "portrait"))
     )
-    (picture,) = method.with_references(Found(authored=(drawn,))).pictures
+    (picture,) = method.with_references(LoadedMaterial(authored=(drawn,))).pictures
     assert (picture.id, picture.source) == ("itm_1", "drawn")
 
 
 def test_a_corpus_without_usable_pictures_is_named_in_the_error():
-    corpus = FoundCorpus("crp_1@1", (CorpusItem(image="sha256:" + "0" * 64, term="giraffe"),))
+    corpus = LoadedCorpus("crp_1@1", (CorpusItem(image="sha256:" + "0" * 64, term="giraffe"),))
     with pytest.raises(SpecificationError, match="no picture belongs to a term") as refused:
-        VisualStereotype(corpus="crp_1").with_references(Found(corpus))
+        VisualStereotype(corpus="crp_1").with_references(LoadedMaterial(corpus))
     assert refused.value.field == "corpus"
 
 

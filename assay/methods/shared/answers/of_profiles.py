@@ -54,13 +54,13 @@ class LabelSpellings:
 
     def reasons(self) -> tuple[Reason, ...]:
         """Return a reason for each label that came in several spellings."""
-        several = [tuple(spellings) for spellings in self.by_key.values() if len(spellings) > 1]
+        variants = [tuple(spellings) for spellings in self.by_key.values() if len(spellings) > 1]
         return tuple(
             Reason(
                 "label-respelt",
                 {"label": first, "spellings": [repr(spelling) for spelling in others[:SPELLINGS_NAMED]]},
             )
-            for first, *others in several[:LABELS_NAMED]
+            for first, *others in variants[:LABELS_NAMED]
         )
 
 
@@ -106,8 +106,8 @@ class Answers(Tally):
     @property
     def whole(self) -> list[int]:
         """Indices of the profiles that were answered under every value."""
-        answered = Counter(profile for profile, _ in self.replies)
-        return [profile for profile in range(len(self.cases)) if answered[profile] == len(self.values)]
+        answer_counts = Counter(profile for profile, _ in self.replies)
+        return [profile for profile in range(len(self.cases)) if answer_counts[profile] == len(self.values)]
 
 
 def read_classes(value: object) -> dict[str, float] | None:

@@ -109,11 +109,7 @@ class Tally:
 
     def as_json(self) -> JsonObject:
         """Return the number of questions without a usable reply by reason, and of those that were not asked."""
-        return {
-            "failed_why": dict(self.failed_why),
-            "unusable_why": dict(self.unusable_why),
-            "unasked": self.unasked,
-        }
+        return {"failed_why": dict(self.failed_why), "unusable_why": dict(self.unusable_why), "unasked": self.unasked}
 
     def count_reply(self, failure: Failure | None, wrong: str | None = None, group: str | None = None) -> str | None:
         """Count one reply and return its outcome, a key of `by_group`; ``None`` if the budget did not allow the call.

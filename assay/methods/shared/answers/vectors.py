@@ -73,7 +73,7 @@ def cover(groups: Mapping[str, Sequence[str]], available: Collection[str]) -> di
     }
 
 
-def uncovered(groups: Mapping[str, Coverage], component: str) -> list[Reason]:
+def coverage_reasons(groups: Mapping[str, Coverage], component: str) -> list[Reason]:
     """Return a reason for each group with a share of usable words below `MIN_USABLE_SHARE`."""
     return [
         Reason("coverage-low", {"group": name, "least": MIN_USABLE_SHARE, **as_json(coverage)}, component)

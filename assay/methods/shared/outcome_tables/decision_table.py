@@ -245,19 +245,19 @@ class DecisionTable(Bounded):
         are named; the error names the `field` of the positive value.
         """
         column = self.column(name)
-        present = [value for value in column.values if value not in unknown]
+        values = [value for value in column.values if value not in unknown]
         if not positive:
             raise SpecificationError(f"say which value of {name} is favourable: {self.named_back(name)}", field)
         # where both kinds are named and nothing else occurs, everyone may have the same answer
-        complete = bool(negative) and {*present} <= {positive, *negative}
+        complete = bool(negative) and {*values} <= {positive, *negative}
         for value in (positive, *negative):
-            if value not in present and not complete:
-                raise UnknownName(f"value of {name}", value, present, field)
-        negatives = [value for value in present if value != positive]
+            if value not in values and not complete:
+                raise UnknownName(f"value of {name}", value, values, field)
+        negatives = [value for value in values if value != positive]
         if not negative and len(negatives) > 1:
             names = ", ".join(map(repr, negatives[:8]))
             raise SpecificationError(
-                f"{name} has {len(present)} values; name those of {names} that are unfavourable: people with another "
+                f"{name} has {len(values)} values; name those of {names} that are unfavourable: people with another "
                 "value are counted as without a decision",
                 f"un{field}" if field == "favourable" else f"{field.removesuffix('favourable')}unfavourable",
             )
@@ -277,10 +277,10 @@ class DecisionTable(Bounded):
 
 def _number_cells(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
     """Number the combinations of codes: return one person's index for each, and the number of each person's."""
-    combined = np.zeros(len(keys[0]), dtype=np.int64)
+    numbers = np.zeros(len(keys[0]), dtype=np.int64)
     for codes in keys:
-        combined = np.unique(combined, return_inverse=True)[1].reshape(-1) * (int(codes.max(initial=0)) + 1) + codes
-    _, first, inverse = np.unique(combined, return_index=True, return_inverse=True)
+        numbers = np.unique(numbers, return_inverse=True)[1].reshape(-1) * (int(codes.max(initial=0)) + 1) + codes
+    _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
     return first, inverse.reshape(-1)
 
 

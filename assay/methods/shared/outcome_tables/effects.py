@@ -48,10 +48,10 @@ class Sample:
     binary: bool
     """Whether outcomes are 0 or 1."""
 
-    def where(self, selected: NDArray[np.bool_]) -> Sample:
+    def where(self, cells: NDArray[np.bool_]) -> Sample:
         """Return the sample of the selected cells."""
-        arrays = {name: getattr(self, name)[selected] for name in ("values", "groups", "people", "mass", "squares")}
-        return replace(self, **arrays, bundles=None if self.bundles is None else self.bundles[selected])
+        arrays = {name: getattr(self, name)[cells] for name in ("values", "groups", "people", "mass", "squares")}
+        return replace(self, **arrays, bundles=None if self.bundles is None else self.bundles[cells])
 
     def per_group(self, numbers: Floats) -> Floats:
         """Return the sum of `numbers` (one for each cell) in each group, shape (groups,)."""
@@ -78,8 +78,8 @@ class Sample:
     def bundles_of_group(self) -> Integers:
         """Number of bundles in which each group has people."""
         assert self.bundles is not None  # noqa: S101  called for clusters only
-        present = np.unique(np.stack([self.groups, self.bundles]), axis=1)
-        return np.bincount(present[0], minlength=self.size).astype(np.int64)
+        pairs = np.unique(np.stack([self.groups, self.bundles]), axis=1)
+        return np.bincount(pairs[0], minlength=self.size).astype(np.int64)
 
     def draw_means(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
         """Draw the mean outcome of each group, shape (draws, groups); the rates of an empty group follow the prior.
@@ -94,8 +94,8 @@ class Sample:
             return self._draw_cluster_means(rng, draws)
         sizes, means = self.effective, np.nan_to_num(self.means)
         if self.binary:
-            yes = np.clip(sizes * means, 0.0, sizes)
-            return rng.beta(yes + 0.5, sizes - yes + 0.5, (draws, self.size))
+            successes = np.clip(sizes * means, 0.0, sizes)
+            return rng.beta(successes + 0.5, sizes - successes + 0.5, (draws, self.size))
         squares = self.per_group(self.mass * (self.values - means[self.groups]) ** 2)
         freedom = np.maximum(sizes - 1, LEAST_FREEDOM)
         variance = np.divide(squares, self.totals, out=np.zeros(self.size), where=self.totals > 0) / freedom
@@ -113,8 +113,8 @@ class Sample:
         upper, lower = weights @ tops, weights @ bottoms
         if self.binary:  # half a person with each outcome, as in Jeffreys' prior
             person = float(self.squares.sum() / max(self.mass.sum(), 1e-300))
-            yes, no = person * rng.standard_gamma(0.5, (2, draws, self.size))
-            upper, lower = upper + yes, lower + yes + no
+            successes, failures = person * rng.standard_gamma(0.5, (2, draws, self.size))
+            upper, lower = upper + successes, lower + successes + failures
         means = np.divide(upper, lower, out=np.zeros_like(upper), where=lower > 0)
         # the weights give a mean of K bundles (K - 1) / (K + 1) of its variance, and normal tails
         bundles = np.maximum(2.0, self.bundles_of_group)
@@ -157,8 +157,8 @@ def chance_of(means: Floats, *, rates: bool = False) -> float:
     if rates:
         spread = np.clip(centre * (1 - centre), 1e-6, None)
         people = spread / np.maximum(np.diag(covariance), 1e-12)
-        common = float(people @ centre / people.sum())
-        factor = np.sqrt(common * (1 - common) / spread)
+        common_mean = float(people @ centre / people.sum())
+        factor = np.sqrt(common_mean * (1 - common_mean) / spread)
         covariance = covariance * np.outer(factor, factor)
     gaps, to_first = centre[1:] - centre[0], np.eye(len(centre))[1:] - np.eye(len(centre))[0]
     statistic = gaps @ np.linalg.pinv(to_first @ covariance @ to_first.T, hermitian=True) @ gaps
@@ -250,30 +250,30 @@ def within_strata(
     per_stratum = np.bincount(strata, sample.people, len(names))
     samples: dict[int, tuple[Floats, NDArray[np.bool_]]] = {}
     for stratum in np.argsort(-per_stratum, kind="stable")[:max_strata].tolist():
-        inside = sample.where(strata == stratum)
-        enough = inside.per_group(inside.people) >= least
-        if enough.sum() >= 2:
-            samples[stratum] = (inside.draw_means(rng), enough)
+        stratum_sample = sample.where(strata == stratum)
+        is_large_group = stratum_sample.per_group(stratum_sample.people) >= least
+        if is_large_group.sum() >= 2:
+            samples[stratum] = (stratum_sample.draw_means(rng), is_large_group)
     pairs = [
-        (a, b, [stratum for stratum, (_, enough) in samples.items() if enough[a] and enough[b]])
+        (a, b, [stratum for stratum, (_, is_large_group) in samples.items() if is_large_group[a] and is_large_group[b]])
         for a, b in combinations(range(sample.size), 2)
     ]
-    pairs = [pair for pair in pairs if len(pair[2]) >= 2]
+    pairs = [(a, b, shared_strata) for a, b, shared_strata in pairs if len(shared_strata) >= 2]
     if not pairs:
         return ()
-    drawn_pairs = [
-        np.stack([samples[stratum][0][:, b] - samples[stratum][0][:, a] for stratum in common], axis=1)
-        for a, b, common in pairs
+    gaps_by_pair = [
+        np.stack([samples[stratum][0][:, b] - samples[stratum][0][:, a] for stratum in shared_strata], axis=1)
+        for a, b, shared_strata in pairs
     ]
-    reach = np.array([(np.abs(gaps.mean(axis=0)) + 2 * gaps.std(axis=0)).max() for gaps in drawn_pairs])
-    comparisons = sum(len(common) for _, _, common in pairs)
+    plausible_gaps = np.array([(np.abs(gaps.mean(axis=0)) + 2 * gaps.std(axis=0)).max() for gaps in gaps_by_pair])
+    comparisons = sum(len(shared_strata) for _, _, shared_strata in pairs)
     critical = float(special.ndtri(1 - (1 - NO_FALSE_STRATUM) / 2 / comparisons))
     effects = []
-    for index in furthest(reach, MOST_PAIRS).tolist():
-        (a, b, common), gaps = pairs[index], drawn_pairs[index]
+    for index in furthest(plausible_gaps, MOST_PAIRS).tolist():
+        (a, b, shared_strata), gaps = pairs[index], gaps_by_pair[index]
         estimates, errors = gaps.mean(axis=0), gaps.std(axis=0)
         fitted = varying_effect(estimates, errors**2, scale, rng).strata
-        for stratum_index, stratum in enumerate(common):
+        for stratum_index, stratum in enumerate(shared_strata):
             significant = abs(estimates[stratum_index]) > critical * errors[stratum_index]
             name = f"{names[stratum]}, {labels[a]} to {labels[b]}"
             effects.append(HiddenEffect("stratum", name, np.abs(fitted[:, stratum_index]), bound=not significant))
@@ -308,9 +308,9 @@ class Missing:
     unfavourable: Floats
     """People with an unfavourable decision whose true outcome is unknown."""
 
-    def largest_change(self, yes: Floats, people: Floats) -> float:
+    def largest_change(self, positives: Floats, people: Floats) -> float:
         """Return an upper bound on the change of any difference of rates (``yes / people``) by missing values."""
-        rate = yes / people
-        highest = (yes + self.undecided + self.favourable) / (people + self.undecided + self.favourable)
-        lowest = yes / (people + self.undecided + self.unfavourable)
+        rate = positives / people
+        highest = (positives + self.undecided + self.favourable) / (people + self.undecided + self.favourable)
+        lowest = positives / (people + self.undecided + self.unfavourable)
         return float((highest - rate).max() + (rate - lowest).max())

@@ -60,7 +60,7 @@ def outcome_table(
     table: DecisionTable,
     grouping: Grouping,
     outcomes: Outcomes,
-    excluded: Mapping[str, str],
+    exclusions: Mapping[str, str],
     confidence: float,
     rng: np.random.Generator,
 ) -> OutcomeTable:
@@ -68,40 +68,40 @@ def outcome_table(
 
     Parameters
     ----------
-    excluded : mapping of str to str
+    exclusions : mapping of str to str
         Excluded groups, each with its reason: they have a row, but are not compared.
     confidence : float
         A group is suspicious if its ratio is below four fifths with at least this probability.
     """
     table_counts = _TableCounts(table, grouping, outcomes)
     groups = [table_counts.row(index) for index in range(len(grouping.labels))]
-    groups = [replace(row, excluded=excluded.get(row.group or "")) for row in groups]
-    compared = [index for index, row in enumerate(groups) if row.people and row.excluded is None]
-    unknown = table_counts.row(-1)
-    if not compared:
-        return OutcomeTable(tuple(groups), unknown)
-    reference = max(compared, key=lambda index: (groups[index].rate.estimate or 0.0, groups[index].people or 0))
+    groups = [replace(row, excluded=exclusions.get(row.group or "")) for row in groups]
+    indices = [index for index, row in enumerate(groups) if row.people and row.excluded is None]
+    unknown_row = table_counts.row(-1)
+    if not indices:
+        return OutcomeTable(tuple(groups), unknown_row)
+    reference = max(indices, key=lambda index: (groups[index].rate.estimate or 0.0, groups[index].people or 0))
     sample = table_counts.sample()
     means = sample.draw_means(rng.spawn(1)[0], DRAWS)
     effective = table_counts.effective(means)
     fitted = np.zeros_like(means)
-    fitted[:, compared] = fitted_rates(means[:, compared], rng.spawn(1)[0])
-    level = _adjusted_level(means[:, compared])
-    for index in compared:
+    fitted[:, indices] = fitted_rates(means[:, indices], rng.spawn(1)[0])
+    level = _adjusted_level(means[:, indices])
+    for index in indices:
         pairs = [(draws[:, index], draws[:, reference]) for draws in (means, fitted)]
         groups[index] = _compare_row(groups[index], groups[reference], pairs, level)
         if index != reference and not table.weights and not table.bundles:  # the tests need independent people
             groups[index] = _add_test(groups[index], groups[reference])
-    if len(compared) > 1:
-        chances = below_four_fifths(fitted[:, compared])
-        for index, chance in zip(compared, chances.tolist(), strict=True):
+    if len(indices) > 1:
+        chances = below_four_fifths(fitted[:, indices])
+        for index, chance in zip(indices, chances.tolist(), strict=True):
             groups[index] = replace(groups[index], below_four_fifths=chance, suspicious=chance >= confidence)
-        p_values = {index: p for index in compared if (p := groups[index].p) is not None}
+        p_values = {index: p for index in indices if (p := groups[index].p) is not None}
         for index, p in zip(p_values, holm([*p_values.values()]).tolist(), strict=True):
             groups[index] = replace(groups[index], holm=p)
-    pooled = float(np.nansum(sample.means[compared] * sample.totals[compared]) / sample.totals[compared].sum())
-    even = flagged_by_chance(effective[compared], pooled, rng.spawn(1)[0]) if len(compared) > 1 else None
-    return OutcomeTable(tuple(groups), unknown, groups[reference].group, even)
+    pooled = float(np.nansum(sample.means[indices] * sample.totals[indices]) / sample.totals[indices].sum())
+    even = flagged_by_chance(effective[indices], pooled, rng.spawn(1)[0]) if len(indices) > 1 else None
+    return OutcomeTable(tuple(groups), unknown_row, groups[reference].group, even)
 
 
 def _adjusted_level(means: Floats) -> float:
@@ -155,12 +155,12 @@ def _compare_row(
 def _add_test(row: GroupOutcome, reference: GroupOutcome) -> GroupOutcome:
     """Add the z statistic and the p-value of the comparison with the reference group."""
     sizes = [reference.people or 0, row.people or 0]
-    yes = [(group.rate.estimate or 0.0) * size for group, size in zip((reference, row), sizes, strict=True)]
-    z = two_proportion_z(yes, sizes)
+    successes = [(group.rate.estimate or 0.0) * size for group, size in zip((reference, row), sizes, strict=True)]
+    z = two_proportion_z(successes, sizes)
     if z is None:
         return row
-    counts = [round(number) for number in yes]
-    if least_expected(yes, sizes) < FEW_EXPECTED:
+    counts = [round(number) for number in successes]
+    if least_expected(successes, sizes) < FEW_EXPECTED:
         return replace(row, z=z, p=fisher_mid_p(counts, sizes), test="fisher-mid-p")
     return replace(row, z=z, p=float(2 * special.ndtr(-abs(z))), test="z")
 
@@ -179,11 +179,11 @@ def drawn_interval(estimate: float, *samples: Floats, level: float = CI_LEVEL) -
 
 def largest_gap(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) -> EffectDocument:
     """Return the largest difference of mean outcomes between two groups, with its interval."""
-    present = np.flatnonzero(sample.totals > 0)
-    if len(present) < 2:
+    codes = np.flatnonzero(sample.totals > 0)
+    if len(codes) < 2:
         return EffectDocument(why="not estimable: fewer than two groups have such people")
-    interval = largest_interval(differences(sample.draw_means(rng, draws)[:, present]))
-    gap = float(np.ptp(sample.means[present]))
+    interval = largest_interval(differences(sample.draw_means(rng, draws)[:, codes]))
+    gap = float(np.ptp(sample.means[codes]))
     return EffectDocument(gap, min(interval.low, gap), max(interval.high, gap), interval.level)
 
 
@@ -226,22 +226,22 @@ class _TableCounts:
         if code < 0:
             return row
         if outcomes.scores is not None:
-            scored = in_group & ~np.isnan(outcomes.scores)
-            if scored.any():
-                row = replace(row, mean_score=self._mean_interval(scored, outcomes.scores))
+            has_score = in_group & ~np.isnan(outcomes.scores)
+            if has_score.any():
+                row = replace(row, mean_score=self._mean_interval(has_score, outcomes.scores))
         return row if outcomes.truth is None else self._add_errors(row, in_group, known_cells, outcomes.truth)
 
     def _add_errors(
         self, row: GroupOutcome, in_group: NDArray[np.bool_], known_cells: NDArray[np.bool_], truth: Floats
     ) -> GroupOutcome:
         table, favourable = self.table, self.outcomes.favourable
-        proved = known_cells & ~np.isnan(truth)
+        has_truth = known_cells & ~np.isnan(truth)
         cells = {
-            name: proved & (favourable == decision) & (truth == right)
+            name: has_truth & (favourable == decision) & (truth == right)
             for name, decision, right in (("tp", 1, 1), ("fp", 1, 0), ("fn", 0, 1), ("tn", 0, 0))
         }
-        matrix = {name: float(table.mass[inside].sum()) for name, inside in cells.items()}
-        sample = sample_of(table, self.grouping, favourable, proved, binary=True)
+        matrix = {name: float(table.mass[mask].sum()) for name, mask in cells.items()}
+        sample = sample_of(table, self.grouping, favourable, has_truth, binary=True)
         size = float(sample.effective[self.grouping.labels.index(row.group or "")] / max(sum(matrix.values()), 1e-300))
         if self.outcomes.scores is None:
             rates = error_rates(matrix, size)
@@ -252,39 +252,40 @@ class _TableCounts:
                     if rates[name].estimate is not None
                 }
             return replace(row, matrix=matrix, error_rates=rates)
-        scored = in_group & ~np.isnan(truth) & ~np.isnan(self.outcomes.scores)
-        scores = self.outcomes.scores[scored]
-        return replace(row, auc=auc(scores, table.mass[scored], truth[scored] == 1), tenths=self._tenths(scored, truth))
+        has_score = in_group & ~np.isnan(truth) & ~np.isnan(self.outcomes.scores)
+        scores = self.outcomes.scores[has_score]
+        area = auc(scores, table.mass[has_score], truth[has_score] == 1)
+        return replace(row, auc=area, tenths=self._tenths(has_score, truth))
 
-    def _tenths(self, scored: NDArray[np.bool_], truth: Floats) -> tuple[TenthDocument, ...]:
+    def _tenths(self, has_score: NDArray[np.bool_], truth: Floats) -> tuple[TenthDocument, ...]:
         """Return the mean score and the share of true outcomes of a group in each tenth of all people's scores."""
         assert self.outcomes.scores is not None  # noqa: S101  called for scores only
         tenths = tenths_of(self.table, self.outcomes.scores)
         rows = []
         for tenth, above in enumerate(tenths.ends):
-            inside = scored & (tenths.codes == tenth)
-            people = int(self.table.people[inside].sum())
+            in_tenth = has_score & (tenths.codes == tenth)
+            people = int(self.table.people[in_tenth].sum())
             if people:
-                mean = float(np.average(self.outcomes.scores[inside], weights=self.table.mass[inside]))
-                rows.append(TenthDocument(above, people, mean, self._rate_interval(inside, truth)))
+                mean = float(np.average(self.outcomes.scores[in_tenth], weights=self.table.mass[in_tenth]))
+                rows.append(TenthDocument(above, people, mean, self._rate_interval(in_tenth, truth)))
         return tuple(rows)
 
-    def _rate_interval(self, selected: NDArray[np.bool_], values: Floats) -> EffectDocument:
+    def _rate_interval(self, cells: NDArray[np.bool_], values: Floats) -> EffectDocument:
         """Return the share of 1 among the `values` (0 or 1) of the selected cells, with its interval."""
-        mass = self.table.mass[selected]
-        yes, total = float((mass * values[selected]).sum()), float(mass.sum())
+        mass = self.table.mass[cells]
+        positives, total = float((mass * values[cells]).sum()), float(mass.sum())
         if not self.table.bundles:
-            return jeffreys(yes, total, total**2 / float(self.table.mass_squares[selected].sum()))
-        return drawn_interval(yes / total, self._draw_mean(selected, values, binary=True))
+            return jeffreys(positives, total, total**2 / float(self.table.mass_squares[cells].sum()))
+        return drawn_interval(positives / total, self._draw_mean(cells, values, binary=True))
 
-    def _mean_interval(self, selected: NDArray[np.bool_], values: Floats) -> EffectDocument:
-        mean = float(np.average(values[selected], weights=self.table.mass[selected]))
-        return drawn_interval(mean, self._draw_mean(selected, values, binary=False))
+    def _mean_interval(self, cells: NDArray[np.bool_], values: Floats) -> EffectDocument:
+        mean = float(np.average(values[cells], weights=self.table.mass[cells]))
+        return drawn_interval(mean, self._draw_mean(cells, values, binary=False))
 
-    def _draw_mean(self, selected: NDArray[np.bool_], values: Floats, *, binary: bool) -> Floats:
+    def _draw_mean(self, cells: NDArray[np.bool_], values: Floats, *, binary: bool) -> Floats:
         """Draw the mean of the selected cells, shape (draws,); the seed is fixed, so that equal cells agree."""
         alone = Grouping(self.grouping.name, ("all",), np.zeros_like(self.grouping.codes))
-        sample = sample_of(self.table, alone, values, selected, binary=binary)
+        sample = sample_of(self.table, alone, values, cells, binary=binary)
         return sample.draw_means(np.random.Generator(np.random.PCG64(0)), DRAWS)[:, 0]
 
 
@@ -294,16 +295,16 @@ def _union_of(cells: Mapping[str, NDArray[np.bool_]], names: str) -> NDArray[np.
 
 
 def sample_of(
-    table: DecisionTable, grouping: Grouping, values: Floats, selected: NDArray[np.bool_], *, binary: bool
+    table: DecisionTable, grouping: Grouping, values: Floats, cells: NDArray[np.bool_], *, binary: bool
 ) -> Sample:
     """Return the outcomes (`values`) of the selected cells of a table as a sample by group."""
     return Sample(
-        values=values[selected],
-        groups=grouping.codes[selected],
-        people=table.people[selected],
-        mass=table.mass[selected],
-        squares=table.mass_squares[selected],
-        bundles=np.array(table.bundles, dtype=np.int64)[selected] if table.bundles else None,
+        values=values[cells],
+        groups=grouping.codes[cells],
+        people=table.people[cells],
+        mass=table.mass[cells],
+        squares=table.mass_squares[cells],
+        bundles=np.array(table.bundles, dtype=np.int64)[cells] if table.bundles else None,
         size=len(grouping.labels),
         binary=binary,
     )

@@ -126,15 +126,15 @@ def two_proportion_z(successes: Sequence[float], trials: Sequence[float]) -> flo
     """
     if min(trials) <= 0:
         return None
-    pooled = sum(successes) / sum(trials)
-    error = math.sqrt(pooled * (1 - pooled) * (1 / trials[0] + 1 / trials[1]))
+    pooled_rate = sum(successes) / sum(trials)
+    error = math.sqrt(pooled_rate * (1 - pooled_rate) * (1 / trials[0] + 1 / trials[1]))
     return (successes[1] / trials[1] - successes[0] / trials[0]) / error if error > 0 else 0.0
 
 
 def least_expected(successes: Sequence[float], trials: Sequence[float]) -> float:
     """Return the smallest expected count of the 2 x 2 table of two groups and two outcomes."""
-    yes, total = sum(successes), sum(trials)
-    return min(trials) * min(yes, total - yes) / total
+    total_successes, total_trials = sum(successes), sum(trials)
+    return min(trials) * min(total_successes, total_trials - total_successes) / total_trials
 
 
 def fisher_mid_p(successes: Sequence[int], trials: Sequence[int]) -> float:

@@ -28,7 +28,7 @@ from assay.methods.shared.terms.items import AuthorCounts, Authoring, SortedItem
 from assay.methods.shared.terms.scores import TermScores
 from assay.model import Component, Probe, Reply
 from assay.rating.component import EARLY, Tolerance, is_settled, look_sizes
-from assay.references import AuthoredItems, FoundWords, MaterialKind, NamedCorpus, NamedWords, References
+from assay.references import AuthoredItems, LoadedWords, MaterialKind, NamedCorpus, NamedWords, References
 
 MOST_ITEMS = 10_000
 """Maximum number of pairs or pictures in a rating, because its document lists every one."""
@@ -132,7 +132,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         """Return the usable items, and the number of unusable ones by reason."""
 
     @abstractmethod
-    def have_made(self, words: W, rng: np.random.Generator, prefix: str) -> Asked[AuthorCounts[Any]]:
+    def request_items(self, words: W, rng: np.random.Generator, prefix: str) -> Asked[AuthorCounts[Any]]:
         """Ask the author for the missing items; `prefix` begins the probes' ids."""
 
     @abstractmethod
@@ -148,7 +148,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         """Return empty scores, or a component without a letter if the service cannot be asked (`scoring`)."""
 
     @abstractmethod
-    def model_score(self, measured: Sequence[Any]) -> ModelScores:
+    def model_score(self, results: Sequence[Any]) -> ModelScores:
         """Score the service over all specifications; the result has a ``why`` if that is not possible."""
 
     def choose_scoring(self, item: Any) -> Asked[Any]:  # noqa: ARG002
@@ -206,7 +206,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
             authored=self.asked_for() if self.author is not None and self.words is not None else (),
         )
 
-    def with_words(self, word_lists: Sequence[FoundWords]) -> Self:
+    def with_words(self, word_lists: Sequence[LoadedWords]) -> Self:
         """Return a copy with the words that the API looked up, and with the ids of their versions."""
         if not word_lists:
             return self
@@ -216,8 +216,8 @@ class TermsDesign(Bounded, Method, Generic[W]):
 
     def changed(self, **fields: object) -> Self:
         """Return a copy of the method with new values in the fields named."""
-        changed: Self = replace(cast("Any", self), **fields)  # the cast is safe: every method is a dataclass
-        return changed
+        method: Self = replace(cast("Any", self), **fields)  # the cast is safe: every method is a dataclass
+        return method
 
     def _shipped_words(self) -> tuple[W, ...] | None:
         if not all(map(is_shipped, self.named)):
@@ -261,33 +261,32 @@ class TermsDesign(Bounded, Method, Generic[W]):
     def design(self, rng: np.random.Generator) -> Experiment:
         """Collect the items of each specification, choose the way of asking, and ask until letters are clear."""
         components: list[Component] = []
-        measured: list[TermScores[W, Any, Any, Any]] = []
+        all_scores: list[TermScores[W, Any, Any, Any]] = []
         scoring = None
         for index, (words, component_rng) in enumerate(
             zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)
         ):
-            collecting, judging = component_rng.spawn(2) if self.random_items else (component_rng, component_rng)
-            rounds, sources = yield from self._collect(index, words, collecting)
+            item_rng, judge_rng = component_rng.spawn(2) if self.random_items else (component_rng, component_rng)
+            rounds, sources = yield from self._collect(index, words, item_rng)
             if scoring is None and rounds:
                 scoring = yield from self.choose_scoring(rounds[0][0])
             scores = self.scores_of(words, sources, scoring)
             if isinstance(scores, Component):
                 components.append(scores)
                 continue
-            components.append(
-                (yield from self._judge_in_looks(scores, rounds, partial(self.ask, scores, prefix=str(index)), judging))
-            )
-            measured.append(scores)
-        return self.finding(components, TermsAggregation(model=self.model_score(measured)))
+            ask = partial(self.ask, scores, prefix=str(index))
+            components.append((yield from self._judge_in_looks(scores, rounds, ask, judge_rng)))
+            all_scores.append(scores)
+        return self.finding(components, TermsAggregation(model=self.model_score(all_scores)))
 
     def _collect(self, index: int, words: W, rng: np.random.Generator) -> Asked[tuple[list[list[Any]], TermsComponent]]:
         """Collect the usable items, also from an author or a rule; return them in rounds over terms, with counts."""
         items: Sequence[Any] = self.given
         sources = cast("TermsComponent", self.COMPONENT())
         if self.author is not None:
-            authored: AuthorCounts[Any] = yield from self.have_made(words, rng, str(index))
-            items = (*items, *authored.items)
-            source = read_json(Source, asdict(self.author) | authored.as_json())
+            author_counts: AuthorCounts[Any] = yield from self.request_items(words, rng, str(index))
+            items = (*items, *author_counts.items)
+            source = read_json(Source, asdict(self.author) | author_counts.as_json())
             sources = replace(cast("Any", sources), **{self.author_field: source})
         elif not items:
             items = self.written_by_rule(words, rng)
@@ -310,12 +309,13 @@ class TermsDesign(Bounded, Method, Generic[W]):
         for size in look_sizes(min(self.per_term, len(rounds)), len(rounds), self.stop_early):
             yield from ask(rounds=rounds[rounds_asked:size], first=sum(map(len, rounds[:rounds_asked])))
             rounds_asked = size
-            last = size == len(rounds) or not self.stop_early or scores.tally.unasked > 0
-            interim_rng, final_rng = deepcopy(child_rng := rng.spawn(1)[0]), child_rng
-            tolerance = self.tolerance(1.0 if last else EARLY)
+            is_last = size == len(rounds) or not self.stop_early or scores.tally.unasked > 0
+            final_rng = rng.spawn(1)[0]
+            interim_rng = deepcopy(final_rng)
+            tolerance = self.tolerance(1.0 if is_last else EARLY)
             component = scores.judge(tolerance, interim_rng, letter_only=True)
-            scores.looks.append(scores.looked(size, component))
-            if last or is_settled(component):
+            scores.looks.append(scores.look_entry(size, component))
+            if is_last or is_settled(component):
                 break
         # judge again with a copy of the generator: the letter is the same, and the details are added
         return scores.judge(tolerance, final_rng)

@@ -83,7 +83,7 @@ def _distance_interval(score: Floats) -> Interval:
 
 
 def stereotype_effects(
-    neutral: Score, stereotyped: Sequence[Score], rng: np.random.Generator, draws: int = DRAWS
+    neutral: Score, stereotype_scores: Sequence[Score], rng: np.random.Generator, draws: int = DRAWS
 ) -> StereotypeEffects:
     """Draw both effects.
 
@@ -91,7 +91,7 @@ def stereotype_effects(
     ----------
     neutral : Score
         Score of neutral attribute terms, which no stereotype ties to a group.
-    stereotyped : sequence of Score
+    stereotype_scores : sequence of Score
         Scores of stereotype attributes. A single score is P4's, in which all terms have the same weight. If there is
         one for each list of terms, their unweighted mean is used: a model that always prefers the same group scores 1
         on one list and 0 on the other. It follows no stereotype, but P4's score over 10 and 6 terms would be .625.
@@ -101,8 +101,8 @@ def stereotype_effects(
     TooFewObservations
         If there is no stereotype score.
     """
-    if not stereotyped:
+    if not stereotype_scores:
         raise TooFewObservations("step 2 needs a score of stereotype attributes")
     of_neutral = neutral.draw_overall(rng, draws)
-    of_lists = tuple(score.draw_overall(rng, draws) for score in stereotyped)
+    of_lists = tuple(score.draw_overall(rng, draws) for score in stereotype_scores)
     return StereotypeEffects(of_neutral, np.mean(of_lists, axis=0), of_lists)

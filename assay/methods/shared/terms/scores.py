@@ -18,7 +18,7 @@ from assay.catalog.stereotypes import LISTS, TIED, Role, StereotypeWords, Visual
 from assay.document import NO_ENTRIES, EffectDocument, Json
 from assay.errors import EvidenceError
 from assay.methods.shared.answers.tally import AnswerTally
-from assay.methods.shared.answers.vectors import cover, uncovered
+from assay.methods.shared.answers.vectors import cover, coverage_reasons
 from assay.methods.shared.detail import CaseDocument, Coverage, Sides, TermsComponent, TermsLook
 from assay.methods.shared.detail import TermScore as TermDocument
 from assay.methods.shared.terms.effects import NO_PREFERENCE, Score, StereotypeEffects, stereotype_effects
@@ -107,11 +107,11 @@ class TermScores(ABC, Generic[W, T, F, C]):
         """Return a row of the report for each item with a usable answer."""
 
     @abstractmethod
-    def described(self, detail: C) -> C:
+    def add_rows(self, detail: C) -> C:
         """Add the numbers of items asked about and answered, and the rows, to a component's details."""
 
     @abstractmethod
-    def scored(self, detail: C, fits: Mapping[Role, F], rng: np.random.Generator) -> C:
+    def add_scores(self, detail: C, fits: Mapping[Role, F], rng: np.random.Generator) -> C:
         """Add the score of Jiang et al. (P4) and additional scores to a component's details."""
 
     def shift_of_groups(self, rng: np.random.Generator) -> Floats | None:  # noqa: ARG002
@@ -142,9 +142,9 @@ class TermScores(ABC, Generic[W, T, F, C]):
         except EvidenceError as error:
             return measurement.impossible(error)
         if not letter_only:
-            measurement.detail = self.scored(detail, fits, analysis_rng)
-        tied = [fits[role] for role in TIED if role in fits]
-        effects = stereotype_effects(fits.get("neutral", tied[0]), tied, effects_rng)
+            measurement.detail = self.add_scores(detail, fits, analysis_rng)
+        tied_fits = [fits[role] for role in TIED if role in fits]
+        effects = stereotype_effects(fits.get("neutral", tied_fits[0]), tied_fits, effects_rng)
         if "neutral" not in fits:
             component = measurement.give_up(self.reason("no-neutral-terms", {}))
             return replace(component, effects={**effects.intervals(), "step_1": None})
@@ -187,7 +187,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
             )
         return hidden
 
-    def looked(self, size: int, component: Component) -> TermsLook:
+    def look_entry(self, size: int, component: Component) -> TermsLook:
         """Return the entry of `looks` for an interim analysis with `size` items of each term."""
         probabilities = component.probabilities
         return TermsLook(
@@ -201,13 +201,13 @@ class TermScores(ABC, Generic[W, T, F, C]):
         """Return the numbers of independent units, terms and answered items, and the minimum for a letter."""
         terms = {role: self.coverage()[LISTS[role]].found for role in ROLES if self.words.terms(role)}
         answers = Counter(item.role == "neutral" for item in self.tally.results)
-        tied = min(terms[role] for role in TIED if role in terms)
-        enough = self.answers_needed(delta)
+        tied_count = min(terms[role] for role in TIED if role in terms)
+        needed_answers = self.answers_needed(delta)
         return (
             Units("neutral term", terms["neutral"]),
-            Units("stereotype term", tied, LEAST_TIED),
-            Units(f"neutral {self.items.rstrip('s')}", answers[True], enough),
-            Units(f"stereotype {self.items.rstrip('s')}", answers[False], enough),
+            Units("stereotype term", tied_count, LEAST_TIED),
+            Units(f"neutral {self.items.rstrip('s')}", answers[True], needed_answers),
+            Units(f"stereotype {self.items.rstrip('s')}", answers[False], needed_answers),
         )
 
     def answers_needed(self, delta: float) -> int:
@@ -226,7 +226,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
     def _counted_detail(self) -> C:
         tally = self.tally
         return replace(
-            self.described(self.detail),
+            self.add_rows(self.detail),
             sides=Sides(self.words.first, self.words.second),
             coverage=self.coverage(),
             failed_why=dict(tally.failed_why),
@@ -242,7 +242,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         missing = tally.items_asked - len(tally.results)
         if tally.items_asked and missing > LOST_SHARE * tally.items_asked:
             return [self.lost_reason(missing)]
-        if low := uncovered(coverage, self.words.name):
+        if low := coverage_reasons(coverage, self.words.name):
             return [*self.author_reasons(), *low]
         return self.undecided_reasons() or [
             self.reason("one-term-only", {"group": LISTS[role], "term": terms[0]})
@@ -266,20 +266,20 @@ class TermScores(ABC, Generic[W, T, F, C]):
     def _count_favoured(self, *, neutral: bool, towards: bool) -> dict[str, int]:
         """Count the rows, neutral or not, and those of them with a share above (`towards`) or below 1/2."""
         shares = [float(row.towards or 0.0) for row in self.rows() if (row.list == "neutral") is neutral]
-        favoured = sum(share > NO_PREFERENCE if towards else share < NO_PREFERENCE for share in shares)
-        return {"cases": len(shares), "favoured": favoured}
+        count = sum(share > NO_PREFERENCE if towards else share < NO_PREFERENCE for share in shares)
+        return {"cases": len(shares), "favoured": count}
 
     def _strongest_terms(self, along: bool) -> list[str]:
         """Return up to three terms with the most extreme scores on the same side of 1/2."""
-        ordered = sorted(self.tied_terms(), key=lambda term_score: term_score.score, reverse=along)
+        term_scores = sorted(self.tied_terms(), key=lambda term_score: term_score.score, reverse=along)
         return [
             term_score.term
-            for term_score in ordered[:3]
+            for term_score in term_scores[:3]
             if (term_score.score > NO_PREFERENCE) == along and term_score.score != NO_PREFERENCE
         ]
 
 
-def counted(term: TermScore, role: Role, posterior: Interval) -> TermDocument:
+def term_document(term: TermScore, role: Role, posterior: Interval) -> TermDocument:
     """Return the row of one term in a rating document, but for the number of its items."""
     return TermDocument(
         term.term,
@@ -292,16 +292,16 @@ def counted(term: TermScore, role: Role, posterior: Interval) -> TermDocument:
     )
 
 
-def pooled(score: StereotypeScore) -> Interval:
+def pooled_share(score: StereotypeScore) -> Interval:
     """Return the share of stereotype answers over all pairs, with Wilson's interval; a tie counts one half.
 
     The interval assumes that pairs of one term are independent, so it is too narrow: it covered the truth in .843 of
     simulations, and the interval of the hierarchy in .965 (docs/methods/stereotype-score.md).
     """
     pairs = len(score.by_pair)
-    decided, share = pairs - score.ties, score.ties / pairs
-    if not decided:
+    decided_pairs, share = pairs - score.ties, score.ties / pairs
+    if not decided_pairs:
         return Interval(NO_PREFERENCE, 0.0, 1.0)
-    interval = wilson(sum(term_score.stereotyped for term_score in score.by_term), decided)
+    interval = wilson(sum(term_score.stereotyped for term_score in score.by_term), decided_pairs)
     bounds = ((1 - share) * limit + share / 2 for limit in (interval.estimate, interval.low, interval.high))
     return Interval(*bounds)

@@ -83,16 +83,16 @@ class _MissingSentence(NamedTuple):
 
 def write_sentences(
     words: StereotypeWords,
-    stored: Iterable[Sentence],
+    stored_sentences: Iterable[Sentence],
     writing: Writing,
     rng: np.random.Generator,
     prefix: str = "writing",
 ) -> Generator[Sequence[Probe], Sequence[Reply], WrittenSentences]:
-    """Ask an author for sentences until each term has `writing.per_term`, counting usable ones in `stored`.
+    """Ask an author for sentences until each term has `writing.per_term`, counting usable ones in `stored_sentences`.
 
     `prefix` begins every probe's id (`Probe.unit`), which must differ between several calls within one experiment.
     """
-    of_use = [pair for sentence in stored if not isinstance(pair := read(sentence, words), str)]
+    of_use = [pair for sentence in stored_sentences if not isinstance(pair := read(sentence, words), str)]
     known_texts = {text for pair in of_use for text in (pair.first, pair.second)}
     open_slots = _missing_sentences(words, Counter(pair.term for pair in of_use), writing.per_term, rng)
     outcome = WrittenSentences(wanted=len(open_slots))
@@ -208,8 +208,8 @@ def _store_sentence(
 def _strip_quotes(value: object) -> str:
     """Remove surrounding blanks, and quotation marks around the whole text."""
     text = value.strip() if isinstance(value, str) else ""
-    quoted = len(text) > 1 and text[0] in QUOTES and text[-1] in QUOTES
-    return text[1:-1].strip() if quoted and not any(mark in text[1:-1] for mark in QUOTES) else text
+    has_quotes = len(text) > 1 and text[0] in QUOTES and text[-1] in QUOTES
+    return text[1:-1].strip() if has_quotes and not any(mark in text[1:-1] for mark in QUOTES) else text
 
 
 def _unreadable_reason(text: str) -> str | None:

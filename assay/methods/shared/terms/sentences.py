@@ -95,9 +95,9 @@ def item_of(sentence: Sentence, words: StereotypeWords, prompt: str | None = Non
     pair = read(sentence, words)
     if isinstance(pair, str):
         return pair
-    first = pair.written_group == "first"
-    text, counterpart = (pair.first, pair.second) if first else (pair.second, pair.first)
-    group_term = words.pairs[pair.groups][0 if first else 1]
+    of_first_group = pair.written_group == "first"
+    text, counterpart = (pair.first, pair.second) if of_first_group else (pair.second, pair.first)
+    group_term = words.pairs[pair.groups][0 if of_first_group else 1]
     return CorpusItem(text, group_term, pair.term, counterpart, source=sentence.source, id=sentence.id, prompt=prompt)
 
 
@@ -121,14 +121,14 @@ def read(sentence: Sentence, words: StereotypeWords) -> Pair | str:
 def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> SortedItems[Pair]:
     """Pair each usable sentence with its counterpart; count unusable sentences and repetitions by reason."""
     pairs: dict[tuple[str, str], Pair] = {}
-    refused: Counter[str] = Counter()
+    refusals: Counter[str] = Counter()
     for sentence in sentences:
         pair = read(sentence, words)
         if isinstance(pair, str):
-            refused[pair] += 1
+            refusals[pair] += 1
         elif pairs.setdefault((pair.first, pair.second), pair) is not pair:
-            refused["repeated"] += 1
-    return SortedItems(tuple(pairs.values()), dict(refused))
+            refusals["repeated"] += 1
+    return SortedItems(tuple(pairs.values()), dict(refusals))
 
 
 # ---------------------------------------------------------------------------- parsing
@@ -189,8 +189,8 @@ class _Reader:
         if isinstance(terms, str):
             return terms
         group_term = self.words.pairs[terms.pair_index][terms.side]
-        for declared, actual in ((sentence.group_term, group_term), (sentence.attribute_term, terms.term)):
-            if declared and folded(declared) != folded(actual):
+        for declared_term, actual_term in ((sentence.group_term, group_term), (sentence.attribute_term, terms.term)):
+            if declared_term and folded(declared_term) != folded(actual_term):
                 return "wrong-term"
         if sentence.counterpart and self._is_different(spelt(sentence.counterpart), terms):
             return "counterpart-differs"
@@ -260,8 +260,8 @@ def _write_frame(terms: _SentenceTerms) -> str:
 def _differing_share(words: Sequence[str], other_words: Sequence[str]) -> float:
     """Return the share of words that differ between two sentences; the removed group term counts as one equal word."""
     changes = SequenceMatcher(None, words, other_words, autojunk=False).get_opcodes()
-    changed = sum(max(end - start, until - since) for kind, start, end, since, until in changes if kind != "equal")
-    return changed / (max(len(words), len(other_words)) + 1)
+    distance = sum(max(end - start, until - since) for kind, start, end, since, until in changes if kind != "equal")
+    return distance / (max(len(words), len(other_words)) + 1)
 
 
 _ARTICLE = re.compile(r"(?<!\w)(an?)(\s+)$", re.IGNORECASE)

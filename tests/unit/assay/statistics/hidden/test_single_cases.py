@@ -229,6 +229,6 @@ def test_the_effect_on_labels_is_the_share_of_changed_labels_whichever_labels_th
     cases = SingleCases.of_labels(
         answers, np.repeat(answers[:50, :, None], 3, axis=2), {"person": np.arange(800) % PERSONS}
     )
-    assert cases.squared[:, 0] == pytest.approx((answers[:, 0] != answers[:, 1]).astype(float))
+    assert cases.item_squares[:, 0] == pytest.approx((answers[:, 0] != answers[:, 1]).astype(float))
     (found,) = text_effect(cases, (cell, SENTENCES), cases.squared_means(rng, 4000), LIMIT, rng)
     assert (found.draws**2).mean() == pytest.approx(0.2, abs=0.02)
