@@ -191,28 +191,27 @@ async def _run_experiment(context: WorkerContext, claim: Claim, questions: Quest
     """Examine the services and run the experiment to its end; recorded answers are not asked for again."""
     job, settings = claim.job, context.settings
     ledger = JobLedger(context, claim)
-    async with open_services(context, job) as (rated_service, second_service):
-        await rated_service.called.lane.check_cooldown(settings.breaker_delay_s)
+    async with open_services(context, job) as (service, second_service):
+        await service.called.lane.check_cooldown(settings.breaker_delay_s)
         needs_author = any(isinstance(ask, AUTHORED) for ask in questions.first)
         if second_service is not None and (second_service.is_judge or needs_author):
             await second_service.called.lane.check_cooldown(settings.breaker_delay_s)
         ledger.stage("probing")
-        resumed = bool(job.observed)
-        adapter = await examine(rated_service, second_service, questions.first, questions.pairs, resumed=resumed)
+        adapter = await examine(service, second_service, questions.first, questions.pairs, resumed=bool(job.observed))
         ledger.stage("asking")
         session = Session(questions.begin(), ledger.recall if job.observed else None)
         driver = Driver(
             adapter,
-            rated_service.target.limits,
+            service.target.limits,
             Budget(job.max_calls, job.calls),
             ledger,
             context.vault.mark(f"keys {job.id}"),
-            rated_service.called.lane.rng,
+            service.called.lane.rng,
             patience=Patience(settings.call_attempts, settings.backoff_s, settings.backoff_cap_s),
             expected=questions.expected,
             flush_replies=settings.ledger_replies,
             flush_s=settings.ledger_s,
-            rated=rated_service.called,
+            rated=service.called,
             second=None if second_service is None else second_service.called,
             second_asks=AUTHORED if second_service is None else asks_of_second(second_service.target.kind),
         )
@@ -220,11 +219,11 @@ async def _run_experiment(context: WorkerContext, claim: Claim, questions: Quest
             await driver.run(session)
         except TargetUnavailable as lost:
             # the pause applies to all jobs of the target, not only to this one
-            await (lost.lane or rated_service.called.lane).start_cooldown(settings.breaker_delay_s)
+            await (lost.lane or service.called.lane).start_cooldown(settings.breaker_delay_s)
             raise
         finally:
             context.meter.computed(driver.thinking_s)
-    return session, rated_service
+    return session, service
 
 
 # ------------------------------------------------------------------------------- storage of the rating

@@ -53,13 +53,13 @@ class AddressQuery(RatingFilter):
 
 def _rating_route(form: Embed) -> Route:
     async def of_rating(request: Request, rating_id: str, service: ServiceDependency, caller: PublicReader) -> Response:
-        async def load() -> DatedRating:
+        async def read_rating() -> DatedRating:
             dated_rating = await service.database_for(request).read(published.rating, rating_id, caller.tenant)
             if dated_rating.rating is None:
                 raise not_found("rating", rating_id)
             return dated_rating
 
-        return await _embed(request, service, form, load, "rating", caller.tenant, rating_id)
+        return await _embed(request, service, form, read_rating, "rating", caller.tenant, rating_id)
 
     return of_rating
 
@@ -68,8 +68,8 @@ def _target_route(form: Embed) -> Route:
     async def of_target(
         request: Request, target_id: str, service: ServiceDependency, query: Annotated[RatingFilter, Query()]
     ) -> Response:
-        load = partial(service.database_for(request).read, published.of_target, target_id, **query.model_dump())
-        return await _embed(request, service, form, load, "target", target_id, *query.model_dump().values())
+        read_rating = partial(service.database_for(request).read, published.of_target, target_id, **query.model_dump())
+        return await _embed(request, service, form, read_rating, "target", target_id, *query.model_dump().values())
 
     return of_target
 
@@ -78,8 +78,10 @@ def _service_route(form: Embed) -> Route:
     async def of_service(
         request: Request, service_name: str, service: ServiceDependency, query: Annotated[RatingFilter, Query()]
     ) -> Response:
-        load = partial(service.database_for(request).read, published.of_service, service_name, **query.model_dump())
-        return await _embed(request, service, form, load, "service", service_name, *query.model_dump().values())
+        read_rating = partial(
+            service.database_for(request).read, published.of_service, service_name, **query.model_dump()
+        )
+        return await _embed(request, service, form, read_rating, "service", service_name, *query.model_dump().values())
 
     return of_service
 
@@ -88,23 +90,23 @@ def _address_route(form: Embed) -> Route:
     async def of_address(
         request: Request, service: ServiceDependency, query: Annotated[AddressQuery, Query()]
     ) -> Response:
-        load = partial(service.database_for(request).read, published.of_address, **query.model_dump())
-        return await _embed(request, service, form, load, "address", *query.model_dump().values())
+        read_rating = partial(service.database_for(request).read, published.of_address, **query.model_dump())
+        return await _embed(request, service, form, read_rating, "address", *query.model_dump().values())
 
     return of_address
 
 
 async def _embed(
-    request: Request, service: Service, form: Embed, load: Callable[[], Awaitable[DatedRating]], *key: str | None
+    request: Request, service: Service, form: Embed, read_rating: Callable[[], Awaitable[DatedRating]], *key: str | None
 ) -> Response:
-    """Return an embed of the rating that `load` returns; `key` holds everything on which `load` depends.
+    """Return an embed of the rating that `read_rating` returns; `key` holds everything on which `read_rating` depends.
 
     A badge can be on pages with a thousand views a second; it is read and rendered once for all of them.
     """
     base = base_url(request)
 
     async def build_answer() -> Answer:
-        return render(await load(), form, base)
+        return render(await read_rating(), form, base)
 
     return (await service.embeds.get((form.file, base, *key), build_answer)).response()
 

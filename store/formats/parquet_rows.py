@@ -159,11 +159,11 @@ _ACCEPTED: Mapping[str, tuple[str, ...]] = {
 """Arrow types (``pyarrow.types.is_…``) by column type; dates and times become ISO 8601 text."""
 
 
-def _read_cell(cell: object, reader: Callable[[Any], Field], number: int, name: str) -> Field:
+def _read_cell(cell: object, convert: Callable[[Any], Field], number: int, name: str) -> Field:
     if cell is None:
         return None
     try:
-        return reader(cell)
+        return convert(cell)
     except ValueError as error:
         raise Unreadable(str(error), line=number, column=name) from None
 

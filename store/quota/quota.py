@@ -12,22 +12,13 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, ColumnElement, Connection, Integer, Table, func, literal, select
+from sqlalchemy import ColumnElement, Connection, Integer, Table, func, literal, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from store.core.columns import AnyText, metadata
 from store.core.engines import insert_of, lock_transaction
 from store.core.errors import QuotaExceeded
-
-stored_bytes = Table(
-    "stored_bytes",
-    metadata,
-    Column("tenant", AnyText, primary_key=True),
-    Column("kind", AnyText, primary_key=True),
-    Column("shard", Integer, primary_key=True, autoincrement=False),
-    Column("bytes", BigInteger, nullable=False),
-)
+from store.quota.tables import stored_bytes
 
 ROW_BYTES = 200
 """Bytes counted for a row, in addition to its counted columns."""

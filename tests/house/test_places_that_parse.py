@@ -104,7 +104,7 @@ BOUNDS = {
     "web/sign_in/provider.py Provider._decode_claims": f"provider {OPERATOR}; 256 KiB",
     "web/sign_in/provider.py Provider._read_keys": f"provider {OPERATOR}; 256 KiB",
     "web/wizard/schema_form.py _parse_json": f"{FORM}; at most LONGEST_JSON characters",
-    "web/wizard/request.py opened": FORM,
+    "web/wizard/request.py opened_secret": FORM,
     "store/archive/places.py Archived.rows": "written by `assay archive`; read only if the digest in the database fits",
     "store/core/columns.py unpack": OWN,
     "store/core/columns.py Json.process_result_value": OWN,

@@ -146,7 +146,7 @@ async def test_a_large_registry_is_read_ahead_so_that_nobody_waits_after_a_start
     started = await serve(settings.model_copy(update={"auth": auth}), pages=True)
     entries = started._transport.app.state.service.merged._entries
     until = time.monotonic() + 30
-    while [entry.last is None for entry in entries.values()] != [False] * 3:  # letters, questions, a ranking
+    while [entry.value is None for entry in entries.values()] != [False] * 3:  # letters, questions, a ranking
         assert time.monotonic() < until, "the registry was not read ahead"
         await asyncio.sleep(0.01)
 

@@ -446,5 +446,5 @@ def test_parquet_file_that_is_too_large_by_its_metadata_is_refused(parquet, monk
         inspected(many, media_type=PARQUET)
     monkeypatch.setattr(parquet_rows, "MOST_UNPACKED_BYTES", 10_000)
     large = parquet({"a": [f"{number} of the texts" for number in range(1_000)]}, compression="zstd")
-    with pytest.raises(Unreadable, match="unpacked"):
+    with pytest.raises(Unreadable, match="unpacks to"):
         inspected(large, media_type=PARQUET)

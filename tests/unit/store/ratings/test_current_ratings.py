@@ -9,7 +9,7 @@ from importlib import import_module
 import pytest
 from sqlalchemy import select, text
 
-from service.container import added
+from service.container import sum_of
 from store.ratings import rating_statistics, ratings, registry, services, standing
 from store.ratings.standing import part_after
 from store.ratings.tables import service_ratings
@@ -110,8 +110,8 @@ def test_a_registry_read_in_parts_is_the_whole_registry(database, history, monke
             part, last = part_after(c, last)
             parts.append(part)
         newest = [row.id for part in parts for row in services.newest(c, None, **QUESTION, part=part)]
-        questions = added(services.questions(c, None, "translator", part) for part in parts)
-        letters = added(rating_statistics.distribution(c, part=part) for part in parts)
+        questions = sum_of(services.questions(c, None, "translator", part) for part in parts)
+        letters = sum_of(rating_statistics.distribution(c, part=part) for part in parts)
     assert len(parts) > 1
     assert (sorted(newest), questions, letters) == (whole[0][0], whole[1][0], whole[-1])
 

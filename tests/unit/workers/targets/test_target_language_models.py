@@ -13,7 +13,7 @@ from assay.model import Choose, Classify, Draw, Embed, Fill, Kind, Score, Write
 from workers.egress import CODES, CallFailed, Egress
 from workers.targets.adapter import Limits, Target
 from workers.targets.protocols.http.choice_letters import INSTRUCTION
-from workers.targets.protocols.openai.completions import numbered
+from workers.targets.protocols.openai.completions import valid_pairs
 from workers.targets.registry import connect
 
 SECRET = "sk-do-not-show-1234"
@@ -641,7 +641,7 @@ def test_a_refusal_to_choose_is_distinguished_from_an_unreadable_answer(wire):
 
 
 def test_a_log_probability_outside_the_range_of_floats_is_left_out():
-    assert numbered([("A", -(10**400)), ("B", -0.1), ("C", 10**400), ("D", True)]) == [("B", -0.1)]
+    assert valid_pairs([("A", -(10**400)), ("B", -0.1), ("C", 10**400), ("D", True)]) == [("B", -0.1)]
 
 
 @pytest.mark.parametrize(

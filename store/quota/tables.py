@@ -1,0 +1,16 @@
+"""Table of the bytes that tenants have stored."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Integer, Table
+
+from store.core.columns import AnyText, metadata
+
+stored_bytes = Table(
+    "stored_bytes",  # bytes that tenants have stored (`store.quota.quota`)
+    metadata,
+    Column("tenant", AnyText, primary_key=True),
+    Column("kind", AnyText, primary_key=True),
+    Column("shard", Integer, primary_key=True, autoincrement=False),
+    Column("bytes", BigInteger, nullable=False),
+)
