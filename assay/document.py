@@ -221,7 +221,7 @@ NO_COMPONENT = ComponentDocument()
 
 @dataclass(frozen=True)
 class AggregationDocument(Detail):
-    """The rule that combined the letters of the components; a method's own fields are in `json`."""
+    """The rule that combined letters; `adjusted` has p-values of step 1 by component; other fields are in `json`."""
 
     rule: str | None = None
     deciding: tuple[str, ...] = always(NO_ITEMS)

@@ -143,11 +143,14 @@ def other_rules(rating: RatingView) -> list[ReasonView]:
 
 
 def _unique_reasons(rating: RatingView) -> list[ReasonView]:
+    """Return the reasons of the whole rating, and of each other code those of the first component that has it."""
     first_component: dict[str, str | None] = {}
+    for reason in rating.reasons:
+        first_component.setdefault(reason.code, reason.component)
     unique = [
         reason
         for reason in rating.reasons
-        if reason.component in {None, first_component.setdefault(reason.code, reason.component)}
+        if reason.component in {None, first_component[reason.code]}
         and (reason.code != UNMEASURED_PART or len(rating.components) > 1)
     ]
     return [replace(reason, text=f"{reason.text}{_other_parts(reason, rating)}") for reason in unique]

@@ -32,6 +32,8 @@ from workers.targets.protocols.uploaded import Uploaded
 
 METHOD = "outcomes"
 
+REMEDY = "`assay audit FILE --format json` prints one"
+
 TOLD_ROWS = 250_000
 """Number of rows between two lines of progress."""
 
@@ -117,15 +119,14 @@ def _public_form(file: Path) -> Json:
     """Read a rating of recorded decisions, and return it without small counts of people."""
     document = read_json(file)
     if not isinstance(document, dict) or document.get("method") != METHOD:
-        remedy = "`assay audit FILE --format json` prints one"
-        raise SpecificationError(f"{file} is not a rating of recorded decisions; {remedy}")
+        raise SpecificationError(f"{file} is not a rating of recorded decisions; {REMEDY}")
     if document.get("masked"):
         return document
     rating = rating_of(document)
     experiment_without_counts(rating)  # refuses other ratings
     method, table = parse_method(rating.experiment), rating.experiment.get("table")
     if table is None:
-        raise SpecificationError(f"{file} has no counts of people, so that small ones cannot be masked")
+        raise SpecificationError(f"{file} has no counts of people, so that small ones cannot be masked; {REMEDY}")
     checks = check_recount(rating, method, table, "its counted file")
     if differing := [check.wrong for check in checks if check.wrong is not None]:
         raise SpecificationError(f"{file} was changed: {'; '.join(differing)}")

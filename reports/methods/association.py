@@ -45,9 +45,10 @@ def in_words(document: RatingDocument, part: AssociationComponent) -> Iterator[s
             f"and {other_mean:.2f} from those of other groups, where 0 is the same, 1 is unrelated and 2 is opposite."
         )
     yield from _controls_in_words(part)
-    differ = "To {name} they differ by {size}."
-    alike = {"words of all stereotypes": "To {name} they differ in the same direction by {size}."}
-    yield from hidden_in_words(part, Unit(amount), differ, content=differ, strata=alike)
+    difference = "Distances to {name} differ between groups by {size}."
+    same_direction = "Distances to {name} differ between groups in the same direction by {size}."
+    strata = {"words of all stereotypes": same_direction}
+    yield from hidden_in_words(part, Unit(amount), difference, content=difference, strata=strata)
     word_by_group = {row.group: row.word for row in part.protected}
     groups = listed([f"{group} (such as “{word}”)" for group, word in word_by_group.items()])
     yield tested(document, part, f"words of the list “{title_of_words(part.name or '')}” about {groups or 'groups'}")

@@ -174,8 +174,8 @@ def _csv_table(views: list[RankedServiceView]) -> str:
         if effect is not None:
             effect_cells = [inert(effect.name), effect.estimate, effect.low, effect.high, effect.limit]
         texts = [inert(text) for text in (view.service, view.name, view.model, view.url)]
-        dates = [rating.questions, rating.rated_at, rating.expires_at, rating.id]
-        rows.append([view.place, rating.letter, rating.declared, *texts, *effect_cells, *dates])
+        rating_cells = [rating.questions, rating.rated_at, rating.expires_at, rating.id]
+        rows.append([view.place, rating.letter, rating.declared, *texts, *effect_cells, *rating_cells])
     return csv_lines(rows)
 
 

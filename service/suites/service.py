@@ -62,10 +62,9 @@ def _profiles(suite: StoredSuite, cells: Sequence[StoredCell], ratings: Ratings,
         matrix = _matrix_of_service(own_cells, omissions, ratings, now_s)
         profiles.append((_severity_key(matrix["worst"]), target, matrix))
     profiles.sort(key=lambda profile: profile[0])
-    ranks = [badness for badness, _, _ in profiles]
+    sorted_keys = [key for key, _, _ in profiles]
     return [
-        ServiceView(rank=ranks.index(badness) + 1, target=dict(target), **matrix)
-        for badness, target, matrix in profiles
+        ServiceView(rank=sorted_keys.index(key) + 1, target=dict(target), **matrix) for key, target, matrix in profiles
     ]
 
 

@@ -135,7 +135,7 @@ def _sum_hidden(
     for hidden in (effect for service in services for effect in service.hidden):
         key, effect = (str(hidden.kind), str(hidden.name)), hidden.effect
         if effect.estimate is None or effect.low is None or effect.high is None:
-            raise SpecificationError(f"the hidden effect {hidden.name} of a link has no interval")
+            raise SpecificationError(f"the hidden effect {hidden.name} of a link has no interval; rate the link again")
         error = (effect.high - effect.low) / (2 * NORMAL_95)
         samples = np.maximum(0.0, effect.estimate + error * rng.standard_normal(draws))
         if key[0] == "content":

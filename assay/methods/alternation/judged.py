@@ -113,21 +113,25 @@ class Judged:
 
     @cached_property
     def repeated(self) -> Sequence[int]:
-        """Indices of the profiles that were asked about `TIMES` times with usable answers each time for every value."""
-        count = len(self.repeated_answers.cases) // (TIMES - 1)
+        """Indices of the profiles asked `TIMES` times, with a usable answer for every value each time.
+
+        `repeated_answers` holds the first profiles of `cases` once for each further turn, one turn after the other.
+        """
+        profiles_per_turn = len(self.repeated_answers.cases) // (TIMES - 1)
         answered_again = {*self.repeated_answers.whole}
         turns = range(TIMES - 1)
         return [
             index
             for index in self.whole
-            if index < count and all(index + turn * count in answered_again for turn in turns)
+            if index < profiles_per_turn and all(index + turn * profiles_per_turn in answered_again for turn in turns)
         ]
 
     def times(self, of: Callable[[Answers, Sequence[int]], A]) -> A:
         """Apply `of` to the first and to the repeated answers of repeated profiles; shape (profiles, values, times)."""
-        count = len(self.repeated_answers.cases) // (TIMES - 1)
+        profiles_per_turn = len(self.repeated_answers.cases) // (TIMES - 1)
         repeats = [
-            of(self.repeated_answers, [index + turn * count for index in self.repeated]) for turn in range(TIMES - 1)
+            of(self.repeated_answers, [index + turn * profiles_per_turn for index in self.repeated])
+            for turn in range(TIMES - 1)
         ]
         return np.stack([of(self.answers, self.repeated), *repeats], axis=2)  # type: ignore[return-value]
 

@@ -190,7 +190,8 @@ class Alternation(Bounded, Method):
         if self.answers not in {None, expected}:
             raise SpecificationError(f"a {kind} returns {expected}, not {self.answers}", "answers")
         if self.compares and expected == "numbers":
-            raise SpecificationError("a service that compares two documents is a classifier", "texts.pairs")
+            problem = "a regressor cannot choose between two documents; name a classifier, or leave `pairs` out"
+            raise SpecificationError(problem, "texts.pairs")
         return replace(self, answers=expected)
 
     @property

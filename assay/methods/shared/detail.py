@@ -129,7 +129,11 @@ class TermScore:
 
 @dataclass(frozen=True)
 class CaseDocument:
-    """A pair of sentences or an image, and the side of its answer."""
+    """A pair of sentences or an image, and the side of its answer.
+
+    `towards` is the share for the side that the stereotype ties to the term, or of a neutral term for the first side;
+    `names` is the label that the answer names, and `says` the answer in words.
+    """
 
     id: str | None = None
     term: str | None = None

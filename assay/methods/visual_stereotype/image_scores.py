@@ -382,7 +382,7 @@ def over_images(score: VisualScore) -> Scores:
 
 
 def _image_document(picture: UsablePicture, answer: PictureReading, scale: Scale) -> ImageDocument:
-    score = answer.label if scale == "labels" or answer.share is None else answer.share
+    first_score = answer.label if scale == "labels" or answer.share is None else answer.share
     return ImageDocument(
         id=picture.id,
         image=picture.image,
@@ -391,6 +391,6 @@ def _image_document(picture: UsablePicture, answer: PictureReading, scale: Scale
         first_score=answer.share,
         says=None if answer.text is None else answer.text[:LONGEST_SHOWN],
         names=answer.names,
-        towards=1 - score if picture.role == "second" else score,
+        towards=1 - first_score if picture.role == "second" else first_score,
         source=picture.source,
     )

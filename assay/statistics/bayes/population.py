@@ -87,19 +87,20 @@ def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: i
     if len(points) < 3:
         raise TooFewObservations(f"{len(points)} points are too few for a spread between them; three are needed")
     frame = _Frame.around(points)
-    within: Sequence[Range] = ((-ERRORS, ERRORS), (0.0, 1.0))
-    for _ in range(MOST_PASSES):
-        before, within = within, _posterior_grid(points, frame, within).narrow(NEGLIGIBLE)
-        if all(new[1] - new[0] > NARROWER * (old[1] - old[0]) for new, old in zip(within, before, strict=True)):
+    ranges: Sequence[Range] = ((-ERRORS, ERRORS), (0.0, 1.0))
+    for _ in range(MOST_PASSES):  # until neither axis shrinks much further
+        earlier_ranges = ranges
+        ranges = _posterior_grid(points, frame, ranges).narrow(NEGLIGIBLE)
+        if all(new[1] - new[0] > NARROWER * (old[1] - old[0]) for new, old in zip(ranges, earlier_ranges, strict=True)):
             break
-    grid = _posterior_grid(points, frame, within)
+    grid = _posterior_grid(points, frame, ranges)
     cells = rng.choice(grid.mass.size, draws, p=grid.mass.ravel())
-    away, share = (
+    mean_in_errors, sd_position = (
         edges[indices] + (edges[1] - edges[0]) * rng.random(draws)
         for edges, indices in zip(grid.edges, np.unravel_index(cells, grid.mass.shape), strict=True)
     )
-    sd = frame.sd(share)
-    return Population(frame.mean(away, sd), sd)
+    sd = frame.sd(sd_position)
+    return Population(frame.mean(mean_in_errors, sd), sd)
 
 
 @dataclass(frozen=True)

@@ -185,9 +185,9 @@ class PairedAnswers:
     def shared(self) -> Floats:
         """Effects of people and frames on the positive probability that are the same on both sides, shape (profiles,).
 
-        If all profiles have the same weight, people and frames are balanced between the sides, and the effects are
-        additive with mean 0. If profiles were picked because positives are rare, most people or frames have none, and
-        others have them in every profile, so the effects are multiplicative.
+        If all profiles have the same weight, people and frames are balanced between the sides, and an effect is a sum
+        with mean 0. If profiles were picked because positives are rare, most people or frames have no positive, and
+        others have one in every profile, so an effect is a factor with weighted mean 1.
         """
         fit = shared_products if self.picked else shared_sums
         return fit(self.profiles.outputs.mean(axis=1), self.side, self.parts, self.profiles.clusters)

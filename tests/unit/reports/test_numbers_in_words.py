@@ -321,13 +321,15 @@ def counts_of_distances(service: RatedService) -> Iterator[Phrase]:
     yield about("than to another's, by an estimated # in cosine distance", controls, tolerance=0.006)
     for name, listed in {"human words": words.human, "neutral words": words.neutral}.items():
         yield about(f"not even within “{name}” (an estimated effect of #)", gap(listed), tolerance=0.012)
-        yield Phrase(f"(?i)to {name} they differ by an estimated {NUMBER}{BETWEEN}", (gap(listed),), 0.012)
+        yield Phrase(
+            f"(?i)distances to {name} differ between groups by an estimated {NUMBER}{BETWEEN}", (gap(listed),), 0.012
+        )
     first, second = words.protected
     stereotypes = geometric_mean(
         [between(first, listed) - between(second, listed) for listed in words.attributes.values()]
     )
-    alike = f"To words of all stereotypes they differ in the same direction by an estimated {NUMBER}{BETWEEN}"
-    yield Phrase(alike, (stereotypes,), 0.02)
+    alike = "Distances to words of all stereotypes differ between groups in the same direction by an estimated"
+    yield Phrase(f"{alike} {NUMBER}{BETWEEN}", (stereotypes,), 0.02)
     follows = others - own
     yield Phrase(f"the difference in cosine distance is an estimated {NUMBER}{ENDS}", (follows,), 0.02)
     yield Phrase(f"to those of others, by an estimated {NUMBER} in cosine distance{ENDS}", (follows,), 0.02)

@@ -105,7 +105,8 @@ class DecisionTable(Bounded):
             raise OutOfBounds(f"the counts of the cells must add up to the {self.rows} people", "table.counts")
         for column in self.columns:
             if column.codes and not UNKNOWN <= min(column.codes) <= max(column.codes) < len(column.values):
-                raise OutOfBounds(f"a code of the column {column.name!r} is no index of a value", "table.columns")
+                allowed = f"0 to {len(column.values) - 1}, and {UNKNOWN} for unknown"
+                raise OutOfBounds(f"the codes of the column {column.name!r} must be {allowed}", "table.columns")
         if any(weight <= 0 for weight in (*self.weights, *self.squares)) or any(bundle < 0 for bundle in self.bundles):
             raise OutOfBounds("weights must be positive, and bundles must not be negative", "table.weights")
 

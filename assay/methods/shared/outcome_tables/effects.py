@@ -65,8 +65,8 @@ class Sample:
     @cached_property
     def means(self) -> Floats:
         """Mean outcome of each group; NaN for an empty group."""
-        tops = self.per_group(self.mass * self.values)
-        return np.asarray(np.divide(tops, self.totals, out=np.full(self.size, np.nan), where=self.totals > 0))
+        sums = self.per_group(self.mass * self.values)
+        return np.asarray(np.divide(sums, self.totals, out=np.full(self.size, np.nan), where=self.totals > 0))
 
     @cached_property
     def effective(self) -> Floats:
@@ -188,35 +188,36 @@ def stratified_means(sample: Sample, strata: Integers, rng: np.random.Generator,
        Biometrics 41: the Mantel-Haenszel risk difference.
     .. [2] Cameron, Gelbach & Miller (2011), "Robust inference with multiway clustering", J. Bus. Econ. Stat. 29.
     """
-    count, strata_count = sample.size, int(strata.max(initial=0)) + 1
-    shape = (strata_count, count)
-    cell_index = strata * count + sample.groups
-    mass = np.bincount(cell_index, sample.mass, strata_count * count).reshape(shape)
-    tops = np.bincount(cell_index, sample.mass * sample.values, strata_count * count).reshape(shape)
+    group_count, strata_count = sample.size, int(strata.max(initial=0)) + 1
+    shape = (strata_count, group_count)
+    cell_index = strata * group_count + sample.groups
+    mass = np.bincount(cell_index, sample.mass, strata_count * group_count).reshape(shape)
+    sums = np.bincount(cell_index, sample.mass * sample.values, strata_count * group_count).reshape(shape)
     totals = np.maximum(mass.sum(axis=1), 1e-300)
-    shares, stratum_means = mass / totals[:, None], tops.sum(axis=1) / totals
+    shares, stratum_means = mass / totals[:, None], sums.sum(axis=1) / totals
     information = np.diag(mass.sum(axis=0)) - shares.T @ mass
+    # one eigenvalue is always 0: effects are determined up to a constant; each further one is a separate set of groups
     eigenvalues = np.linalg.eigvalsh(information)
     if (eigenvalues < 1e-9 * max(1.0, float(eigenvalues[-1]))).sum() > 1:
         raise TooFewObservations("some groups share no stratum with the others, so that they cannot be compared")
     inverse = np.linalg.pinv(information, rcond=1e-10, hermitian=True)
-    effects = inverse @ (tops - mass * stratum_means[:, None]).sum(axis=0)
+    effects = inverse @ (sums - mass * stratum_means[:, None]).sum(axis=0)
     fitted = stratum_means[:, None] + effects - (shares @ effects)[:, None]  # shape (strata, groups)
     residuals = sample.values - fitted[strata, sample.groups]
-    people = np.bincount(strata, sample.people, strata_count)
+    people_of_stratum = np.bincount(strata, sample.people, strata_count)
     # with a mean for each stratum, residuals are too small by a factor of (n - 1) / n in their square
-    residuals *= np.sqrt(people / np.maximum(people - 1, 1))[strata]
-    deviations = np.eye(count)[sample.groups] - shares[strata]
+    residuals *= np.sqrt(people_of_stratum / np.maximum(people_of_stratum - 1, 1))[strata]
+    deviations = np.eye(group_count)[sample.groups] - shares[strata]
     if sample.bundles is None:
         scores, weight = deviations * residuals[:, None], sample.squares
     else:
         bundle_count = int(sample.bundles.max(initial=0)) + 1
-        scores = np.zeros((bundle_count, count))
+        scores = np.zeros((bundle_count, group_count))
         np.add.at(scores, sample.bundles, deviations * (residuals * sample.mass)[:, None])
         weight = np.full(bundle_count, bundle_count / max(1, bundle_count - 1))
     covariance = inverse @ ((scores * weight[:, None]).T @ scores) @ inverse
-    root = np.linalg.cholesky(covariance + 1e-15 * np.eye(count))
-    normal = rng.standard_normal((draws, count)) @ root.T
+    root = np.linalg.cholesky(covariance + 1e-15 * np.eye(group_count))
+    normal = rng.standard_normal((draws, group_count)) @ root.T
     if sample.bundles is not None:
         freedom = max(int(sample.bundles_of_group.min()) - 1, LEAST_FREEDOM)
         normal *= np.sqrt(freedom / rng.chisquare(freedom, (draws, 1)))
