@@ -53,7 +53,7 @@ def test_slow_jobs_of_one_tenant_leave_a_slot_for_another_and_all_are_finished(s
                 expected=method.expected_probes(),
             )
             job = jobs.add(connection, new)
-        worker.ring(job.id)
+        worker.notifier(job.id)
         return job.id
 
     def by_status(tenant: str) -> dict[str, int]:
