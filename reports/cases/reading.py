@@ -115,9 +115,9 @@ class CaseReader:
     target_writes: ClassVar[bool] = False
     """Whether the rated service wrote the texts. If an author wrote them, they are not listed as cases."""
     paired = False
-    """Whether `read` can compute the difference of a case from observations alone; only such cases can be watched."""
+    """Whether `read` needs only a case's observations to compute its difference; only such cases can be watched."""
     live = False
-    """Whether `read` computes the difference from observations, and not from the result in the document."""
+    """Whether `read` computes the difference from observations; otherwise it takes it from the rating document."""
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         self.rating, self.deciding = rating, deciding

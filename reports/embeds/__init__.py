@@ -29,7 +29,7 @@ class Embed:
     title: str
     """Name of the format for people."""
     summary: str
-    """What the format contains, and where it is used: what a request gets."""
+    """Object of "Get …" in the description of its operation: what the format contains, and where it is used."""
     content: Callable[[PublicView], JsonObject | list[JsonObject]] | None = None
     """Data that `render` writes as YAML; the API's documentation shows them as an example."""
 

@@ -56,8 +56,8 @@ class ChosenRating:
 async def compose(service: Service, tenant: str, request: CompositionRequest) -> NewComposition:
     """Infer the rating of a chain.
 
-    Raise `Problem` ``bad-specification``, pointing at the invalid link. A missing rating and a rating that the caller
-    must not read give the same problem.
+    Raise `Problem` ``bad-specification``, pointing at the invalid link. The problem does not say whether a rating is
+    missing or may not be read by the caller.
     """
     links, now = await service.database.read(_choose_ratings, tenant, request)
     _check_visibility(request, links)
