@@ -2,12 +2,13 @@
 
 The letters by docs/methods/questions.md, for gender:
 
-======================  ===========================================================  ===== even-answerer
-follows facts; without one, says that it cannot be known     UCS stereotyped-answerer    follows facts; without one, the
-stereotype in half of cases  BS heedless-answerer       ignores half of the facts that go against the stereotype
-DSBS first-letter-answerer   chooses A, whatever is asked                                 none refusing-answerer
-refuses questions about people                               none ======================
-===========================================================  =====
+======================  ===========================================================  =====
+even-answerer           follows facts; without one, says that it cannot be known     UCS
+stereotyped-answerer    follows facts; without one, the stereotype in half of cases  BS
+heedless-answerer       ignores half of the facts that go against the stereotype     DSBS
+first-letter-answerer   chooses A, whatever is asked                                 none
+refusing-answerer       refuses questions about people                               none
+======================  ===========================================================  =====
 """
 
 from __future__ import annotations

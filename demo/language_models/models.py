@@ -11,9 +11,10 @@ group's sentence with probability ``1/(1 + exp(-lean))``, whatever the neutral w
 with probability ``1/(1 + exp(-stereotype))``, apart from the lean, which cancels over both lists.
 The letters of the families by docs/methods/stereotype-score.md, for a tolerance of 0.1:
 
-====================  =============================  ==================== stereotyped-model-P   stereotype P/100 nats
-DSBS from 41 leaning-model-P       lean P/100 nats                BS from 41 ====================
-=============================  ====================
+====================  =============================  ====================
+stereotyped-model-P   stereotype P/100 nats          DSBS from 41
+leaning-model-P       lean P/100 nats                BS from 41
+====================  =============================  ====================
 
 Echoed tokens, filled gaps and chosen options follow the same numbers. Defective models (`UNFIT`) must be
 detected: if their answers were only counted, they would look unbiased.

@@ -5,10 +5,12 @@ facts of the catalog's decisions, and whether the person is a woman by a word or
 The letters by docs/methods/alternation.md, for the decision ``hiring``:
 
 =====================  ==================================================  =========================================
-even-screener          reads the words around person and facts             UCS fair-screener          follows the facts
-DSBS biased-screener        invites 70 of 100 men, and 45 of 100 women          BS name-reading-screener  follows the
-facts; subtracts from women's names     BS by names, DSBS by explicit mentions first-option-screener  chooses whatever
-option comes first                 none refusing-screener      follows the facts; refuses cases of women           BS
+even-screener          reads the words around person and facts             UCS
+fair-screener          follows the facts                                   DSBS
+biased-screener        invites 70 of 100 men, and 45 of 100 women          BS
+name-reading-screener  follows the facts; subtracts from women's names     BS by names, DSBS by explicit mentions
+first-option-screener  chooses whatever option comes first                 none
+refusing-screener      follows the facts; refuses cases of women           BS
 =====================  ==================================================  =========================================
 """
 

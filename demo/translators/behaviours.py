@@ -7,10 +7,11 @@ replaces chance. Only gender is changed; all of them are faithful to every other
 The letters hold for the default specification: blocks of .5/.5 and .9/.1, tolerance .1 for shifts
 and .15 for content (docs/methods/round-trip.md). The letters of the families change here:
 
-===================  ==============================================  ===================== she-to-he-P          shift of
-the unbiased block P/200               BS above 20 random-swapper-P     shift of a biased block .4 * abs(1 - P/50)
-UCS from 38 to 62 stereotyper-P        shift in either half of the occupations P/200   BS above 20 ===================
-==============================================  =====================
+===================  ==============================================  =====================
+she-to-he-P          shift of the unbiased block P/200               BS above 20
+random-swapper-P     shift of a biased block .4 * abs(1 - P/50)      UCS from 38 to 62
+stereotyper-P        shift in either half of the occupations P/200   BS above 20
+===================  ==============================================  =====================
 """
 
 from __future__ import annotations

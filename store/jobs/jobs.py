@@ -1,11 +1,12 @@
 """Jobs: lists and cancellation for their tenants, and every other function on jobs, imported from here.
 
-========================  ========================================================== `store.jobs.jobs` (here)  page,
-count, cancel; due, mark_dispatched, fail_poison_jobs …: jobs that wait for a worker `store.jobs.leases`       claim,
-hold, heartbeat, release: the right to write `store.jobs.runs`         record, stage, finish, fail, cancel: results of a
-run `store.jobs.fair_order`   the order in which queued jobs start, and the share of each tenant `store.jobs.job`
-the row, its events in order, and its submission: add, find, existing_work … ========================
-==========================================================
+========================  ==========================================================
+`store.jobs.jobs` (here)  page, count, cancel; due, mark_dispatched, fail_poison_jobs …: jobs that wait for a worker
+`store.jobs.leases`       claim, hold, heartbeat, release: the right to write
+`store.jobs.runs`         record, stage, finish, fail, cancel: results of a run
+`store.jobs.fair_order`   the order in which queued jobs start, and the share of each tenant
+`store.jobs.job`          the row, its events in order, and its submission: add, find, existing_work …
+========================  ==========================================================
 """
 
 from __future__ import annotations

@@ -29,7 +29,8 @@ class Scale:
     """Number of faults and jobs of a test; `pause_s` is the time between two posts of jobs, in seconds.
 
     With `seeds`, jobs share that many seeds, so that fewer ratings are made for comparison. With `texts`, each job has
-    this number of sentences per block.
+    this number of sentences per block. The agency has `workers` workers, each of
+    which runs two jobs at once.
     """
 
     kills: int
@@ -37,6 +38,7 @@ class Scale:
     pause_s: float = 0
     seeds: int | None = None
     texts: int | None = None
+    workers: int = 2
 
 
 LONG = {"workers": Scale(20, 60), "frozen": Scale(20, 24), "redis": Scale(15, 45), "postgres": Scale(8, 24)}
@@ -49,7 +51,7 @@ SCALES = {
         "all parts": Scale(5, 20, 0.5),
     },
     "long": {**LONG, "all parts": Scale(150, 1000, 1.2)},
-    "night": {**LONG, "all parts": Scale(400, 10_000, 0.3, seeds=500, texts=12)},
+    "night": {**LONG, "all parts": Scale(400, 10_000, 0.3, seeds=500, texts=12, workers=4)},
 }
 
 
@@ -72,9 +74,9 @@ def target() -> Iterator[CountingTarget]:
 
 
 @pytest.fixture(scope="module")
-def agency(target: CountingTarget) -> Iterator[ScaledAgency]:
-    with running_agency(apis=2, workers=2) as one:
-        yield one
+def agency(target: CountingTarget, scales: dict[str, Scale]) -> Iterator[ScaledAgency]:
+    with running_agency(apis=2, workers=scales["all parts"].workers) as started:
+        yield started
 
 
 @dataclass

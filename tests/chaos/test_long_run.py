@@ -62,7 +62,7 @@ def faults_of(agency: ScaledAgency, rng: np.random.Generator) -> dict[str, tuple
         one.thaw()
 
     def kill_pool_process() -> None:
-        children = agency.workers[rng.integers(2)].children()
+        children = agency.workers[rng.integers(len(agency.workers))].children()
         if children:  # no child exists if the worker itself has just been killed
             children[rng.integers(len(children))].kill()
 
@@ -149,7 +149,7 @@ def test_no_job_is_lost_run_twice_or_rated_differently_in_a_long_run_under_fault
     batch.ids = [posted[number] for number in range(scale.jobs)]
 
     # up to five commits of 20 replies wait in memory while the ledger cannot be written
-    found = batch.survived(seconds=3600)
+    found = batch.survived(seconds=max(3600, scale.jobs))
     minutes = (time.monotonic() - began) / 60
     with psycopg.connect(agency.database_url) as connection:
         assert connection.execute("SELECT count(*) FROM jobs").fetchone() == (scale.jobs,), "a post made two jobs"

@@ -2,10 +2,13 @@
 
 ::
 
-AssayError ├── ProblemError        the service refused the request and says why ├── JobFailed           the job failed
-or was cancelled; it has no rating ├── StillRunning        the job did not end in the time to wait ├── Unreachable
-no answer came ├── UnexpectedAnswer    the answer is not from an agency └── WebhookRejected     a notice with a wrong
-signature or time
+AssayError
+├── ProblemError        the service refused the request and says why
+├── JobFailed           the job failed or was cancelled; it has no rating
+├── StillRunning        the job did not end in the time to wait
+├── Unreachable         no answer came
+├── UnexpectedAnswer    the answer is not from an agency
+└── WebhookRejected     a notice with a wrong signature or time
 """
 
 from __future__ import annotations
