@@ -25,7 +25,7 @@ REASONS: Mapping[str, str] = {
     ),
     "attribute-erased": (
         "{where:where}the attribute gets lost"
-        "[: {erased:count} of {sent:count} sentences no longer name any of its values]."
+        "[: {erased:count} of {sent:count} sentences no longer tell which value was sent]."
     ),
     "collapses-to-value": (
         "{where:where}the output collapses to [{value:value}|a single value], whatever was sent"
