@@ -45,13 +45,12 @@ class SchemaMismatch(StoreError):
                 "version, or start with an empty database"
             )
         elif unwritable is not None:
-            remedy = (
-                f"it cannot be migrated, because nothing can be written ({unwritable}); make room, then start again"
-            )
+            obstacle = f"it cannot be migrated, because nothing can be written ({unwritable})"
+            remedy = f"{obstacle}; make room, then start again"
         super().__init__(
             f"the database is at schema {current or 'none'} and this version of Assay needs {required}; {remedy}"
         )
-        self.found = current
+        self.current = current
 
 
 class LeaseLost(StoreError):
@@ -118,8 +117,8 @@ class NotAnExtension(StoreError):
 
     code = "checkpoint-inconsistent"
 
-    def __init__(self, origin: str, old: int, new: int) -> None:
-        super().__init__(f"the proof does not show that {origin} with {new} entries begins with its first {old}")
+    def __init__(self, origin: str, old_size: int, size: int) -> None:
+        super().__init__(f"the proof does not show that {origin} with {size} entries begins with its first {old_size}")
 
 
 class EvidenceArchived(StoreError, RecordError):
@@ -248,7 +247,7 @@ class BeyondTheLog(StoreError):
     def __init__(self, name: str, requested: int, largest: int) -> None:
         valid = "the log is empty" if largest < 0 else f"the largest valid value is {largest}"
         super().__init__(f"{name} is {requested}, but {valid}")
-        self.name, self.most = name, largest
+        self.name, self.largest = name, largest
 
 
 class RatingsRefused(StoreError):
@@ -260,9 +259,9 @@ class RatingsRefused(StoreError):
     code = "ratings_refused"
 
     def __init__(self, host: str, source: str, where: str) -> None:
-        origin = f"its file {where}" if source == "file" else f"its verified owner, at {where} of this service,"
+        who_refuses = f"its file {where}" if source == "file" else f"its verified owner, at {where} of this service,"
         super().__init__(
-            f"the host {host} must not be rated: {origin} says so; use another target, or ask its operator"
+            f"the host {host} must not be rated: {who_refuses} says so; use another target, or ask its operator"
         )
         self.host, self.who, self.where = host, source, where
 
