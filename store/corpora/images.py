@@ -52,8 +52,8 @@ def keep(c: Connection, tenant: str, content: bytes, facts: ImageFacts) -> bool:
 def find(c: Connection, digest: str, tenant: str) -> StoredImage | None:
     """Read an image that a tenant may see: its own or one in a shared corpus."""
     columns = [images.c[field.name] for field in fields(StoredImage)]
-    query_all: Select[Any] = select(*columns).where(images.c.digest == digest)
-    for query in (query_all.where(images.c.tenant == tenant), _only_shared(query_all)):
+    query_any_owner: Select[Any] = select(*columns).where(images.c.digest == digest)
+    for query in (query_any_owner.where(images.c.tenant == tenant), _only_shared(query_any_owner)):
         row = c.execute(query.limit(1)).mappings().one_or_none()
         if row is not None:
             return StoredImage(**row)
@@ -64,12 +64,12 @@ def missing(c: Connection, digests: Sequence[str], tenant: str) -> list[str]:
     """Filter image digests to those that a tenant may not see, in the same order."""
     visible: set[str] = set()
     for batch in chunks(digests):
-        matching: Select[Any] = select(images.c.digest).where(images.c.digest.in_(batch))
-        visible.update(c.execute(matching.where(images.c.tenant == tenant)).scalars())
-        others = [digest for digest in batch if digest not in visible]
-        if others:
-            among: Select[Any] = select(images.c.digest).where(images.c.digest.in_(others))
-            visible.update(c.execute(_only_shared(among)).scalars())
+        query_any_owner: Select[Any] = select(images.c.digest).where(images.c.digest.in_(batch))
+        visible.update(c.execute(query_any_owner.where(images.c.tenant == tenant)).scalars())
+        unseen = [digest for digest in batch if digest not in visible]
+        if unseen:
+            query_unseen: Select[Any] = select(images.c.digest).where(images.c.digest.in_(unseen))
+            visible.update(c.execute(_only_shared(query_unseen)).scalars())
     return [digest for digest in digests if digest not in visible]
 
 

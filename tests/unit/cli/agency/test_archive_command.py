@@ -236,7 +236,7 @@ def test_keys_of_replies_keep_their_order(settings, database, stored, folder):
     assert rows_of(database) == before
 
 
-@pytest.mark.parametrize("interrupted", ["put", "_verified_row_count", "_delete"])
+@pytest.mark.parametrize("interrupted", ["put", "_verified_row_count", "_delete_observations"])
 def test_an_interrupted_run_loses_nothing_and_can_be_repeated(
     settings, database, stored, folder, monkeypatch, interrupted
 ):
