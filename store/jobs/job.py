@@ -327,13 +327,8 @@ def request_digest(
         Description of the service that generates sentences or pictures, as in a job.
     """
     target_digest = described_digest(target)
-    request = {
-        "tenant": tenant,
-        "target": target_id or target_digest,
-        "described": target_digest,
-        "experiment": experiment,
-        "seed": seed,
-    }
+    request: JsonObject = {"tenant": tenant, "target": target_id or target_digest, "described": target_digest}
+    request |= {"experiment": experiment, "seed": seed}
     if author is not None:
         request["author"] = {"id": author.get("id"), "described": described_digest(author)}
     return digest_of(request)

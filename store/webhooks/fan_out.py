@@ -72,7 +72,8 @@ def hand_over(c: Connection, base_url: str = "", limit: int = BATCH) -> HandedOv
             continue
         source = f"{base_url}/v1/jobs/{notice.job_id}"
         message = _Message(notice.kind, notice.created_at, notice.data, source, notice.id)
-        rows += [_row(message, notice.tenant, url, webhook, now) for url, webhook in _receivers(notice, endpoints)]
+        receivers = _receivers(notice, endpoints)
+        rows += [_delivery_row(message, notice.tenant, url, webhook, now) for url, webhook in receivers]
     if rows:
         c.execute(insert_into(c, deliveries).on_conflict_do_nothing(), rows)
     for notice in notices:
@@ -95,7 +96,7 @@ def challenge(c: Connection, webhook: Webhook, base_url: str = "") -> str:
 def _queue_delivery(c: Connection, webhook: Webhook, kind: str, facts: Json, base_url: str) -> str:
     now = read_clock(c)
     message = _Message(kind, now, {"webhook_id": webhook.id, **facts}, f"{base_url}/v1/webhooks/{webhook.id}")
-    row = _row(message, webhook.tenant, webhook.url, webhook, now)
+    row = _delivery_row(message, webhook.tenant, webhook.url, webhook, now)
     c.execute(insert(deliveries).values(row))
     return str(row["id"])
 
@@ -105,7 +106,7 @@ def challenge_callback(c: Connection, challenge_id: str, notice: ClaimedDelivery
     now, job_id = read_clock(c), notice.payload["data"]["job_id"]
     facts = {"job_id": job_id, "challenge": token_urlsafe(TOKEN_BYTES)}
     message = _Message(CHALLENGE, now, facts, f"{base_url}/v1/jobs/{job_id}")
-    row = _row(message, notice.tenant, notice.url, None, now) | {"id": challenge_id}
+    row = _delivery_row(message, notice.tenant, notice.url, None, now) | {"id": challenge_id}
     c.execute(insert_into(c, deliveries).on_conflict_do_nothing(), [row])
 
 
@@ -141,7 +142,7 @@ def _lock_endpoints(c: Connection, tenants: Collection[str]) -> Mapping[str, Seq
     return by_tenant
 
 
-def _row(message: _Message, tenant: str, url: str, webhook: Webhook | None, now: int) -> dict[str, Any]:
+def _delivery_row(message: _Message, tenant: str, url: str, webhook: Webhook | None, now: int) -> dict[str, Any]:
     message_id, envelope = new_id("dlv"), "standard" if webhook is None else webhook.envelope
     return {
         "id": message_id,

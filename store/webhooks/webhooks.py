@@ -109,10 +109,11 @@ def webhook_from(**row: Any) -> Webhook:
     """Build an endpoint from a full row of the table."""
     sealed_secret = take_sealed(row)
     assert sealed_secret is not None  # noqa: S101  the column is never NULL
-    cipher, nonce, key_id = (row.pop(f"previous_{part}") for part in ("ciphertext", "nonce", "key_id"))
-    previous = None if cipher is None else SealedSecret(bytes(cipher), bytes(nonce), key_id, "")
+    ciphertext, nonce, key_id = (row.pop(f"previous_{name}") for name in ("ciphertext", "nonce", "key_id"))
+    previous_secret = None if ciphertext is None else SealedSecret(bytes(ciphertext), bytes(nonce), key_id, "")
     del row["removed_at"]
-    return Webhook(**row | {"events": tuple(row["events"])}, sealed_secret=sealed_secret, previous_secret=previous)
+    row["events"] = tuple(row["events"])
+    return Webhook(**row, sealed_secret=sealed_secret, previous_secret=previous_secret)
 
 
 ROWS = TenantRows(
@@ -137,11 +138,11 @@ def add(c: Connection, new_webhook: NewWebhook, *, confirmed: bool = True) -> We
     return ROWS.add(c, values)
 
 
-def _check_count(c: Connection, tenant: str, url: str, but: str | None = None) -> None:
-    """Raise `TooManyWebhooks` if a tenant can have no further endpoint with this URL; `but` is an id to ignore."""
+def _check_count(c: Connection, tenant: str, url: str, except_id: str | None = None) -> None:
+    """Raise `TooManyWebhooks` if a tenant can have no further endpoint with this URL; `except_id` is ignored."""
     quota.lock(c, tenant)  # held until the transaction ends, so that concurrent requests are added up
     query = select(webhooks.c.url).where(webhooks.c.tenant == tenant, webhooks.c.removed_at.is_(None))
-    urls = list(c.execute(query if but is None else query.where(webhooks.c.id != but)).scalars())
+    urls = list(c.execute(query if except_id is None else query.where(webhooks.c.id != except_id)).scalars())
     if len(urls) >= MOST_WEBHOOKS:
         raise TooManyWebhooks(f"you have {MOST_WEBHOOKS} endpoints already, the maximum")
     host = host_of(url)
@@ -161,7 +162,7 @@ def replace(
 
     Raises `TooManyWebhooks` as `add`.
     """
-    _check_count(c, tenant, url, but=webhook_id)
+    _check_count(c, tenant, url, except_id=webhook_id)
     columns = _described_columns(url, description, events, envelope)
     webhook = ROWS.change(c, webhook_id, tenant, columns | {"failing_since": None})
     if webhook is not None:
@@ -175,7 +176,7 @@ def has_moved(c: Connection, webhook_id: str, tenant: str, url: str) -> bool:
     return c.execute(statement).rowcount > 0
 
 
-def rotate(c: Connection, webhook_id: str, tenant: str, fresh: SealedSecret) -> Webhook | None:
+def rotate(c: Connection, webhook_id: str, tenant: str, new_sealed_secret: SealedSecret) -> Webhook | None:
     """Replace the secret; the old one also signs for another `OVERLAP_S` seconds.
 
     A secret that was replaced earlier stops signing at once, so that at most two secrets sign.
@@ -188,7 +189,7 @@ def rotate(c: Connection, webhook_id: str, tenant: str, fresh: SealedSecret) -> 
         previous_nonce=webhooks.c.secret_nonce,
         previous_key_id=webhooks.c.secret_key_id,
         previous_until=now_ms() + OVERLAP_S * 1000,
-        **sealed_columns(fresh),
+        **sealed_columns(new_sealed_secret),
     )
 
 
@@ -222,5 +223,5 @@ def _change_webhook(c: Connection, webhook_id: str, tenant: str, **values: objec
 
 
 def _update_waiting(c: Connection, webhook_id: str, **values: object) -> None:
-    waits = (deliveries.c.webhook_id == webhook_id, deliveries.c.state == "waiting")
-    c.execute(update(deliveries).where(*waits).values(**values))
+    is_waiting = (deliveries.c.webhook_id == webhook_id, deliveries.c.state == "waiting")
+    c.execute(update(deliveries).where(*is_waiting).values(**values))
