@@ -51,13 +51,13 @@ def put(location: str, name: str, content: BinaryIO) -> None:
         return
     if not (folder := Path(location)).is_dir():
         raise SpecificationError(f"{location} is neither a folder that exists nor s3://bucket/prefix")
-    partial = folder / f".{name}.partial"
-    with partial.open("wb") as file:
+    partial_file = folder / f".{name}.partial"
+    with partial_file.open("wb") as file:
         os.fchmod(file.fileno(), 0o600)
         shutil.copyfileobj(content, file, 1 << 20)
         file.flush()
         os.fsync(file.fileno())
-    partial.replace(folder / name)
+    partial_file.replace(folder / name)
     descriptor = os.open(folder, os.O_RDONLY)
     os.fsync(descriptor)  # otherwise the new name might not survive a power failure
     os.close(descriptor)

@@ -75,7 +75,7 @@ def sqlite_reader(url: URL, lock_wait_s: float, **pool: object) -> Engine:
     engine = _create_sqlite_engine(url, lock_wait_s, pool)
 
     @event.listens_for(engine, "do_connect")
-    def connect(_dialect: Any, record: Any, arguments: Any, options: Any) -> sqlite3.Connection:
+    def connect(_dialect: Any, pool_record: Any, arguments: Any, options: Any) -> sqlite3.Connection:
         connection: sqlite3.Connection = sqlite3.connect(*arguments, **options)
         try:
             connection.execute("PRAGMA schema_version")  # creates the files of the write-ahead log if they are missing
@@ -83,18 +83,18 @@ def sqlite_reader(url: URL, lock_wait_s: float, **pool: object) -> Engine:
             connection.close()
             if not _is_readable_as_immutable(error, str(url.database)):
                 raise
-            record.info[IMMUTABLE] = False
+            pool_record.info[IMMUTABLE] = False
             file_uri = Path(str(url.database)).absolute().as_uri()
             connection = sqlite3.connect(f"{file_uri}?immutable=1", uri=True, **options)
         return connection
 
     @event.listens_for(engine, "checkout")
-    def use_immutable_once(_connection: Any, record: Any, _proxy: Any) -> None:
+    def use_immutable_once(_connection: Any, pool_record: Any, _proxy: Any) -> None:
         # a connection opened with ``immutable=1`` never sees later changes of the file, so it is used only once
-        if record.info.get(IMMUTABLE):
+        if pool_record.info.get(IMMUTABLE):
             raise exc.DisconnectionError
-        if IMMUTABLE in record.info:
-            record.info[IMMUTABLE] = True
+        if IMMUTABLE in pool_record.info:
+            pool_record.info[IMMUTABLE] = True
 
     return engine
 

@@ -40,10 +40,8 @@ class SchemaMismatch(StoreError):
     ) -> None:
         remedy = "run `assay migrate`, or use the version of Assay that wrote it"
         if unreleased:
-            remedy = (
-                "an unreleased version of Assay wrote it, and it cannot be migrated; export what you need with that "
-                "version, or start with an empty database"
-            )
+            remedy = "an unreleased version of Assay wrote it, and it cannot be migrated; "
+            remedy += "export what you need with that version, or start with an empty database"
         elif unwritable is not None:
             obstacle = f"it cannot be migrated, because nothing can be written ({unwritable})"
             remedy = f"{obstacle}; make room, then start again"
@@ -59,9 +57,8 @@ class LeaseLost(StoreError):
     code = "lease-lost"
 
     def __init__(self, job_id: str, fence: int) -> None:
-        super().__init__(
-            f"the lease on {job_id} under fence {fence} has ended: another worker claimed the job, or it has finished"
-        )
+        problem = f"the lease on {job_id} under fence {fence} has ended"
+        super().__init__(f"{problem}: another worker claimed the job, or it has finished")
 
 
 class AlreadyFinished(StoreError):
@@ -165,9 +162,8 @@ class UploadsFull(StoreError):
     code = "upload-quota"
 
     def __init__(self, stored: int, size: int, quota: int) -> None:
-        super().__init__(
-            f"your uploads take {stored:,} bytes, and with this one {stored + size:,}; {quota:,} are allowed"
-        )
+        problem = f"your uploads take {stored:,} bytes, and with this one {stored + size:,}"
+        super().__init__(f"{problem}; {quota:,} are allowed")
 
 
 class TooManyWebhooks(StoreError):
@@ -260,9 +256,8 @@ class RatingsRefused(StoreError):
 
     def __init__(self, host: str, source: str, where: str) -> None:
         who_refuses = f"its file {where}" if source == "file" else f"its verified owner, at {where} of this service,"
-        super().__init__(
-            f"the host {host} must not be rated: {who_refuses} says so; use another target, or ask its operator"
-        )
+        problem = f"the host {host} must not be rated: {who_refuses} says so"
+        super().__init__(f"{problem}; use another target, or ask its operator")
         self.host, self.who, self.where = host, source, where
 
 

@@ -100,8 +100,8 @@ def page_of(
     rows = limit_rows(page_rows(c, query, table, before, limit), lambda row: build(**row))
     rows.total = len(rows)
     if before is not None or rows.cut or len(rows) >= limit:
-        counted_ids = query.with_only_columns(table.c.id, maintain_column_froms=True).limit(MOST_COUNTED + 1).subquery()
-        total = c.execute(select(func.count()).select_from(counted_ids)).scalar_one()
+        ids_query = query.with_only_columns(table.c.id, maintain_column_froms=True).limit(MOST_COUNTED + 1)
+        total = c.execute(select(func.count()).select_from(ids_query.subquery())).scalar_one()
         rows.total = total if total <= MOST_COUNTED else None
     return rows
 

@@ -90,25 +90,26 @@ def add(c: Connection, corpus_id: str, tenant: str, items: Sequence[NewItem]) ->
     corpus = corpora.lock(c, corpus_id, tenant)
     if corpus is None:
         return None
-    existing = _read_by_digest(c, corpus_id, [item.digest for item in items])
+    existing_items = _read_by_digest(c, corpus_id, [item.digest for item in items])
     new_items: dict[str, NewItem] = {}
     for item in items:
-        if _is_missing(existing.get(item.digest)):
+        if _is_missing(existing_items.get(item.digest)):
             new_items.setdefault(item.digest, item)
     if new_items:
         if corpora.sizes(c, [corpus_id])[corpus_id] + len(new_items) > MOST_ITEMS:
             raise CorpusFull(corpus_id, MOST_ITEMS)
-        _delete_removed(c, corpus_id, tenant, [digest for digest in new_items if digest in existing])
+        _delete_removed(c, corpus_id, tenant, [digest for digest in new_items if digest in existing_items])
         _insert_items(c, corpus_id, tenant, list(new_items.values()))
         corpus = corpora.change(c, corpus_id, tenant, {}) or corpus
-        existing |= _read_by_digest(c, corpus_id, list(new_items))
-    added_ids = frozenset(existing[digest].id for digest in new_items)
-    return AddedItems(corpus, tuple(existing[item.digest] for item in items), added_ids)
+        existing_items |= _read_by_digest(c, corpus_id, list(new_items))
+    added_ids = frozenset(existing_items[digest].id for digest in new_items)
+    return AddedItems(corpus, tuple(existing_items[item.digest] for item in items), added_ids)
 
 
 def find(c: Connection, corpus_id: str, item_id: str) -> StoredItem | None:
     """Read an item of a corpus that the caller may read."""
-    return one_row(c, select(corpus_items).where(corpus_items.c.id == item_id, *_present_in(corpus_id)), StoredItem)
+    query = select(corpus_items).where(corpus_items.c.id == item_id, *_present_conditions(corpus_id))
+    return one_row(c, query, StoredItem)
 
 
 def page(
@@ -127,7 +128,7 @@ def page(
     """
     columns = corpus_items.c
     filters = equal(corpus_items, source=source)
-    query = select(corpus_items).where(*_present_in(corpus_id), columns.seq > after, *filters)
+    query = select(corpus_items).where(*_present_conditions(corpus_id), columns.seq > after, *filters)
     if q is not None:
         query = query.where(or_(columns.text.icontains(q, autoescape=True), columns.term.icontains(q, autoescape=True)))
     if term is not None:
@@ -138,7 +139,7 @@ def page(
 def counts(c: Connection, corpus_id: str) -> list[tuple[str | None, str, int]]:
     """Count a corpus's items; return (term, source, count), with a sentence's attribute term or a picture's term."""
     term = func.coalesce(corpus_items.c.attribute_term, corpus_items.c.term)
-    query = select(term, corpus_items.c.source, func.count()).where(*_present_in(corpus_id))
+    query = select(term, corpus_items.c.source, func.count()).where(*_present_conditions(corpus_id))
     return [tuple(row) for row in c.execute(query.group_by(term, corpus_items.c.source).order_by(term))]
 
 
@@ -212,7 +213,7 @@ def remove_several(c: Connection, corpus_id: str, tenant: str, ids: Sequence[str
         return 0
     removed_count = 0
     for batch in chunks(ids):
-        statement = update(corpus_items).where(corpus_items.c.id.in_(batch), *_present_in(corpus_id))
+        statement = update(corpus_items).where(corpus_items.c.id.in_(batch), *_present_conditions(corpus_id))
         removed_count += c.execute(statement.values(removed_at=now_ms())).rowcount
     if removed_count:
         corpora.change(c, corpus_id, tenant, {})
@@ -268,5 +269,5 @@ def _is_missing(item: StoredItem | None) -> bool:
     return item is None or item.removed_at is not None
 
 
-def _present_in(corpus_id: str) -> tuple[ColumnElement[bool], ...]:
+def _present_conditions(corpus_id: str) -> tuple[ColumnElement[bool], ...]:
     return corpus_items.c.corpus_id == corpus_id, corpus_items.c.removed_at.is_(None)

@@ -60,7 +60,7 @@ def find(c: Connection, tenant: str, name: str, version: int | None = None) -> S
     A tenant's specification takes precedence over one that a later release ships under the same name.
     """
     filters = equal(specifications, name=name, version=version)
-    query = select(specifications, _latest_version(tenant)).where(*_present_of(tenant), *filters)
+    query = select(specifications, _latest_version(tenant)).where(*_present_conditions(tenant), *filters)
     newest_query = query.order_by(specifications.c.version.desc()).limit(1)
     if (specification := one_row(c, newest_query, _specification_from_row)) is not None:
         return specification
@@ -89,7 +89,7 @@ def page(
     if after_time is None or after_time > 0:  # shipped specifications, which come last, have the time 0
         latest = _latest_version(tenant)
         filters = equal(specifications, version=latest, kind=kind)
-        query = select(specifications, latest).where(*_present_of(tenant), *filters)
+        query = select(specifications, latest).where(*_present_conditions(tenant), *filters)
         query = newest_first(query, specifications.c.created_at, specifications.c.name, before, limit)
         own_specifications, after_name = all_rows(c, query, _specification_from_row), None
     return [*own_specifications, *_shipped_after(kind, after_name)][:limit]
@@ -136,8 +136,8 @@ def add_version(c: Connection, tenant: str, specification: Specification) -> tup
 
 def remove(c: Connection, tenant: str, name: str) -> bool:
     """Remove all versions of a tenant's specification, and their words; return false if there is none."""
-    quota.subtract_rows(c, specifications, tenant, *_present_of(tenant), specifications.c.name == name)
-    statement = update(specifications).where(*_present_of(tenant), specifications.c.name == name)
+    quota.subtract_rows(c, specifications, tenant, *_present_conditions(tenant), specifications.c.name == name)
+    statement = update(specifications).where(*_present_conditions(tenant), specifications.c.name == name)
     statement = statement.values(removed_at=now_ms(), words={})
     return c.execute(statement).rowcount > 0
 
@@ -181,7 +181,7 @@ def _insert(c: Connection, tenant: str, specification: Specification, version: i
     return _specification_from_row(**row, latest=version)
 
 
-def _present_of(tenant: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _present_conditions(tenant: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return specifications.c.tenant == tenant, specifications.c.removed_at.is_(None)
 
 

@@ -114,7 +114,7 @@ def lines_of(file: BinaryIO, encoding: str) -> Iterator[str]:
     Raise `Unreadable` if a line is too long, does not have this encoding, or contains NUL.
     """
     raw_lines = iter(lambda: file.readline(LONGEST_LINE_BYTES + 1), b"")
-    lines: Iterator[str | bytes] = _utf_16(file) if encoding == "utf-16" else raw_lines
+    lines: Iterator[str | bytes] = _utf_16_lines(file) if encoding == "utf-16" else raw_lines
     for line_number, line in enumerate(lines, 1):
         yield decode_line(line, line_number, encoding)
 
@@ -146,18 +146,18 @@ def decode_line(line: str | bytes, line_number: int, encoding: str = "utf-8") ->
     return text.lstrip(BYTE_ORDER_MARK)
 
 
-def _utf_16(file: BinaryIO) -> Iterator[str]:
+def _utf_16_lines(file: BinaryIO) -> Iterator[str]:
     """Yield the lines of a UTF-16 file; of a line that is too long, yield the first part."""
-    decoder, pending = codecs.getincrementaldecoder("utf-16")(), ""
+    decoder, pending_text = codecs.getincrementaldecoder("utf-16")(), ""
     while True:
         chunk = file.read(SAMPLE_BYTES)
         try:
-            pending += decoder.decode(chunk, final=not chunk)
+            pending_text += decoder.decode(chunk, final=not chunk)
         except UnicodeError:
             raise Unreadable("this is not UTF-16, as its first bytes say; save the file as UTF-8") from None
-        *lines, pending = re.split(r"(?<=\n)", pending)
-        if len(pending) > LONGEST_LINE_BYTES or (not chunk and pending):
-            lines, pending = [*lines, pending], ""
+        *lines, pending_text = re.split(r"(?<=\n)", pending_text)
+        if len(pending_text) > LONGEST_LINE_BYTES or (not chunk and pending_text):
+            lines, pending_text = [*lines, pending_text], ""
         yield from lines
         if not chunk:
             return
@@ -166,9 +166,9 @@ def _utf_16(file: BinaryIO) -> Iterator[str]:
 def _separator(lines: list[str], skips_blanks: bool) -> str:
     """Return the separator with which most rows of a sample have as many cells as the header."""
     share_of = {separator: _share_of_agreeing_rows(lines, separator, skips_blanks) for separator in SEPARATORS}
-    fitting = [separator for separator, share in share_of.items() if share == 1]
-    if fitting:
-        return fitting[0]
+    fitting_separators = [separator for separator, share in share_of.items() if share == 1]
+    if fitting_separators:
+        return fitting_separators[0]
     return max(reversed(SEPARATORS), key=lambda separator: share_of[separator])
 
 

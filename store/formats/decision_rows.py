@@ -181,9 +181,9 @@ def _parse_numbers(
 
 
 def _numbers_of_texts(texts: Sequence[str], tally: ColumnTally, missing_texts: set[str]) -> Iterator[float]:
+    """Yield the number of each text: NaN for a missing one, infinity for a text that is no number."""
     column = tally.column().as_json()
-    numeric = column["type"] in {"integer", "number"}
-    number_column = column if numeric else {**column, "type": "number"}
+    number_column = column if column["type"] in {"integer", "number"} else {**column, "type": "number"}
     for text in texts:
         try:
             number = None if text in missing_texts else read_cell(text, number_column)

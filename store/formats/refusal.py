@@ -26,9 +26,8 @@ class NotInstalled(SpecificationError):
     code = "not-installed"
 
     def __init__(self, subject: str, package: str, extra: str) -> None:
-        super().__init__(
-            f"{subject} needs the package {package}, which is in the extra {extra!r}: install assay[{extra}]"
-        )
+        problem = f"{subject} needs the package {package}, which is in the extra {extra!r}"
+        super().__init__(f"{problem}: install assay[{extra}]")
         self.what, self.package, self.extra = subject, package, extra
 
 

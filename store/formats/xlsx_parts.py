@@ -248,7 +248,7 @@ class Sheet:
     def _set_handlers(self, parser: expat.XMLParserType, root: str, rows: list[Row], pieces: list[str]) -> None:  # noqa: C901  handlers that share what they collect
         """Set the handlers of a sheet: closures and a list that collects texts, because it has millions of cells."""
         prefix = root[: root.index(":") + 1] if ":" in root else ""
-        cell_name, row_name, formula_name, phonetic_name = (prefix + local for local in ("c", "row", "f", "rPh"))
+        cell_name, row_name, formula_name, phonetic_name = (prefix + name for name in ("c", "row", "f", "rPh"))
         content_names = (f"{prefix}v", f"{prefix}t")
         other_handlers = {prefix + "mergeCell": self._note_merged, prefix + "col": self._note_hidden}
         cell: Attributes = {}

@@ -79,8 +79,8 @@ def _waiting_tenants() -> Select[tuple[str]]:
     queued_jobs = jobs.alias("queued")
     first_tenant = select(func.min(queued_jobs.c.tenant).label("tenant")).where(queued_jobs.c.status == "queued")
     tenants = first_tenant.cte("waiting", recursive=True)
-    following = first_tenant.where(queued_jobs.c.tenant > tenants.c.tenant).scalar_subquery()
-    waiting_tenants = tenants.union_all(select(following).where(tenants.c.tenant.is_not(None)))
+    next_tenant = first_tenant.where(queued_jobs.c.tenant > tenants.c.tenant).scalar_subquery()
+    waiting_tenants = tenants.union_all(select(next_tenant).where(tenants.c.tenant.is_not(None)))
     return select(waiting_tenants.c.tenant).where(waiting_tenants.c.tenant.is_not(None))
 
 
@@ -199,9 +199,9 @@ MOST_RUNNING = 1000
 
 def _due_by_tenant() -> Select[tuple[str, int, int]]:
     tenants, due_jobs = _waiting_tenants().limit(MOST_COUNTED).subquery("tenants"), jobs.alias("due")
-    counted_jobs = select(due_jobs.c.id).where(due_jobs.c.status == "queued", due_jobs.c.next_run_at <= now_ms())
-    counted_jobs = counted_jobs.where(due_jobs.c.tenant == tenants.c.tenant).limit(MOST_COUNTED).correlate(tenants)
-    due_count = select(func.count()).select_from(counted_jobs.subquery()).correlate(tenants).scalar_subquery()
+    jobs_to_count = select(due_jobs.c.id).where(due_jobs.c.status == "queued", due_jobs.c.next_run_at <= now_ms())
+    jobs_to_count = jobs_to_count.where(due_jobs.c.tenant == tenants.c.tenant).limit(MOST_COUNTED).correlate(tenants)
+    due_count = select(func.count()).select_from(jobs_to_count.subquery()).correlate(tenants).scalar_subquery()
     return select(tenants.c.tenant, due_count.label("due"), _last_start(tenants.c.tenant).label("started_at"))
 
 

@@ -86,11 +86,12 @@ def release_orphans(c: Connection) -> int:
     return c.execute(update_job(lease_until=now_ms(), dispatched_at=None).where(jobs.c.status == "running")).rowcount
 
 
-def fail_poison_jobs(c: Connection, cap: int = 5) -> list[str]:
-    """Fail the jobs that were claimed `cap` times in a row without a new observation; return their ids."""
+def fail_poison_jobs(c: Connection, attempt_cap: int = 5) -> list[str]:
+    """Fail the jobs that were claimed `attempt_cap` times in a row without a new observation; return their ids."""
     unclaimed = or_(jobs.c.status == "queued", and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms()))
-    query = select(jobs).where(jobs.c.attempts_without_progress >= cap, jobs.c.cancel_requested.is_(False), unclaimed)
-    poison_jobs = all_rows(c, query.with_for_update(key_share=True), job_from)
+    query = select(jobs).where(jobs.c.attempts_without_progress >= attempt_cap, unclaimed)
+    query = query.where(jobs.c.cancel_requested.is_(False)).with_for_update(key_share=True)
+    poison_jobs = all_rows(c, query, job_from)
     for job in poison_jobs:
         end_failed(c, job, WORKER_LOST, **sealed_columns(None))
     return [job.id for job in poison_jobs]

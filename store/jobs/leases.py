@@ -48,7 +48,7 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30, attempt_c
     progress (the reconciler fails it), or was to be cancelled (it is cancelled now). Operators see `owner`, the name of
     the worker. Without a heartbeat the lease expires after `lease_s` seconds.
     """
-    claiming = update_job(
+    statement = update_job(
         status="running",
         fence=jobs.c.fence + 1,
         attempt=jobs.c.attempt + 1,
@@ -61,7 +61,7 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30, attempt_c
         dispatched_at=None,
         waits_why=None,
     )
-    statement = claiming.where(jobs.c.id == job_id, claimable())
+    statement = statement.where(jobs.c.id == job_id, claimable())
     if attempt_cap is not None:
         statement = statement.where(or_(jobs.c.attempts_without_progress < attempt_cap, jobs.c.cancel_requested))
     row = c.execute(statement.returning(jobs)).mappings().one_or_none()

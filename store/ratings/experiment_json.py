@@ -40,12 +40,12 @@ else:  # at run time, installed plug-ins can add methods to the union
 
 
 @cache
-def _adapter() -> TypeAdapter[Any]:
+def _any_method_adapter() -> TypeAdapter[Any]:
     return TypeAdapter(AnyMethod)
 
 
 @cache
-def _adapter_of(name: str) -> TypeAdapter[Any]:
+def _method_adapter(name: str) -> TypeAdapter[Any]:
     for method_class in every_method():
         if method_name(method_class) == name:
             return TypeAdapter(method_class)
@@ -62,7 +62,7 @@ def parse_method(specification: Json) -> _AnyMethod:
     if name not in method_classes:
         raise UnknownName("method", str(name), method_classes, "method")
     try:
-        method: _AnyMethod = _adapter().validate_python(specification)
+        method: _AnyMethod = _any_method_adapter().validate_python(specification)
     except ValidationError as error:
         raise _as_specification_error(error, method_classes[str(name)]) from None
     return method
@@ -83,13 +83,13 @@ def rated_method(rating: RatingDocument) -> Method:
 
 def dump_method(method: _AnyMethod) -> JsonObject:
     """Serialise a method to JSON, including defaults."""
-    specification: JsonObject = _adapter_of(method.method).dump_python(method, mode="json")
+    specification: JsonObject = _method_adapter(method.method).dump_python(method, mode="json")
     return specification
 
 
 def method_schema(name: str) -> JsonObject:
     """Return the JSON Schema of a method's specification."""
-    schema: JsonObject = _adapter_of(name).json_schema()
+    schema: JsonObject = _method_adapter(name).json_schema()
     required_names = schema.get("required", [])
     return {**schema, "required": ["method", *(field_name for field_name in required_names if field_name != "method")]}
 

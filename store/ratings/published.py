@@ -87,10 +87,10 @@ def _read_newest(c: Connection, ids: Select[tuple[str]], *ranks: ColumnElement[i
     changed_since = select(service_changes.c.since).where(service_changes.c.rating_id == ratings.c.id).scalar_subquery()
     facts = (now_ms().label("read_at"), owner_of(ratings.c.host).label("owner"), has_objection.label("objects"))
     query = select(ratings, *facts, changed_since.label("since"))
-    return one_row(c, query.where(ratings.c.id == newest_id.scalar_subquery()), _dated_rating) or DatedRating()
+    return one_row(c, query.where(ratings.c.id == newest_id.scalar_subquery()), _rating_from_row) or DatedRating()
 
 
-def _dated_rating(
+def _rating_from_row(
     *, read_at: int, owner: str | None, objects: bool | None, since: int | None, **row: Any
 ) -> DatedRating:
     rating = StoredRating(**row)

@@ -97,8 +97,8 @@ class Service:
     @property
     def conditions(self) -> list[ColumnElement[bool]]:
         """The conditions of its rows in `service_ratings`."""
-        whose = _stands_for_address() if self.tenant is None else rated.tenant == self.tenant
-        return [rated.service == self.key, *_publicly_listed(), whose]
+        is_counted = _stands_for_address() if self.tenant is None else rated.tenant == self.tenant
+        return [rated.service == self.key, *_publicly_listed(), is_counted]
 
 
 def find(c: Connection, name: str) -> Service | None:

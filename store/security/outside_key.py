@@ -166,9 +166,9 @@ class SigningProgram:
         return signature
 
 
-def _kill_group(group: int) -> None:
+def _kill_group(group_id: int) -> None:
     with suppress(ProcessLookupError):
-        os.killpg(group, signal.SIGKILL)
+        os.killpg(group_id, signal.SIGKILL)
 
 
 def _read_private_key(path: Path) -> Ed25519PrivateKey:

@@ -53,12 +53,12 @@ class RotationResult:
     last_id: str | None
 
 
-def reseal(c: Connection, vault: Vault, holder: int, after: str | None = None) -> RotationResult:
-    """Re-encrypt the next `BATCH` secrets of ``HOLDERS[holder]`` with the current key.
+def reseal(c: Connection, vault: Vault, holder_index: int, after: str | None = None) -> RotationResult:
+    """Re-encrypt the next `BATCH` secrets of ``HOLDERS[holder_index]`` with the current key.
 
     `after` is ``last_id`` of the previous batch; ``last_id`` is ``None`` when no rows are left.
     """
-    secret_holder = HOLDERS[holder]
+    secret_holder = HOLDERS[holder_index]
     table = secret_holder.table
     query = select(table).where(_has_old_key(secret_holder, vault)).order_by(table.c.id).limit(BATCH).with_for_update()
     if after is not None:

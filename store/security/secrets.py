@@ -66,7 +66,7 @@ class Vault:
     def from_settings(cls, settings: Settings) -> Vault:
         """Build a vault with ``ASSAY_SECRET_KEY``, or with a key file in the data directory, created on first use."""
         configured = settings.secret_key
-        key_text = configured.get_secret_value() if configured else _key_file(settings.data_dir.expanduser())
+        key_text = configured.get_secret_value() if configured else _read_key_file(settings.data_dir.expanduser())
         older_keys = [_derive_key(older_text) for older_text in settings.older_secret_keys]
         key = _derive_key(key_text)
         return cls(key, key_id_of(key), {key_id_of(older): older for older in older_keys}, outside_key(settings))
@@ -172,7 +172,7 @@ def _derive_key(text: str) -> bytes:
     return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=b"assay secrets v1").derive(_encode(text))
 
 
-def _key_file(directory: Path) -> str:
+def _read_key_file(directory: Path) -> str:
     """Read the key file of the data directory; create it, readable by its owner only, if it is missing."""
     directory.mkdir(mode=FOLDER, parents=True, exist_ok=True)
     path = directory / KEY_FILE

@@ -112,7 +112,7 @@ def all_keys(c: Connection) -> list[PublicKey]:
     columns = ("id", "public_key", "created_at", "retired_at")
     query = select(*(signing_keys.c[name] for name in columns))
     query = query.order_by(signing_keys.c.created_at.desc(), signing_keys.c.id.desc())
-    return all_rows(c, query, _public_part)
+    return all_rows(c, query, _public_key_from_row)
 
 
 def _current_key(c: Connection) -> RowMapping | None:
@@ -169,5 +169,5 @@ def _open_key(row: RowMapping, vault: Vault) -> SigningKey:
     return SigningKey(row["id"], bytes(row["public_key"]), private_key.sign)
 
 
-def _public_part(*, public_key: bytes, **row: Any) -> PublicKey:
+def _public_key_from_row(*, public_key: bytes, **row: Any) -> PublicKey:
     return PublicKey(public_key=bytes(public_key), **row)

@@ -301,7 +301,7 @@ def _schedule_columns(name: str, orders: Orders, recurrence: Recurrence, *, paus
 # ---------------------------------------------------------------------------- runs
 def any_due(c: Connection) -> bool:
     """Whether a schedule is due."""
-    return c.execute(select(schedules.c.id).where(*_is_due()).limit(1)).first() is not None
+    return c.execute(select(schedules.c.id).where(*_due_conditions()).limit(1)).first() is not None
 
 
 def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun] | None:
@@ -311,7 +311,7 @@ def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun
     """
     longest_due = (
         select(schedules)
-        .where(*_is_due())
+        .where(*_due_conditions())
         .order_by(schedules.c.next_at, schedules.c.id)
         .limit(1)
         .with_for_update(skip_locked=True)  # a schedule locked by another transaction is left for later
@@ -421,5 +421,5 @@ def _record_run(
     return _with_changes(c, [stored_schedule])[0]
 
 
-def _is_due() -> list[ColumnElement[bool]]:
+def _due_conditions() -> list[ColumnElement[bool]]:
     return [schedules.c.state == "active", schedules.c.next_at <= now_ms(), schedules.c.removed_at.is_(None)]

@@ -138,7 +138,7 @@ def add_run(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> Job
     of_rating = service_changes.c.rating_id == rating.id
     c.execute(update(service_changes).where(of_rating).values(rerating_job_id=rerating.id))
     log_e = c.execute(select(sentinel_runs.c.log_e).where(sentinel_runs.c.job_id == change.job_id)).scalar_one_or_none()
-    _announce(c, rerating.id, rating, watch.schedule, log_e, change._replace(rerating_job_id=rerating.id))
+    _announce_change(c, rerating.id, rating, watch.schedule, log_e, change._replace(rerating_job_id=rerating.id))
     return rerating
 
 
@@ -227,11 +227,11 @@ def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int
         change = change._replace(failure=str(error))
     ids = {"job_id": job.id, "rerating_job_id": change.rerating_job_id}
     c.execute(insert(service_changes).values(rating_id=rating.id, since=since, noticed_at=now, **ids))
-    _announce(c, job.id, rating, watch.schedule, log_e, change)
+    _announce_change(c, job.id, rating, watch.schedule, log_e, change)
     return change.rerating_job_id or None
 
 
-def _announce(
+def _announce_change(
     c: Connection, job_id: str, rating: StoredRating, schedule_id: str, log_e: float | None, change: Change
 ) -> None:
     """Write the notice of a change and its re-rating; `job_id` is the job that adds the notice."""

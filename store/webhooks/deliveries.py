@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or
 
 from assay.document import JsonObject
 from store.core.columns import now_ms, read_clock
-from store.core.rows import all_rows, one_row
+from store.core.rows import all_rows, equal, one_row
 from store.webhooks import webhooks as endpoints
 from store.webhooks.tables import deliveries, delivery_attempts, outbox, webhooks
 from store.webhooks.webhooks import Webhook
@@ -90,8 +90,9 @@ class Next:
 
 def anything_due(c: Connection) -> bool:
     """Whether a notice or a delivery is due. One read, so that polling needs no transaction."""
-    notices = select(outbox.c.id).where(outbox.c.state == "waiting", outbox.c.next_attempt_at <= now_ms())
-    return bool(c.execute(select(or_(notices.exists(), select(deliveries.c.id).where(_is_free()).exists()))).scalar())
+    due_notices = select(outbox.c.id).where(outbox.c.state == "waiting", outbox.c.next_attempt_at <= now_ms())
+    due_deliveries = select(deliveries.c.id).where(_claimable())
+    return bool(c.execute(select(or_(due_notices.exists(), due_deliveries.exists()))).scalar())
 
 
 def choose(c: Connection, limit: int) -> list[str]:
@@ -105,7 +106,7 @@ def choose(c: Connection, limit: int) -> list[str]:
     running_attempts = select(receiver.label("receiver"), func.count().label("attempts")).where(is_leased)
     rank = func.row_number().over(partition_by=receiver, order_by=(deliveries.c.next_attempt_at, deliveries.c.id))
     columns = (deliveries.c.id, deliveries.c.tenant, deliveries.c.next_attempt_at)
-    due_deliveries = select(*columns, receiver.label("receiver"), rank.label("rank")).where(_is_free()).subquery()
+    due_deliveries = select(*columns, receiver.label("receiver"), rank.label("rank")).where(_claimable()).subquery()
     busy_receivers = running_attempts.group_by(receiver).subquery()
     fair_choice = (
         select(due_deliveries.c.id, due_deliveries.c.tenant)
@@ -130,8 +131,8 @@ def claim(c: Connection, ids: Sequence[str], lease_s: float = LEASE_S) -> list[C
     now = read_clock(c)
     if not ids:
         return []
-    free_ids = select(deliveries.c.id).where(deliveries.c.id.in_(ids), _is_free()).with_for_update(skip_locked=True)
-    statement = update(deliveries).where(deliveries.c.id.in_(free_ids), _is_free())
+    free_ids = select(deliveries.c.id).where(deliveries.c.id.in_(ids), _claimable()).with_for_update(skip_locked=True)
+    statement = update(deliveries).where(deliveries.c.id.in_(free_ids), _claimable())
     rows = c.execute(statement.values(lease_until=now + round(lease_s * 1000)).returning(deliveries)).mappings().all()
     webhook_by_id = _webhooks_of(c, {row["webhook_id"] for row in rows} - {None})
     return [
@@ -199,7 +200,7 @@ def delete_ended(c: Connection, kept_s: float = KEPT_S) -> int:
 
 
 # ---------------------------------------------------------------------------- selection of due deliveries
-def _is_free() -> ColumnElement[bool]:
+def _claimable() -> ColumnElement[bool]:
     not_leased = or_(deliveries.c.lease_until.is_(None), deliveries.c.lease_until <= now_ms())
     confirmed_webhooks = select(webhooks.c.id).where(webhooks.c.confirmed_at.is_not(None))
     may_receive = or_(
@@ -225,14 +226,13 @@ def _lock_webhook(c: Connection, delivery: ClaimedDelivery) -> Webhook | None:
 
 def _postpone_others(c: Connection, delivery: ClaimedDelivery, rest_s: float) -> None:
     """Postpone all waiting deliveries of an overloaded receiver."""
-    to_receiver = (
-        (deliveries.c.url == delivery.url, deliveries.c.webhook_id.is_(None), deliveries.c.tenant == delivery.tenant)
-        if delivery.webhook is None
-        else (deliveries.c.webhook_id == delivery.webhook.id,)
-    )
-    until = now_ms() + round(rest_s * 1000)
-    due_before = (deliveries.c.state == "waiting", deliveries.c.next_attempt_at < until)
-    c.execute(update(deliveries).where(*to_receiver, *due_before).values(next_attempt_at=until))
+    if delivery.webhook is None:
+        to_receiver = [deliveries.c.webhook_id.is_(None), *equal(deliveries, url=delivery.url, tenant=delivery.tenant)]
+    else:
+        to_receiver = equal(deliveries, webhook_id=delivery.webhook.id)
+    rest_end = now_ms() + round(rest_s * 1000)
+    due_before = (deliveries.c.state == "waiting", deliveries.c.next_attempt_at < rest_end)
+    c.execute(update(deliveries).where(*to_receiver, *due_before).values(next_attempt_at=rest_end))
 
 
 def _record_outcome(c: Connection, webhook: Webhook, retry: Next | None) -> bool:

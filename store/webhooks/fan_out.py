@@ -18,6 +18,7 @@ from sqlalchemy import Connection, insert, select, update
 from assay.document import Json, JsonObject
 from store.core.columns import iso, new_id, now_ms, read_clock
 from store.core.engines import insert_into
+from store.core.rows import equal
 from store.webhooks import outbox
 from store.webhooks.deliveries import ClaimedDelivery
 from store.webhooks.outbox import Notice
@@ -88,8 +89,8 @@ def ping(c: Connection, webhook: Webhook, base_url: str = "") -> str:
 
 def challenge(c: Connection, webhook: Webhook, base_url: str = "") -> str:
     """Queue a challenge to an endpoint, and drop an earlier challenge; return the delivery's id."""
-    waiting = (deliveries.c.webhook_id == webhook.id, deliveries.c.type == CHALLENGE, deliveries.c.state == "waiting")
-    c.execute(update(deliveries).where(*waiting).values(state="given-up", ended_at=now_ms()))
+    is_waiting = equal(deliveries, webhook_id=webhook.id, type=CHALLENGE, state="waiting")
+    c.execute(update(deliveries).where(*is_waiting).values(state="given-up", ended_at=now_ms()))
     return _queue_delivery(c, webhook, CHALLENGE, {"challenge": token_urlsafe(TOKEN_BYTES)}, base_url)
 
 
