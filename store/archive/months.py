@@ -118,7 +118,8 @@ def _tar_members_of_job(c: Connection, job_id: str, export: Export) -> bytes:
 
 def _tar_member(name: str, content: bytes) -> bytes:
     """Return a header, the content, compressed for a ``.gz`` name, and zeros up to the end of the last block."""
-    header, stored = tarfile.TarInfo(name), gzip.compress(content, 6, mtime=0) if name.endswith(".gz") else content
+    stored = gzip.compress(content, 6, mtime=0) if name.endswith(".gz") else content
+    header = tarfile.TarInfo(name)
     header.size = len(stored)
     return header.tobuf() + stored + bytes(-len(stored) % tarfile.BLOCKSIZE)
 

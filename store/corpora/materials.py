@@ -43,6 +43,7 @@ def as_item(sentence: Sentence, words: StereotypeWords, provenance: Json) -> New
 
 def author_of(description: Json) -> JsonObject:
     """Return the author as stored in provenance: name, host, protocol and model, but no secret."""
+    # the part before @ may be a password
     host = urlsplit(str(description.get("base_url") or "")).netloc.rpartition("@")[2] or description["protocol"]
     model = (description.get("settings") or {}).get("model")
     return {"name": description["name"], "host": host, "protocol": description["protocol"], "model": model}

@@ -188,14 +188,14 @@ class ColumnTally:
         if self._cell_counts is None:
             return Column(self.name, column_type, missing, None, None, decimal, marks)
         summary = {"name": self.name, "type": column_type, "decimal": decimal, "marks": marks}
-        counts: dict[Any, int] = {}
-        texts: dict[Any, str] = {}
+        count_of: dict[Any, int] = {}
+        text_of: dict[Any, str] = {}
         for cell, count in self._cell_counts.items():
             value = read_cell(cell, summary) if self._declared_type is None else cell
             if value is not None:
-                counts[value] = counts.get(value, 0) + count
-                texts.setdefault(value, as_text(cell))
-        return Column(self.name, column_type, missing, len(counts), _value_counts(counts, texts), decimal, marks)
+                count_of[value] = count_of.get(value, 0) + count
+                text_of.setdefault(value, as_text(cell))
+        return Column(self.name, column_type, missing, len(count_of), _value_counts(count_of, text_of), decimal, marks)
 
     def _column_type(self) -> str:
         if self._declared_type is not None:
@@ -242,13 +242,13 @@ def notes_of(tallies: Sequence[ColumnTally], columns: Sequence[Column]) -> Itera
             yield f"column {name}: signs between thousands were left out"
 
 
-def _value_counts(counts: dict[Any, int], texts: Mapping[Any, str]) -> list[dict[str, Any]] | None:
+def _value_counts(count_of: dict[Any, int], text_of: Mapping[Any, str]) -> list[dict[str, Any]] | None:
     """Return values, counts and, if it differs from ``str(value)``, the text; ``None`` for many or long values."""
-    if len(counts) > MOST_LISTED or any(isinstance(value, str) and len(value) > LONGEST_LISTED for value in counts):
+    if len(count_of) > MOST_LISTED or any(isinstance(value, str) and len(value) > LONGEST_LISTED for value in count_of):
         return None
     return [
-        {"value": value, "count": counts[value]} | ({"text": texts[value]} if texts[value] != str(value) else {})
-        for value in sorted(counts, key=lambda value: (-counts[value], str(value)))
+        {"value": value, "count": count_of[value]} | ({"text": text_of[value]} if text_of[value] != str(value) else {})
+        for value in sorted(count_of, key=lambda value: (-count_of[value], str(value)))
     ]
 
 

@@ -243,7 +243,7 @@ class CsvRows:
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the number of each row's last line, and the row."""
-        row_count, first_cell = 0, ""
+        row_count, first_count = 0, ""
         for cells in self._read_rows():
             if not cells:
                 continue  # skip empty lines, which many programs write at the end
@@ -257,9 +257,9 @@ class CsvRows:
                 raise Unreadable(f"more than {MOST_ROWS:,} rows; send a random part of them", line=line_number)
             row = cells
             if self.counts_rows:
-                first_cell = cells[0].strip() if row_count == 1 else first_cell
+                first_count = cells[0].strip() if row_count == 1 else first_count
                 # without a name, the first column must count the rows, from 0 or from 1
-                if first_cell not in {"0", "1"} or cells[0].strip() != str(int(first_cell) + row_count - 1):
+                if first_count not in {"0", "1"} or cells[0].strip() != str(int(first_count) + row_count - 1):
                     raise Unreadable(f"column 1 needs a name of 1 to {LONGEST_NAME} characters", line=1)
                 row = cells[1:]
             refuse_formulas(row, self.columns, line_number)
@@ -282,14 +282,10 @@ class CsvRows:
         return self._reader.line_num + self._line_offset
 
     def _read_rows(self) -> Iterator[list[str]]:
-        while True:
-            try:
-                row = next(self._reader)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                raise Unreadable(f"this is not CSV ({error})", line=self._line_number() or 1) from None
-            yield row
+        try:
+            yield from self._reader
+        except csv.Error as error:
+            raise Unreadable(f"this is not CSV ({error})", line=self._line_number() or 1) from None
 
 
 def check_names(columns: Sequence[str]) -> None:

@@ -35,7 +35,11 @@ _END_RECORD = struct.Struct("<4s4H2LH")
 """Last record of a ZIP file: signature, disks, entries, size and offset of the table, comment."""
 
 
-def blocks(file: BinaryIO) -> Iterator[tuple[Sequence[str], NDArray[np.floating[Any]]]]:
+Block = tuple[Sequence[str], NDArray[np.floating[Any]]]
+"""A block of words and their vectors, shape (words, dims)."""
+
+
+def blocks(file: BinaryIO) -> Iterator[Block]:
     """Yield the words and vectors of an ``.npz`` archive in blocks.
 
     Raise `Unreadable` if the file is not an npz archive, is damaged or would unpack to more than `MOST_UNPACKED_BYTES`.
@@ -127,17 +131,16 @@ def _read_words(member: IO[bytes], size: int) -> Sequence[str]:
     return word_list
 
 
-def _read_vectors(
-    member: IO[bytes], size: int, words: Sequence[str]
-) -> Iterator[tuple[Sequence[str], NDArray[np.floating[Any]]]]:
+def _read_vectors(member: IO[bytes], size: int, words: Sequence[str]) -> Iterator[Block]:
     shape, fortran, dtype = _npy_header(member, size, "vectors")
     if dtype.kind != "f" or len(shape) != 2:
         problem = f"vectors is an array of {dtype} with {len(shape)} axes"
         raise Unreadable(f"{problem}; an array of floats with two axes is needed")
-    if shape[0] != len(words):
-        raise Unreadable(f"there are {len(words):,} words and {shape[0]:,} vectors")
+    vector_count, dims = shape
+    if vector_count != len(words):
+        raise Unreadable(f"there are {len(words):,} words and {vector_count:,} vectors")
     precision = np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)
-    row_bytes = shape[1] * dtype.itemsize
+    row_bytes = dims * dtype.itemsize
     if not row_bytes:
         raise Unreadable("the vectors have 0 numbers each; at least 1 is needed")
     if fortran:  # in column-major order, no row is complete before the end of the file
@@ -147,7 +150,7 @@ def _read_vectors(
     block_words = max(1, BLOCK_BYTES // row_bytes)
     for start in range(0, len(words), block_words):
         batch = words[start : start + block_words]
-        numbers = np.frombuffer(_read_exactly(member, len(batch) * row_bytes), dtype).reshape(len(batch), shape[1])
+        numbers = np.frombuffer(_read_exactly(member, len(batch) * row_bytes), dtype).reshape(len(batch), dims)
         yield batch, numbers.astype(precision)
 
 
@@ -165,9 +168,6 @@ LONGEST_WORD = 200
 BLOCK_WORDS = 1_024
 
 WORD2VEC = "text/plain"
-
-Block = tuple[Sequence[str], NDArray[np.floating[Any]]]
-"""A block of words and their vectors, shape (words, dims)."""
 
 
 def read_embedding(file: BinaryIO, media_type: str) -> Iterator[Block]:

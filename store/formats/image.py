@@ -91,8 +91,8 @@ def read_image(content: bytes) -> ImageFacts:
     """
     if len(content) <= MOST_BYTES:
         with _open_image(content) as image:
-            pixels = image.size[0] * image.size[1]
-        if PIXELS_HERE < pixels <= MOST_PIXELS:
+            width, height = image.size
+        if PIXELS_HERE < width * height <= MOST_PIXELS:
             return _read_in_child(content)
     return _read_in_process(content)
 

@@ -78,14 +78,10 @@ class ParquetRows:
 
     def _read_batches(self) -> Iterator[Any]:
         batches = self._file.iter_batches(batch_size=BATCH_ROWS, columns=list(self.columns))
-        while True:
-            try:
-                batch = next(batches)
-            except StopIteration:
-                return
-            except self._arrow_errors:
-                raise Unreadable("the Parquet file is damaged: its content does not fit its description") from None
-            yield batch
+        try:
+            yield from batches
+        except self._arrow_errors:
+            raise Unreadable("the Parquet file is damaged: its content does not fit its description") from None
 
     def _cells_of_column(self, column: Any, first_number: int, name: str) -> list[Any]:
         """Return the cells of a column; `first_number` is the number of its first row."""

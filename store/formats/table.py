@@ -116,7 +116,8 @@ def read_rows(
     """
     file.seek(0)
     indices = None if sample is None else frozenset(sample)
-    columns, names = summary["columns"], [str(column["name"]) for column in summary["columns"]]
+    columns = summary["columns"]
+    names = [str(column["name"]) for column in columns]
     table = open_rows(file, media_type, summary.get("encoding"), summary.get("sheet"))
     if list(table.columns) != names:
         raise Unreadable("the columns of this file are read differently since an update; send the file again")

@@ -75,7 +75,7 @@ _running = (
 
 
 def _waiting_tenants() -> Select[tuple[str]]:
-    """Return the tenants with queued jobs: one look-up in the index for each, however many jobs they have."""
+    """Return a query for the tenants with queued jobs: one look-up in the index each, however many jobs they have."""
     queued_jobs = jobs.alias("queued")
     first_tenant = select(func.min(queued_jobs.c.tenant).label("tenant")).where(queued_jobs.c.status == "queued")
     tenants = first_tenant.cte("waiting", recursive=True)
@@ -91,11 +91,11 @@ def _last_start(tenant: ColumnElement[str]) -> ColumnElement[int]:
 
 
 def _next_job() -> Select[tuple[str, int | None]]:
-    """Return the job that is claimed next, and when it was dispatched."""
-    waiting, queued = _waiting_tenants().subquery("tenants"), jobs.alias("queued_job")
+    """Return a query for the job that is claimed next, and when it was dispatched."""
+    tenants, queued = _waiting_tenants().subquery("tenants"), jobs.alias("queued_job")
     oldest_due_job = (
         select(queued.c.id)
-        .where(queued.c.status == "queued", queued.c.tenant == waiting.c.tenant, queued.c.next_run_at <= now_ms())
+        .where(queued.c.status == "queued", queued.c.tenant == tenants.c.tenant, queued.c.next_run_at <= now_ms())
         .where(queued.c.attempts_without_progress < bindparam("attempt_cap", type_=Integer))
         .order_by(queued.c.next_run_at, queued.c.id)
         .limit(1)
@@ -105,11 +105,11 @@ def _next_job() -> Select[tuple[str, int | None]]:
     turns = (
         select(
             oldest_due_job.label("id"),
-            waiting.c.tenant,
+            tenants.c.tenant,
             running_count.label("running"),
-            _last_start(waiting.c.tenant).label("last_start"),
+            _last_start(tenants.c.tenant).label("last_start"),
         )
-        .select_from(waiting.outerjoin(_running, _running.c.tenant == waiting.c.tenant))
+        .select_from(tenants.outerjoin(_running, _running.c.tenant == tenants.c.tenant))
         .where(running_count < _most_running)
         .subquery("turns")
     )
@@ -247,10 +247,10 @@ def _wait_s(jobs_ahead: int, running: Sequence[RunningJob], slots: int, mean_s: 
         return 0.0
     if mean_s is None:
         return None
-    ends_s = sorted(max(0.0, (_duration_s(job) or mean_s) - job.elapsed_s) for job in running)
-    ends_s = [mean_s] * max(0, free_slots) + ends_s  # the jobs before this one take the free slots at once
-    full_rounds, slot_index = divmod(jobs_ahead - max(0, free_slots), len(ends_s))
-    return full_rounds * mean_s + sorted(ends_s)[slot_index]
+    free_in_s = sorted(max(0.0, (_duration_s(job) or mean_s) - job.elapsed_s) for job in running)
+    free_in_s = [mean_s] * max(0, free_slots) + free_in_s  # the jobs before this one take the free slots at once
+    full_rounds, slot_index = divmod(jobs_ahead - max(0, free_slots), len(free_in_s))
+    return full_rounds * mean_s + sorted(free_in_s)[slot_index]
 
 
 def _duration_s(job: RunningJob) -> float | None:

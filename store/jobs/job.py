@@ -297,7 +297,8 @@ def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: in
 
 def own_before(c: Connection, job: Job) -> int:
     """Count the queued jobs that precede a queued job of the same tenant, up to `MOST_COUNTED`."""
-    queue_key, job_key = tuple_(fair_order.QUEUE.c.next_run_at, fair_order.QUEUE.c.id), tuple_(job.next_run_at, job.id)
+    queue_key = tuple_(fair_order.QUEUE.c.next_run_at, fair_order.QUEUE.c.id)
+    job_key = tuple_(job.next_run_at, job.id)
     return int(c.execute(select(fair_order.jobs_before(literal(job.tenant), queue_key < job_key))).scalar_one())
 
 

@@ -58,12 +58,12 @@ def distribution(
         numbered_ratings = numbered_ratings.where(*standing.of_model(model))
     numbered = numbered_ratings.subquery().c
     series = (numbered.address, numbered.method, numbered.attribute)
-    first_requester = func.min(numbered.requester).over(partition_by=series)
+    most_trusted = func.min(numbered.requester).over(partition_by=series)
     group = (numbered.kind, numbered.attribute, numbered.method, numbered.letter)
-    newest_ratings = select(*group, numbered.requester, first_requester.label("first")).where(numbered.position == 1)
-    newest = newest_ratings.subquery().c
+    newest_ratings = select(*group, numbered.requester, most_trusted.label("most_trusted"))
+    newest = newest_ratings.where(numbered.position == 1).subquery().c
     group_columns = (newest.kind, newest.attribute, newest.method, newest.letter)
-    query = select(*group_columns, func.count()).where(newest.requester == newest.first).group_by(*group_columns)
+    query = select(*group_columns, func.count()).where(newest.requester == newest.most_trusted).group_by(*group_columns)
     return Counter({tuple(group): count for *group, count in c.execute(query)})
 
 

@@ -153,7 +153,8 @@ def readable(tenant: str | None) -> ColumnElement[bool]:
 def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
     """Store a rating that waits for its signature; `store.jobs.runs.finish` calls this when it ends the job."""
     now = read_clock(c)
-    rating, rating_id, expires_at = new_rating.rating, new_id("rat"), now + new_rating.valid_for_s * 1000
+    rating_id, expires_at = new_id("rat"), now + new_rating.valid_for_s * 1000
+    rating = new_rating.rating
     url = rating.target.url
     address = canonical_address(url or "")
     host = None if address is None else address.partition("/")[0]
@@ -308,7 +309,8 @@ def _read_page(
     columns = service_ratings.c
     is_listed = columns.tenant == tenant if mine else _is_visible(tenant, service_ratings)
     named_services = select(columns.service).where(columns.current, is_listed, holds(c, columns.searched, q))
-    service_keys, total = c.execute(named_services.limit(MOST_NAMED)).scalars().all(), None
+    service_keys = c.execute(named_services.limit(MOST_NAMED)).scalars().all()
+    total = None
     if len(service_keys) < MOST_NAMED:  # more are soon found among all ratings
         conditions = [*_in_state(state, service_ratings), *equal(service_ratings, kind=kind)]
         conditions += equal(service_ratings, **{name: value for name, value in filters.items() if name in columns})

@@ -107,7 +107,9 @@ def find(c: Connection, name: str) -> Service | None:
         return Service(slug[1])
     query = select(rated.service, rated.tenant, _stands_for_address().label("stands"))
     row = c.execute(query.where(rated.rating_id == name, *_publicly_listed())).one_or_none()
-    return None if row is None else Service(row.service, None if row.stands else row.tenant)
+    if row is None:
+        return None
+    return Service(row.service, None if row.stands else row.tenant)
 
 
 def history(c: Connection, service: Service) -> list[ServiceRating]:
@@ -115,7 +117,8 @@ def history(c: Connection, service: Service) -> list[ServiceRating]:
 
     For each method and attribute, only the newest `MOST_OF_SERIES` of the most trusted class of requesters are listed.
     """
-    series, newest_first = (rated.method, rated.attribute), (rated.created_at.desc(), rated.rating_id.desc())
+    series = (rated.method, rated.attribute)
+    newest_first = (rated.created_at.desc(), rated.rating_id.desc())
     best_class = func.min(requester_class).over(partition_by=series)
     position = func.row_number().over(partition_by=(*series, requester_class), order_by=newest_first)
     ranks = (requester_class.label("rank"), best_class.label("first"), position.label("position"))
@@ -162,7 +165,7 @@ def newest(
         .where(is_counted, *part, true() if language is None else _is_in_language_alone(language))
         .subquery()
     )
-    columns = (rated.rating_id, *(rated[name] for name in NewestRating._fields[1:]))
+    columns = (rated.rating_id, *(rated[name] for name in NewestRating._fields[1:]))  # `id` is called `rating_id`
     query = select(*columns).join(ranked_ratings, ranked_ratings.c.rating_id == rated.rating_id)
     rows = c.execute(query.where(ranked_ratings.c.position == 1, rated.withdrawn_at.is_(None)))
     return [NewestRating._make(row) for row in rows]
@@ -173,7 +176,7 @@ def newest_letters(c: Connection, tenant: str, digests: Collection[str]) -> dict
     digest_of_key = {digest.removeprefix("sha256:")[:KEY_DIGITS]: digest for digest in digests}
     newest_first = (rated.created_at.desc(), rated.rating_id.desc())
     position = func.row_number().over(partition_by=rated.service, order_by=newest_first)
-    columns = (rated.rating_id, *(rated[name] for name in NewestLetter._fields[1:]))
+    columns = (rated.rating_id, *(rated[name] for name in NewestLetter._fields[1:]))  # `id` is called `rating_id`
     conditions = (rated.service.in_(digest_of_key), rated.tenant == tenant, rated.withdrawn_at.is_(None))
     numbered_ratings = select(rated.service, *columns, position.label("position")).where(*conditions).subquery()
     rows = c.execute(select(numbered_ratings).where(numbered_ratings.c.position == 1))

@@ -84,11 +84,13 @@ def standings(c: Connection, rows: Iterable[_RatingRow]) -> dict[str, Standing]:
     if not (rows := list(rows)):
         return {}
     owners = domains.owners(c, {row.host for row in rows if row.host is not None})
-    change = service_changes.c
-    query = select(change.rating_id, change.since).where(change.rating_id.in_([row.id for row in rows]))
-    changes = {rating_id: iso(since) for rating_id, since in c.execute(query)}
-    by_id = {row.id: standing(row, owners.get(row.host or "")) for row in rows}
-    return by_id | {rating_id: replace(by_id[rating_id], changed_since=since) for rating_id, since in changes.items()}
+    columns = service_changes.c
+    query = select(columns.rating_id, columns.since).where(columns.rating_id.in_([row.id for row in rows]))
+    changed_since = {rating_id: iso(since) for rating_id, since in c.execute(query)}
+    standing_of = {row.id: standing(row, owners.get(row.host or "")) for row in rows}
+    for rating_id, since in changed_since.items():
+        standing_of[rating_id] = replace(standing_of[rating_id], changed_since=since)
+    return standing_of
 
 
 def requester_of(tenant: str, owner: str | None) -> Requester:

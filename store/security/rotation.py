@@ -63,7 +63,8 @@ def reseal(c: Connection, vault: Vault, holder_index: int, after: str | None = N
     query = select(table).where(_has_old_key(secret_holder, vault)).order_by(table.c.id).limit(BATCH).with_for_update()
     if after is not None:
         query = query.where(table.c.id > after)
-    rows, lost_ids = c.execute(query).mappings().all(), []
+    lost_ids = []
+    rows = c.execute(query).mappings().all()
     for row in rows:
         try:
             resealed = _reseal(vault, secret_holder, row)

@@ -139,7 +139,9 @@ class Orders:
     @property
     def kind(self) -> ScheduleKind:
         """What a run adds: a job that rates, a suite, or a job that watches a rating."""
-        return "suite" if self.cells is not None else "watch" if "cases" in self.request else "rating"
+        if self.cells is not None:
+            return "suite"
+        return "watch" if "cases" in self.request else "rating"
 
     def as_json(self) -> JsonObject:
         """Return the orders as a JSON object."""

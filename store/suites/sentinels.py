@@ -145,7 +145,8 @@ def add_run(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> Job
 def watch_job(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> NewJob:
     """Return the job of one run; the rating is the one that the schedule names. Raises as the functions around it."""
     rating = watched_rating(c, watch.rating, tenant)
-    rated_job, experiment = repeat_job(c, rating, key_id), watch._replace(rating=rating.id)._asdict()
+    rated_job = repeat_job(c, rating, key_id)
+    experiment = watch._replace(rating=rating.id)._asdict()
     described_job = (rated_job.target_id, rated_job.target)
     digest = request_digest(tenant, *described_job, {"watch": experiment}, rated_job.seed)
     values: JsonObject = {"experiment": experiment, "request_digest": digest, "nonce": "", "expected": watch.cases}
@@ -166,7 +167,8 @@ def repeat_job(c: Connection, rating: StoredRating, key_id: str | None) -> NewJo
     target = describe_now(c, rating.tenant, job.target_id, job.target)
     if described_digest(target) != described_digest(job.target):
         raise WatchUnfit("the target is described otherwise than when it was rated; rate it again")
-    experiment, seed = dump_method(parse_method(job.experiment or {}).with_held_back(HeldBack())), random_seed()
+    experiment = dump_method(parse_method(job.experiment or {}).with_held_back(HeldBack()))
+    seed = random_seed()
     return NewJob(
         **{name: getattr(job, name) for name in ("tenant", "target_id", "max_calls", "expected")},
         kind="rating",
@@ -206,7 +208,7 @@ def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
     row = {"job_id": job.id, "schedule_id": watch.schedule, "rating_id": watch.rating, "ran_at": now, "seed": run.seed}
     row |= {"outcomes": dict(run.outcomes), "reference": dict(run.reference), "log_e": evidence.log_e}
     c.execute(insert(sentinel_runs).values(row | {"number": run_number.scalar_subquery()}))
-    since = None if evidence.since is None else [*earlier_times, now][evidence.since]
+    since = None if evidence.since is None else [*earlier_times, now][evidence.since]  # time of the run with this index
     rerating_job_id = None if since is None else _note_change(c, job, watch, evidence.log_e, since, now)
     result: JsonObject = {"rating": watch.rating, "run": len(earlier_runs) + 1, "cases": len(run.outcomes)}
     result |= {"lost": list(run.outcomes.values()).count(None), "log_e": evidence.log_e, "alpha": ALPHA}

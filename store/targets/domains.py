@@ -231,7 +231,8 @@ def standing(c: Connection, tenant: str, url: str) -> Standing:
     query = select(refusal_files.c.refuses).where(refusal_files.c.url == file_url, _CURRENT)
     refusal_file = c.execute(query).one_or_none()
     refuses = refusal_file is not None and refusal_file.refuses
-    is_owner, refusal = any(owner.tenant == tenant for owner in owner_rows), None
+    is_owner = any(owner.tenant == tenant for owner in owner_rows)
+    refusal = None
     if owner_rows and owner_rows[0].ratings == "refused":  # the newest proof decides
         refusal = RatingsRefused(host, "owner", "/v1/domains")
     elif refuses:

@@ -144,7 +144,8 @@ def _lock_endpoints(c: Connection, tenants: Collection[str]) -> Mapping[str, Seq
 
 
 def _delivery_row(message: _Message, tenant: str, url: str, webhook: Webhook | None, now: int) -> dict[str, Any]:
-    message_id, envelope = new_id("dlv"), "standard" if webhook is None else webhook.envelope
+    message_id = new_id("dlv")
+    envelope = "standard" if webhook is None else webhook.envelope
     return {
         "id": message_id,
         "tenant": tenant,

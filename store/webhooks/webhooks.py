@@ -152,7 +152,7 @@ def _check_count(c: Connection, tenant: str, url: str, except_id: str | None = N
 
 def confirm(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
     """Record that an endpoint has answered its challenge, so that it gets notices."""
-    return _change_webhook(c, webhook_id, tenant, confirmed_at=now_ms())
+    return ROWS.change(c, webhook_id, tenant, {"confirmed_at": now_ms()})
 
 
 def replace(
@@ -181,26 +181,19 @@ def rotate(c: Connection, webhook_id: str, tenant: str, new_sealed_secret: Seale
 
     A secret that was replaced earlier stops signing at once, so that at most two secrets sign.
     """
-    return _change_webhook(
-        c,
-        webhook_id,
-        tenant,
-        previous_ciphertext=webhooks.c.secret_ciphertext,
-        previous_nonce=webhooks.c.secret_nonce,
-        previous_key_id=webhooks.c.secret_key_id,
-        previous_until=now_ms() + OVERLAP_S * 1000,
-        **sealed_columns(new_sealed_secret),
-    )
+    columns = sealed_columns(new_sealed_secret) | {"previous_until": now_ms() + OVERLAP_S * 1000}
+    columns |= {f"previous_{name}": webhooks.c[f"secret_{name}"] for name in ("ciphertext", "nonce", "key_id")}
+    return ROWS.change(c, webhook_id, tenant, columns)
 
 
 def enable(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
     """Enable an endpoint again. Deliveries that were given up are not resent."""
-    return _change_webhook(c, webhook_id, tenant, state="enabled", disabled_why=None, failing_since=None)
+    return ROWS.change(c, webhook_id, tenant, {"state": "enabled", "disabled_why": None, "failing_since": None})
 
 
 def disable(c: Connection, webhook_id: str, tenant: str, reason: str) -> Webhook | None:
     """Disable an endpoint and give up its waiting deliveries."""
-    webhook = _change_webhook(c, webhook_id, tenant, state="disabled", disabled_why=reason)
+    webhook = ROWS.change(c, webhook_id, tenant, {"state": "disabled", "disabled_why": reason})
     if webhook is not None:
         _update_waiting(c, webhook_id, state="given-up", ended_at=now_ms())
     return webhook
@@ -216,10 +209,6 @@ def remove(c: Connection, webhook_id: str, tenant: str) -> bool:
 
 def _described_columns(url: str, description: str, events: Sequence[str], envelope: str) -> dict[str, Any]:
     return {"url": url, "description": description, "events": list(dict.fromkeys(events)), "envelope": envelope}
-
-
-def _change_webhook(c: Connection, webhook_id: str, tenant: str, **values: object) -> Webhook | None:
-    return ROWS.change(c, webhook_id, tenant, values)
 
 
 def _update_waiting(c: Connection, webhook_id: str, **values: object) -> None:
