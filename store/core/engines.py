@@ -83,7 +83,7 @@ def sqlite_reader(url: URL, lock_wait_s: float, **pool: object) -> Engine:
             connection.close()
             if not _is_readable_as_immutable(error, str(url.database)):
                 raise
-            pool_record.info[IMMUTABLE] = False
+            pool_record.info[IMMUTABLE_USED] = False
             file_uri = Path(str(url.database)).absolute().as_uri()
             connection = sqlite3.connect(f"{file_uri}?immutable=1", uri=True, **options)
         return connection
@@ -91,15 +91,15 @@ def sqlite_reader(url: URL, lock_wait_s: float, **pool: object) -> Engine:
     @event.listens_for(engine, "checkout")
     def use_immutable_once(_connection: Any, pool_record: Any, _proxy: Any) -> None:
         # a connection opened with ``immutable=1`` never sees later changes of the file, so it is used only once
-        if pool_record.info.get(IMMUTABLE):
+        if pool_record.info.get(IMMUTABLE_USED):
             raise exc.DisconnectionError
-        if IMMUTABLE in pool_record.info:
-            pool_record.info[IMMUTABLE] = True
+        if IMMUTABLE_USED in pool_record.info:
+            pool_record.info[IMMUTABLE_USED] = True
 
     return engine
 
 
-IMMUTABLE = "opened as immutable"
+IMMUTABLE_USED = "immutable connection was used"
 """Key in the pool record's ``info`` of a SQLite connection with ``immutable=1``; true once it has been used."""
 
 

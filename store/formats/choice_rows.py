@@ -100,14 +100,14 @@ def _parse_rows(table: TableFile) -> Iterator[tuple[Group, Count]]:
         unknown_column = f"; {min(unknown)!r} is not one of them" if unknown else ""
         valid = "the columns must be concept, level and chose, chose_second, or chose_second and trials; and subject"
         raise Unreadable(valid + unknown_column, line=1)
-    read_count = _CHOICE_PARSERS[choice_format]
+    parse_choice = _CHOICE_PARSERS[choice_format]
     for line, cells in table:
         texts = (cell if isinstance(cell, str) else as_text(cell) for cell in cells)
         row = dict(zip(table.columns, texts, strict=True))
         concept, subject = row["concept"].strip(), row.get("subject")
         if not 0 < len(concept) <= LONGEST_CONCEPT:
             raise Unreadable(f"a concept must have 1 to {LONGEST_CONCEPT} characters", line=line, column="concept")
-        yield (subject or None, concept, _parse_level(row["level"], line)), read_count(row, line)
+        yield (subject or None, concept, _parse_level(row["level"], line)), parse_choice(row, line)
 
 
 def _parse_level(cell: str, line: int) -> float:

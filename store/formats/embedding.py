@@ -45,7 +45,7 @@ def blocks(file: BinaryIO) -> Iterator[Block]:
     Raise `Unreadable` if the file is not an npz archive, is damaged or would unpack to more than `MOST_UNPACKED_BYTES`.
     """
     with _translate_zip_errors():
-        _check_end(file)
+        _check_end_record(file)
         with ZipFile(file) as archive:
             words, vectors = _find_arrays(archive)
             with archive.open(words) as member:
@@ -63,7 +63,7 @@ def _translate_zip_errors() -> Iterator[None]:
         raise Unreadable("this is not an npz archive, or it is damaged; write it with numpy.savez") from None
 
 
-def _check_end(file: BinaryIO) -> None:
+def _check_end_record(file: BinaryIO) -> None:
     """Raise `Unreadable` for a too large table of contents, before reading it."""
     size = file.seek(0, 2)
     if size < _END_RECORD.size:
@@ -106,8 +106,8 @@ def _npy_header(member: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...
         raise Unreadable(f"{name} contains Python objects, which could run code; use an array of text")
     announced_bytes, array_bytes = math.prod(shape) * dtype.itemsize, size - member.tell()
     if announced_bytes != array_bytes:
-        sizes = f"{name} holds {array_bytes:,} bytes, but its header announces {announced_bytes:,}"
-        raise Unreadable(f"{sizes}; the file is damaged: write it again with numpy.savez")
+        problem = f"{name} holds {array_bytes:,} bytes, but its header announces {announced_bytes:,}"
+        raise Unreadable(f"{problem}; the file is damaged: write it again with numpy.savez")
     return shape, fortran, dtype
 
 
@@ -150,16 +150,10 @@ def _read_vectors(member: IO[bytes], size: int, words: Sequence[str]) -> Iterato
     block_words = max(1, BLOCK_BYTES // row_bytes)
     for start in range(0, len(words), block_words):
         batch = words[start : start + block_words]
-        numbers = np.frombuffer(_read_exactly(member, len(batch) * row_bytes), dtype).reshape(len(batch), dims)
-        yield batch, numbers.astype(precision)
-
-
-def _read_exactly(member: IO[bytes], count: int) -> bytes:
-    """Read exactly `count` bytes, or raise `EOFError`."""
-    content = member.read(count)
-    if len(content) < count:
-        raise EOFError
-    return content
+        content = member.read(len(batch) * row_bytes)
+        if len(content) < len(batch) * row_bytes:
+            raise EOFError
+        yield batch, np.frombuffer(content, dtype).reshape(len(batch), dims).astype(precision)
 
 
 MOST_WORDS = 500_000

@@ -134,8 +134,8 @@ def _check_size(metadata: Any) -> None:
         raise Unreadable(f"{metadata.num_rows:,} rows; at most {MOST_ROWS:,}; send a random part of them")
     unpacked_bytes = sum(metadata.row_group(index).total_byte_size for index in range(metadata.num_row_groups))
     if not 0 <= unpacked_bytes <= MOST_UNPACKED_BYTES:
-        size = f"the parquet file unpacks to {unpacked_bytes:,} bytes; at most {MOST_UNPACKED_BYTES:,} are read"
-        raise Unreadable(f"{size}: split the table")
+        problem = f"the parquet file unpacks to {unpacked_bytes:,} bytes; at most {MOST_UNPACKED_BYTES:,} are read"
+        raise Unreadable(f"{problem}: split the table")
 
 
 def _column_type(field: Any, types: Any) -> str:

@@ -113,8 +113,8 @@ class Workbook:
         """Yield a part of the archive in pieces; raise `Unreadable` if it is larger than `limit` when unpacked."""
         info = self._info_of_part(part)
         if info.file_size > limit:
-            size = f"{shown(part)} of the xlsx file unpacks to {info.file_size:,} bytes; at most {limit:,} are read"
-            raise Unreadable(f"{size}: split the table")
+            problem = f"{shown(part)} of the xlsx file unpacks to {info.file_size:,} bytes; at most {limit:,} are read"
+            raise Unreadable(f"{problem}: split the table")
         with self._archive.open(info) as stream:
             while piece := stream.read(PIECE_BYTES):
                 yield piece
@@ -414,7 +414,7 @@ def moment(serial: float, meaning: str, *, from_1904: bool) -> str:
         seconds = round(serial * 86_400)
         return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     if meaning == "time" and serial < 1:
-        minutes, second = divmod(min(round(serial * 86_400), 86_399), 60)
+        minutes, second = divmod(min(round(serial * 86_400), 86_399), 60)  # at most 23:59:59
         return time(minutes // 60, minutes % 60, second).isoformat()
     if not from_1904 and (serial < 1 or 60 <= serial < 61):
         raise ValueError(f"day {serial:g} of the calendar from 1900 never was")
@@ -428,7 +428,7 @@ def column_letters(index: int) -> str:
     letters = ""
     while index >= 0:
         index, remainder = divmod(index, 26)
-        letters, index = string.ascii_uppercase[remainder] + letters, index - 1
+        letters, index = string.ascii_uppercase[remainder] + letters, index - 1  # - 1: no letter means 0
     return letters
 
 

@@ -80,9 +80,8 @@ def _read_steps(
 ) -> list[Step]:
     """Read a page in two statements: pairs of ids (a rating and its predecessor), then the ratings.
 
-    Only the ratings with the lowest `rank` are listed. A rating's predecessor has the
-    same tenant: ratings of two tenants do not show a change of the service. Withdrawn ratings are partitions of their
-    own in the window function, and get no predecessor.
+    Only the ratings with the lowest `rank` are listed. A rating's predecessor has the same tenant: ratings of two
+    tenants do not show a change of the service. Withdrawn ratings are neither given a predecessor nor taken as one.
     """
     rank = literal(0) if rank is None else rank
     series = (ratings.c.method, ratings.c.attribute, ratings.c.tenant, ratings.c.withdrawn_at.is_not(None))

@@ -114,7 +114,7 @@ def changes(c: Connection, part: LogPart, start: int, limit: int) -> list[tuple[
         .where(or_(ratings.c.withdrawn_at.is_(None), and_(entry.event == "withdrawn", was_known)))
     )
     rows = map(dict, c.execute(query.order_by(entry.position).limit(limit)).mappings())
-    return [(columns.pop("position"), StoredRating(**columns)) for columns in rows]
+    return [(row.pop("position"), StoredRating(**row)) for row in rows]  # the other columns are those of a rating
 
 
 def _check_size(c: Connection, part: LogPart) -> None:

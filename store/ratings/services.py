@@ -121,11 +121,11 @@ def history(c: Connection, service: Service) -> list[ServiceRating]:
     newest_first = (rated.created_at.desc(), rated.rating_id.desc())
     best_class = func.min(requester_class).over(partition_by=series)
     position = func.row_number().over(partition_by=(*series, requester_class), order_by=newest_first)
-    ranks = (requester_class.label("rank"), best_class.label("first"), position.label("position"))
+    ranks = (requester_class.label("rank"), best_class.label("best_class"), position.label("position"))
     ranked_ratings = select(rated.rating_id, *ranks).where(*service.conditions).subquery()
     query = READ_RATINGS.join(ranked_ratings, ranked_ratings.c.rating_id == ratings.c.id)
-    query = query.where(ranked_ratings.c.rank == ranked_ratings.c.first, ranked_ratings.c.position <= MOST_OF_SERIES)
-    rows = all_rows(c, query, ServiceRating)
+    query = query.where(ranked_ratings.c.rank == ranked_ratings.c.best_class)
+    rows = all_rows(c, query.where(ranked_ratings.c.position <= MOST_OF_SERIES), ServiceRating)
     return sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)
 
 

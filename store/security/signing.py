@@ -131,7 +131,7 @@ def _register_outside(c: Connection, key: SigningKey) -> SigningKey:
     stored_key = c.execute(query).one_or_none()
     if stored_key is None:
         lock_transaction(c, LOCK)
-        stored_key = c.execute(query).one_or_none()
+        stored_key = c.execute(query).one_or_none()  # another process may have stored it meanwhile
     if stored_key is None:
         _retire_current(c)
         values = {"id": key.id, "public_key": key.public_key, "created_at": now_ms(), "retired_at": None}

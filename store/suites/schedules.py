@@ -386,8 +386,10 @@ def _add_watch(c: Connection, schedule: StoredSchedule) -> ScheduledRun:
 
 def _author_now(c: Connection, tenant: str, requested_author: Json | None) -> JsonObject | None:
     """Return the author's saved description, or its description in the request if it is not saved."""
-    if requested_author is None or "id" not in requested_author:
-        return None if requested_author is None else dict(requested_author)
+    if requested_author is None:
+        return None
+    if "id" not in requested_author:
+        return dict(requested_author)
     return {"id": requested_author["id"], **describe_now(c, tenant, requested_author["id"], requested_author)}
 
 

@@ -143,7 +143,7 @@ def add_run(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> Job
 
 
 def watch_job(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> NewJob:
-    """Return the job of one run; the rating is the one that the schedule names. Raises as the functions around it."""
+    """Return the job of one run of a watch; raise errors as `watched_rating` and `repeat_job`."""
     rating = watched_rating(c, watch.rating, tenant)
     rated_job = repeat_job(c, rating, key_id)
     experiment = watch._replace(rating=rating.id)._asdict()

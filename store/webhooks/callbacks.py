@@ -48,6 +48,7 @@ def challenge_id(tenant: str, url: str) -> str:
 
 
 def _may_be_sent(c: Connection, delivery: ClaimedDelivery, base_url: str) -> bool:
+    """Return whether a delivery may be sent now; if not, postpone it or give it up."""
     if delivery.webhook is not None or delivery.type == CHALLENGE:
         return True
     id_of_challenge = challenge_id(delivery.tenant, delivery.url)
@@ -68,7 +69,8 @@ def _may_be_sent(c: Connection, delivery: ClaimedDelivery, base_url: str) -> boo
         if unanswered_counts.total() < MOST_UNANSWERED:
             fan_out.challenge_callback(c, id_of_challenge, delivery, base_url)
     created_at = c.execute(select(deliveries.c.created_at).where(deliveries.c.id == delivery.id)).scalar_one()
-    postpone(c, delivery, min(max((delivery.claimed_at - created_at) / 1000, 0.5), LONGEST_WAIT_S))
+    waited_s = (delivery.claimed_at - created_at) / 1000
+    postpone(c, delivery, min(max(waited_s, 0.5), LONGEST_WAIT_S))  # each wait doubles the total
     return False
 
 

@@ -118,7 +118,7 @@ def answers_challenge(payload: Json, answer: str | None) -> bool:
         document = json.loads(text)
     except (ValueError, RecursionError):
         document = None
-    return token in ((text, document.get("challenge")) if isinstance(document, dict) else (text, document))
+    return token in (text, document.get("challenge") if isinstance(document, dict) else document)
 
 
 def _receivers(notice: Notice, endpoints: Mapping[str, Sequence[Webhook]]) -> Iterator[tuple[str, Webhook | None]]:
