@@ -98,8 +98,8 @@ def _npy_header(member: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...
     """Read an array's shape, order and type; raise `Unreadable` if they do not fit its size in the archive."""
     try:
         version = npy.read_magic(member)
-        read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
-        shape, fortran, dtype = read_header(member)
+        reader = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
+        shape, fortran, dtype = reader(member)
     except (ValueError, KeyError, TypeError):
         raise Unreadable(f"{name} is not an array in the format of numpy.savez") from None
     if dtype.hasobject:
