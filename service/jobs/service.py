@@ -134,7 +134,7 @@ def too_many_jobs(detail: str | None) -> Problem:
 
 def count_active(c: Connection, tenant: str) -> int:
     """Count a tenant's unfinished jobs; other transactions that count them wait until this one has ended."""
-    jobs.serialise(c, f"active:{tenant}")
+    jobs.lock_transaction(c, f"active:{tenant}")
     return jobs.count_unfinished(c, tenant)
 
 
@@ -149,7 +149,7 @@ def _place_order(
     c: Connection, order: Order, repeat: Repeatable, show: Show, max_active: int, waits: bool, *, permitted: bool
 ) -> tuple[Answer, tuple[Job, bool] | None]:
     def work(c: Connection) -> tuple[Answer, tuple[Job, bool]]:
-        jobs.serialise(c, order.job.request_digest)
+        jobs.lock_transaction(c, order.job.request_digest)
         rating, job, before = _find_existing(c, order, max_active)
         is_new = rating is None and job is None
         if is_new and not permitted:

@@ -37,101 +37,107 @@ def archive(database: Database, before_ms: int, location: str, export: Export) -
     last_id = ""
     while True:
         with database.read() as c:
-            month, batch = _next_jobs(c, last_id, before_ms)
-            if not batch:
+            month, job_ids = _next_month_and_job_ids(c, last_id, before_ms)
+            if not job_ids:
                 return
-            archived_jobs = _write_file(c, month, batch, location, export)
-            counts = [_compare(c, job) for job in archived_jobs]
+            archived_jobs = _write_file(c, month, job_ids, location, export)
+            row_counts = [_verified_row_count(c, job) for job in archived_jobs]
         for start in range(0, len(archived_jobs), JOBS_A_TRANSACTION):
             with database.write() as c:
-                batch_slice = slice(start, start + JOBS_A_TRANSACTION)
-                _delete(c, archived_jobs[batch_slice], counts[batch_slice])
+                in_transaction = slice(start, start + JOBS_A_TRANSACTION)
+                _delete_observations(c, archived_jobs[in_transaction], row_counts[in_transaction])
         yield archived_jobs
         last_id = archived_jobs[-1].job_id
 
 
 def restore(database: Database, month: str) -> int:
     """Put the observations of a month back, up to a job that cannot be read (`EvidenceArchived`); count them."""
-    query, count = select(archived).where(archived.c.month == month).order_by(archived.c.job_id).limit(1), 0
+    query = select(archived).where(archived.c.month == month).order_by(archived.c.job_id).limit(1)
+    restored_count = 0
     while True:
         with database.read() as c:
             if (job := one_row(c, query, places.Archived)) is None:
-                return count
+                return restored_count
         rows = job.rows()
         with database.write() as c:
             if c.execute(delete(archived).where(archived.c.job_id == job.job_id)).rowcount:
                 c.execute(insert(observations), rows)
-                count += len(rows)
+                restored_count += len(rows)
 
 
 def database_size(c: Connection, *, compact: bool = False) -> int:
     """Return the size of the database in bytes; `compact` first returns free space to the disk, and blocks writing."""
-    vacuum, size = "VACUUM", "page_count * page_size FROM pragma_page_count, pragma_page_size"
+    vacuum_sql, size_sql = "VACUUM", "page_count * page_size FROM pragma_page_count, pragma_page_size"
     if c.dialect.name == "postgresql":
-        vacuum, size = "VACUUM (FULL, ANALYZE) observations", "pg_database_size(current_database())"
+        vacuum_sql, size_sql = "VACUUM (FULL, ANALYZE) observations", "pg_database_size(current_database())"
     if compact:
-        c.exec_driver_sql(vacuum)
-    return int(c.exec_driver_sql(f"SELECT {size}").scalar_one())
+        c.exec_driver_sql(vacuum_sql)
+    return int(c.exec_driver_sql(f"SELECT {size_sql}").scalar_one())
 
 
-def _next_jobs(c: Connection, last_id: str, before_ms: int) -> tuple[str, list[str]]:
+def _next_month_and_job_ids(c: Connection, last_id: str, before_ms: int) -> tuple[str, list[str]]:
     has_rows = exists().where(observations.c.job_id == jobs.c.id)
     query = select(jobs.c.id, jobs.c.created_at).where(jobs.c.id > last_id, jobs.c.finished_at < before_ms, has_rows)
     rows = c.execute(query.order_by(jobs.c.id).limit(JOBS_A_FILE)).all()
-    month, of_month = next(groupby(rows, lambda row: iso(row.created_at)[:7]), ("", ()))
-    return month, [row.id for row in of_month]
+    # a file has jobs of one month: here those before the first job of another month
+    month, rows_of_month = next(groupby(rows, lambda row: iso(row.created_at)[:7]), ("", ()))
+    return month, [row.id for row in rows_of_month]
 
 
 def _write_file(c: Connection, month: str, ids: Sequence[str], location: str, export: Export) -> list[places.Archived]:
-    parts = list[JsonObject]()
+    entries = list[JsonObject]()
     with tempfile.TemporaryFile() as file:
         for job_id in ids:
-            part, start = _pack(c, job_id, export), file.tell()
-            file.write(part)
-            parts.append({"job_id": job_id, "digest": sha256(part).hexdigest(), "start": start, "size": len(part)})
+            members, start = _tar_members_of_job(c, job_id, export), file.tell()
+            file.write(members)
+            digest = sha256(members).hexdigest()
+            entries.append({"job_id": job_id, "digest": digest, "start": start, "size": len(members)})
             if file.tell() >= BYTES_A_FILE:
                 break
-        manifest = line({"format": "assay-archive/1", "month": month, "jobs": parts})
-        start, end = file.tell(), _member("MANIFEST.json", manifest) + bytes(2 * tarfile.BLOCKSIZE)
-        file.write(end)
+        manifest = line({"format": "assay-archive/1", "month": month, "jobs": entries})
+        # two empty blocks end a tar file
+        manifest_start, ending = file.tell(), _tar_member("MANIFEST.json", manifest) + bytes(2 * tarfile.BLOCKSIZE)
+        file.write(ending)
         file.seek(0)
         name = f"{month}-{file_digest(file, 'sha256').hexdigest()}.tar"
         file.seek(0)
         places.put(location, name, file)
-    if places.read(location, name, start, len(end)) != end:
+    if places.read(location, name, manifest_start, len(ending)) != ending:
         raise CertificateError(f"{name} in {location} is not what was written; nothing of it was deleted")
-    return [places.Archived(month=month, location=location, file=name, **part) for part in parts]
+    return [places.Archived(month=month, location=location, file=name, **entry) for entry in entries]
 
 
-def _pack(c: Connection, job_id: str, export: Export) -> bytes:
-    ledger = _member(f"{job_id}.ledger.jsonl.gz", "\n".join(_read_rows(c, job_id)).encode())
+def _tar_members_of_job(c: Connection, job_id: str, export: Export) -> bytes:
+    ledger = _tar_member(f"{job_id}.ledger.jsonl.gz", "\n".join(_rows_as_json(c, job_id)).encode())
     rating = one_row(c, select(ratings).where(ratings.c.job_id == job_id), StoredRating)
     try:
-        return ledger if rating is None else _member(f"{rating.id}.export.jsonl.gz", export(rating)) + ledger
+        return ledger if rating is None else _tar_member(f"{rating.id}.export.jsonl.gz", export(rating)) + ledger
     except (RecordError, SpecificationError):  # without a complete evidence there is no export
         return ledger
 
 
-def _member(name: str, content: bytes) -> bytes:
-    info, packed = tarfile.TarInfo(name), gzip.compress(content, 6, mtime=0) if name.endswith(".gz") else content
-    info.size = len(packed)
-    return info.tobuf() + packed + bytes(-len(packed) % tarfile.BLOCKSIZE)
+def _tar_member(name: str, content: bytes) -> bytes:
+    """Return a header, the content, compressed for a ``.gz`` name, and zeros up to the end of the last block."""
+    stored = gzip.compress(content, 6, mtime=0) if name.endswith(".gz") else content
+    header = tarfile.TarInfo(name)
+    header.size = len(stored)
+    return header.tobuf() + stored + bytes(-len(stored) % tarfile.BLOCKSIZE)
 
 
-def _read_rows(c: Connection, job_id: str) -> list[str]:
+def _rows_as_json(c: Connection, job_id: str) -> list[str]:
     query = select(observations).where(observations.c.job_id == job_id).order_by(observations.c.seq)
     return [json.dumps(dict(row)) for row in c.execute(query).mappings()]
 
 
-def _compare(c: Connection, job: places.Archived) -> int:
-    rows = _read_rows(c, job.job_id)
+def _verified_row_count(c: Connection, job: places.Archived) -> int:
+    rows = _rows_as_json(c, job.job_id)
     if [json.dumps(row) for row in job.rows()] != rows:
         raise CertificateError(f"{job.file} does not have the observations of {job.job_id}; nothing was deleted")
     return len(rows)
 
 
-def _delete(c: Connection, archived_jobs: Sequence[places.Archived], counts: Sequence[int]) -> None:
+def _delete_observations(c: Connection, archived_jobs: Sequence[places.Archived], row_counts: Sequence[int]) -> None:
     deletion = c.execute(delete(observations).where(observations.c.job_id.in_([job.job_id for job in archived_jobs])))
-    if deletion.rowcount != sum(counts):
-        raise CertificateError(f"{deletion.rowcount} rows were found instead of {sum(counts)}: another run is at work")
+    if deletion.rowcount != (count := sum(row_counts)):
+        raise CertificateError(f"{deletion.rowcount} rows were found instead of {count}: another run is at work")
     c.execute(insert(archived), [vars(job) for job in archived_jobs])

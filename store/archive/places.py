@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 @contextmanager
-def _bucket(location: str) -> Iterator[tuple[ModuleType, object]]:
+def _open_bucket(location: str) -> Iterator[tuple[ModuleType, object]]:
     """Open ``s3://bucket/prefix``: obstore and its store, with the keys, region and endpoint in ``AWS_…``."""
     try:
         import obstore.store
@@ -46,28 +46,28 @@ def _bucket(location: str) -> Iterator[tuple[ModuleType, object]]:
 def put(location: str, name: str, content: BinaryIO) -> None:
     """Store a file: it is whole and on the disk before it has its name. Raise `OSError` if that fails."""
     if location.startswith("s3://"):
-        with _bucket(location) as (obstore, store):
-            obstore.put(store, name, content)
+        with _open_bucket(location) as (obstore, bucket):
+            obstore.put(bucket, name, content)
         return
     if not (folder := Path(location)).is_dir():
         raise SpecificationError(f"{location} is neither a folder that exists nor s3://bucket/prefix")
-    partial = folder / f".{name}.partial"
-    with partial.open("wb") as file:
+    partial_file = folder / f".{name}.partial"
+    with partial_file.open("wb") as file:
         os.fchmod(file.fileno(), 0o600)
         shutil.copyfileobj(content, file, 1 << 20)
         file.flush()
         os.fsync(file.fileno())
-    partial.replace(folder / name)
+    partial_file.replace(folder / name)
     descriptor = os.open(folder, os.O_RDONLY)
-    os.fsync(descriptor)
+    os.fsync(descriptor)  # otherwise the new name might not survive a power failure
     os.close(descriptor)
 
 
 def read(location: str, name: str, start: int, size: int) -> bytes:
     """Read a part of a file; raise `OSError` if that fails."""
     if location.startswith("s3://"):
-        with _bucket(location) as (obstore, store):
-            return bytes(obstore.get_range(store, name, start=start, length=size))
+        with _open_bucket(location) as (obstore, bucket):
+            return bytes(obstore.get_range(bucket, name, start=start, length=size))
     with (Path(location) / name).open("rb") as file:
         file.seek(start)
         return file.read(size)
@@ -87,14 +87,14 @@ class Archived:
 
     def rows(self) -> list[JsonObject]:
         """Read the rows; raise `EvidenceArchived` if they cannot be read, or were altered."""
-        part, problem = b"", ", which was altered"
+        problem = ", which was altered"
         try:
-            part = read(self.location, self.file, self.start, self.size)
+            tar_members = read(self.location, self.file, self.start, self.size)
         except (OSError, AssayError) as error:
-            problem = f", which cannot be read ({type(error).__name__})"
-        if sha256(part).hexdigest() != self.digest:
+            tar_members, problem = b"", f", which cannot be read ({type(error).__name__})"
+        if sha256(tar_members).hexdigest() != self.digest:
             raise EvidenceArchived(self.job_id, self.month, self.file, problem)
-        with tarfile.open(fileobj=BytesIO(part)) as tar:
+        with tarfile.open(fileobj=BytesIO(tar_members)) as tar:  # the ledger is the last member
             ledger = (tar.extractfile(tar.getmembers()[-1]) or BytesIO()).read()
         return [json.loads(line) for line in gzip.decompress(ledger).splitlines()]
 
@@ -108,10 +108,10 @@ def unless_archived(read: Callable[Concatenate[Connection, str, P], T]) -> Calla
     """Let ``read(c, job_id, …)`` raise `EvidenceArchived` if it finds nothing because the job is archived."""
 
     @wraps(read)
-    def read_present(c: Connection, job_id: str, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def read_unless_archived(c: Connection, job_id: str, /, *args: P.args, **kwargs: P.kwargs) -> T:
         rows = read(c, job_id, *args, **kwargs)
         if not rows and (archived_job := find(c, job_id)) is not None:
             raise EvidenceArchived(archived_job.job_id, archived_job.month, archived_job.file)
         return rows
 
-    return read_present
+    return read_unless_archived

@@ -134,7 +134,6 @@ ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Crockford's base 32: no I, L, O or U, so that an id can be read aloud."""
 PAIRS = tuple(first + second for first in ALPHABET for second in ALPHABET)
 
-
 SEED_BITS = 53
 """Bits of a seed: integers up to 2**53 are exact in every JSON parser."""
 
@@ -156,7 +155,8 @@ def new_id(prefix: str) -> str:
     and only serve index locality; columns use the database's clock (`now_ms`).
     """
     number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
-    return f"{prefix}_" + "".join([PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
+    pairs = [PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)]  # each pair encodes 10 bits
+    return f"{prefix}_{''.join(pairs)}"
 
 
 @dataclass(frozen=True)
@@ -175,10 +175,11 @@ class SealedSecret:
 
 def sealed_columns(sealed: SealedSecret | None) -> dict[str, Any]:
     """Return the column values of an encrypted secret."""
-    return {f"secret_{part}": getattr(sealed, part, None) for part in ("ciphertext", "nonce", "key_id", "last4")}
+    return {f"secret_{name}": getattr(sealed, name, None) for name in ("ciphertext", "nonce", "key_id", "last4")}
 
 
 def take_sealed(row: dict[str, Any]) -> SealedSecret | None:
     """Remove the columns of an encrypted secret from a row, and build the secret."""
-    cipher, nonce, key_id, last4 = (row.pop(f"secret_{part}") for part in ("ciphertext", "nonce", "key_id", "last4"))
-    return None if cipher is None else SealedSecret(bytes(cipher), bytes(nonce), key_id, last4)
+    names = ("ciphertext", "nonce", "key_id", "last4")
+    ciphertext, nonce, key_id, last4 = (row.pop(f"secret_{name}") for name in names)
+    return None if ciphertext is None else SealedSecret(bytes(ciphertext), bytes(nonce), key_id, last4)

@@ -25,15 +25,16 @@ def open_data_folder(folder: Path) -> None:
     """
     os.umask(0o077)
     folder.mkdir(mode=FOLDER, parents=True, exist_ok=True)
-    repaired = refused = 0
+    repaired_count = refused_count = 0
     for path, mode in _readable_by_others(folder):
         try:
             path.chmod(mode)
-            repaired += 1
+            repaired_count += 1
         except OSError:
-            refused += 1
-    if repaired or refused:
-        log.warning("data directory was readable by others", folder=str(folder), repaired=repaired, refused=refused)
+            refused_count += 1
+    if repaired_count or refused_count:
+        counts = {"repaired": repaired_count, "refused": refused_count}
+        log.warning("data directory was readable by others", folder=str(folder), **counts)
 
 
 def create_private(file: Path) -> None:

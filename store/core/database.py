@@ -19,14 +19,14 @@ from sqlalchemy import ColumnElement, Connection, select
 from store.core.engines import (
     LOCK_WAIT_S,
     RETRY_AFTER_S,
-    connecting,
     database_url,
     pool,
     postgres,
     postgres_async,
     sqlite_reader,
     sqlite_writer,
-    translated,
+    translate_connection_errors,
+    translate_errors,
 )
 from store.core.errors import StoreUnavailable
 
@@ -75,12 +75,12 @@ class Database:
         lock_wait_s: float = LOCK_WAIT_S,
         quota: int | None = None,
     ) -> None:
-        target, pooling = database_url(url), pool(pool_size, max_overflow, pool_timeout_s)
-        if target.drivername == "sqlite":
-            self._reader = sqlite_reader(target, lock_wait_s, **pooling)
-            self._writer = sqlite_writer(target, lock_wait_s, **pool(1, 0, lock_wait_s))
+        parsed_url, pool_options = database_url(url), pool(pool_size, max_overflow, pool_timeout_s)
+        if parsed_url.drivername == "sqlite":
+            self._reader = sqlite_reader(parsed_url, lock_wait_s, **pool_options)
+            self._writer = sqlite_writer(parsed_url, lock_wait_s, **pool(1, 0, lock_wait_s))
         else:
-            self._writer = postgres(target, lock_wait_s, **pooling)
+            self._writer = postgres(parsed_url, lock_wait_s, **pool_options)
             self._reader = self._writer.execution_options(isolation_level="AUTOCOMMIT")
         self._writer = self._writer.execution_options(tenant_quota=quota)
 
@@ -92,7 +92,7 @@ class Database:
 
         Raise `StoreUnavailable` if the database cannot serve now.
         """
-        with translated(), self._writer.begin() as connection:
+        with translate_errors(), self._writer.begin() as connection:
             yield connection
 
     def value_of(self, expression: ColumnElement[T]) -> T:
@@ -103,7 +103,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Open a connection for reading: each statement sees committed data and never waits for a writer."""
-        with translated(), self._reader.connect() as connection:
+        with translate_errors(), self._reader.connect() as connection:
             yield connection
 
     def close(self) -> None:
@@ -129,14 +129,14 @@ class AsyncDatabase:
         quota: int | None = None,
         read_only: bool = False,
     ) -> None:
-        target = database_url(url)
-        if target.drivername == "sqlite":
-            reading: Any = {"pool_size": READING_THREADS, "max_overflow": 0, "pool_timeout_s": pool_timeout_s}
-            database = Database(url, **reading, lock_wait_s=lock_wait_s, quota=quota)
+        parsed_url = database_url(url)
+        if parsed_url.drivername == "sqlite":
+            reader_options: Any = {"pool_size": READING_THREADS, "max_overflow": 0, "pool_timeout_s": pool_timeout_s}
+            database = Database(url, **reader_options, lock_wait_s=lock_wait_s, quota=quota)
             self._backend: _SqliteBackend | _PostgresBackend = _SqliteBackend(database, pool_timeout_s, lock_wait_s)
         else:
-            pooling = pool(pool_size, max_overflow, pool_timeout_s)
-            engine = postgres_async(target, lock_wait_s, read_only=read_only, **pooling)
+            pool_options = pool(pool_size, max_overflow, pool_timeout_s)
+            engine = postgres_async(parsed_url, lock_wait_s, read_only=read_only, **pool_options)
             self._backend = _PostgresBackend(engine.execution_options(tenant_quota=quota))
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -189,8 +189,8 @@ class _PostgresBackend:
 
     @asynccontextmanager
     async def _open_connection(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-        with translated():
-            with connecting():
+        with translate_errors():
+            with translate_connection_errors():
                 connection = await engine.connect().start()
             try:
                 yield connection
@@ -206,15 +206,15 @@ class _SqliteBackend:
 
     def __init__(self, database: Database, read_wait_s: float, write_wait_s: float) -> None:
         self._database = database
-        self._reading = _Slots(READING_THREADS, read_wait_s, "busy")
-        self._writing = _Slots(1, write_wait_s, "locked")
+        self._read_slots = _Slots(READING_THREADS, read_wait_s, "busy")
+        self._write_slots = _Slots(1, write_wait_s, "locked")
         self._threads = ThreadPoolExecutor(READING_THREADS + 1, thread_name_prefix="store")
 
     async def write(self, work: Callable[[Connection], T]) -> T:
-        return await self._run_in_thread(self._database.write, self._writing, work)
+        return await self._run_in_thread(self._database.write, self._write_slots, work)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        return await self._run_in_thread(self._database.read, self._reading, work)
+        return await self._run_in_thread(self._database.read, self._read_slots, work)
 
     async def _run_in_thread(
         self, connect: Callable[[], AbstractContextManager[Connection]], slots: _Slots, work: Callable[[Connection], T]
@@ -224,9 +224,9 @@ class _SqliteBackend:
                 return work(connection)
 
         await slots.take()
-        running = asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, call)
-        running.add_done_callback(slots.release)
-        return await asyncio.shield(running)
+        result = asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, call)
+        result.add_done_callback(slots.release)
+        return await asyncio.shield(result)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._threads.shutdown)
@@ -237,18 +237,18 @@ class _Slots:
     """Limit of the functions that use a connection at once; further ones wait, and fail after `wait_s` seconds."""
 
     def __init__(self, count: int, wait_s: float, reason: str) -> None:
-        self._free, self._wait_s, self._reason = asyncio.Semaphore(count), wait_s, reason
+        self._free_slots, self._wait_s, self._reason = asyncio.Semaphore(count), wait_s, reason
 
     async def take(self) -> None:
         """Take a slot, or raise `StoreUnavailable`."""
         try:
             async with asyncio.timeout(self._wait_s):
-                await self._free.acquire()
+                await self._free_slots.acquire()
         except TimeoutError:
             raise StoreUnavailable(self._reason, RETRY_AFTER_S[self._reason]) from None
 
     def release(self, future: asyncio.Future[Any]) -> None:
         """Release the slot of a function that has ended."""
-        self._free.release()
+        self._free_slots.release()
         if not future.cancelled():
             future.exception()  # otherwise asyncio logs the error of a function whose caller was cancelled

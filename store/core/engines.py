@@ -75,39 +75,40 @@ def sqlite_reader(url: URL, lock_wait_s: float, **pool: object) -> Engine:
     engine = _create_sqlite_engine(url, lock_wait_s, pool)
 
     @event.listens_for(engine, "do_connect")
-    def connect(_dialect: Any, record: Any, arguments: Any, options: Any) -> sqlite3.Connection:
+    def connect(_dialect: Any, pool_record: Any, arguments: Any, options: Any) -> sqlite3.Connection:
         connection: sqlite3.Connection = sqlite3.connect(*arguments, **options)
         try:
             connection.execute("PRAGMA schema_version")  # creates the files of the write-ahead log if they are missing
         except sqlite3.DatabaseError as error:
             connection.close()
-            if not _is_readable_only(error, str(url.database)):
+            if not _is_readable_as_immutable(error, str(url.database)):
                 raise
-            record.info[UNCHANGING] = False
-            file = Path(str(url.database)).absolute().as_uri()
-            connection = sqlite3.connect(f"{file}?immutable=1", uri=True, **options)
+            pool_record.info[IMMUTABLE_USED] = False
+            file_uri = Path(str(url.database)).absolute().as_uri()
+            connection = sqlite3.connect(f"{file_uri}?immutable=1", uri=True, **options)
         return connection
 
     @event.listens_for(engine, "checkout")
-    def renew(_connection: Any, record: Any, _proxy: Any) -> None:
+    def use_immutable_once(_connection: Any, pool_record: Any, _proxy: Any) -> None:
         # a connection opened with ``immutable=1`` never sees later changes of the file, so it is used only once
-        if record.info.get(UNCHANGING):
+        if pool_record.info.get(IMMUTABLE_USED):
             raise exc.DisconnectionError
-        if UNCHANGING in record.info:
-            record.info[UNCHANGING] = True
+        if IMMUTABLE_USED in pool_record.info:
+            pool_record.info[IMMUTABLE_USED] = True
 
     return engine
 
 
-UNCHANGING = "opened as unchanging"
+IMMUTABLE_USED = "immutable connection was used"
 """Key in the pool record's ``info`` of a SQLite connection with ``immutable=1``; true once it has been used."""
 
 
-def _is_readable_only(error: sqlite3.DatabaseError, file: str) -> bool:
+def _is_readable_as_immutable(error: sqlite3.DatabaseError, file: str) -> bool:
     """Whether a SQLite file cannot be written, but can be read as immutable because its write-ahead log is empty."""
-    log = Path(f"{file}-wal")
+    wal = Path(f"{file}-wal")
     unwritable = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL}
-    return error.sqlite_errorcode & 0xFF in unwritable and not (log.exists() and log.stat().st_size)
+    # the last 8 bits of an error code are the primary result code
+    return error.sqlite_errorcode & 0xFF in unwritable and not (wal.exists() and wal.stat().st_size)
 
 
 def sqlite_writer(url: URL, lock_wait_s: float, **pool: object) -> Engine:
@@ -123,9 +124,10 @@ def sqlite_writer(url: URL, lock_wait_s: float, **pool: object) -> Engine:
 
 def postgres(url: URL, lock_wait_s: float, **pool: object) -> Engine:
     """Create an engine for threads (psycopg)."""
-    options = " ".join(f"-c {name}={value}" for name, value in _postgres_settings(lock_wait_s).items())
-    limits = {"connect_timeout": CONNECT_WAIT_S, "options": options}
-    return create_engine(url.set(drivername="postgresql+psycopg"), connect_args=limits, hide_parameters=True, **pool)
+    setting_options = " ".join(f"-c {name}={value}" for name, value in _postgres_settings(lock_wait_s).items())
+    connect_options = {"connect_timeout": CONNECT_WAIT_S, "options": setting_options}
+    driver_url = url.set(drivername="postgresql+psycopg")
+    return create_engine(driver_url, connect_args=connect_options, hide_parameters=True, **pool)
 
 
 def postgres_async(url: URL, lock_wait_s: float, *, read_only: bool = False, **pool: object) -> AsyncEngine:
@@ -133,9 +135,9 @@ def postgres_async(url: URL, lock_wait_s: float, *, read_only: bool = False, **p
     from sqlalchemy.ext.asyncio import create_async_engine  # imported here: it takes 0.1 s, and only Postgres needs it
 
     settings = _postgres_settings(lock_wait_s) | ({"default_transaction_read_only": "on"} if read_only else {})
-    limits = {"timeout": CONNECT_WAIT_S, "server_settings": settings}
-    target = url.set(drivername="postgresql+asyncpg")
-    return create_async_engine(target, connect_args=limits, hide_parameters=True, **pool)
+    connect_options = {"timeout": CONNECT_WAIT_S, "server_settings": settings}
+    driver_url = url.set(drivername="postgresql+asyncpg")
+    return create_async_engine(driver_url, connect_args=connect_options, hide_parameters=True, **pool)
 
 
 def _postgres_settings(lock_wait_s: float) -> dict[str, str]:
@@ -148,9 +150,9 @@ def _postgres_settings(lock_wait_s: float) -> dict[str, str]:
 
 def _create_sqlite_engine(url: URL, lock_wait_s: float, pool: dict[str, Any]) -> Engine:
     """Create an engine that sends BEGIN itself; the sqlite3 module begins too late, and without the write lock."""
-    target, limits = url.set(drivername="sqlite+pysqlite"), {"timeout": lock_wait_s}
+    driver_url, connect_options = url.set(drivername="sqlite+pysqlite"), {"timeout": lock_wait_s}
     # parameters may contain secrets, and exception texts are logged
-    engine = create_engine(target, connect_args=limits, hide_parameters=True, **pool)
+    engine = create_engine(driver_url, connect_args=connect_options, hide_parameters=True, **pool)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _record: object) -> None:
@@ -181,9 +183,9 @@ def insert_into(c: Connection, table: Table) -> postgresql.Insert | sqlite.Inser
 
 def upsert(c: Connection, table: Table, row: Mapping[str, Any], *replaced_columns: str) -> None:
     """Insert a row; if one has its primary key, replace its `replaced_columns` (default: all others)."""
-    statement, key = insert_into(c, table).values(row), table.primary_key.columns.keys()
-    new_values = {name: statement.excluded[name] for name in replaced_columns or row.keys() - key}
-    c.execute(statement.on_conflict_do_update(index_elements=key, set_=new_values))
+    statement, key_columns = insert_into(c, table).values(row), table.primary_key.columns.keys()
+    new_values = {name: statement.excluded[name] for name in replaced_columns or row.keys() - key_columns}
+    c.execute(statement.on_conflict_do_update(index_elements=key_columns, set_=new_values))
 
 
 V = TypeVar("V")
@@ -250,11 +252,11 @@ def execute_if_writable(c: Connection, statement: Update) -> None:
     try:
         c.execute(statement)
     except exc.DBAPIError as error:
-        if unavailable(error) is None:
+        if as_unavailable(error) is None:
             raise
 
 
-def unavailable(error: BaseException) -> StoreUnavailable | None:
+def as_unavailable(error: BaseException) -> StoreUnavailable | None:
     """Return the `StoreUnavailable` for an error, or ``None`` if the error is a defect."""
     reason = _unavailable_reason(error)
     return None if reason is None else StoreUnavailable(reason, RETRY_AFTER_S[reason])
@@ -265,37 +267,35 @@ def _unavailable_reason(error: BaseException) -> str | None:
         return "busy"
     if not isinstance(error, exc.DBAPIError):
         return None
-    cause = error.orig
-    code = getattr(cause, "sqlite_errorcode", None)
-    if code is not None:
-        return SQLITE_REASONS.get(code & 0xFF)
-    state = getattr(cause, "sqlstate", None)
-    if state is not None:
-        reason = POSTGRES_REASONS.get(state) or POSTGRES_REASONS.get(state[:2])
-        if reason is not None:
-            return reason
+    driver_error = error.orig
+    sqlite_code = getattr(driver_error, "sqlite_errorcode", None)
+    if sqlite_code is not None:
+        return SQLITE_REASONS.get(sqlite_code & 0xFF)
+    sqlstate = getattr(driver_error, "sqlstate", None)
+    if sqlstate is not None and (reason := POSTGRES_REASONS.get(sqlstate) or POSTGRES_REASONS.get(sqlstate[:2])):
+        return reason
     if error.connection_invalidated:
         return "unreachable"
     # a driver that lost its connection reports no SQLSTATE
-    return "unreachable" if state is None and isinstance(error, exc.OperationalError | exc.InterfaceError) else None
+    return "unreachable" if sqlstate is None and isinstance(error, exc.OperationalError | exc.InterfaceError) else None
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Raise `StoreUnavailable` for database errors that a retry can solve."""
     try:
         yield
     except exc.SQLAlchemyError as error:
-        if (outage := unavailable(error)) is None:
+        if (outage := as_unavailable(error)) is None:
             raise
         raise outage from error
 
 
 @contextmanager
-def connecting() -> Iterator[None]:
+def translate_connection_errors() -> Iterator[None]:
     """Raise `StoreUnavailable` for every error of asyncpg while connecting, which SQLAlchemy does not wrap."""
     try:
-        with translated():
+        with translate_errors():
             yield
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise StoreUnavailable("unreachable", RETRY_AFTER_S["unreachable"]) from error

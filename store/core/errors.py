@@ -40,18 +40,15 @@ class SchemaMismatch(StoreError):
     ) -> None:
         remedy = "run `assay migrate`, or use the version of Assay that wrote it"
         if unreleased:
-            remedy = (
-                "an unreleased version of Assay wrote it, and it cannot be migrated; export what you need with that "
-                "version, or start with an empty database"
-            )
+            remedy = "an unreleased version of Assay wrote it, and it cannot be migrated; "
+            remedy += "export what you need with that version, or start with an empty database"
         elif unwritable is not None:
-            remedy = (
-                f"it cannot be migrated, because nothing can be written ({unwritable}); make room, then start again"
-            )
+            obstacle = f"it cannot be migrated, because nothing can be written ({unwritable})"
+            remedy = f"{obstacle}; make room, then start again"
         super().__init__(
             f"the database is at schema {current or 'none'} and this version of Assay needs {required}; {remedy}"
         )
-        self.found = current
+        self.current = current
 
 
 class LeaseLost(StoreError):
@@ -60,9 +57,8 @@ class LeaseLost(StoreError):
     code = "lease-lost"
 
     def __init__(self, job_id: str, fence: int) -> None:
-        super().__init__(
-            f"the lease on {job_id} under fence {fence} has ended: another worker claimed the job, or it has finished"
-        )
+        problem = f"the lease on {job_id} under fence {fence} has ended"
+        super().__init__(f"{problem}: another worker claimed the job, or it has finished")
 
 
 class AlreadyFinished(StoreError):
@@ -118,8 +114,8 @@ class NotAnExtension(StoreError):
 
     code = "checkpoint-inconsistent"
 
-    def __init__(self, origin: str, old: int, new: int) -> None:
-        super().__init__(f"the proof does not show that {origin} with {new} entries begins with its first {old}")
+    def __init__(self, origin: str, old_size: int, size: int) -> None:
+        super().__init__(f"the proof does not show that {origin} with {size} entries begins with its first {old_size}")
 
 
 class EvidenceArchived(StoreError, RecordError):
@@ -166,9 +162,8 @@ class UploadsFull(StoreError):
     code = "upload-quota"
 
     def __init__(self, stored: int, size: int, quota: int) -> None:
-        super().__init__(
-            f"your uploads take {stored:,} bytes, and with this one {stored + size:,}; {quota:,} are allowed"
-        )
+        problem = f"your uploads take {stored:,} bytes, and with this one {stored + size:,}"
+        super().__init__(f"{problem}; {quota:,} are allowed")
 
 
 class TooManyWebhooks(StoreError):
@@ -248,7 +243,7 @@ class BeyondTheLog(StoreError):
     def __init__(self, name: str, requested: int, largest: int) -> None:
         valid = "the log is empty" if largest < 0 else f"the largest valid value is {largest}"
         super().__init__(f"{name} is {requested}, but {valid}")
-        self.name, self.most = name, largest
+        self.name, self.largest = name, largest
 
 
 class RatingsRefused(StoreError):
@@ -260,10 +255,9 @@ class RatingsRefused(StoreError):
     code = "ratings_refused"
 
     def __init__(self, host: str, source: str, where: str) -> None:
-        origin = f"its file {where}" if source == "file" else f"its verified owner, at {where} of this service,"
-        super().__init__(
-            f"the host {host} must not be rated: {origin} says so; use another target, or ask its operator"
-        )
+        who_refuses = f"its file {where}" if source == "file" else f"its verified owner, at {where} of this service,"
+        problem = f"the host {host} must not be rated: {who_refuses} says so"
+        super().__init__(f"{problem}; use another target, or ask its operator")
         self.host, self.who, self.where = host, source, where
 
 

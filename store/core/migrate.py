@@ -57,7 +57,7 @@ def upgrade(url: str) -> None:
     with closing(Database(url)) as database:
         if file is not None:
             with database.read() as connection:
-                _write_ahead(connection)
+                _switch_to_write_ahead_log(connection)
         with database.write() as connection:
             _migrate(connection)
 
@@ -79,14 +79,14 @@ def upgrade_if_writable(url: str) -> str | None:
     """
     try:
         upgrade(url)
-    except StoreUnavailable as unable:
-        if unable.reason not in UNWRITABLE:
+    except StoreUnavailable as outage:
+        if outage.reason not in UNWRITABLE:
             raise
         try:
             check(url)
-        except SchemaMismatch as other:
-            raise _schema_mismatch(other.found, unable.reason) from None
-        return unable.reason
+        except SchemaMismatch as mismatch:
+            raise _schema_mismatch(mismatch.current, outage.reason) from None
+        return outage.reason
     return None
 
 
@@ -108,8 +108,8 @@ def check(url: str, *, or_newer: bool = False) -> None:
         raise _schema_mismatch(None)
     with closing(Database(url)) as database, database.read() as connection:
         current = _current_revision(connection)
-    newer = current is not None and current > head()  # revisions are numbers of four digits
-    if current != head() and not (or_newer and newer):
+    is_newer = current is not None and current > head()  # revisions are numbers of four digits
+    if current != head() and not (or_newer and is_newer):
         raise _schema_mismatch(current)
 
 
@@ -152,7 +152,7 @@ def _sqlite_file(url: str) -> Path | None:
     return Path(str(parsed_url.database)) if parsed_url.drivername == "sqlite" else None
 
 
-def _write_ahead(connection: Connection) -> None:
+def _switch_to_write_ahead_log(connection: Connection) -> None:
     """Switch a SQLite file to write-ahead logging, permanently.
 
     The pragma does not wait for locks, so it is retried while another process holds one.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from assay.errors import known_names
 
-_FORMS: Mapping[str, str] = {
+_REQUIREMENTS: Mapping[str, str] = {
     "missing": "this field is required",
     "string": "must be text",
     "int": "must be a whole number",
@@ -24,7 +25,7 @@ _FORMS: Mapping[str, str] = {
 }
 """Requirements of a field, by the part of an error's type before ``_type``, ``_parsing`` and similar endings."""
 
-_WRONG_FORM = (
+_TYPE_ENDINGS = (
     *("_attributes_type", "_exact_type", "_from_float", "_type"),
     *("_keyword_only_argument", "_argument", "_parsing"),
 )
@@ -32,29 +33,29 @@ _WRONG_FORM = (
 
 def plain_message(error: Mapping[str, Any], valid_names: Iterable[str] = ()) -> str:
     """Return the message of an invalid field; `valid_names` are the valid names of fields in the same object."""
-    kind, facts = str(error["type"]), error.get("ctx") or {}
-    match kind:
+    error_type, context = str(error["type"]), error.get("ctx") or {}
+    match error_type:
         case "unexpected_keyword_argument" | "extra_forbidden":
             name = str(error["loc"][-1])
             return f"no field is called {name!r}{known_names(name, valid_names)}"
         case "literal_error" | "enum":
-            names = str(facts["expected"]).replace(" or ", ", ").replace("'", "").split(", ")
+            names = str(context["expected"]).replace(" or ", ", ").replace("'", "").split(", ")
             return f"this value is not possible{known_names(str(error.get('input', '')), names)}"
         case "union_tag_invalid":
-            names = str(facts["expected_tags"]).replace("'", "").split(", ")
-            field = str(facts["discriminator"]).strip("'").removeprefix("_").removesuffix("()")
-            return f"no {field} is called {facts['tag']!r}{known_names(str(facts['tag']), names)}"
+            names = str(context["expected_tags"]).replace("'", "").split(", ")
+            field = str(context["discriminator"]).strip("'").removeprefix("_").removesuffix("()")
+            return f"no {field} is called {context['tag']!r}{known_names(str(context['tag']), names)}"
         case "union_tag_not_found":
             return "this field is required"
         case "too_short" | "too_long":
-            bound, limit = ("least", "min_length") if kind == "too_short" else ("most", "max_length")
-            actual_length = facts.get("actual_length")
-            return f"must have at {bound} {facts[limit]} entries" + (
+            bound, limit_name = ("least", "min_length") if error_type == "too_short" else ("most", "max_length")
+            actual_length = context.get("actual_length")
+            return f"must have at {bound} {context[limit_name]} entries" + (
                 f", not {actual_length}" if actual_length is not None else ""
             )
-    for ending in _WRONG_FORM:
-        kind = kind.removesuffix(ending)
-    if kind in _FORMS:
-        return _FORMS[kind]
+    for ending in _TYPE_ENDINGS:
+        error_type = error_type.removesuffix(ending)
+    if error_type in _REQUIREMENTS:
+        return _REQUIREMENTS[error_type]
     message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ").removeprefix("String ")
-    return (f"must{message[6:]}" if message.startswith("should") else message).replace("must be a valid", "must be")
+    return re.sub("^should", "must", message).replace("must be a valid", "must be")

@@ -49,7 +49,6 @@ MOST_WEIGHT = 8_000_000
 ROWS_A_QUERY = 16
 """Rows of a page that are read at a time, because some drivers hold all rows of a query in memory."""
 
-
 MOST_COUNTED = 1_000
 """Maximum number of rows of a list that are counted."""
 
@@ -66,28 +65,28 @@ class Rows(list[T]):
 
 def limit_rows(rows: Iterable[RowMapping], build: Callable[[RowMapping], T]) -> Rows[T]:
     """Build rows until their total `weight` exceeds `MOST_WEIGHT`; set `cut` if it does."""
-    objects, total_weight = Rows[T](), 0
+    page, total_weight = Rows[T](), 0
     for row in rows:
-        objects.append(build(row))
+        page.append(build(row))
         total_weight += weight(row)
         if total_weight > MOST_WEIGHT:
-            objects.cut = True
+            page.cut = True
             break
-    return objects
+    return page
 
 
 def weight(value: object) -> int:
     """Estimate the size in bytes of a JSON value, or of a row that holds JSON values."""
-    size, open_ones = 0, [value]
-    while open_ones:
-        element = open_ones.pop()
-        size += 16
+    size, unvisited = 0, [value]
+    while unvisited:
+        element = unvisited.pop()
+        size += 16  # overhead of any value
         if isinstance(element, str | bytes):
             size += len(element)
         elif isinstance(element, Mapping):
-            open_ones += [*element, *element.values()]
+            unvisited += [*element, *element.values()]
         elif isinstance(element, list):
-            open_ones += element
+            unvisited += element
     return size
 
 
@@ -101,8 +100,8 @@ def page_of(
     rows = limit_rows(page_rows(c, query, table, before, limit), lambda row: build(**row))
     rows.total = len(rows)
     if before is not None or rows.cut or len(rows) >= limit:
-        counted_ids = query.with_only_columns(table.c.id, maintain_column_froms=True).limit(MOST_COUNTED + 1).subquery()
-        total = c.execute(select(func.count()).select_from(counted_ids)).scalar_one()
+        ids_query = query.with_only_columns(table.c.id, maintain_column_froms=True).limit(MOST_COUNTED + 1)
+        total = c.execute(select(func.count()).select_from(ids_query.subquery())).scalar_one()
         rows.total = total if total <= MOST_COUNTED else None
     return rows
 
@@ -112,12 +111,12 @@ def page_rows(
 ) -> Iterator[RowMapping]:
     """Yield the rows of a page, newest first, a few at a time."""
     while limit > 0:
-        page_size = min(limit, ROWS_A_QUERY)
+        batch_size = min(limit, ROWS_A_QUERY)
         count = 0
-        for row in c.execute(newest_first(query, table.c.created_at, table.c.id, before, page_size)).mappings():
+        for row in c.execute(newest_first(query, table.c.created_at, table.c.id, before, batch_size)).mappings():
             yield row
             count, before = count + 1, (row["created_at"], row["id"])
-        limit = limit - page_size if count == page_size else 0
+        limit = limit - batch_size if count == batch_size else 0  # an incomplete batch is the last one
 
 
 def newest_first(
@@ -154,28 +153,28 @@ class json_part(FunctionElement[str]):  # noqa: N801 - named like an SQL functio
     name = "json_part"
     inherit_cache = True
 
-    def __init__(self, column: ColumnElement[Any], part: str) -> None:
-        super().__init__(column, literal_column(f"'{part}'"))
+    def __init__(self, column: ColumnElement[Any], field: str) -> None:
+        super().__init__(column, literal_column(f"'{field}'"))
 
 
 @compiles(json_part, "sqlite")
 def _compile_for_sqlite(element: json_part, compiler: Any, **options: Any) -> str:
-    column, part = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"json_extract({column}, '$.' || {part})"
+    column, field = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"json_extract({column}, '$.' || {field})"
 
 
 @compiles(json_part, "postgresql")
 def _compile_for_postgresql(element: json_part, compiler: Any, **options: Any) -> str:
-    column, part = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"(CAST({column} AS json) ->> {part})"
+    column, field = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"(CAST({column} AS json) ->> {field})"
 
 
 def holds(c: Connection, column: ColumnElement[str], *texts: str) -> ColumnElement[bool]:
-    """Return the condition that a column holds all texts, in any case; Postgres finds them by the index of parts."""
+    """Return the condition that a column holds all texts, in any case; Postgres finds them by its index of grams."""
     conditions = [column.icontains(text, autoescape=True) for text in texts]
-    if c.dialect.name == "postgresql":  # last, because to compute the parts of a row takes long
-        parts = func.name_grams(func.lower(column))
-        conditions += [parts.op("@>", is_comparison=True)(func.sought_grams(func.lower(text))) for text in texts]
+    if c.dialect.name == "postgresql":  # last, because computing the grams of a row is slow
+        grams = func.name_grams(func.lower(column))
+        conditions += [grams.op("@>", is_comparison=True)(func.sought_grams(func.lower(text))) for text in texts]
     return and_(*conditions)
 
 

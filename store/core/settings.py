@@ -181,22 +181,13 @@ class Settings(BaseSettings):
 
     @field_validator("egress_allow", "host_exempt", "trusted_proxies")
     @classmethod
-    def _check_networks(cls, value: str | None) -> str | None:
-        _parse_networks(value or "")
-        return value
+    def _check_networks(cls, networks: str | None) -> str | None:
+        _parse_networks(networks or "")
+        return networks
 
     @field_validator(
-        *(
-            "secret_key",
-            "database_url",
-            "replica_url",
-            "broker_url",
-            "limits_url",
-            "public_url",
-            "metrics_port",
-            "otel_endpoint",
-        ),
-        *("signing_key_file", "signing_command", "signing_public_key_file"),
+        *("secret_key", "database_url", "replica_url", "broker_url", "limits_url", "public_url", "metrics_port"),
+        *("otel_endpoint", "signing_key_file", "signing_command", "signing_public_key_file"),
         *("contact", "oidc_issuer", "oidc_client_id", "oidc_client_secret", "held_back"),
         mode="before",
     )
@@ -211,13 +202,13 @@ class Settings(BaseSettings):
 
     @field_validator("secret_key")
     @classmethod
-    def _check_key_length(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is not None and len(value) < SHORTEST_SECRET_KEY:
+    def _check_key_length(cls, secret_key: SecretStr | None) -> SecretStr | None:
+        if secret_key is not None and len(secret_key) < SHORTEST_SECRET_KEY:
             raise ValueError(
-                f"a secret key of {len(value)} characters can be guessed; use one of at least "
+                f"a secret key of {len(secret_key)} characters can be guessed; use one of at least "
                 f"{SHORTEST_SECRET_KEY}, for example from `openssl rand -hex 32`"
             )
-        return value
+        return secret_key
 
     @model_validator(mode="after")
     def _keys_are_complete(self) -> Settings:
@@ -235,10 +226,11 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _sign_in_is_complete(self) -> Settings:
-        is_given = {name: bool(getattr(self, name)) for name in ("oidc_issuer", "oidc_client_id", "oidc_rules")}
-        if not any(is_given.values()) and self.oidc_client_secret is None:
+        is_set_by_name = {name: bool(getattr(self, name)) for name in ("oidc_issuer", "oidc_client_id", "oidc_rules")}
+        if not any(is_set_by_name.values()) and self.oidc_client_secret is None:
             return self
-        missing = [name for name, is_set in {**is_given, "public_url": bool(self.public_url)}.items() if not is_set]
+        is_set_by_name["public_url"] = bool(self.public_url)
+        missing = [name for name, is_set in is_set_by_name.items() if not is_set]
         if missing:
             raise ValueError(f"sign-in with OpenID Connect also needs {', '.join(missing)}")
         for name in ("oidc_issuer", "public_url"):
@@ -267,8 +259,8 @@ class Settings(BaseSettings):
         """The Redis of the counts that several processes share: `limits_url`, or the broker if that is Redis."""
         if self.limits_url is not None:
             return self.limits_url
-        redis = self.broker_url is not None and self.broker_url.startswith(("redis://", "rediss://"))
-        return self.broker_url if redis else None
+        broker_is_redis = self.broker_url is not None and self.broker_url.startswith(("redis://", "rediss://"))
+        return self.broker_url if broker_is_redis else None
 
     @cached_property
     def egress_networks(self) -> tuple[Network, ...]:
@@ -288,10 +280,10 @@ class Settings(BaseSettings):
     @property
     def log_witnesses(self) -> tuple[tuple[str, VerifierKey], ...]:
         """`witnesses`, parsed: the submission prefix and the key of each."""
-        pairs = [part.split() for part in _comma_separated(self.witnesses)]
-        if any(len(pair) != 2 or not pair[0].startswith(("http://", "https://")) for pair in pairs):
+        witnesses = [part.split() for part in _comma_separated(self.witnesses)]
+        if any(len(words) != 2 or not words[0].startswith(("http://", "https://")) for words in witnesses):
             raise ValueError("each witness needs an address and a verifier key: `https://witness.example NAME+ID+KEY`")
-        return tuple((url.rstrip("/"), VerifierKey.read(key, COSIGNATURE)) for url, key in pairs)
+        return tuple((url.rstrip("/"), VerifierKey.read(key, COSIGNATURE)) for url, key in witnesses)
 
     @property
     def witnessed_keys(self) -> tuple[VerifierKey, ...]:
@@ -321,9 +313,9 @@ def _parse_networks(text: str) -> tuple[Network, ...]:
 
 def _is_private(url: str) -> bool:
     """Whether requests to a URL cannot be read on the way: they are encrypted, or stay on this machine."""
-    parts = urlsplit(url)
-    safe = parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname or ""))
-    return safe and bool(parts.hostname) and not parts.query and not parts.fragment
+    address = urlsplit(url)
+    is_safe = address.scheme == "https" or (address.scheme == "http" and _is_loopback(address.hostname or ""))
+    return is_safe and bool(address.hostname) and not address.query and not address.fragment
 
 
 def _is_loopback(host: str) -> bool:

@@ -78,13 +78,13 @@ CHANGEABLE = frozenset({"name", "licence", "citation", "description", "visibilit
 """Fields of a corpus that can be changed; its items were validated against the other fields."""
 
 
-def _read_row(*, specification: str | None, words: Any, **row: Any) -> StoredCorpus:
+def _corpus_from_row(*, specification: str | None, words: Any, **row: Any) -> StoredCorpus:
     version, digest = row.pop("specification_version"), row.pop("specification_digest")
     rules = None if specification is None else Rules(specification, version, digest, words)
     return StoredCorpus(rules=rules, **row)
 
 
-ROWS = TenantRows(corpora, _read_row, blank={"words": None})
+ROWS = TenantRows(corpora, _corpus_from_row, blank={"words": None})
 
 lock = ROWS.lock
 """Read a tenant's own corpus and lock it until the transaction ends."""
@@ -102,7 +102,7 @@ def add(c: Connection, new_corpus: NewCorpus) -> StoredCorpus:
 
 def find(c: Connection, corpus_id: str, tenant: str) -> StoredCorpus | None:
     """Read a corpus of the tenant or a shared one."""
-    return one_row(c, select(corpora).where(corpora.c.id == corpus_id, readable(tenant)), _read_row)
+    return one_row(c, select(corpora).where(corpora.c.id == corpus_id, readable(tenant)), _corpus_from_row)
 
 
 def page(
@@ -124,16 +124,16 @@ def page(
     filters = equal(corpora, kind=kind, attribute=attribute, visibility=visibility)
     query = select(corpora).where(readable(tenant), *filters)
     if specification is not None:
-        query = query.where(_of_specification(specification))
-    return page_of(c, query, corpora, _read_row, before, limit)
+        query = query.where(_follows_specification(specification))
+    return page_of(c, query, corpora, _corpus_from_row, before, limit)
 
 
 def sizes(c: Connection, ids: Sequence[str]) -> dict[str, int]:
     """Count the items of several corpora, by corpus id."""
-    present = and_(corpus_items.c.corpus_id.in_(ids), corpus_items.c.removed_at.is_(None))
-    query = select(corpus_items.c.corpus_id, func.count()).where(present).group_by(corpus_items.c.corpus_id)
-    counts = {row[0]: row[1] for row in c.execute(query)} if ids else {}
-    return {corpus_id: counts.get(corpus_id, 0) for corpus_id in ids}
+    of_present_items = and_(corpus_items.c.corpus_id.in_(ids), corpus_items.c.removed_at.is_(None))
+    query = select(corpus_items.c.corpus_id, func.count().label("size")).where(of_present_items)
+    sizes = {row.corpus_id: row.size for row in c.execute(query.group_by(corpus_items.c.corpus_id))} if ids else {}
+    return {corpus_id: sizes.get(corpus_id, 0) for corpus_id in ids}
 
 
 def change(
@@ -143,11 +143,10 @@ def change(
 
     Return ``None`` if the tenant has no such corpus, or its version is not `version`.
     """
-    unknown = set(changes) - CHANGEABLE
-    if unknown:
-        raise ValueError(
-            f"{', '.join(sorted(unknown))} of a corpus cannot be changed, only {', '.join(sorted(CHANGEABLE))}"
-        )
+    unchangeable = set(changes) - CHANGEABLE
+    if unchangeable:
+        names, changeable = ", ".join(sorted(unchangeable)), ", ".join(sorted(CHANGEABLE))
+        raise ValueError(f"{names} of a corpus cannot be changed, only {changeable}")
     return ROWS.change(c, corpus_id, tenant, changes, version=version)
 
 
@@ -165,11 +164,12 @@ def readable(tenant: str) -> ColumnElement[bool]:
     return and_(corpora.c.removed_at.is_(None), or_(corpora.c.tenant == tenant, corpora.c.visibility == "shared"))
 
 
-def _of_specification(specification: str) -> ColumnElement[bool]:
+def _follows_specification(specification: str) -> ColumnElement[bool]:
     if specification.startswith("sha256:"):
         return corpora.c.specification_digest == specification
-    name, mark, number = specification.partition("@")
-    if not mark:
+    name, separator, digits = specification.partition("@")
+    if not separator:
         return corpora.c.specification == name
-    version = int(number) if number.isdecimal() and len(number) < 10 else -1
+    # nine digits fit the column; no corpus has the version -1
+    version = int(digits) if digits.isdecimal() and len(digits) < 10 else -1
     return and_(corpora.c.specification == name, corpora.c.specification_version == version)

@@ -52,8 +52,8 @@ def keep(c: Connection, tenant: str, content: bytes, facts: ImageFacts) -> bool:
 def find(c: Connection, digest: str, tenant: str) -> StoredImage | None:
     """Read an image that a tenant may see: its own or one in a shared corpus."""
     columns = [images.c[field.name] for field in fields(StoredImage)]
-    query_all: Select[Any] = select(*columns).where(images.c.digest == digest)
-    for query in (query_all.where(images.c.tenant == tenant), _only_shared(query_all)):
+    query_any_owner: Select[Any] = select(*columns).where(images.c.digest == digest)
+    for query in (query_any_owner.where(images.c.tenant == tenant), _limit_to_shared(query_any_owner)):
         row = c.execute(query.limit(1)).mappings().one_or_none()
         if row is not None:
             return StoredImage(**row)
@@ -62,15 +62,15 @@ def find(c: Connection, digest: str, tenant: str) -> StoredImage | None:
 
 def missing(c: Connection, digests: Sequence[str], tenant: str) -> list[str]:
     """Filter image digests to those that a tenant may not see, in the same order."""
-    visible: set[str] = set()
+    visible_digests: set[str] = set()
     for batch in chunks(digests):
-        matching: Select[Any] = select(images.c.digest).where(images.c.digest.in_(batch))
-        visible.update(c.execute(matching.where(images.c.tenant == tenant)).scalars())
-        others = [digest for digest in batch if digest not in visible]
-        if others:
-            among: Select[Any] = select(images.c.digest).where(images.c.digest.in_(others))
-            visible.update(c.execute(_only_shared(among)).scalars())
-    return [digest for digest in digests if digest not in visible]
+        query_any_owner: Select[Any] = select(images.c.digest).where(images.c.digest.in_(batch))
+        visible_digests.update(c.execute(query_any_owner.where(images.c.tenant == tenant)).scalars())
+        unseen_digests = [digest for digest in batch if digest not in visible_digests]
+        if unseen_digests:
+            query_unseen: Select[Any] = select(images.c.digest).where(images.c.digest.in_(unseen_digests))
+            visible_digests.update(c.execute(_limit_to_shared(query_unseen)).scalars())
+    return [digest for digest in digests if digest not in visible_digests]
 
 
 def thumbnails(c: Connection, digests: Sequence[str], tenant: str) -> dict[str, str]:
@@ -79,12 +79,12 @@ def thumbnails(c: Connection, digests: Sequence[str], tenant: str) -> dict[str, 
     for batch in chunks(digests):
         base_query: Select[Any] = select(images.c.digest, images.c.thumbnail)
         base_query = base_query.where(images.c.digest.in_(batch), images.c.thumbnail.is_not(None))
-        for query in (_only_shared(base_query), base_query.where(images.c.tenant == tenant)):
+        for query in (_limit_to_shared(base_query), base_query.where(images.c.tenant == tenant)):
             thumbnail_of.update({row.digest: row.thumbnail for row in c.execute(query)})
     return thumbnail_of
 
 
-def _only_shared(query: Select[Any]) -> Select[Any]:
+def _limit_to_shared(query: Select[Any]) -> Select[Any]:
     """Limit a query to images that their owner has added to a shared corpus."""
     return query.where(
         select(corpus_items.c.id)

@@ -90,25 +90,26 @@ def add(c: Connection, corpus_id: str, tenant: str, items: Sequence[NewItem]) ->
     corpus = corpora.lock(c, corpus_id, tenant)
     if corpus is None:
         return None
-    existing = _read_by_digest(c, corpus_id, [item.digest for item in items])
-    by_digest: dict[str, NewItem] = {}
+    existing_items = _read_by_digest(c, corpus_id, [item.digest for item in items])
+    new_items: dict[str, NewItem] = {}
     for item in items:
-        if _is_missing(existing.get(item.digest)):
-            by_digest.setdefault(item.digest, item)
-    if by_digest:
-        if corpora.sizes(c, [corpus_id])[corpus_id] + len(by_digest) > MOST_ITEMS:
+        if _is_missing(existing_items.get(item.digest)):
+            new_items.setdefault(item.digest, item)
+    if new_items:
+        if corpora.sizes(c, [corpus_id])[corpus_id] + len(new_items) > MOST_ITEMS:
             raise CorpusFull(corpus_id, MOST_ITEMS)
-        _delete_removed(c, corpus_id, tenant, [digest for digest in by_digest if digest in existing])
-        _insert_items(c, corpus_id, tenant, list(by_digest.values()))
+        _delete_removed(c, corpus_id, tenant, [digest for digest in new_items if digest in existing_items])
+        _insert_items(c, corpus_id, tenant, list(new_items.values()))
         corpus = corpora.change(c, corpus_id, tenant, {}) or corpus
-        existing |= _read_by_digest(c, corpus_id, list(by_digest))
-    added_ids = frozenset(existing[digest].id for digest in by_digest)
-    return AddedItems(corpus, tuple(existing[item.digest] for item in items), added_ids)
+        existing_items |= _read_by_digest(c, corpus_id, list(new_items))
+    added_ids = frozenset(existing_items[digest].id for digest in new_items)
+    return AddedItems(corpus, tuple(existing_items[item.digest] for item in items), added_ids)
 
 
 def find(c: Connection, corpus_id: str, item_id: str) -> StoredItem | None:
     """Read an item of a corpus that the caller may read."""
-    return one_row(c, select(corpus_items).where(corpus_items.c.id == item_id, *_present_in(corpus_id)), StoredItem)
+    query = select(corpus_items).where(corpus_items.c.id == item_id, *_present_conditions(corpus_id))
+    return one_row(c, query, StoredItem)
 
 
 def page(
@@ -125,19 +126,20 @@ def page(
 
     `q` is a part of the text or of a picture's term, in any case; `term` is one of an item's terms.
     """
-    table = corpus_items.c
-    query = select(corpus_items).where(*_present_in(corpus_id), table.seq > after, *equal(corpus_items, source=source))
+    columns = corpus_items.c
+    filters = equal(corpus_items, source=source)
+    query = select(corpus_items).where(*_present_conditions(corpus_id), columns.seq > after, *filters)
     if q is not None:
-        query = query.where(or_(table.text.icontains(q, autoescape=True), table.term.icontains(q, autoescape=True)))
+        query = query.where(or_(columns.text.icontains(q, autoescape=True), columns.term.icontains(q, autoescape=True)))
     if term is not None:
-        query = query.where(or_(table.attribute_term == term, table.group_term == term, table.term == term))
-    return all_rows(c, query.order_by(table.seq).limit(limit), StoredItem)
+        query = query.where(or_(columns.attribute_term == term, columns.group_term == term, columns.term == term))
+    return all_rows(c, query.order_by(columns.seq).limit(limit), StoredItem)
 
 
 def counts(c: Connection, corpus_id: str) -> list[tuple[str | None, str, int]]:
     """Count a corpus's items; return (term, source, count), with a sentence's attribute term or a picture's term."""
     term = func.coalesce(corpus_items.c.attribute_term, corpus_items.c.term)
-    query = select(term, corpus_items.c.source, func.count()).where(*_present_in(corpus_id))
+    query = select(term, corpus_items.c.source, func.count()).where(*_present_conditions(corpus_id))
     return [tuple(row) for row in c.execute(query.group_by(term, corpus_items.c.source).order_by(term))]
 
 
@@ -147,20 +149,16 @@ def all_items(c: Connection, corpus_id: str) -> list[StoredItem]:
 
 
 def sentences_of_rules(
-    c: Connection, tenant: str, digest: str, but: str, limit: int, *, only_own: bool = False
+    c: Connection, tenant: str, digest: str, except_corpus_id: str, limit: int, *, only_own: bool = False
 ) -> list[StoredItem]:
     """List sentences of readable corpora that follow a specification, oldest first.
 
-    `digest` is the digest of the specification, `but` the id of a corpus to leave out. At most `limit` sentences are
-    read; with `only_own`, only from the tenant's own corpora, not from shared ones.
+    `digest` is the digest of the specification, `except_corpus_id` the corpus to leave out. At most `limit` sentences
+    are read; with `only_own`, only from the tenant's own corpora, not from shared ones.
     """
-    filters = [
-        corpora_table.c.specification_digest == digest,
-        corpora_table.c.id != but,
-        corpus_items.c.text.is_not(None),
-    ]
-    whose = corpora_table.c.tenant == tenant if only_own else corpora.readable(tenant)
-    return _list_oldest_first(c, [whose, *filters], limit)
+    filters = [corpora_table.c.specification_digest == digest, corpora_table.c.id != except_corpus_id]
+    is_readable = corpora_table.c.tenant == tenant if only_own else corpora.readable(tenant)
+    return _list_oldest_first(c, [is_readable, *filters, corpus_items.c.text.is_not(None)], limit)
 
 
 def authored_before(c: Connection, tenant: str, kind: str, terms: Collection[str], limit: int) -> list[StoredItem]:
@@ -190,13 +188,13 @@ def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new_item: New
     old_item = None if corpus is None else find(c, corpus_id, item_id)
     if old_item is None:
         return None
-    equal_item = _read_by_digest(c, corpus_id, [new_item.digest]).get(new_item.digest)
-    if equal_item is not None and equal_item.id != item_id:
-        if not _is_missing(equal_item):
-            raise ItemTaken(equal_item.id)
+    same_sentence = _read_by_digest(c, corpus_id, [new_item.digest]).get(new_item.digest)
+    if same_sentence is not None and same_sentence.id != item_id:
+        if not _is_missing(same_sentence):
+            raise ItemTaken(same_sentence.id)
         _delete_removed(c, corpus_id, tenant, [new_item.digest])
     statement = update(corpus_items).where(corpus_items.c.id == item_id)
-    statement = statement.values(_item_columns(new_item) | _provenance_of_edit(old_item, new_item, read_clock(c)))
+    statement = statement.values(_item_columns(new_item) | _columns_of_edit(old_item, new_item, read_clock(c)))
     corpora.change(c, corpus_id, tenant, {})
     quota.subtract_rows(c, corpus_items, tenant, corpus_items.c.id == item_id)
     edited_item = one_row(c, statement.returning(corpus_items), StoredItem)
@@ -215,19 +213,21 @@ def remove_several(c: Connection, corpus_id: str, tenant: str, ids: Sequence[str
         return 0
     removed_count = 0
     for batch in chunks(ids):
-        statement = update(corpus_items).where(corpus_items.c.id.in_(batch), *_present_in(corpus_id))
+        statement = update(corpus_items).where(corpus_items.c.id.in_(batch), *_present_conditions(corpus_id))
         removed_count += c.execute(statement.values(removed_at=now_ms())).rowcount
     if removed_count:
         corpora.change(c, corpus_id, tenant, {})
     return removed_count
 
 
-def _provenance_of_edit(item: StoredItem, new_item: NewItem, at: int) -> JsonObject:
+def _columns_of_edit(item: StoredItem, new_item: NewItem, edited_at: int) -> JsonObject:
     if item.text is None or item.text == new_item.text:
         return {}
-    texts = [*item.provenance.get("edited_from", ()), {"text": item.text, "source": item.source, "at": iso(at)}]
-    kept_texts = texts if len(texts) <= MOST_EDITS else [texts[0], *texts[1 - MOST_EDITS :]]
-    return {"source": "edited", "provenance": {**item.provenance, "edited_from": kept_texts}}
+    newest_text = {"text": item.text, "source": item.source, "at": iso(edited_at)}
+    former_texts = [*item.provenance.get("edited_from", ()), newest_text]
+    if len(former_texts) > MOST_EDITS:
+        former_texts = [former_texts[0], *former_texts[1 - MOST_EDITS :]]  # the first text is always stored
+    return {"source": "edited", "provenance": {**item.provenance, "edited_from": former_texts}}
 
 
 def _item_columns(item: NewItem) -> dict[str, Any]:
@@ -251,9 +251,9 @@ def _insert_items(c: Connection, corpus_id: str, tenant: str, items: Sequence[Ne
 def _delete_removed(c: Connection, corpus_id: str, tenant: str, digests: Sequence[str]) -> None:
     """Delete the rows of removed items, so that equal items can be added again."""
     for batch in chunks(digests):
-        rows = corpus_items.c.corpus_id == corpus_id, corpus_items.c.digest.in_(batch)
-        quota.subtract_rows(c, corpus_items, tenant, *rows)
-        c.execute(delete(corpus_items).where(*rows))
+        conditions = corpus_items.c.corpus_id == corpus_id, corpus_items.c.digest.in_(batch)
+        quota.subtract_rows(c, corpus_items, tenant, *conditions)
+        c.execute(delete(corpus_items).where(*conditions))
 
 
 def _read_by_digest(c: Connection, corpus_id: str, digests: Sequence[str]) -> dict[str, StoredItem]:
@@ -269,5 +269,5 @@ def _is_missing(item: StoredItem | None) -> bool:
     return item is None or item.removed_at is not None
 
 
-def _present_in(corpus_id: str) -> tuple[ColumnElement[bool], ...]:
+def _present_conditions(corpus_id: str) -> tuple[ColumnElement[bool], ...]:
     return corpus_items.c.corpus_id == corpus_id, corpus_items.c.removed_at.is_(None)

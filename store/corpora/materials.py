@@ -43,6 +43,7 @@ def as_item(sentence: Sentence, words: StereotypeWords, provenance: Json) -> New
 
 def author_of(description: Json) -> JsonObject:
     """Return the author as stored in provenance: name, host, protocol and model, but no secret."""
+    # the part before @ may be a password
     host = urlsplit(str(description.get("base_url") or "")).netloc.rpartition("@")[2] or description["protocol"]
     model = (description.get("settings") or {}).get("model")
     return {"name": description["name"], "host": host, "protocol": description["protocol"], "model": model}
@@ -57,14 +58,13 @@ def rules_for(
     words, return rules without a version, and ``"en"``.
     """
     references = [specification_names] if isinstance(specification_names, str) else list(specification_names or ())
-    document = specifications.dump_words(words)
+    words_as_json = specifications.dump_words(words)
     for reference in (*references, words.name):
         specification = specifications.find_named(c, tenant, reference)
-        if specification is not None and specification.name == words.name and specification.words == document:
-            return Rules(
-                specification.name, specification.version, specification.digest, specification.words
-            ), specification.language
-    return Rules(words.name, None, digest_of({"words": document}), document), "en"
+        if specification is not None and specification.name == words.name and specification.words == words_as_json:
+            rules = Rules(words.name, specification.version, specification.digest, specification.words)
+            return rules, specification.language
+    return Rules(words.name, None, digest_of({"words": words_as_json}), words_as_json), "en"
 
 
 # ---------------------------------------------------------------------------- items of earlier jobs
@@ -83,8 +83,8 @@ def stored_material(
 
 def _stored_items(c: Connection, tenant: str, request: AuthoredItems) -> tuple[CorpusItem, ...]:
     if request.words is None:
-        rows = authored_before(c, tenant, request.kind, request.terms, MOST_ITEMS)
+        stored_items = authored_before(c, tenant, request.kind, request.terms, MOST_ITEMS)
     else:
         rules, _ = rules_for(c, tenant, request.words, request.specification)
-        rows = sentences_of_rules(c, tenant, rules.digest, "", MOST_ITEMS, only_own=True)
-    return tuple(map(corpus_item, rows))
+        stored_items = sentences_of_rules(c, tenant, rules.digest, "", MOST_ITEMS, only_own=True)
+    return tuple(map(corpus_item, stored_items))

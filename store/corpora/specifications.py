@@ -59,11 +59,10 @@ def find(c: Connection, tenant: str, name: str, version: int | None = None) -> S
 
     A tenant's specification takes precedence over one that a later release ships under the same name.
     """
-    query = select(specifications, _latest_version(tenant)).where(
-        *_present_of(tenant), *equal(specifications, name=name, version=version)
-    )
-    newest = query.order_by(specifications.c.version.desc()).limit(1)
-    if (specification := one_row(c, newest, _read_row)) is not None:
+    filters = equal(specifications, name=name, version=version)
+    query = select(specifications, _latest_version(tenant)).where(*_present_conditions(tenant), *filters)
+    newest_query = query.order_by(specifications.c.version.desc()).limit(1)
+    if (specification := one_row(c, newest_query, _specification_from_row)) is not None:
         return specification
     shipped_specification = shipped().get(name)
     return None if shipped_specification is None or version not in {None, 1} else _as_stored(shipped_specification)
@@ -71,10 +70,11 @@ def find(c: Connection, tenant: str, name: str, version: int | None = None) -> S
 
 def find_named(c: Connection, tenant: str, reference: str) -> StoredSpecification | None:
     """Read a specification by a reference such as ``name`` or ``name@2``."""
-    name, mark, number = reference.partition("@")
-    if not mark:
+    name, separator, digits = reference.partition("@")
+    if not separator:
         return find(c, tenant, name)
-    return find(c, tenant, name, int(number)) if number.isdecimal() and len(number) < 10 else None
+    # a number of 9 digits fits the column
+    return find(c, tenant, name, int(digits)) if digits.isdecimal() and len(digits) < 10 else None
 
 
 def page(
@@ -84,14 +84,15 @@ def page(
 
     The page starts after ``before = (created_at, name)``.
     """
-    rows: list[StoredSpecification] = []
-    if before is None or before[0] > 0:
+    own_specifications: list[StoredSpecification] = []
+    after_time, after_name = before or (None, None)
+    if after_time is None or after_time > 0:  # shipped specifications, which come last, have the time 0
         latest = _latest_version(tenant)
         filters = equal(specifications, version=latest, kind=kind)
-        query = select(specifications, latest).where(*_present_of(tenant), *filters)
+        query = select(specifications, latest).where(*_present_conditions(tenant), *filters)
         query = newest_first(query, specifications.c.created_at, specifications.c.name, before, limit)
-        rows, before = all_rows(c, query, _read_row), None
-    return (rows + list(_shipped_after(kind, before and before[1])))[:limit]
+        own_specifications, after_name = all_rows(c, query, _specification_from_row), None
+    return [*own_specifications, *_shipped_after(kind, after_name)][:limit]
 
 
 def add(c: Connection, tenant: str, specification: Specification) -> StoredSpecification:
@@ -135,8 +136,8 @@ def add_version(c: Connection, tenant: str, specification: Specification) -> tup
 
 def remove(c: Connection, tenant: str, name: str) -> bool:
     """Remove all versions of a tenant's specification, and their words; return false if there is none."""
-    quota.subtract_rows(c, specifications, tenant, *_present_of(tenant), specifications.c.name == name)
-    statement = update(specifications).where(*_present_of(tenant), specifications.c.name == name)
+    quota.subtract_rows(c, specifications, tenant, *_present_conditions(tenant), specifications.c.name == name)
+    statement = update(specifications).where(*_present_conditions(tenant), specifications.c.name == name)
     statement = statement.values(removed_at=now_ms(), words={})
     return c.execute(statement).rowcount > 0
 
@@ -159,52 +160,53 @@ def _type_adapter(kind: str) -> TypeAdapter[Any]:
 
 
 def _digest(specification: Specification) -> str:
-    return digest_of(_columns(specification))
+    return digest_of(_described_columns(specification))
 
 
-def _columns(specification: Specification) -> dict[str, Any]:
+def _described_columns(specification: Specification) -> dict[str, Any]:
     fields = {name: getattr(specification, name) for name in ("name", "title", "kind", "language", "citation")}
     return fields | {"words": dump_words(replace(specification.words, name=specification.name))}
 
 
 def _insert(c: Connection, tenant: str, specification: Specification, version: int) -> StoredSpecification | None:
     """Insert a version; return ``None`` if its number is taken."""
-    values = _columns(specification) | {"version": version, "digest": _digest(specification), "created_at": now_ms()}
+    values = {"version": version, "digest": _digest(specification), "created_at": now_ms()}
+    values |= _described_columns(specification)
     statement = insert_into(c, specifications).values(tenant=tenant, **values).on_conflict_do_nothing()
     row = c.execute(statement.returning(specifications)).mappings().one_or_none()
     if row is None:
         return None
-    row_filters = equal(specifications, tenant=tenant, name=specification.name, version=version)
-    quota.add_rows(c, specifications, tenant, *row_filters)
-    return _read_row(**row, latest=version)
+    is_inserted = equal(specifications, tenant=tenant, name=specification.name, version=version)
+    quota.add_rows(c, specifications, tenant, *is_inserted)
+    return _specification_from_row(**row, latest=version)
 
 
-def _present_of(tenant: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _present_conditions(tenant: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return specifications.c.tenant == tenant, specifications.c.removed_at.is_(None)
 
 
 def _latest_version(tenant: str) -> Any:
     """Return a subquery for the newest version of a row's specification."""
     versions = specifications.alias()
-    newest = select(func.max(versions.c.version)).where(
-        versions.c.tenant == tenant, versions.c.name == specifications.c.name
-    )
-    return newest.where(versions.c.removed_at.is_(None)).correlate(specifications).scalar_subquery().label("latest")
+    is_version = (versions.c.tenant == tenant, versions.c.name == specifications.c.name)
+    latest = select(func.max(versions.c.version)).where(*is_version)
+    return latest.where(versions.c.removed_at.is_(None)).correlate(specifications).scalar_subquery().label("latest")
 
 
 def _shipped_after(kind: str | None, name: str | None) -> Iterator[StoredSpecification]:
+    """Yield the shipped specifications of a kind that follow the one with this name, or all of them."""
     names = list(shipped())
-    for name_of_shipped in names[0 if name not in names else names.index(name) + 1 :]:
-        specification = shipped()[name_of_shipped]
+    start = names.index(name) + 1 if name in names else 0
+    for specification in list(shipped().values())[start:]:
         if kind in {None, specification.kind}:
             yield _as_stored(specification)
 
 
 def _as_stored(specification: Specification) -> StoredSpecification:
-    columns = _columns(specification)
+    columns = _described_columns(specification)
     return StoredSpecification(**columns, version=1, latest=1, digest=digest_of(columns), created_at=0, shipped=True)
 
 
-def _read_row(**row: Any) -> StoredSpecification:
-    fields = {name: value for name, value in row.items() if name not in {"tenant", "removed_at"}}
-    return StoredSpecification(shipped=False, **fields)
+def _specification_from_row(**row: Any) -> StoredSpecification:
+    columns = {name: value for name, value in row.items() if name not in {"tenant", "removed_at"}}
+    return StoredSpecification(shipped=False, **columns)

@@ -58,7 +58,9 @@ ROWS = TenantRows(uploads, StoredUpload)
 page = ROWS.page
 
 
-def add(c: Connection, new: NewUpload, content: BinaryIO, quota_bytes: int | None = None) -> tuple[StoredUpload, bool]:
+def add(
+    c: Connection, new_upload: NewUpload, content: BinaryIO, quota_bytes: int | None = None
+) -> tuple[StoredUpload, bool]:
     """Store a file, unless the tenant has uploaded the same bytes for the same purpose before.
 
     Return the upload, and whether it is new; an existing upload keeps its name and id, and gets the new summary.
@@ -70,24 +72,24 @@ def add(c: Connection, new: NewUpload, content: BinaryIO, quota_bytes: int | Non
     QuotaExceeded
         If everything that the tenant stores would take more than its quota.
     """
-    quota.lock(c, new.tenant)  # held until the end, so that concurrent uploads are added up
-    insertion = insert_into(c, uploads).values(created_at=now_ms(), **vars(new))
-    insertion = insertion.on_conflict_do_update(
+    quota.lock(c, new_upload.tenant)  # held until the end, so that concurrent uploads are added up
+    statement = insert_into(c, uploads).values(created_at=now_ms(), **vars(new_upload))
+    statement = statement.on_conflict_do_update(
         index_elements=[uploads.c.tenant, uploads.c.digest, uploads.c.purpose],
-        set_={"summary": insertion.excluded.summary, "media_type": insertion.excluded.media_type},
+        set_={"summary": statement.excluded.summary, "media_type": statement.excluded.media_type},
     )
-    row = StoredUpload(**c.execute(insertion.returning(uploads)).mappings().one())
-    if row.id != new.id:
-        return row, False
-    if quota_bytes is not None and (total := stored_bytes(c, new.tenant)) > quota_bytes:
-        raise UploadsFull(total - new.bytes, new.bytes, quota_bytes)
-    quota.add_rows(c, uploads, new.tenant, uploads.c.id == new.id)
+    upload = StoredUpload(**c.execute(statement.returning(uploads)).mappings().one())
+    if upload.id != new_upload.id:
+        return upload, False
+    if quota_bytes is not None and (total := stored_bytes(c, new_upload.tenant)) > quota_bytes:
+        raise UploadsFull(total - new_upload.bytes, new_upload.bytes, quota_bytes)
+    quota.add_rows(c, uploads, new_upload.tenant, uploads.c.id == new_upload.id)
     content.seek(0)
     chunk_number = 0
     while chunk := content.read(CHUNK_BYTES):
-        c.execute(insert(upload_chunks).values(upload_id=new.id, place=chunk_number, content=chunk))
+        c.execute(insert(upload_chunks).values(upload_id=new_upload.id, place=chunk_number, content=chunk))
         chunk_number += 1
-    return row, True
+    return upload, True
 
 
 def find(c: Connection, reference: str, tenant: str, purpose: str | None = None) -> StoredUpload | None:
@@ -95,16 +97,15 @@ def find(c: Connection, reference: str, tenant: str, purpose: str | None = None)
 
     If the same bytes were uploaded for several purposes, a digest finds the newest upload, or that for `purpose`.
     """
-    named_so = or_(uploads.c.id == reference, uploads.c.digest == reference)
-    query = select(uploads).where(uploads.c.tenant == tenant, named_so, *equal(uploads, purpose=purpose))
+    has_reference = or_(uploads.c.id == reference, uploads.c.digest == reference)
+    query = select(uploads).where(uploads.c.tenant == tenant, has_reference, *equal(uploads, purpose=purpose))
     return one_row(c, query.order_by(uploads.c.created_at.desc(), uploads.c.id.desc()).limit(1), StoredUpload)
 
 
 def stored_bytes(c: Connection, tenant: str) -> int:
     """Return the size of all of a tenant's uploads."""
-    return int(
-        c.execute(select(func.coalesce(func.sum(uploads.c.bytes), 0)).where(uploads.c.tenant == tenant)).scalar_one()
-    )
+    query = select(func.coalesce(func.sum(uploads.c.bytes), 0)).where(uploads.c.tenant == tenant)
+    return int(c.execute(query).scalar_one())
 
 
 def remove(c: Connection, upload_id: str, tenant: str) -> bool:
@@ -116,11 +117,11 @@ def remove(c: Connection, upload_id: str, tenant: str) -> bool:
     digest = c.execute(digest_query).scalar_one_or_none()
     if digest is None:
         return False
-    using = select(jobs.c.id).where(jobs.c.tenant == tenant, jobs.c.status.in_(("queued", "running")))
+    unfinished_jobs = select(jobs.c.id).where(jobs.c.tenant == tenant, jobs.c.status.in_(("queued", "running")))
     # a job about recorded decisions holds their counts, and never reads the file again
-    reads_it = func.coalesce(json_part(jobs.c.target, "kind"), "") != str(Kind.DECISION_TOOL)
-    using = using.where(or_(_mentions(upload_id), _mentions(digest)), reads_it).limit(1)
-    if (job_id := c.execute(using).scalar_one_or_none()) is not None:
+    reads_files = func.coalesce(json_part(jobs.c.target, "kind"), "") != str(Kind.DECISION_TOOL)
+    unfinished_jobs = unfinished_jobs.where(or_(_mentions(upload_id), _mentions(digest)), reads_files).limit(1)
+    if (job_id := c.execute(unfinished_jobs).scalar_one_or_none()) is not None:
         raise UploadInUse(upload_id, job_id)
     quota.subtract_rows(c, uploads, tenant, uploads.c.id == upload_id)
     c.execute(delete(upload_chunks).where(upload_chunks.c.upload_id == upload_id))
@@ -142,13 +143,12 @@ def copy_to(c: Connection, upload_id: str, file: BinaryIO) -> bool:
 
 
 def _read_chunk(c: Connection, upload_id: str, chunk_number: int) -> bytes | None:
-    condition = upload_chunks.c.upload_id == upload_id, upload_chunks.c.place == chunk_number
-    content: bytes | None = c.execute(select(upload_chunks.c.content).where(*condition)).scalar_one_or_none()
+    conditions = upload_chunks.c.upload_id == upload_id, upload_chunks.c.place == chunk_number
+    content: bytes | None = c.execute(select(upload_chunks.c.content).where(*conditions)).scalar_one_or_none()
     return content
 
 
 def _mentions(name: str) -> ColumnElement[bool]:
     """Return the condition that a job's experiment or target contains a name; both are JSON text."""
-    return or_(
-        *(cast(column, Text).contains(f'"{name}"', autoescape=True) for column in (jobs.c.experiment, jobs.c.target))
-    )
+    columns = (jobs.c.experiment, jobs.c.target)
+    return or_(*(cast(column, Text).contains(f'"{name}"', autoescape=True) for column in columns))

@@ -26,10 +26,10 @@ PURPOSES: Mapping[str, tuple[tuple[str, ...], Inspect]] = {
 """Purposes of uploads, with their media types and parsers."""
 
 
-def inspect(file: BinaryIO, purpose: str, media_type: str, **reading: str | None) -> dict[str, Any]:
+def inspect(file: BinaryIO, purpose: str, media_type: str, **options: str | None) -> dict[str, Any]:
     """Validate a whole file, from its start, and summarise it as JSON.
 
-    `purpose` is one of `PURPOSES`, `media_type` one of its media types; `reading` has options of `table.inspect`. See
+    `purpose` is one of `PURPOSES`, `media_type` one of its media types; `options` are those of `table.inspect`. See
     `table.inspect`, `embedding.inspect` and `choice_rows.inspect` for the results.
 
     Raises
@@ -40,7 +40,8 @@ def inspect(file: BinaryIO, purpose: str, media_type: str, **reading: str | None
         If a package for reading it is missing.
     """
     file.seek(0)
-    return PURPOSES[purpose][1](file, media_type, **reading)
+    _, inspect_purpose = PURPOSES[purpose]
+    return inspect_purpose(file, media_type, **options)
 
 
 __all__ = ["CSV", "NPZ", "PARQUET", "PURPOSES", "WORD2VEC", "XLSX", "NotInstalled", "Unreadable", "inspect"]

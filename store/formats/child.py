@@ -32,14 +32,14 @@ TASKS: Mapping[str, Callable[..., Any]] = {
 def main() -> None:
     """Run the task that is described on standard input; end with a status other than 0 at a limit."""
     end_with_parent()
-    order = json.load(sys.stdin)
-    if order["arguments"].get("media_type") == PARQUET:
+    request = json.load(sys.stdin)
+    if request["arguments"].get("media_type") == PARQUET:
         _import_arrow()
-    _limit_resources(order)
+    _limit_resources(request)
     try:
-        with os.fdopen(order["file"], "rb") as file:
+        with os.fdopen(request["file"], "rb") as file:
             file.seek(0)  # the parent process shares the file position and may have moved it
-            answer = _run_task(TASKS[order["task"]], file, order["arguments"])
+            answer = _run_task(TASKS[request["task"]], file, request["arguments"])
         sys.stdout.write(json.dumps(answer))
         sys.stdout.flush()
     except (MemoryError, OSError):  # OSError: the result is longer than a file may be
@@ -49,23 +49,24 @@ def main() -> None:
 def _run_task(task: Callable[..., Any], file: object, arguments: Json) -> JsonObject:
     try:
         return {"result": task(file, **arguments)}
-    except NotInstalled as missing:
-        return {"not_installed": [missing.what, missing.package, missing.extra]}
-    except SpecificationError as refused:
-        position = {name: getattr(refused, name, None) for name in ("line", "column")}
-        return {"unreadable": str(refused), "code": refused.code} | position
+    except NotInstalled as error:
+        return {"not_installed": [error.what, error.package, error.extra]}
+    except SpecificationError as error:
+        position = {name: getattr(error, name, None) for name in ("line", "column")}
+        return {"unreadable": str(error), "code": error.code} | position
 
 
-def _limit_resources(order: Json) -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (order["processor_s"], order["processor_s"]))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (order["answer"], order["answer"]))
+def _limit_resources(request: Json) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (request["processor_s"], request["processor_s"]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (request["answer"], request["answer"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        with open("/proc/self/statm", encoding="ascii") as sizes:
-            used_bytes = int(sizes.read().split()[0]) * resource.getpagesize()
+        with open("/proc/self/statm", encoding="ascii") as statm:
+            used_pages, *_ = statm.read().split()
+        used_bytes = int(used_pages) * resource.getpagesize()
     except OSError:  # without /proc (not Linux), the limit includes the memory of the libraries
         used_bytes = 0
-    resource.setrlimit(resource.RLIMIT_AS, (used_bytes + order["memory"], used_bytes + order["memory"]))
+    resource.setrlimit(resource.RLIMIT_AS, (used_bytes + request["memory"], used_bytes + request["memory"]))
 
 
 def _import_arrow() -> None:

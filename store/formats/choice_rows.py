@@ -26,7 +26,7 @@ Count = tuple[int, int]
 Group = tuple[str | None, str, float]
 """Subject, concept and level."""
 
-FORMS: Mapping[frozenset[str], str] = {
+CHOICE_FORMATS: Mapping[frozenset[str], str] = {
     frozenset({"chose"}): "chose",
     frozenset({"chose_second"}): "chose_second",
     frozenset({"chose_second", "trials"}): "counts",
@@ -48,13 +48,13 @@ def inspect(file: BinaryIO, media_type: str) -> JsonObject:
     Unreadable
         If the file is invalid; the error names the line and the column.
     """
-    rows, groups = _group_choices(file, media_type)
-    if not rows:
+    row_count, groups = _group_choices(file, media_type)
+    if not row_count:
         raise Unreadable("the table has columns but no rows")
     levels = {level for _, _, level in groups}
     subjects = {subject for subject, _, _ in groups} - {None}
     return {
-        "rows": rows,
+        "rows": row_count,
         "trials": sum(trials for _, trials in groups.values()),
         "concepts": len({concept for _, concept, _ in groups}),
         "levels": len(levels),
@@ -71,50 +71,49 @@ def read_trials(file: BinaryIO, media_type: str) -> list[JsonObject]:
     for each subject, concept and level, in the order of the file.
     """
     file.seek(0)
+    _, groups = _group_choices(file, media_type)
     return [
         ({} if subject is None else {"subject": subject})
         | {"concept": concept, "level": level, "chose_second": chose, "trials": trials}
-        for (subject, concept, level), (chose, trials) in _group_choices(file, media_type)[1].items()
+        for (subject, concept, level), (chose, trials) in groups.items()
     ]
 
 
 def _group_choices(file: BinaryIO, media_type: str) -> tuple[int, dict[Group, Count]]:
+    """Return the number of rows, and the sums of their counts by group."""
     groups: dict[Group, Count] = {}
-    rows = 0
+    row_count = 0
     for group, (chose, trials) in _parse_rows(open_rows(file, media_type)):
-        rows += 1
-        before = groups.get(group, (0, 0))
-        groups[group] = (before[0] + chose, before[1] + trials)
-    return rows, groups
+        row_count += 1
+        earlier_chose, earlier_trials = groups.get(group, (0, 0))
+        groups[group] = (earlier_chose + chose, earlier_trials + trials)
+    return row_count, groups
 
 
 def _parse_rows(table: TableFile) -> Iterator[tuple[Group, Count]]:
-    names = set(table.columns)
-    if missing := {"concept", "level"} - names:
-        raise Unreadable(f"the column {min(missing)!r} is missing; found: {', '.join(sorted(names))}", line=1)
-    form = FORMS.get(frozenset(names & {"chose", "chose_second", "trials"}))
-    unknown = names - {"concept", "level", "chose", "chose_second", "trials", "subject"}
-    if form is None or unknown:
-        detail = f"; {min(unknown)!r} is not one of them" if unknown else ""
+    columns = set(table.columns)
+    if missing := {"concept", "level"} - columns:
+        raise Unreadable(f"the column {min(missing)!r} is missing; found: {', '.join(sorted(columns))}", line=1)
+    choice_format = CHOICE_FORMATS.get(frozenset(columns & {"chose", "chose_second", "trials"}))
+    unknown = columns - {"concept", "level", "chose", "chose_second", "trials", "subject"}
+    if choice_format is None or unknown:
+        unknown_column = f"; {min(unknown)!r} is not one of them" if unknown else ""
         valid = "the columns must be concept, level and chose, chose_second, or chose_second and trials; and subject"
-        raise Unreadable(valid + detail, line=1)
-    read_count = _FORMS[form]
+        raise Unreadable(valid + unknown_column, line=1)
+    parse_choice = _CHOICE_PARSERS[choice_format]
     for line, cells in table:
-        row = {
-            name: cell if isinstance(cell, str) else as_text(cell)
-            for name, cell in zip(table.columns, cells, strict=True)
-        }
+        texts = (cell if isinstance(cell, str) else as_text(cell) for cell in cells)
+        row = dict(zip(table.columns, texts, strict=True))
         concept, subject = row["concept"].strip(), row.get("subject")
         if not 0 < len(concept) <= LONGEST_CONCEPT:
             raise Unreadable(f"a concept must have 1 to {LONGEST_CONCEPT} characters", line=line, column="concept")
-        yield (subject or None, concept, _parse_level(row["level"], line)), read_count(row, line)
+        yield (subject or None, concept, _parse_level(row["level"], line)), parse_choice(row, line)
 
 
 def _parse_level(cell: str, line: int) -> float:
     if not NUMBER.fullmatch(cell) or not math.isfinite(level := float(cell)) or abs(level) > FARTHEST_LEVEL:
-        raise Unreadable(
-            f"{shown(cell)} is not a number from {-FARTHEST_LEVEL:g} to {FARTHEST_LEVEL:g}", line=line, column="level"
-        )
+        message = f"{shown(cell)} is not a number from {-FARTHEST_LEVEL:g} to {FARTHEST_LEVEL:g}"
+        raise Unreadable(message, line=line, column="level")
     return level
 
 
@@ -126,11 +125,8 @@ def _parse_named_choice(row: Mapping[str, str], line: int) -> Count:
 
 def _parse_numbered_choice(row: Mapping[str, str], line: int) -> Count:
     if row["chose_second"] not in {"0", "1"}:
-        raise Unreadable(
-            f"{shown(row['chose_second'])} is neither 0 nor 1; counts need the column trials",
-            line=line,
-            column="chose_second",
-        )
+        message = f"{shown(row['chose_second'])} is neither 0 nor 1; counts need the column trials"
+        raise Unreadable(message, line=line, column="chose_second")
     return int(row["chose_second"]), 1
 
 
@@ -148,7 +144,7 @@ def _parse_count(cell: str, line: int, column: str) -> int:
     return int(cell)
 
 
-_FORMS: Mapping[str, Callable[[Mapping[str, str], int], Count]] = {
+_CHOICE_PARSERS: Mapping[str, Callable[[Mapping[str, str], int], Count]] = {
     "chose": _parse_named_choice,
     "chose_second": _parse_numbered_choice,
     "counts": _parse_counts,

@@ -31,8 +31,8 @@ _GROUPED: Mapping[Decimal, re.Pattern[str]] = {
     "point": re.compile(rf"[+-]?(?:\d+|\d{{1,3}}(?:([,{_BLANKS}])\d{{3}})(?:\1\d{{3}})*)(?:\.\d+)?", re.ASCII),
     "comma": re.compile(rf"[+-]?(?:\d*|\d{{1,3}}(?:([.{_BLANKS}])\d{{3}})(?:\1\d{{3}})*)(?:,\d+)?", re.ASCII),
 }
-_WITHOUT_GROUPS = dict.fromkeys(map(ord, f".,{_BLANKS}"))
-_MARK: Mapping[Decimal, str] = {"point": ".", "comma": ","}
+_GROUP_SIGNS_REMOVED = dict.fromkeys(map(ord, f".,{_BLANKS}"))
+_DECIMAL_SIGNS: Mapping[Decimal, str] = {"point": ".", "comma": ","}
 
 MOST_VALUES = 50
 """Maximum number of distinct values that are counted."""
@@ -43,7 +43,7 @@ MOST_LISTED, LONGEST_LISTED = 20, 100
 LARGEST_EXACT_INTEGER = 2**53
 """Larger integers are not exact in every JSON parser."""
 
-STYLES: tuple[Decimal, ...] = ("point", "comma")
+DECIMALS: tuple[Decimal, ...] = ("point", "comma")
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class Column:
 
     def as_json(self) -> dict[str, Any]:
         """Return the summary as a JSON object; `decimal` and `marks` are left out if they have their defaults."""
-        usual = {"decimal": "point", "marks": []}
-        return {name: value for name, value in asdict(self).items() if usual.get(name, ...) != value}
+        defaults = {"decimal": "point", "marks": []}
+        return {name: value for name, value in asdict(self).items() if name not in defaults or defaults[name] != value}
 
 
 def read_cell(cell: Field, column: Mapping[str, Any]) -> Field:
@@ -92,119 +92,120 @@ def read_cell(cell: Field, column: Mapping[str, Any]) -> Field:
 class ColumnTally:
     """Accumulator of a column's summary.
 
-    `kind` is the column's type if the file declares it. Otherwise cells are strings, or numbers of a spreadsheet, and
-    the type is the narrowest that fits all of them, with the decimal sign that fits.
+    `declared_type` is the column's type if the file declares it. Otherwise cells are strings, or numbers of a
+    spreadsheet, and the type is the narrowest that fits all of them, with the decimal sign that fits.
     """
 
-    def __init__(self, name: str, kind: str | None = None) -> None:
-        self.name, self._declared = name, kind
-        self._missing = self._filled = 0
-        self._marks: dict[str, int] = {}
-        self._counts: dict[Any, int] | None = {}
-        self._styles: dict[Decimal, bool] = dict.fromkeys(STYLES, True)
+    def __init__(self, name: str, declared_type: str | None = None) -> None:
+        self.name, self._declared_type = name, declared_type
+        self._missing_count = self._filled_count = 0
+        self._mark_counts: dict[str, int] = {}
+        self._cell_counts: dict[Any, int] | None = {}
+        self._possible_decimals: dict[Decimal, bool] = dict.fromkeys(DECIMALS, True)
         """Decimal signs by which all cells so far are numbers, each with whether these numbers are all integers."""
-        self._numbers = self._has_decimals = self._has_blanks = self.has_groups = False
-        self._ambiguous: dict[str, str] = {}
+        self._has_numbers = self._has_decimals = self._has_blank_groups = self.has_groups = False
+        self._ambiguous_numbers: dict[str, str] = {}
         """First numbers that can be read in two ways, by the sign in them."""
-        self.padded = 0
+        self.padded_count = 0
 
     def add(self, cell: Field) -> None:
         """Count one cell."""
-        if self._declared is None and isinstance(cell, str):
+        if self._declared_type is None and isinstance(cell, str):
             text = cell.strip()
-            self.padded += text != cell
+            self.padded_count += text != cell
             cell = text
-        if cell is None or (self._declared is None and cell == ""):
-            self._missing += 1
+        if cell is None or (self._declared_type is None and cell == ""):
+            self._missing_count += 1
             return
-        self._filled += 1
-        if self._declared is None and self._styles:
-            self._narrow_styles(cell)
-        if self._counts is not None:
-            self._counts[cell] = self._counts.get(cell, 0) + 1
-            if len(self._counts) > MOST_VALUES:
-                self._counts = None
+        self._filled_count += 1
+        if self._declared_type is None and self._possible_decimals:
+            self._narrow_decimals(cell)
+        if self._cell_counts is not None:
+            self._cell_counts[cell] = self._cell_counts.get(cell, 0) + 1
+            if len(self._cell_counts) > MOST_VALUES:
+                self._cell_counts = None
 
-    def _narrow_styles(self, cell: Field) -> None:
+    def _narrow_decimals(self, cell: Field) -> None:
         """Remove the decimal signs with which a cell is not a number."""
         if isinstance(cell, float):  # a number of a spreadsheet, which does not reveal the decimal sign of texts
-            self._numbers = self._has_decimals = True
-            self._styles = dict.fromkeys(self._styles, False)
+            self._has_numbers = self._has_decimals = True
+            self._possible_decimals = dict.fromkeys(self._possible_decimals, False)
             return
         cell = str(cell)
         if INTEGER.fullmatch(cell):  # a number with either sign; this and the next case are nearly all numbers
-            self._numbers = True
+            self._has_numbers = True
             return
-        if "comma" not in self._styles and DECIMAL.fullmatch(cell):
-            self._numbers = self._has_decimals = True
-            self._styles["point"] = False
+        if "comma" not in self._possible_decimals and DECIMAL.fullmatch(cell):
+            self._has_numbers = self._has_decimals = True
+            self._possible_decimals["point"] = False
             return
         if cell.casefold() in MISSING_MARKS:
-            self._marks[cell] = self._marks.get(cell, 0) + 1
+            self._mark_counts[cell] = self._mark_counts.get(cell, 0) + 1
             return
         text = without_typography(cell)
-        numerals_by_style = {style: number_text(text, style) for style in self._styles}
-        for style, numeral in numerals_by_style.items():
+        numeral_by_decimal = {decimal: number_text(text, decimal) for decimal in self._possible_decimals}
+        for decimal, numeral in numeral_by_decimal.items():
             if numeral is None:
-                del self._styles[style]
+                del self._possible_decimals[decimal]
             else:
-                self._styles[style] &= is_integer(numeral)
-        numerals = [numeral for numeral in numerals_by_style.values() if numeral is not None]
-        self._numbers |= bool(numerals)
-        self._has_blanks |= grouped_by_blanks(text)
+                self._possible_decimals[decimal] &= is_integer(numeral)  # whether all are integers
+        numerals = [numeral for numeral in numeral_by_decimal.values() if numeral is not None]
+        self._has_numbers |= bool(numerals)
+        self._has_blank_groups |= grouped_by_blanks(text)
         self._has_decimals |= bool(numerals) and not any(is_integer(numeral) for numeral in numerals)
-        self.has_groups |= len(numerals) > 0 and len(numerals[-1]) < len(text)
+        self.has_groups |= len(numerals) > 0 and len(numerals[-1]) < len(text)  # signs between thousands were removed
         if len({float(numeral) for numeral in numerals}) > 1:
-            self._ambiguous.setdefault("," if "," in text else ".", cell)
+            self._ambiguous_numbers.setdefault("," if "," in text else ".", cell)
 
     @property
     def decimal(self) -> Decimal | None:
         """The decimal sign with which all cells are numbers; ``None`` for a column of text."""
-        if not self._numbers or (self._has_blanks and not self._has_decimals):
+        if not self._has_numbers or (self._has_blank_groups and not self._has_decimals):
             return None
-        return next(iter(self._styles), None)
+        return next(iter(self._possible_decimals), None)
 
     def ambiguous_number(self, *, european: bool) -> str | None:
         """Return a cell whose value depends on the decimal sign (point or comma); ``None`` if there is none.
 
         A cell such as ``1.234`` counts only in a `european` table, which has semicolons or decimal commas.
         """
-        if self.decimal is None or len(self._styles) < len(STYLES):
+        if self.decimal is None or len(self._possible_decimals) < len(DECIMALS):
             return None
-        return self._ambiguous.get(",") or (self._ambiguous.get(".") if european else None)
+        return self._ambiguous_numbers.get(",") or (self._ambiguous_numbers.get(".") if european else None)
 
     def settle(self, decimal: Decimal) -> None:
         """Set the decimal sign, if all cells of the column are numbers with it."""
-        if decimal in self._styles:
-            self._styles = {decimal: self._styles[decimal]}
+        if decimal in self._possible_decimals:
+            self._possible_decimals = {decimal: self._possible_decimals[decimal]}
 
     def column(self) -> Column:
         """Return the summary of the column."""
-        kind = self._kind()
-        marks = list(self._marks) if kind in {"integer", "number"} and self._declared is None else []
-        missing = self._missing + sum(self._marks[mark] for mark in marks)
-        decimal = self.decimal if self._declared is None and kind in {"integer", "number"} else None
-        if self._counts is None:
-            return Column(self.name, kind, missing, None, None, decimal or "point", marks)
-        reading = {"name": self.name, "type": kind, "decimal": decimal or "point", "marks": marks}
-        counts: dict[Any, int] = {}
-        texts: dict[Any, str] = {}
-        for cell, count in self._counts.items():
-            value = read_cell(cell, reading) if self._declared is None else cell
+        column_type = self._column_type()
+        is_parsed = self._declared_type is None and column_type in {"integer", "number"}
+        marks = list(self._mark_counts) if is_parsed else []
+        missing = self._missing_count + sum(self._mark_counts[mark] for mark in marks)
+        decimal = (self.decimal if is_parsed else None) or "point"
+        if self._cell_counts is None:
+            return Column(self.name, column_type, missing, None, None, decimal, marks)
+        summary = {"name": self.name, "type": column_type, "decimal": decimal, "marks": marks}
+        count_of: dict[Any, int] = {}
+        text_of: dict[Any, str] = {}
+        for cell, count in self._cell_counts.items():
+            value = read_cell(cell, summary) if self._declared_type is None else cell
             if value is not None:
-                counts[value] = counts.get(value, 0) + count
-                texts.setdefault(value, as_text(cell))
-        return Column(self.name, kind, missing, len(counts), _value_counts(counts, texts), decimal or "point", marks)
+                count_of[value] = count_of.get(value, 0) + count
+                text_of.setdefault(value, as_text(cell))
+        return Column(self.name, column_type, missing, len(count_of), _value_counts(count_of, text_of), decimal, marks)
 
-    def _kind(self) -> str:
-        if self._declared is not None:
-            return self._declared if self._filled else "empty"
-        if not self._filled:
+    def _column_type(self) -> str:
+        if self._declared_type is not None:
+            return self._declared_type if self._filled_count else "empty"
+        if not self._filled_count:
             return "empty"
         decimal = self.decimal
         if decimal is None:
             return "text"
-        return "integer" if self._styles[decimal] else "number"
+        return "integer" if self._possible_decimals[decimal] else "number"
 
 
 def settle_decimals(tallies: Sequence[ColumnTally], decimal: Decimal | None, *, european: bool = False) -> None:
@@ -222,19 +223,17 @@ def settle_decimals(tallies: Sequence[ColumnTally], decimal: Decimal | None, *, 
     for tally in tallies:
         example = tally.ambiguous_number(european=european)
         if example is not None:
-            readings = " or ".join(str(number_text(without_typography(example), style)) for style in STYLES)
-            raise Unreadable(
-                f"{shown(example)} may be {readings}; state the decimal sign: decimal=point or decimal=comma",
-                column=tally.name,
-            )
+            readings = " or ".join(str(number_text(without_typography(example), reading)) for reading in DECIMALS)
+            remedy = "state the decimal sign: decimal=point or decimal=comma"
+            raise Unreadable(f"{shown(example)} may be {readings}; {remedy}", column=tally.name)
 
 
 def notes_of(tallies: Sequence[ColumnTally], columns: Sequence[Column]) -> Iterator[str]:
     """Yield a sentence for each conversion of a CSV file's cells, such as removed blanks or decimal commas."""
     for tally, column in zip(tallies, columns, strict=True):
         name = shown(tally.name)
-        if tally.padded:
-            yield f"column {name}: blanks around {tally.padded:,} values were removed"
+        if tally.padded_count:
+            yield f"column {name}: blanks around {tally.padded_count:,} values were removed"
         if column.marks:
             yield f"column {name}: {', '.join(map(shown, column.marks))} means a missing value"
         if column.decimal == "comma" and column.type == "number":
@@ -243,14 +242,13 @@ def notes_of(tallies: Sequence[ColumnTally], columns: Sequence[Column]) -> Itera
             yield f"column {name}: signs between thousands were left out"
 
 
-def _value_counts(counts: dict[Any, int], texts: Mapping[Any, str]) -> list[dict[str, Any]] | None:
+def _value_counts(count_of: dict[Any, int], text_of: Mapping[Any, str]) -> list[dict[str, Any]] | None:
     """Return values, counts and, if it differs from ``str(value)``, the text; ``None`` for many or long values."""
-    if len(counts) > MOST_LISTED or any(isinstance(value, str) and len(value) > LONGEST_LISTED for value in counts):
+    if len(count_of) > MOST_LISTED or any(isinstance(value, str) and len(value) > LONGEST_LISTED for value in count_of):
         return None
-    order = sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0])))
     return [
-        {"value": value, "count": count} | ({"text": texts[value]} if texts[value] != str(value) else {})
-        for value, count in order
+        {"value": value, "count": count_of[value]} | ({"text": text_of[value]} if text_of[value] != str(value) else {})
+        for value in sorted(count_of, key=lambda value: (-count_of[value], str(value)))
     ]
 
 
@@ -269,8 +267,8 @@ def number_text(text: str, decimal: Decimal) -> str | None:
     if decimal == "point" and NUMBER.fullmatch(text):
         numeral = text
     elif text and text[-1].isdigit() and _GROUPED[decimal].fullmatch(text):
-        integer, mark, fraction = text.partition(_MARK[decimal])
-        numeral = integer.translate(_WITHOUT_GROUPS) + ("." if mark else "") + fraction
+        integer, sign, fraction = text.partition(_DECIMAL_SIGNS[decimal])
+        numeral = integer.translate(_GROUP_SIGNS_REMOVED) + ("." if sign else "") + fraction
     else:
         return None
     return numeral if not is_code(numeral) and math.isfinite(float(numeral)) else None

@@ -25,6 +25,9 @@ LONGEST_LINE_BYTES = 4 << 20
 SAMPLE_BYTES = 1 << 16
 """Number of bytes at the beginning by which separator and blanks are recognised."""
 
+SAMPLE_LINES = 200
+"""Number of lines by which the separator is recognised."""
+
 SEPARATORS = ";\t|,"
 """Separators, in order of preference. The comma is last: semicolons are used where it is the decimal sign."""
 
@@ -75,11 +78,11 @@ def encoding_named(name: str) -> str:
     `codecs.lookup` is not called, because it remembers every unknown name.
     """
     alias = normalize_encoding(name[:LONGEST_ENCODING]).lower()
-    usual = aliases.get(alias, alias).replace("_", "-")
-    usual = "utf-8" if usual in {"ascii", "utf-8-sig"} else usual
-    if usual not in ENCODINGS or len(name) > LONGEST_ENCODING:
+    python_name = aliases.get(alias, alias).replace("_", "-")
+    python_name = "utf-8" if python_name in {"ascii", "utf-8-sig"} else python_name
+    if python_name not in ENCODINGS or len(name) > LONGEST_ENCODING:
         raise Unreadable(f"the encoding {shown(name)} is not accepted; name one such as utf-8 or windows-1252")
-    return usual
+    return python_name
 
 
 def recognise(file: BinaryIO, encoding: str | None = None) -> Dialect:
@@ -99,12 +102,10 @@ def recognise(file: BinaryIO, encoding: str | None = None) -> Dialect:
     lines = list(io.StringIO(text, newline="\n"))
     if len(sample) == SAMPLE_BYTES and len(lines) > 1:
         del lines[-1:]  # the last line may be cut
-    if lines and (separator_line := _SEP_LINE.fullmatch(lines[0])):
-        return Dialect(
-            encoding, separator_line[1], _BLANK_BEFORE_QUOTE.search(text) is not None, has_separator_line=True
-        )
     skips_blanks = _BLANK_BEFORE_QUOTE.search(text) is not None
-    return Dialect(encoding, _separator(lines[:200], skips_blanks), skips_blanks, has_separator_line=False)
+    if lines and (separator_line := _SEP_LINE.fullmatch(lines[0])):
+        return Dialect(encoding, separator_line[1], skips_blanks, has_separator_line=True)
+    return Dialect(encoding, _separator(lines[:SAMPLE_LINES], skips_blanks), skips_blanks, has_separator_line=False)
 
 
 def lines_of(file: BinaryIO, encoding: str) -> Iterator[str]:
@@ -113,9 +114,9 @@ def lines_of(file: BinaryIO, encoding: str) -> Iterator[str]:
     Raise `Unreadable` if a line is too long, does not have this encoding, or contains NUL.
     """
     raw_lines = iter(lambda: file.readline(LONGEST_LINE_BYTES + 1), b"")
-    lines: Iterator[str | bytes] = _utf_16(file) if encoding == "utf-16" else raw_lines
-    for number, line in enumerate(lines, 1):
-        yield decode_line(line, number, encoding)
+    lines: Iterator[str | bytes] = _utf_16_lines(file) if encoding == "utf-16" else raw_lines
+    for line_number, line in enumerate(lines, 1):
+        yield decode_line(line, line_number, encoding)
 
 
 def refuse_other_formats(file: BinaryIO) -> bytes:
@@ -129,37 +130,34 @@ def refuse_other_formats(file: BinaryIO) -> bytes:
     return sample
 
 
-def decode_line(line: str | bytes, number: int, encoding: str = "utf-8") -> str:
+def decode_line(line: str | bytes, line_number: int, encoding: str = "utf-8") -> str:
     """Return a line as text; raise `Unreadable` if it is too long, does not have the encoding, or contains NUL."""
     if len(line) > LONGEST_LINE_BYTES:
-        raise Unreadable(f"a line of more than {LONGEST_LINE_BYTES:,} bytes", line=number)
+        raise Unreadable(f"a line of more than {LONGEST_LINE_BYTES:,} bytes", line=line_number)
     try:
         text = line if isinstance(line, str) else line.decode(encoding)
     except UnicodeDecodeError as error:
-        remedy = (
-            "save the file as UTF-8, or name the encoding of a table"
-            if encoding == "utf-8"
-            else "name another encoding"
-        )
-        name = "UTF-8" if encoding == "utf-8" else encoding
-        raise Unreadable(f"byte {error.start + 1} of the line is not {name}; {remedy}", line=number) from None
+        name, remedy = encoding, "name another encoding"
+        if encoding == "utf-8":
+            name, remedy = "UTF-8", "save the file as UTF-8, or name the encoding of a table"
+        raise Unreadable(f"byte {error.start + 1} of the line is not {name}; {remedy}", line=line_number) from None
     if "\0" in text:
-        raise Unreadable("contains the character NUL; this is not a text file", line=number)
+        raise Unreadable("contains the character NUL; this is not a text file", line=line_number)
     return text.lstrip(BYTE_ORDER_MARK)
 
 
-def _utf_16(file: BinaryIO) -> Iterator[str]:
+def _utf_16_lines(file: BinaryIO) -> Iterator[str]:
     """Yield the lines of a UTF-16 file; of a line that is too long, yield the first part."""
-    decoder, pending = codecs.getincrementaldecoder("utf-16")(), ""
+    decoder, pending_text = codecs.getincrementaldecoder("utf-16")(), ""
     while True:
         chunk = file.read(SAMPLE_BYTES)
         try:
-            pending += decoder.decode(chunk, final=not chunk)
+            pending_text += decoder.decode(chunk, final=not chunk)
         except UnicodeError:
             raise Unreadable("this is not UTF-16, as its first bytes say; save the file as UTF-8") from None
-        *lines, pending = re.split(r"(?<=\n)", pending)
-        if len(pending) > LONGEST_LINE_BYTES or (not chunk and pending):
-            lines, pending = [*lines, pending], ""
+        *lines, pending_text = re.split(r"(?<=\n)", pending_text)
+        if len(pending_text) > LONGEST_LINE_BYTES or (not chunk and pending_text):
+            lines, pending_text = [*lines, pending_text], ""
         yield from lines
         if not chunk:
             return
@@ -167,23 +165,23 @@ def _utf_16(file: BinaryIO) -> Iterator[str]:
 
 def _separator(lines: list[str], skips_blanks: bool) -> str:
     """Return the separator with which most rows of a sample have as many cells as the header."""
-    agreeing = {separator: _agreeing_rows(lines, separator, skips_blanks) for separator in SEPARATORS}
-    complete = [separator for separator, share in agreeing.items() if share == 1]
-    if complete:
-        return complete[0]
-    return max(reversed(SEPARATORS), key=lambda separator: agreeing[separator])
+    share_of = {separator: _share_of_agreeing_rows(lines, separator, skips_blanks) for separator in SEPARATORS}
+    fitting_separators = [separator for separator, share in share_of.items() if share == 1]
+    if fitting_separators:
+        return fitting_separators[0]
+    return max(reversed(SEPARATORS), key=lambda separator: share_of[separator])
 
 
-def _agreeing_rows(lines: list[str], separator: str, skips_blanks: bool) -> float:
+def _share_of_agreeing_rows(lines: list[str], separator: str, skips_blanks: bool) -> float:
     """Return the share of rows with as many cells as the header; 0 if the header has one cell."""
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=skips_blanks)
     try:
-        widths = [len(row) for row in reader if row]
+        cell_counts = [len(row) for row in reader if row]
     except csv.Error:
         return 0.0
-    if not widths or widths[0] < 2:
+    if not cell_counts or cell_counts[0] < 2:
         return 0.0
-    return sum(width == widths[0] for width in widths) / len(widths)
+    return sum(cell_count == cell_counts[0] for cell_count in cell_counts) / len(cell_counts)
 
 
 LONGEST_CELL = 10_000
@@ -191,12 +189,11 @@ MOST_COLUMNS = 1_000
 MOST_ROWS = 1_000_000
 LONGEST_NAME = 200
 
-
-_STARTERS = frozenset("=+-@＝＋－＠")
-SUSPICIOUS = _STARTERS | frozenset(" \t\r")
+_FORMULA_SIGNS = frozenset("=+-@＝＋－＠")
+SUSPICIOUS = _FORMULA_SIGNS | frozenset(" \t\r")
 """First characters of cells that may be formulas."""
 
-_PLAIN = re.compile(r"[+\-＋－][\d\s().,/%-]*", re.ASCII)
+_PLAIN_NUMBER = re.compile(r"[+\-＋－][\d\s().,/%-]*", re.ASCII)
 """Numbers as people write them: ``+47 (22) 33``, ``-5%``."""
 
 _OPERATORS = re.compile(r"[(|!=*^&+]")
@@ -246,30 +243,31 @@ class CsvRows:
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the number of each row's last line, and the row."""
-        rows, first_cell = 0, ""
+        row_count, first_count = 0, ""
         for cells in self._read_rows():
             if not cells:
                 continue  # skip empty lines, which many programs write at the end
-            line = self._line_number()
+            line_number = self._line_number()
             if len(cells) != len(self._header):
-                raise Unreadable(f"{len(cells)} cells, and the header has {len(self._header)}", line=line)
+                raise Unreadable(f"{len(cells)} cells, and the header has {len(self._header)}", line=line_number)
             if cells == self._header:
-                raise Unreadable("repeats the header; send files one by one, or join them without it", line=line)
-            rows += 1
-            if rows > MOST_ROWS:
-                raise Unreadable(f"more than {MOST_ROWS:,} rows; send a random part of them", line=line)
+                raise Unreadable("repeats the header; send files one by one, or join them without it", line=line_number)
+            row_count += 1
+            if row_count > MOST_ROWS:
+                raise Unreadable(f"more than {MOST_ROWS:,} rows; send a random part of them", line=line_number)
             row = cells
             if self.counts_rows:
-                first_cell = cells[0].strip() if rows == 1 else first_cell
-                if first_cell not in {"0", "1"} or cells[0].strip() != str(int(first_cell) + rows - 1):
+                first_count = cells[0].strip() if row_count == 1 else first_count
+                # without a name, the first column must count the rows, from 0 or from 1
+                if first_count not in {"0", "1"} or cells[0].strip() != str(int(first_count) + row_count - 1):
                     raise Unreadable(f"column 1 needs a name of 1 to {LONGEST_NAME} characters", line=1)
                 row = cells[1:]
-            refuse_formulas(row, self.columns, line)
+            refuse_formulas(row, self.columns, line_number)
             for cell, name in zip(row, self.columns, strict=True):
                 if len(cell) > LONGEST_CELL:
-                    reason = f"a cell of {len(cell):,} characters; at most {LONGEST_CELL:,}"
-                    raise Unreadable(reason, line=line, column=name)
-            yield line, row
+                    message = f"a cell of {len(cell):,} characters; at most {LONGEST_CELL:,}"
+                    raise Unreadable(message, line=line_number, column=name)
+            yield line_number, row
 
     def notes(self) -> Iterator[str]:
         """Yield a sentence for each difference from a comma-separated UTF-8 file without row numbers."""
@@ -284,14 +282,10 @@ class CsvRows:
         return self._reader.line_num + self._line_offset
 
     def _read_rows(self) -> Iterator[list[str]]:
-        while True:
-            try:
-                row = next(self._reader)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                raise Unreadable(f"this is not CSV ({error})", line=self._line_number() or 1) from None
-            yield row
+        try:
+            yield from self._reader
+        except csv.Error as error:
+            raise Unreadable(f"this is not CSV ({error})", line=self._line_number() or 1) from None
 
 
 def check_names(columns: Sequence[str]) -> None:
@@ -303,28 +297,23 @@ def check_names(columns: Sequence[str]) -> None:
             raise Unreadable(f"column {number} needs a name of 1 to {LONGEST_NAME} characters", line=1)
     visible_names: set[str] = set()
     for name in columns:
-        visible = "".join(
-            character
-            for character in unicodedata.normalize("NFC", name.strip())
-            if unicodedata.category(character) != "Cf"
-        )
-        if visible in visible_names:
-            raise Unreadable("two columns have this name", line=1, column=visible)
-        visible_names.add(visible)
+        normalised_name = unicodedata.normalize("NFC", name.strip())
+        # characters of the category Cf, such as a zero-width space, are invisible
+        visible_name = "".join(letter for letter in normalised_name if unicodedata.category(letter) != "Cf")
+        if visible_name in visible_names:
+            raise Unreadable("two columns have this name", line=1, column=visible_name)
+        visible_names.add(visible_name)
     for number, name in enumerate(columns, 1):
-        if wrong := invisible_in(name):
-            raise Unreadable(f"the name of column {number} holds the invisible character {wrong}", line=1)
+        if invisible_character := invisible_in(name):
+            raise Unreadable(f"the name of column {number} holds the invisible character {invisible_character}", line=1)
 
 
 def refuse_formulas(cells: Sequence[str], columns: Sequence[str], line: int) -> None:
     """Raise `Unreadable` for spreadsheet formulas, which could harm readers of an exported table."""
     for cell, name in zip(cells, columns, strict=True):
         if cell[:1] in SUSPICIOUS and is_formula(cell):
-            raise Unreadable(
-                f"{shown(cell)} is a spreadsheet formula; send its value, or text that does not start with =",
-                line=line,
-                column=name,
-            )
+            message = f"{shown(cell)} is a spreadsheet formula; send its value, or text that does not start with ="
+            raise Unreadable(message, line=line, column=name)
 
 
 def is_formula(cell: str) -> bool:
@@ -332,8 +321,9 @@ def is_formula(cell: str) -> bool:
     if cell[:1] in {"\t", "\r"}:
         return True
     text = cell.strip(" ")
-    if len(text) < 2 or text[0] not in _STARTERS:
+    if len(text) < 2 or text[0] not in _FORMULA_SIGNS:
         return False
     if text[0] in "=＝":
         return True
-    return _PLAIN.fullmatch(text) is None and NUMBER.fullmatch(text) is None and _OPERATORS.search(text, 1) is not None
+    is_number = _PLAIN_NUMBER.fullmatch(text) or NUMBER.fullmatch(text)
+    return not is_number and _OPERATORS.search(text, 1) is not None

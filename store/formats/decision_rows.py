@@ -68,30 +68,34 @@ def read_decisions(
     digest = _digest_of_file(file)
     rows = open_rows(file, media_type, encoding, sheet)
     names = tuple(rows.columns)
-    numbers = [name for name in (score, weight) if name]
-    texts = list(dict.fromkeys(columns))
-    _check_columns((*texts, *numbers, *([cluster] if cluster else [])), names)
-    limits = {**dict.fromkeys(texts, MOST_VALUES), **({cluster: MOST_ROWS} if cluster else {})}
-    codings = [_Coding(name, names.index(name), limits.get(name)) for name in dict.fromkeys((*limits, *numbers))]
+    number_columns = [name for name in (score, weight) if name]
+    text_columns = list(dict.fromkeys(columns))
+    _check_columns((*text_columns, *number_columns, *([cluster] if cluster else [])), names)
+    max_values = {**dict.fromkeys(text_columns, MOST_VALUES), **({cluster: MOST_ROWS} if cluster else {})}
+    coded_columns = dict.fromkeys((*max_values, *number_columns))
+    codings = [_Coding(name, names.index(name), max_values.get(name)) for name in coded_columns]
     _code_rows(rows, codings, on_rows)
-    by_name = {coding.name: coding for coding in codings}
+    coding_of = {coding.name: coding for coding in codings}
     european = isinstance(rows, CsvRows) and rows.dialect.separator == ";"
-    values = _parse_numbers([by_name[name] for name in numbers], unknown, decimal, european=european)
-    for name, of_rows in values.items():
-        unusable = np.isinf(of_rows) | ((of_rows <= 0) | np.isnan(of_rows) if name == weight else False)
+    numbers_of = _parse_numbers([coding_of[name] for name in number_columns], unknown, decimal, european=european)
+    for name, numbers in numbers_of.items():
+        unusable, expected = np.isinf(numbers), "a number"
+        if name == weight:
+            unusable, expected = unusable | (numbers <= 0) | np.isnan(numbers), "a positive number"
         if unusable.any():
-            expected = "a positive number" if name == weight else "a number"
             file.seek(0)
-            _refuse_text(open_rows(file, media_type, encoding, sheet), by_name[name], int(unusable.argmax()), expected)
-    codes = {name: (by_name[name].texts[1:], by_name[name].array - 1) for name in texts}
-    clusters = _number_clusters(by_name[cluster].array) if cluster else None
-    return asdict(DecisionTable.counted(digest, codes, values.get(score), clusters, values.get(weight), cuts))
+            rows = open_rows(file, media_type, encoding, sheet)
+            _refuse_text(rows, coding_of[name], int(unusable.argmax()), expected)
+    # the code 0 of an empty cell becomes -1, which means unknown
+    codes = {name: (coding_of[name].texts[1:], coding_of[name].array - 1) for name in text_columns}
+    clusters = _number_clusters(coding_of[cluster].array) if cluster else None
+    return asdict(DecisionTable.counted(digest, codes, numbers_of.get(score), clusters, numbers_of.get(weight), cuts))
 
 
-def _check_columns(required_names: Sequence[str], names: Sequence[str]) -> None:
+def _check_columns(required_names: Sequence[str], file_columns: Sequence[str]) -> None:
     for name in required_names:
-        if name not in names:
-            raise UnknownName("column of the file", name, names)
+        if name not in file_columns:
+            raise UnknownName("column of the file", name, file_columns)
 
 
 def _digest_of_file(file: BinaryIO) -> str:
@@ -137,9 +141,8 @@ class _Coding:
             code = self._code_of[text] = len(self.texts)
             self.texts.append(text)
             if self._max_values is not None and code > self._max_values:
-                message = (
-                    f"more than {self._max_values:,} different values; name a column of groups, not of single people"
-                )
+                problem = f"more than {self._max_values:,} different values"
+                message = f"{problem}; name a column of groups, not of single people"
                 raise Unreadable(message, line=line, column=self.name)
         if isinstance(cell, str):
             self._code_of[cell] = code
@@ -153,10 +156,11 @@ class _Coding:
 
 def _number_clusters(codes: Integers) -> Integers:
     """Number the clusters from 0; each person without a cluster (code 0) gets a cluster of their own."""
-    alone = codes == 0
+    without_cluster = codes == 0
     clusters = codes.copy()
-    clusters[alone] = codes.max(initial=0) + 1 + np.arange(int(alone.sum()))
-    return np.unique(clusters, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    clusters[without_cluster] = codes.max(initial=0) + 1 + np.arange(int(without_cluster.sum()))
+    _, numbers = np.unique(clusters, return_inverse=True)
+    return numbers.reshape(-1).astype(np.int64)
 
 
 def _parse_numbers(
@@ -164,34 +168,34 @@ def _parse_numbers(
 ) -> dict[str, Floats]:
     """Return the numbers of each column, by name; NaN for a missing one, infinity for a text that is no number."""
     tallies = [ColumnTally(coding.name) for coding in codings]
-    missing = {"", *unknown}
+    missing_texts = {"", *unknown}
     for coding, tally in zip(codings, tallies, strict=True):
         for text in coding.texts:
-            if text not in missing:
+            if text not in missing_texts:
                 tally.add(text)
     settle_decimals(tallies, decimal, european=european)
     return {
-        coding.name: np.array([*_numbers_of_texts(coding.texts, tally, missing)])[coding.array]
+        coding.name: np.array([*_numbers_of_texts(coding.texts, tally, missing_texts)])[coding.array]
         for coding, tally in zip(codings, tallies, strict=True)
     }
 
 
-def _numbers_of_texts(texts: Sequence[str], tally: ColumnTally, missing: set[str]) -> Iterator[float]:
+def _numbers_of_texts(texts: Sequence[str], tally: ColumnTally, missing_texts: set[str]) -> Iterator[float]:
+    """Yield the number of each text: NaN for a missing one, infinity for a text that is no number."""
     column = tally.column().as_json()
-    numeric = column["type"] in {"integer", "number"}
-    number_column = column if numeric else {**column, "type": "number"}
+    number_column = column if column["type"] in {"integer", "number"} else {**column, "type": "number"}
     for text in texts:
         try:
-            cell = None if text in missing else read_cell(text, number_column)
+            number = None if text in missing_texts else read_cell(text, number_column)
         except Unreadable:
             yield float("inf")
             continue
-        yield float("nan") if cell is None else float(cell)
+        yield float("nan") if number is None else float(number)
 
 
-def _refuse_text(rows: TableFile, coding: _Coding, index: int, expected: str) -> None:
-    """Raise `Unreadable` for the first row whose cell has the same text as row `index`, which is not `expected`."""
-    text = coding.texts[coding.codes[index]]
+def _refuse_text(rows: TableFile, coding: _Coding, row_index: int, expected: str) -> None:
+    """Raise `Unreadable` for the first row whose cell has the same text as row `row_index`, which is not `expected`."""
+    text = coding.texts[coding.codes[row_index]]
     for line, row in rows:
         if as_text(row[coding.index]) == text:
             cell_text = shown(text) if text else "an empty cell"

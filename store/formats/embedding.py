@@ -26,22 +26,26 @@ from store.formats.refusal import Unreadable, shown
 MOST_UNPACKED_BYTES = 512 << 20
 """Maximum size of an unpacked archive in bytes."""
 
-MOST_CONTENTS_BYTES = 1 << 16
-"""Maximum size of the table of contents in bytes; a valid table has two entries."""
+MOST_CONTENTS_BYTES, MOST_ENTRIES = 1 << 16, 100
+"""Maximum size of the table of contents in bytes and in entries; a valid table has two entries."""
 
 BLOCK_BYTES = 4 << 20
 
-_END = struct.Struct("<4s4H2LH")
+_END_RECORD = struct.Struct("<4s4H2LH")
 """Last record of a ZIP file: signature, disks, entries, size and offset of the table, comment."""
 
 
-def blocks(file: BinaryIO) -> Iterator[tuple[Sequence[str], NDArray[np.floating[Any]]]]:
+Block = tuple[Sequence[str], NDArray[np.floating[Any]]]
+"""A block of words and their vectors, shape (words, dims)."""
+
+
+def blocks(file: BinaryIO) -> Iterator[Block]:
     """Yield the words and vectors of an ``.npz`` archive in blocks.
 
     Raise `Unreadable` if the file is not an npz archive, is damaged or would unpack to more than `MOST_UNPACKED_BYTES`.
     """
     with _translate_zip_errors():
-        _check_end(file)
+        _check_end_record(file)
         with ZipFile(file) as archive:
             words, vectors = _find_arrays(archive)
             with archive.open(words) as member:
@@ -59,16 +63,16 @@ def _translate_zip_errors() -> Iterator[None]:
         raise Unreadable("this is not an npz archive, or it is damaged; write it with numpy.savez") from None
 
 
-def _check_end(file: BinaryIO) -> None:
+def _check_end_record(file: BinaryIO) -> None:
     """Raise `Unreadable` for a too large table of contents, before reading it."""
     size = file.seek(0, 2)
-    if size < _END.size:
+    if size < _END_RECORD.size:
         raise BadZipFile
-    file.seek(-_END.size, 2)
-    signature, _, _, _, entries, contents_bytes, _, comment = _END.unpack(file.read(_END.size))
+    file.seek(-_END_RECORD.size, 2)
+    signature, _, _, _, entries, contents_bytes, _, comment = _END_RECORD.unpack(file.read(_END_RECORD.size))
     if signature != b"PK\x05\x06" or comment:
         raise BadZipFile
-    if contents_bytes > MOST_CONTENTS_BYTES or entries > 100:
+    if contents_bytes > MOST_CONTENTS_BYTES or entries > MOST_ENTRIES:
         raise Unreadable(f"the archive has {entries:,} parts; words and vectors are expected")
     file.seek(0)
 
@@ -102,8 +106,8 @@ def _npy_header(member: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...
         raise Unreadable(f"{name} contains Python objects, which could run code; use an array of text")
     announced_bytes, array_bytes = math.prod(shape) * dtype.itemsize, size - member.tell()
     if announced_bytes != array_bytes:
-        sizes = f"{name} holds {array_bytes:,} bytes, but its header announces {announced_bytes:,}"
-        raise Unreadable(f"{sizes}; the file is damaged: write it again with numpy.savez")
+        problem = f"{name} holds {array_bytes:,} bytes, but its header announces {announced_bytes:,}"
+        raise Unreadable(f"{problem}; the file is damaged: write it again with numpy.savez")
     return shape, fortran, dtype
 
 
@@ -111,9 +115,8 @@ def _read_words(member: IO[bytes], size: int) -> Sequence[str]:
     """Read the words: an array of text, or one text with a JSON list."""
     shape, _, dtype = _npy_header(member, size, "words")
     if dtype.kind != "U" or len(shape) > 1:
-        raise Unreadable(
-            f"words is an array of {dtype} with {len(shape)} axes; an array of text with one axis is needed"
-        )
+        problem = f"words is an array of {dtype} with {len(shape)} axes"
+        raise Unreadable(f"{problem}; an array of text with one axis is needed")
     array = np.frombuffer(member.read(), dtype).reshape(shape)
     if shape:
         words: list[str] = array.tolist()
@@ -121,45 +124,36 @@ def _read_words(member: IO[bytes], size: int) -> Sequence[str]:
     try:
         word_list = json.loads(str(array))
     except (ValueError, RecursionError):
-        raise Unreadable(
-            "words is one text that is not JSON; an array of text or a JSON list of words is needed"
-        ) from None
+        message = "words is one text that is not JSON; an array of text or a JSON list of words is needed"
+        raise Unreadable(message) from None
     if not isinstance(word_list, list) or not all(isinstance(word, str) for word in word_list):
         raise Unreadable("words is one text that is not a JSON list of words")
     return word_list
 
 
-def _read_vectors(
-    member: IO[bytes], size: int, words: Sequence[str]
-) -> Iterator[tuple[Sequence[str], NDArray[np.floating[Any]]]]:
+def _read_vectors(member: IO[bytes], size: int, words: Sequence[str]) -> Iterator[Block]:
     shape, fortran, dtype = _npy_header(member, size, "vectors")
     if dtype.kind != "f" or len(shape) != 2:
-        raise Unreadable(
-            f"vectors is an array of {dtype} with {len(shape)} axes; an array of floats with two axes is needed"
-        )
-    if shape[0] != len(words):
-        raise Unreadable(f"there are {len(words):,} words and {shape[0]:,} vectors")
+        problem = f"vectors is an array of {dtype} with {len(shape)} axes"
+        raise Unreadable(f"{problem}; an array of floats with two axes is needed")
+    vector_count, dims = shape
+    if vector_count != len(words):
+        raise Unreadable(f"there are {len(words):,} words and {vector_count:,} vectors")
     precision = np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)
-    row_bytes = shape[1] * dtype.itemsize
+    row_bytes = dims * dtype.itemsize
     if not row_bytes:
         raise Unreadable("the vectors have 0 numbers each; at least 1 is needed")
     if fortran:  # in column-major order, no row is complete before the end of the file
         matrix = np.frombuffer(member.read(), dtype).reshape(shape, order="F")
         yield words, np.ascontiguousarray(matrix, precision)
         return
-    step = max(1, BLOCK_BYTES // row_bytes)
-    for start in range(0, len(words), step):
-        batch = words[start : start + step]
-        numbers = np.frombuffer(_read_exactly(member, len(batch) * row_bytes), dtype).reshape(len(batch), shape[1])
-        yield batch, numbers.astype(precision)
-
-
-def _read_exactly(member: IO[bytes], count: int) -> bytes:
-    """Read exactly `count` bytes, or raise `EOFError`."""
-    content = member.read(count)
-    if len(content) < count:
-        raise EOFError
-    return content
+    block_words = max(1, BLOCK_BYTES // row_bytes)
+    for start in range(0, len(words), block_words):
+        batch = words[start : start + block_words]
+        content = member.read(len(batch) * row_bytes)
+        if len(content) < len(batch) * row_bytes:
+            raise EOFError
+        yield batch, np.frombuffer(content, dtype).reshape(len(batch), dims).astype(precision)
 
 
 MOST_WORDS = 500_000
@@ -168,9 +162,6 @@ LONGEST_WORD = 200
 BLOCK_WORDS = 1_024
 
 WORD2VEC = "text/plain"
-
-Block = tuple[Sequence[str], NDArray[np.floating[Any]]]
-"""A block of words and their vectors, shape (words, dims)."""
 
 
 def read_embedding(file: BinaryIO, media_type: str) -> Iterator[Block]:
@@ -195,9 +186,9 @@ def read_embedding(file: BinaryIO, media_type: str) -> Iterator[Block]:
         If the file is invalid; the error names the line, or the number of the word.
     """
     file.seek(0)
-    distinct: set[str] = set()
+    earlier_words: set[str] = set()
     for words, vectors in _word2vec_blocks(file) if media_type == WORD2VEC else blocks(file):
-        _check_words(words, distinct)
+        _check_words(words, earlier_words)
         _check_vectors(words, vectors)
         yield words, vectors
 
@@ -210,36 +201,36 @@ def inspect(file: BinaryIO, media_type: str) -> JsonObject:
 
     Raise `Unreadable` if it is not an embedding, with the line or the word.
     """
-    count = zeros = dims = 0
+    word_count = zero_vectors = dims = 0
     sample: list[str] = []
     for words, vectors in read_embedding(file, media_type):
-        count += len(words)
+        word_count += len(words)
         dims = vectors.shape[1]
-        zeros += int((~vectors.any(axis=1)).sum())
+        zero_vectors += int((~vectors.any(axis=1)).sum())
         sample.extend(words[: 10 - len(sample)])
-    if not count:
+    if not word_count:
         raise Unreadable("the embedding has no words")
-    return {"words": count, "dims": dims, "zero_vectors": zeros, "sample": sample}
+    return {"words": word_count, "dims": dims, "zero_vectors": zero_vectors, "sample": sample}
 
 
-def _check_words(words: Sequence[str], distinct: set[str]) -> None:
-    for number, word in enumerate(words, len(distinct) + 1):
-        broken = not word.isascii() and any("\ud800" <= character <= "\udfff" for character in word)  # half a character
-        if not 0 < len(word) <= LONGEST_WORD or not word.strip() or "\0" in word or broken:
+def _check_words(words: Sequence[str], earlier_words: set[str]) -> None:
+    for number, word in enumerate(words, len(earlier_words) + 1):
+        has_surrogate = not word.isascii() and any("\ud800" <= character <= "\udfff" for character in word)
+        if not 0 < len(word) <= LONGEST_WORD or not word.strip() or "\0" in word or has_surrogate:
             raise Unreadable(f"word {number:,} ({shown(word)}) is not a word of 1 to {LONGEST_WORD} characters")
-        if word in distinct:
+        if word in earlier_words:
             raise Unreadable(f"word {number:,} ({shown(word)}) appears twice; keep one of its vectors")
-        distinct.add(word)
-    if len(distinct) > MOST_WORDS:
+        earlier_words.add(word)
+    if len(earlier_words) > MOST_WORDS:
         raise Unreadable(f"more than {MOST_WORDS:,} words; leave rare ones out")
 
 
 def _check_vectors(words: Sequence[str], vectors: NDArray[np.floating[Any]]) -> None:
     if not 0 < vectors.shape[1] <= MOST_DIMS:
         raise Unreadable(f"vectors of {vectors.shape[1]:,} numbers; the length must be 1 to {MOST_DIMS:,}")
-    finite = np.isfinite(vectors).all(axis=1)
-    if not finite.all():
-        word = words[int(np.argmin(finite))]
+    is_finite = np.isfinite(vectors).all(axis=1)
+    if not is_finite.all():
+        word = words[int(np.argmin(is_finite))]
         raise Unreadable(f"the vector of {shown(word)} contains NaN or infinity; leave the word out")
 
 
@@ -252,19 +243,19 @@ def _word2vec_blocks(file: BinaryIO) -> Iterator[tuple[list[str], NDArray[np.flo
     refuse_other_formats(file)
     declared_count, dims = _read_header(file)
     words: list[str] = []
-    rows: list[list[float]] = []
+    vectors: list[list[float]] = []
     count = 0
-    for number, text in _numbered_lines(file, skipped=declared_count is not None):
-        word, numbers = _parse_line(text, number, dims)
+    for line_number, text in _numbered_lines(file, has_header=declared_count is not None):
+        word, numbers = _parse_line(text, line_number, dims)
         dims = dims or len(numbers)
         words.append(word)
-        rows.append(numbers)
+        vectors.append(numbers)
         count += 1
         if len(words) == BLOCK_WORDS:
-            yield words, np.array(rows)
-            words, rows = [], []
+            yield words, np.array(vectors)
+            words, vectors = [], []
     if words:
-        yield words, np.array(rows)
+        yield words, np.array(vectors)
     if declared_count is not None and declared_count != count:
         raise Unreadable(f"the first line declares {declared_count:,} words, but {count:,} follow")
 
@@ -274,29 +265,31 @@ def _read_header(file: BinaryIO) -> tuple[int | None, int]:
     start = file.tell()
     parts = file.readline(64).split()
     if len(parts) == 2 and all(part.isdigit() and len(part) < 10 for part in parts):
-        if int(parts[1]) == 0:
+        count, dims = map(int, parts)
+        if dims == 0:
             raise Unreadable("the first line declares vectors of 0 numbers", line=1)
-        return int(parts[0]), int(parts[1])
+        return count, dims
     file.seek(start)
     return None, 0
 
 
-def _numbered_lines(file: BinaryIO, *, skipped: bool) -> Iterator[tuple[int, str]]:
-    number = int(skipped)
-    while raw := file.readline(LONGEST_LINE_BYTES + 1):
-        number += 1
-        if text := decode_line(raw, number).strip(" \t\r\n"):
-            yield number, text
+def _numbered_lines(file: BinaryIO, *, has_header: bool) -> Iterator[tuple[int, str]]:
+    line_number = int(has_header)  # the header was read already
+    while line := file.readline(LONGEST_LINE_BYTES + 1):
+        line_number += 1
+        if text := decode_line(line, line_number).strip(" \t\r\n"):
+            yield line_number, text
 
 
-def _parse_line(text: str, number: int, dims: int) -> tuple[str, list[float]]:
+def _parse_line(text: str, line_number: int, dims: int) -> tuple[str, list[float]]:
     """Split a line into its word and its numbers; ``dims=0`` means that their number is unknown."""
     parts = text.replace("\t", " ").rsplit(" ", dims) if dims else text.replace("\t", " ").split()
     if len(parts) < 2 or (dims and len(parts) != dims + 1):
         needed = f"{dims:,} numbers" if dims else "numbers"
-        raise Unreadable(f"a word and {needed} are needed, but the line has {len(parts):,} parts", line=number)
+        raise Unreadable(f"a word and {needed} are needed, but the line has {len(parts):,} parts", line=line_number)
     word, *numbers = parts
     try:
         return word.strip(), [float(number_text) for number_text in numbers]
     except ValueError:
-        raise Unreadable(f"the vector of {shown(word)} contains something that is not a number", line=number) from None
+        message = f"the vector of {shown(word)} contains something that is not a number"
+        raise Unreadable(message, line=line_number) from None

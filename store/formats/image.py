@@ -40,9 +40,9 @@ MEDIA_TYPES: Mapping[str, str] = {
 }
 """Media types of the supported formats, by Pillow's names."""
 
-_BEGINNINGS: Mapping[bytes, str] = {b"\x89PNG\r\n": "PNG", b"\xff\xd8\xff": "JPEG", b"RIFF": "WEBP", b"GIF8": "GIF"}
+_SIGNATURES: Mapping[bytes, str] = {b"\x89PNG\r\n": "PNG", b"\xff\xd8\xff": "JPEG", b"RIFF": "WEBP", b"GIF8": "GIF"}
 _FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
-_MOVING = frozenset({"PNG", "WEBP", "GIF"})
+_ANIMATED_FORMATS = frozenset({"PNG", "WEBP", "GIF"})
 _TOO_MANY_PIXELS = (Image.DecompressionBombError, Image.DecompressionBombWarning)
 _UNREADABLE = (
     *(ArithmeticError, AttributeError, EOFError, LookupError, OSError, SyntaxError, TypeError, ValueError),
@@ -91,8 +91,8 @@ def read_image(content: bytes) -> ImageFacts:
     """
     if len(content) <= MOST_BYTES:
         with _open_image(content) as image:
-            pixels = image.size[0] * image.size[1]
-        if PIXELS_HERE < pixels <= MOST_PIXELS:
+            width, height = image.size
+        if PIXELS_HERE < width * height <= MOST_PIXELS:
             return _read_in_child(content)
     return _read_in_process(content)
 
@@ -107,30 +107,29 @@ def _read_in_child(content: bytes) -> ImageFacts:
         file.write(content)
         try:
             return ImageFacts(**run_limited("image", file))
-        except Unreadable as refused:
-            at_limit = refused.code == Unreadable.code
-            raise ImageRefused("image-too-large" if at_limit else refused.code, str(refused)) from None
+        except Unreadable as error:
+            at_limit = error.code == Unreadable.code
+            raise ImageRefused("image-too-large" if at_limit else error.code, str(error)) from None
 
 
 def _read_in_process(content: bytes) -> ImageFacts:
     if len(content) > MOST_BYTES:
-        raise ImageRefused(
-            "image-too-large", f"the image has {len(content):,} bytes; the maximum is {MOST_BYTES:,}, so scale it down"
-        )
+        message = f"the image has {len(content):,} bytes; the maximum is {MOST_BYTES:,}, so scale it down"
+        raise ImageRefused("image-too-large", message)
     with _open_image(content) as image:
-        kind, (width, height) = str(image.format), image.size
+        image_format, (width, height) = str(image.format), image.size
         if width * height > MOST_PIXELS:
             raise _too_many_pixels(f"{width:,} x {height:,}")
-        if kind in _MOVING and _is_animated(image):
+        if image_format in _ANIMATED_FORMATS and _is_animated(image):
             raise ImageRefused("moving-image", "the file contains several pictures (an animation); send one of them")
-        _check_decodes(image, kind)
+        _check_decodes(image, image_format)
         thumbnail = _thumbnail(image)
-    return ImageFacts(digest_of_image(content), MEDIA_TYPES[kind], width, height, thumbnail)
+    return ImageFacts(digest_of_image(content), MEDIA_TYPES[image_format], width, height, thumbnail)
 
 
 def _thumbnail(image: Image.Image) -> str | None:
     """Make a small image on white, without metadata; return ``None`` if it cannot be made (as for 16-bit greys)."""
-    if image.mode[0] in "IF":
+    if image.mode[0] in "IF":  # pixels are integers or floats of 16 or 32 bits
         return None
     try:
         image.thumbnail((SMALL, SMALL))
@@ -154,11 +153,11 @@ def _open_image(content: bytes) -> Image.Image:
         raise _too_many_pixels("far more") from None
     except _UNREADABLE:
         pass
-    kind = next((name for begins, name in _BEGINNINGS.items() if content.startswith(begins)), None)
-    if kind is not None:
-        raise _damaged_image(kind)
-    begins = "it is empty" if not content else f"it begins with the bytes {content[:8].hex(' ')}"
-    raise ImageRefused("not-an-image", f"this is not a PNG, JPEG, WebP or GIF image: {begins}")
+    for signature, image_format in _SIGNATURES.items():
+        if content.startswith(signature):
+            raise _damaged_image(image_format)
+    beginning = "it is empty" if not content else f"it begins with the bytes {content[:8].hex(' ')}"
+    raise ImageRefused("not-an-image", f"this is not a PNG, JPEG, WebP or GIF image: {beginning}")
 
 
 def _is_animated(image: Image.Image) -> bool:
@@ -168,22 +167,20 @@ def _is_animated(image: Image.Image) -> bool:
         raise _damaged_image(str(image.format)) from None
 
 
-def _check_decodes(image: Image.Image, kind: str) -> None:
+def _check_decodes(image: Image.Image, image_format: str) -> None:
     try:
         image.load()
     except _TOO_MANY_PIXELS:
         raise _too_many_pixels("far more") from None
     except _UNREADABLE:
-        raise _damaged_image(kind) from None
+        raise _damaged_image(image_format) from None
 
 
-def _damaged_image(kind: str) -> ImageRefused:
-    return ImageRefused(
-        "damaged-image", f"the file starts as a {kind} image but cannot be read completely; it is truncated or damaged"
-    )
+def _damaged_image(image_format: str) -> ImageRefused:
+    message = f"the file starts as a {image_format} image but cannot be read completely; it is truncated or damaged"
+    return ImageRefused("damaged-image", message)
 
 
 def _too_many_pixels(size: str) -> ImageRefused:
-    return ImageRefused(
-        "image-too-large", f"the image has {size} pixels; the maximum is {MOST_PIXELS:,}, so scale it down"
-    )
+    message = f"the image has {size} pixels; the maximum is {MOST_PIXELS:,}, so scale it down"
+    return ImageRefused("image-too-large", message)

@@ -65,8 +65,8 @@ def run_limited(task: str, file: BinaryIO, **arguments: object) -> Any:
         If the child cannot start or has an error of its own.
     """
     file.flush()
-    order = {"task": task, "file": file.fileno(), "arguments": arguments, "memory": MEMORY_BYTES}
-    order |= {"processor_s": PROCESSOR_S, "answer": ANSWER_BYTES}
+    request = {"task": task, "file": file.fileno(), "arguments": arguments, "memory": MEMORY_BYTES}
+    request |= {"processor_s": PROCESSOR_S, "answer": ANSWER_BYTES}
     with _CHILDREN, tempfile.TemporaryFile(prefix="assay-answer-") as answer:
         child = subprocess.Popen(
             [sys.executable, "-I", "-m", "store.formats.child"],
@@ -78,7 +78,7 @@ def run_limited(task: str, file: BinaryIO, **arguments: object) -> Any:
         )
         try:
             os.setpriority(os.PRIO_PROCESS, child.pid, NICENESS)  # set here, to apply to the child's imports too
-            child.communicate(json.dumps(order).encode("ascii"), timeout=LONGEST_S)
+            child.communicate(json.dumps(request).encode("ascii"), timeout=LONGEST_S)
         except subprocess.TimeoutExpired:
             pass
         finally:

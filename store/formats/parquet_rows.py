@@ -47,29 +47,29 @@ class ParquetRows:
         except ImportError:
             raise NotInstalled("reading Parquet", "pyarrow", "real") from None
         self._arrow = pa
-        self._errors = (pa.ArrowException, OSError, ValueError, OverflowError, NotImplementedError)
+        self._arrow_errors = (pa.ArrowException, OSError, ValueError, OverflowError, NotImplementedError)
         try:
             self._file = parquet.ParquetFile(file, memory_map=False, pre_buffer=False)
             schema = self._file.schema_arrow
-        except self._errors:
+        except self._arrow_errors:
             raise Unreadable("this is not a Parquet file, or it is damaged") from None
         _check_size(self._file.metadata)
         self.left_out = tuple(name for name in schema.names if _ROW_LABELS.fullmatch(name))
         fields = [field for field in schema if field.name not in self.left_out]
         check_names(tuple(field.name for field in fields))
-        self.columns = {field.name: _kind_of_field(field, pa.types) for field in fields}
+        self.columns = {field.name: _column_type(field, pa.types) for field in fields}
         if formula := next((name for name in self.columns if is_formula(name)), None):
             raise Unreadable(f"{shown(formula)} is a spreadsheet formula; rename the column", line=1)
 
     def __iter__(self) -> Iterator[tuple[int, list[Field]]]:
         """Yield each row with its number, from 1."""
-        readers = [(name, _READERS[kind]) for name, kind in self.columns.items()]
+        converters = [(name, _CONVERTERS[column_type]) for name, column_type in self.columns.items()]
         first_number = 1
         for batch in self._read_batches():
             columns = [self._cells_of_column(batch.column(name), first_number, name) for name in self.columns]
             for number, cells in enumerate(zip(*columns, strict=True), first_number):
-                cells_with_readers = zip(cells, readers, strict=True)
-                yield number, [_read_cell(cell, reader, number, name) for cell, (name, reader) in cells_with_readers]
+                cells_to_convert = zip(cells, converters, strict=True)
+                yield number, [_read_cell(cell, convert, number, name) for cell, (name, convert) in cells_to_convert]
             first_number += batch.num_rows
 
     def notes(self) -> Iterator[str]:
@@ -78,14 +78,10 @@ class ParquetRows:
 
     def _read_batches(self) -> Iterator[Any]:
         batches = self._file.iter_batches(batch_size=BATCH_ROWS, columns=list(self.columns))
-        while True:
-            try:
-                batch = next(batches)
-            except StopIteration:
-                return
-            except self._errors:
-                raise Unreadable("the Parquet file is damaged: its content does not fit its description") from None
-            yield batch
+        try:
+            yield from batches
+        except self._arrow_errors:
+            raise Unreadable("the Parquet file is damaged: its content does not fit its description") from None
 
     def _cells_of_column(self, column: Any, first_number: int, name: str) -> list[Any]:
         """Return the cells of a column; `first_number` is the number of its first row."""
@@ -93,19 +89,19 @@ class ParquetRows:
             column.validate(full=True)
         except UnicodeDecodeError:
             pass  # the row is named below
-        except self._errors as error:
+        except self._arrow_errors as error:
             if "UTF8" not in str(error):
                 raise Unreadable("the values do not fit the type of the column", column=name) from None
         try:
             return self._to_python(column)
-        except self._errors:
+        except self._arrow_errors:
             pass
         for index in range(len(column)):
             try:
                 self._to_python(column.slice(index, 1))
             except UnicodeDecodeError:
                 raise Unreadable("a text is not UTF-8", line=first_number + index, column=name) from None
-            except self._errors:
+            except self._arrow_errors:
                 message = f"a value of the type {column.type} has no equivalent in Python; send it as text"
                 raise Unreadable(message, line=first_number + index, column=name) from None
         raise Unreadable("the Parquet file is damaged: its content does not fit its description", column=name)
@@ -115,20 +111,20 @@ class ParquetRows:
         pa = self._arrow
         if getattr(column.type, "unit", None) != "ns" or pa.types.is_duration(column.type):
             return list(column.to_pylist())
-        kind = pa.timestamp("us", column.type.tz) if pa.types.is_timestamp(column.type) else pa.time64("us")
-        counts = column.cast(pa.int64()).to_pylist()
+        type_in_us = pa.timestamp("us", column.type.tz) if pa.types.is_timestamp(column.type) else pa.time64("us")
+        nanoseconds = column.cast(pa.int64()).to_pylist()
         # rounded down here, because Arrow rounds times before 1970 up
-        timestamps = pa.array([None if count is None else count // 1000 for count in counts], pa.int64()).cast(kind)
+        timestamps = pa.array([None if ns is None else ns // 1000 for ns in nanoseconds], pa.int64()).cast(type_in_us)
         return [
-            timestamp if not count or count % 1000 == 0 else _with_nanoseconds(timestamp, count % 1000)
-            for timestamp, count in zip(timestamps.to_pylist(), counts, strict=True)
+            timestamp if not ns or ns % 1000 == 0 else _with_nanoseconds(timestamp, ns % 1000)
+            for timestamp, ns in zip(timestamps.to_pylist(), nanoseconds, strict=True)
         ]
 
 
 def _with_nanoseconds(moment: datetime | time, nanoseconds: int) -> str:
     """Return a time in ISO 8601 with nine digits of the second; `nanoseconds` is its part below 1000."""
     text = moment.isoformat(timespec="microseconds")
-    end = text.index(".") + 7
+    end = text.index(".") + 7  # the point and six digits
     return f"{text[:end]}{nanoseconds:03}{text[end:]}"
 
 
@@ -138,15 +134,15 @@ def _check_size(metadata: Any) -> None:
         raise Unreadable(f"{metadata.num_rows:,} rows; at most {MOST_ROWS:,}; send a random part of them")
     unpacked_bytes = sum(metadata.row_group(index).total_byte_size for index in range(metadata.num_row_groups))
     if not 0 <= unpacked_bytes <= MOST_UNPACKED_BYTES:
-        size = f"the parquet file unpacks to {unpacked_bytes:,} bytes; at most {MOST_UNPACKED_BYTES:,} are read"
-        raise Unreadable(f"{size}: split the table")
+        problem = f"the parquet file unpacks to {unpacked_bytes:,} bytes; at most {MOST_UNPACKED_BYTES:,} are read"
+        raise Unreadable(f"{problem}: split the table")
 
 
-def _kind_of_field(field: Any, types: Any) -> str:
-    kind = field.type.value_type if types.is_dictionary(field.type) else field.type
-    for name, accepts in _ACCEPTED.items():
-        if any(getattr(types, f"is_{type_name}")(kind) for type_name in accepts):
-            return name
+def _column_type(field: Any, types: Any) -> str:
+    arrow_type = field.type.value_type if types.is_dictionary(field.type) else field.type
+    for column_type, type_names in _ACCEPTED.items():
+        if any(getattr(types, f"is_{type_name}")(arrow_type) for type_name in type_names):
+            return column_type
     raise Unreadable(f"the type {field.type} is not supported; use numbers, booleans or text", column=field.name)
 
 
@@ -159,13 +155,13 @@ _ACCEPTED: Mapping[str, tuple[str, ...]] = {
 """Arrow types (``pyarrow.types.is_…``) by column type; dates and times become ISO 8601 text."""
 
 
-def _read_cell(cell: object, convert: Callable[[Any], Field], number: int, name: str) -> Field:
+def _read_cell(cell: object, convert: Callable[[Any], Field], row_number: int, name: str) -> Field:
     if cell is None:
         return None
     try:
         return convert(cell)
     except ValueError as error:
-        raise Unreadable(str(error), line=number, column=name) from None
+        raise Unreadable(str(error), line=row_number, column=name) from None
 
 
 def _read_integer(cell: int) -> int:
@@ -175,10 +171,10 @@ def _read_integer(cell: int) -> int:
 
 
 def _read_number(cell: float | Decimal) -> float | None:
-    value = float(cell)
-    if math.isinf(value):
+    number = float(cell)
+    if math.isinf(number):
         raise ValueError("an infinite number; leave the cell empty")
-    return None if math.isnan(value) else value  # pandas writes missing numbers as NaN
+    return None if math.isnan(number) else number  # pandas writes missing numbers as NaN
 
 
 def _read_text(cell: str | date | datetime | time) -> str:
@@ -192,7 +188,7 @@ def _read_text(cell: str | date | datetime | time) -> str:
     return text
 
 
-_READERS: Mapping[str, Callable[[Any], Field]] = {
+_CONVERTERS: Mapping[str, Callable[[Any], Field]] = {
     "boolean": bool,
     "integer": _read_integer,
     "number": _read_number,

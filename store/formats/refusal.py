@@ -14,9 +14,9 @@ class Unreadable(SpecificationError):
     code = "unreadable-upload"
 
     def __init__(self, message: str, *, line: int | None = None, column: str | None = None) -> None:
-        where = [] if line is None else [f"line {line}"]
-        where += [] if column is None else [f"column {shown(column)}"]
-        super().__init__(f"{', '.join(where)}: {message}" if where else message)
+        position = [] if line is None else [f"line {line}"]
+        position += [] if column is None else [f"column {shown(column)}"]
+        super().__init__(f"{', '.join(position)}: {message}" if position else message)
         self.line, self.column = line, column
 
 
@@ -26,9 +26,8 @@ class NotInstalled(SpecificationError):
     code = "not-installed"
 
     def __init__(self, subject: str, package: str, extra: str) -> None:
-        super().__init__(
-            f"{subject} needs the package {package}, which is in the extra {extra!r}: install assay[{extra}]"
-        )
+        problem = f"{subject} needs the package {package}, which is in the extra {extra!r}"
+        super().__init__(f"{problem}: install assay[{extra}]")
         self.what, self.package, self.extra = subject, package, extra
 
 

@@ -22,7 +22,6 @@ XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 FIRST_ROWS, LONGEST_FIRST = 3, 60
 """Number of rows, and length in characters of their cells, that the summary of a table repeats."""
 
-
 TableFile = CsvRows | ParquetRows | XlsxRows
 """An open table: `columns`, `notes`, and rows with their numbers."""
 
@@ -83,18 +82,18 @@ def inspect(
         If it is not a table, with the line and the column, or if its numbers can be read in two ways.
     """
     table = open_rows(file, media_type, encoding, sheet)
-    kinds = table.columns if isinstance(table, ParquetRows) else dict.fromkeys(table.columns)
-    tallies = [ColumnTally(name, kind) for name, kind in kinds.items()]
+    declared_types = table.columns if isinstance(table, ParquetRows) else dict.fromkeys(table.columns)
+    tallies = [ColumnTally(name, declared_type) for name, declared_type in declared_types.items()]
     numbered_rows: Iterable[tuple[int, Sequence[Field]]] = table
-    rows, first_rows = _tally(tallies, (row for _, row in numbered_rows))
+    row_count, first_rows = _tally(tallies, (row for _, row in numbered_rows))
     if not isinstance(table, ParquetRows):
         european = isinstance(table, CsvRows) and table.dialect.separator == ";"
         settle_decimals(tallies, decimal, european=european)
-    if not rows:
+    if not row_count:
         raise Unreadable("the table has columns but no rows")
     columns = [tally.column() for tally in tallies]
     notes = [*table.notes(), *notes_of(tallies, columns)]
-    summary: dict[str, Any] = {"rows": rows, "columns": [column.as_json() for column in columns], "notes": notes}
+    summary: dict[str, Any] = {"rows": row_count, "columns": [column.as_json() for column in columns], "notes": notes}
     summary["first"] = first_rows
     if isinstance(table, XlsxRows):
         return summary | {"sheet": table.sheet}
@@ -117,11 +116,12 @@ def read_rows(
     """
     file.seek(0)
     indices = None if sample is None else frozenset(sample)
-    columns, names = summary["columns"], [str(column["name"]) for column in summary["columns"]]
-    rows = open_rows(file, media_type, summary.get("encoding"), summary.get("sheet"))
-    if list(rows.columns) != names:
+    columns = summary["columns"]
+    names = [str(column["name"]) for column in columns]
+    table = open_rows(file, media_type, summary.get("encoding"), summary.get("sheet"))
+    if list(table.columns) != names:
         raise Unreadable("the columns of this file are read differently since an update; send the file again")
-    numbered_rows: Iterable[tuple[int, Sequence[Field]]] = rows
+    numbered_rows: Iterable[tuple[int, Sequence[Field]]] = table
     selected_rows = (row for index, (_, row) in enumerate(numbered_rows) if indices is None or index in indices)
     if media_type == PARQUET:
         return [dict(zip(names, row, strict=True)) for row in selected_rows]
@@ -133,11 +133,11 @@ def read_rows(
 
 def _tally(tallies: Sequence[ColumnTally], rows: Iterator[Sequence[Field]]) -> tuple[int, list[list[str]]]:
     """Count the cells of all rows; return the number of rows, and the first rows as texts."""
-    count, first_rows = 0, []
+    row_count, first_rows = 0, []
     for row in rows:
-        count += 1
-        if count <= FIRST_ROWS:
+        row_count += 1
+        if row_count <= FIRST_ROWS:
             first_rows.append([as_text(cell)[:LONGEST_FIRST] for cell in row])
         for tally, cell in zip(tallies, row, strict=True):
             tally.add(cell)
-    return count, first_rows
+    return row_count, first_rows

@@ -72,30 +72,30 @@ class Workbook:
         with _translate_zip_errors():
             self._archive = ZipFile(file)
             self._infos = {info.filename.lstrip("/").casefold(): info for info in self._archive.infolist()}
-            root = next(
-                (part for kind, part in self._related_parts("").values() if kind == "officeDocument"), "xl/workbook.xml"
-            )
-            if root.casefold().endswith(".bin") or root.casefold() not in self._infos:
+            root_parts = self._related_parts("").values()
+            workbook_parts = (part for kind, part in root_parts if kind == "officeDocument")
+            workbook_part = next(workbook_parts, "xl/workbook.xml")
+            if workbook_part.casefold().endswith(".bin") or workbook_part.casefold() not in self._infos:
                 raise Unreadable(f"this is a ZIP archive, and no xlsx workbook; {ELSEWHERE}")
-            self._read_workbook(root)
+            self._read_workbook(workbook_part)
 
-    def _read_workbook(self, root: str) -> None:
-        related = self._related_parts(root)
-        parts = dict(related.values())
-        elements = self._elements_of_part(root)
+    def _read_workbook(self, workbook_part: str) -> None:
+        kind_and_part_by_id = self._related_parts(workbook_part)
+        part_by_kind = dict(kind_and_part_by_id.values())
+        elements = self._elements_of_part(workbook_part)
         sheets = [attributes for name, attributes in elements if name == "sheet"]
         properties = next((attributes for name, attributes in elements if name == "workbookPr"), {})
         calculation = next((attributes for name, attributes in elements if name == "calcPr"), {})
         self.from_1904 = _is_true(properties.get("date1904"))
         self.recalculated = _is_true(calculation.get("fullCalcOnLoad"))
         """Whether the values of formulas are to be computed when the file is opened: they are not those of the file."""
-        self.formats = self._formats_by_style(parts.get("styles"))
+        self.formats = self._formats_by_style(part_by_kind.get("styles"))
         self._texts: list[str | None] | None = None
-        self._text_part = parts.get("sharedStrings")
+        self._text_part = part_by_kind.get("sharedStrings")
         self.sheets = []
         for attributes in sheets:
-            identifier = next((value for name, value in attributes.items() if name.rpartition(":")[2] == "id"), "")
-            kind, part = related.get(identifier, ("", ""))
+            relation_id = next((value for name, value in attributes.items() if _local_name(name) == "id"), "")
+            kind, part = kind_and_part_by_id.get(relation_id, ("", ""))
             if kind == "worksheet":
                 self.sheets.append(Sheet(self, attributes.get("name", ""), part))
         if not self.sheets:
@@ -113,8 +113,8 @@ class Workbook:
         """Yield a part of the archive in pieces; raise `Unreadable` if it is larger than `limit` when unpacked."""
         info = self._info_of_part(part)
         if info.file_size > limit:
-            size = f"{shown(part)} of the xlsx file unpacks to {info.file_size:,} bytes; at most {limit:,} are read"
-            raise Unreadable(f"{size}: split the table")
+            problem = f"{shown(part)} of the xlsx file unpacks to {info.file_size:,} bytes; at most {limit:,} are read"
+            raise Unreadable(f"{problem}: split the table")
         with self._archive.open(info) as stream:
             while piece := stream.read(PIECE_BYTES):
                 yield piece
@@ -128,7 +128,7 @@ class Workbook:
     def _elements_of_part(self, part: str) -> list[tuple[str, Attributes]]:
         """Return the elements of a small part in their order: local name and attributes."""
         elements: list[tuple[str, Attributes]] = []
-        parser = new_parser(lambda name, attributes: elements.append((name.rpartition(":")[2], attributes)))
+        parser = new_parser(lambda name, attributes: elements.append((_local_name(name), attributes)))
         for piece in self.pieces(part):
             parser.Parse(piece)
         parser.Parse(b"", True)
@@ -137,15 +137,15 @@ class Workbook:
     def _related_parts(self, part: str) -> dict[str, tuple[str, str]]:
         """Return the kind and the name of each part that a part refers to, by the id of the relation."""
         folder, name = posixpath.split(part)
-        relations = posixpath.join(folder, "_rels", f"{name}.rels")
-        if relations.casefold() not in self._infos:
+        relations_part = posixpath.join(folder, "_rels", f"{name}.rels")
+        if relations_part.casefold() not in self._infos:
             return {}
         return {
             attributes.get("Id", ""): (
                 attributes.get("Type", "").rpartition("/")[2],
                 posixpath.normpath(posixpath.join("/", folder, attributes.get("Target", ""))).lstrip("/"),
             )
-            for name, attributes in self._elements_of_part(relations)
+            for name, attributes in self._elements_of_part(relations_part)
             if name == "Relationship" and attributes.get("TargetMode") != "External"
         }
 
@@ -153,7 +153,8 @@ class Workbook:
         """Return the meaning of numbers (percent, date …) by cell style; styles of plain numbers are left out."""
         if part is None or part.casefold() not in self._infos:
             return {}
-        meanings, formats, section, count = dict(BUILT_IN), dict[str, str](), "", 0
+        meanings, meaning_by_style = dict(BUILT_IN), dict[str, str]()
+        section, style_count = "", 0
         for name, attributes in self._elements_of_part(part):
             if name == "numFmt" and section != "dxfs":
                 meanings[_parse_integer(attributes.get("numFmtId"))] = meaning_of(attributes.get("formatCode", ""))
@@ -161,44 +162,44 @@ class Workbook:
                 section = name
             elif name == "xf" and section == "cellXfs":
                 if meaning := meanings.get(_parse_integer(attributes.get("numFmtId"))):
-                    formats[str(count)] = meaning
-                count += 1
-        return formats
+                    meaning_by_style[str(style_count)] = meaning
+                style_count += 1
+        return meaning_by_style
 
     def _shared_texts(self, part: str) -> Iterator[str]:
         """Yield the shared texts; the pronunciation of Japanese texts is left out."""
-        complete: list[str] = []
-        text, collects, phonetic = "", False, False
+        complete_texts: list[str] = []
+        text, is_in_text, is_phonetic = "", False, False
 
         def start(name: str, _: Attributes) -> None:
-            nonlocal text, collects, phonetic
-            local = name.rpartition(":")[2]
-            if local == "si":
+            nonlocal text, is_in_text, is_phonetic
+            local_name = _local_name(name)
+            if local_name == "si":
                 text = ""
-            phonetic = phonetic or local == "rPh"
-            collects = local == "t" and not phonetic
+            is_phonetic = is_phonetic or local_name == "rPh"
+            is_in_text = local_name == "t" and not is_phonetic
 
         def end(name: str) -> None:
-            nonlocal collects, phonetic
-            local = name.rpartition(":")[2]
-            collects = False
-            if local == "si":
-                complete.append(unescape(text))
-            elif local == "rPh":
-                phonetic = False
+            nonlocal is_in_text, is_phonetic
+            local_name = _local_name(name)
+            is_in_text = False
+            if local_name == "si":
+                complete_texts.append(unescape(text))
+            elif local_name == "rPh":
+                is_phonetic = False
 
-        def add(data: str) -> None:
+        def add(characters: str) -> None:
             nonlocal text
-            if collects and len(text) < LONGEST_TEXT:
-                text += data
+            if is_in_text and len(text) < LONGEST_TEXT:
+                text += characters
 
         parser = new_parser(start, end, add)
         for piece in self.pieces(part, MOST_UNPACKED_BYTES):
             parser.Parse(piece)
-            yield from complete
-            complete.clear()
+            yield from complete_texts
+            complete_texts.clear()
         parser.Parse(b"", True)
-        yield from complete
+        yield from complete_texts
 
 
 class Sheet:
@@ -227,130 +228,130 @@ class Sheet:
         self.formulas = 0
         self.percentages: set[int] = set()
         self.hidden_columns: set[int] = set()
-        self._row, self._hidden = 0, False
+        self._row_number, self._row_is_hidden = 0, False
 
     def rows(self) -> Iterator[Row]:
         """Yield each row that has values; the attributes of the sheet are reset first."""
         self._begin_sheet()
-        complete: list[Row] = []
+        complete_rows: list[Row] = []
         pieces: list[str] = []
         with _translate_zip_errors():
-            parser = new_parser(lambda name, _: self._set_handlers(parser, name, complete, pieces))
+            parser = new_parser(lambda name, _: self._set_handlers(parser, name, complete_rows, pieces))
             for piece in self._workbook.pieces(self._part, MOST_UNPACKED_BYTES):
                 parser.Parse(piece)
-                yield from complete
-                complete.clear()
+                yield from complete_rows
+                complete_rows.clear()
                 del pieces[MOST_PIECES:]
             parser.Parse(b"", True)
-            yield from complete
+            yield from complete_rows
 
-    def _set_handlers(self, parser: expat.XMLParserType, root: str, complete: list[Row], pieces: list[str]) -> None:  # noqa: C901  handlers that share what they collect
+    def _set_handlers(self, parser: expat.XMLParserType, root: str, rows: list[Row], pieces: list[str]) -> None:  # noqa: C901  handlers that share what they collect
         """Set the handlers of a sheet: closures and a list that collects texts, because it has millions of cells."""
         prefix = root[: root.index(":") + 1] if ":" in root else ""
-        cell_name, row_name, formula_name, phonetic_name = (prefix + local for local in ("c", "row", "f", "rPh"))
+        cell_name, row_name, formula_name, phonetic_name = (prefix + name for name in ("c", "row", "f", "rPh"))
         content_names = (f"{prefix}v", f"{prefix}t")
-        others = {prefix + "mergeCell": self._note_merged, prefix + "col": self._note_hidden}
+        other_handlers = {prefix + "mergeCell": self._note_merged, prefix + "col": self._note_hidden}
         cell: Attributes = {}
         text: str | None = None
-        formula = phonetic = False
+        has_formula = is_phonetic = False
         indices: list[int] = []
         values: list[Field] = []
-        index = digits = 0
+        index = row_digits = 0
         index_of, texts = _Indices(), self._workbook.texts
 
         def start(name: str, attributes: Attributes) -> None:
-            nonlocal cell, text, formula, phonetic, indices, values, index, digits
+            nonlocal cell, text, has_formula, is_phonetic, indices, values, index, row_digits
             if name in content_names:
                 pieces.clear()
             elif name == cell_name:
-                cell, text, formula = attributes, None, False
+                cell, text, has_formula = attributes, None, False
             elif name == row_name:
-                indices, values, index, digits = [], [], -1, self._begin_row(attributes)
+                indices, values, index, row_digits = [], [], -1, self._begin_row(attributes)
             elif name == formula_name:
-                formula = True
+                has_formula = True
             elif name == phonetic_name:
-                phonetic = True
-            elif name in others:
-                others[name](attributes)
+                is_phonetic = True
+            elif name in other_handlers:
+                other_handlers[name](attributes)
 
         def end(name: str) -> None:
-            nonlocal text, phonetic, index
+            nonlocal text, is_phonetic, index
             if name in content_names:
-                if not phonetic:
+                if not is_phonetic:
                     text = (text or "") + "".join(pieces)
             elif name == cell_name:
-                index = index_of[cell["r"][:-digits]] if "r" in cell else index + 1
-                if text is not None or formula:
-                    shared = not formula and cell.get("t") == "s"
-                    value = texts[int(text or "")] if shared else self._parse_value(cell, text, index, formula=formula)
+                index = index_of[cell["r"][:-row_digits]] if "r" in cell else index + 1
+                if text is not None or has_formula:
+                    is_shared = not has_formula and cell.get("t") == "s"
+                    value = texts[int(text or "")] if is_shared else self._parse_value(cell, text, index, has_formula)
                     if value is not None:
                         indices.append(index)
                         values.append(value)
             elif name == row_name:
                 if values:
                     self._check_row(indices)
-                    complete.append((self._row, indices, values))
+                    rows.append((self._row_number, indices, values))
             elif name == phonetic_name:
-                phonetic = False
+                is_phonetic = False
 
         parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, pieces.append
 
     # ------------------------------------------------------------------------ rows and cells
     def _begin_row(self, attributes: Attributes) -> int:
-        """Begin a row; return the number of digits of its number."""
-        number = _parse_integer(attributes["r"]) if "r" in attributes else self._row + 1
-        if not self._row < number <= MOST_ROWS:
-            _refuse_damaged(f"row {number} comes after row {self._row}")
-        self._row, self._hidden = number, _is_true(attributes.get("hidden"))
+        """Begin a row; return the number of digits of its number, which ends the references of its cells."""
+        number = _parse_integer(attributes["r"]) if "r" in attributes else self._row_number + 1
+        if not self._row_number < number <= MOST_ROWS:
+            _refuse_damaged(f"row {number} comes after row {self._row_number}")
+        self._row_number, self._row_is_hidden = number, _is_true(attributes.get("hidden"))
         return len(str(number))
 
     def _check_row(self, indices: Sequence[int]) -> None:
         if any(map(ge, indices, indices[1:])) or indices[-1] >= MOST_COLUMNS:
-            _refuse_damaged(f"the cells of row {self._row} are not in their order")
-        if self._hidden:
-            self.faults.setdefault(self._row, (None, "this row is hidden; show all rows, or delete the hidden ones"))
+            _refuse_damaged(f"the cells of row {self._row_number} are not in their order")
+        if self._row_is_hidden:
+            message = "this row is hidden; show all rows, or delete the hidden ones"
+            self.faults.setdefault(self._row_number, (None, message))
 
-    def _parse_value(self, cell: Attributes, text: str | None, index: int, *, formula: bool) -> Field:
+    def _parse_value(self, cell: Attributes, text: str | None, index: int, has_formula: bool) -> Field:
         """Return the value of a cell: ``None`` if it is empty, an empty text if it cannot be read (see `faults`)."""
-        kind = cell.get("t", "n")
-        if formula:
+        cell_type = cell.get("t", "n")
+        if has_formula:
             self.formulas += 1
-            if self._workbook.recalculated or text is None or (not text and kind == "n"):
-                message = (
-                    "the value of this formula was never computed; open the file in a spreadsheet program, and save"
-                )
-                return self._note_fault(index, f"{message} it")
+            if self._workbook.recalculated or text is None or (not text and cell_type == "n"):
+                problem = "the value of this formula was never computed"
+                return self._note_fault(index, f"{problem}; open the file in a spreadsheet program, and save it")
         try:
-            if kind == "n":
+            if cell_type == "n":
                 return self._parse_number(text, index, cell.get("s")) if text else None
-        except (ValueError, OverflowError) as wrong:
-            return self._note_fault(index, str(wrong))
-        return self._parse_other(kind, text or "", index)
+        except (ValueError, OverflowError) as error:
+            return self._note_fault(index, str(error))
+        return self._parse_other_type(cell_type, text or "", index)
 
     def _note_fault(self, index: int, message: str) -> str:
-        self.faults.setdefault(self._row, (index, message))
+        """Note why a cell cannot be read, unless its row has a fault already; return an empty text as its value."""
+        self.faults.setdefault(self._row_number, (index, message))
         return ""
 
-    def _parse_other(self, kind: str, text: str, index: int) -> Field:
-        if kind in {"str", "inlineStr"}:
+    def _parse_other_type(self, cell_type: str, text: str, index: int) -> Field:
+        if cell_type in {"str", "inlineStr"}:
             return unescape(text) or None
-        if kind == "b":
+        if cell_type == "b":
             return "TRUE" if _is_true(text) else "FALSE"
-        if kind == "d":
+        if cell_type == "d":
             return text.removesuffix("T00:00:00")
-        if kind == "e":
+        if cell_type == "e":
             return self._note_fault(index, f"the cell holds the error {text[:20]}; correct it, or leave it empty")
-        return self._note_fault(index, f"the cell has the unknown type {shown(kind)}")
+        return self._note_fault(index, f"the cell has the unknown type {shown(cell_type)}")
 
     def _parse_number(self, text: str, index: int, style: str | None) -> Field:
-        value = float(text)
+        number = float(text)
         if style is not None and (meaning := self._workbook.formats.get(style)):
             if meaning != "percent":
-                return moment(value, meaning, from_1904=self._workbook.from_1904)
+                return moment(number, meaning, from_1904=self._workbook.from_1904)
             self.percentages.add(index)
-        if not math.isfinite(value):
+        if not math.isfinite(number):
             raise ValueError(f"{shown(text)} is not a number")
-        return int(value) if value.is_integer() and abs(value) < LARGEST_EXACT_INTEGER else value
+        return int(number) if number.is_integer() and abs(number) < LARGEST_EXACT_INTEGER else number
 
     def _note_hidden(self, attributes: Attributes) -> None:
         if _is_true(attributes.get("hidden")):
@@ -381,23 +382,23 @@ def unescape(text: str) -> str:
 
 
 def _unescape_character(escape: re.Match[str]) -> str:
-    code = int(escape[1], 16)
-    return escape[0] if 0xD800 <= code < 0xE000 else chr(code)
+    code_point = int(escape[1], 16)
+    return escape[0] if 0xD800 <= code_point < 0xE000 else chr(code_point)
 
 
-def meaning_of(code: str) -> str:
+def meaning_of(format_code: str) -> str:
     """Return the meaning of a number with this format code: percent, date, time, elapsed, or an empty text."""
-    section = _LITERAL.sub("", code).partition(";")[0].casefold()
+    section = _LITERAL.sub("", format_code).partition(";")[0].casefold()
     if _ELAPSED.search(section):
         return "elapsed"
     section = _BRACKETS.sub("", section).replace("general", "")
     if "%" in section:
         return "percent"
-    if re.search("[dy]|m", section.replace("am/pm", "").replace("a/p", "")) and not re.search("[hs]", section):
+    has_time = re.search("[hs]", section) is not None
+    has_m = "m" in section.replace("am/pm", "").replace("a/p", "")  # minutes next to hours or seconds, else months
+    if re.search("[dy]", section) or (has_m and not has_time):
         return "date"
-    if re.search("[dy]", section):
-        return "date"
-    return "time" if re.search("[hs]", section) else ""
+    return "time" if has_time else ""
 
 
 def moment(serial: float, meaning: str, *, from_1904: bool) -> str:
@@ -407,19 +408,19 @@ def moment(serial: float, meaning: str, *, from_1904: bool) -> str:
 
     Raise `ValueError` if there is no such day.
     """
-    if not 0 <= serial < 2_958_466:
+    if not 0 <= serial < 2_958_466:  # 1 January 10000
         raise ValueError(f"{serial:g} is not a date")
     if meaning == "elapsed":
         seconds = round(serial * 86_400)
         return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     if meaning == "time" and serial < 1:
-        minutes, second = divmod(min(round(serial * 86_400), 86_399), 60)
+        minutes, second = divmod(min(round(serial * 86_400), 86_399), 60)  # at most 23:59:59
         return time(minutes // 60, minutes % 60, second).isoformat()
     if not from_1904 and (serial < 1 or 60 <= serial < 61):
         raise ValueError(f"day {serial:g} of the calendar from 1900 never was")
-    start = datetime(1904, 1, 1) if from_1904 else datetime(1899, 12, 31 if serial < 60 else 30)  # noqa: DTZ001  no zone
-    at = start + timedelta(days=int(serial), seconds=round((serial - int(serial)) * 86_400))
-    return at.date().isoformat() if at.time() == time() else at.isoformat()
+    day_0 = datetime(1904, 1, 1) if from_1904 else datetime(1899, 12, 31 if serial < 60 else 30)  # noqa: DTZ001  no zone
+    date_time = day_0 + timedelta(days=int(serial), seconds=round((serial - int(serial)) * 86_400))
+    return date_time.date().isoformat() if date_time.time() == time() else date_time.isoformat()
 
 
 def column_letters(index: int) -> str:
@@ -427,7 +428,7 @@ def column_letters(index: int) -> str:
     letters = ""
     while index >= 0:
         index, remainder = divmod(index, 26)
-        letters, index = string.ascii_uppercase[remainder] + letters, index - 1
+        letters, index = string.ascii_uppercase[remainder] + letters, index - 1  # - 1: no letter means 0
     return letters
 
 
@@ -452,6 +453,11 @@ def _parse_integer(text: str | None) -> int:
     if text is None or not (text.isascii() and text.isdigit() and len(text) <= 9):
         _refuse_damaged(f"{shown(text or '')} is no number of a row, a column or a format")
     return int(text)
+
+
+def _local_name(name: str) -> str:
+    """Return the name of an element or attribute without its prefix."""
+    return name.rpartition(":")[2]
 
 
 def _is_true(text: str | None) -> bool:
@@ -488,5 +494,5 @@ def _translate_zip_errors() -> Iterator[None]:
         raise Unreadable(f"this is not an xlsx file, or it is damaged; {ELSEWHERE}") from None
     except SpecificationError:
         raise
-    except DAMAGE as wrong:
-        _refuse_damaged(f"its parts do not fit together ({type(wrong).__name__})")
+    except DAMAGE as error:
+        _refuse_damaged(f"its parts do not fit together ({type(error).__name__})")

@@ -44,7 +44,7 @@ class XlsxRows:
 
     def __init__(self, file: BinaryIO, sheet: str | None = None) -> None:
         workbook = Workbook(file)
-        self._others = len(workbook.sheets) - 1
+        self._other_sheet_count = len(workbook.sheets) - 1
         self._sheet = chosen_sheet = _sheet_named(workbook, sheet) if sheet else _only_sheet(workbook)
         self.sheet = chosen_sheet.name
         self._rows = chosen_sheet.rows()
@@ -53,33 +53,32 @@ class XlsxRows:
             raise Unreadable("the sheet is empty; its first row must name the columns")
         self._check_faults(self._header_row, {})
         names = {index: unicodedata.normalize("NFC", as_text(cell)) for index, cell in zip(indices, cells, strict=True)}
-        self._positions = {
-            index: position for position, index in enumerate(index for index, name in names.items() if name)
-        }
-        self.columns = tuple(names[index] for index in self._positions)
+        named_indices = [index for index, name in names.items() if name]
+        self._position_of_index = {index: position for position, index in enumerate(named_indices)}
+        self.columns = tuple(names[index] for index in self._position_of_index)
         if not self.columns:
             remedy = f"write a name of 1 to {LONGEST_NAME} characters above each column"
             raise Unreadable(f"the header row names no column; {remedy}", line=self._header_row)
         check_names(self.columns)
         if formula := next((name for name in self.columns if is_formula(name)), None):
             raise Unreadable(f"{shown(formula)} is a spreadsheet formula; rename the column", line=self._header_row)
-        self._counts_from: Field = None
+        self._count_start: Field = None
 
     def __iter__(self) -> Iterator[tuple[int, list[Field]]]:
         """Yield the number of each row in the sheet, and its cells: texts, integers and numbers."""
-        last_line, count, faults = 0, 0, self._sheet.faults
-        names = dict(zip(self._positions, self.columns, strict=True))
-        all_indices = list(self._positions)
+        last_line, row_count, faults = 0, 0, self._sheet.faults
+        names = dict(zip(self._position_of_index, self.columns, strict=True))
+        all_indices = list(self._position_of_index)
         for line, indices, cells in self._rows:
             if faults:
                 self._check_faults(line, names)
             if last_line and line != last_line + 1:
                 raise Unreadable("rows go on below an empty row; remove it, or what is not of the table", line=line)
-            last_line, count = line, count + 1
-            if count > MOST_ROWS:
+            last_line, row_count = line, row_count + 1
+            if row_count > MOST_ROWS:
                 raise Unreadable(f"more than {MOST_ROWS:,} rows; send a random part of them", line=line)
-            is_complete = indices == all_indices and self._counts_from is None
-            row = cells if is_complete else self._place_cells(indices, cells, line, count)
+            is_complete = indices == all_indices and self._count_start is None
+            row = cells if is_complete else self._place_cells(indices, cells, line, row_count)
             for cell in row:
                 if isinstance(cell, str) and (len(cell) > LONGEST_CELL or cell[0] in SUSPICIOUS):
                     self._refuse_text(row, line)
@@ -90,30 +89,30 @@ class XlsxRows:
 
     def notes(self) -> Iterator[str]:
         """Yield sentences about the conversion of the sheet; they are complete after all rows were read."""
-        if self._others:
+        if self._other_sheet_count:
             yield f"the sheet {shown(self.sheet)} was read, and no other"
-        if self._counts_from is not None:
+        if self._count_start is not None:
             yield "the first column, which has no name and counts the rows, was left out"
         if self._sheet.formulas:
             yield f"the values of {self._sheet.formulas:,} formulas are those that were last computed"
-        for index, position in self._positions.items():
+        for index, position in self._position_of_index.items():
             name = shown(self.columns[position])
             if index in self._sheet.percentages:
                 yield f"column {name}: a percentage is read as a number, 50 % as 0.5"
             if index in self._sheet.hidden_columns:
                 yield f"column {name}: it is hidden in the spreadsheet, and was read"
 
-    def _place_cells(self, indices: Sequence[int], cells: Sequence[Field], line: int, count: int) -> list[Field]:
+    def _place_cells(self, indices: Sequence[int], cells: Sequence[Field], line: int, row_count: int) -> list[Field]:
         """Return a row with ``None`` for its empty cells."""
         row: list[Field] = [None] * len(self.columns)
         for index, cell in zip(indices, cells, strict=True):
-            position = self._positions.get(index)
+            position = self._position_of_index.get(index)
             if position is None:
-                self._check_row_count(index, cell, line, count)
+                self._check_unnamed_cell(index, cell, line, row_count)
             else:
                 row[position] = cell
-        if self._counts_from is not None and indices[0] != 0:
-            self._check_row_count(0, None, line, count)
+        if self._count_start is not None and indices[0] != 0:
+            self._check_unnamed_cell(0, None, line, row_count)
         return row
 
     def _refuse_text(self, row: Sequence[Field], line: int) -> None:
@@ -125,11 +124,11 @@ class XlsxRows:
                 message = f"{shown(cell)} is a spreadsheet formula as text; write text that does not start with ="
                 raise Unreadable(message, line=line, column=name)
 
-    def _check_row_count(self, index: int, cell: Field, line: int, count: int) -> None:
+    def _check_unnamed_cell(self, index: int, cell: Field, line: int, row_count: int) -> None:
         """Raise `Unreadable` for a cell below no column name, unless it is a row number in the first column."""
-        if index == 0 and count == 1 and cell in {0, 1}:
-            self._counts_from = cell
-        if index != 0 or self._counts_from is None or cell != int(self._counts_from) + count - 1:
+        if index == 0 and row_count == 1 and cell in {0, 1}:
+            self._count_start = cell
+        if index != 0 or self._count_start is None or cell != int(self._count_start) + row_count - 1:
             message = f"the cell {column_letters(index)}{line} has no name above it in row {self._header_row}"
             raise Unreadable(f"{message}; name its column, or remove it", line=line)
 
@@ -144,8 +143,8 @@ class XlsxRows:
     def _refuse_merged(self, last_line: int) -> None:
         """Raise `Unreadable` if cells of the table are merged: only the first of them has a value."""
         for reference, (first_row, last_row, first_column, last_column) in self._sheet.merged:
-            touches = any(first_column <= index <= last_column for index in self._positions)
-            if touches and first_row <= last_line and last_row >= self._header_row:
+            is_in_table = any(first_column <= index <= last_column for index in self._position_of_index)
+            if is_in_table and first_row <= last_line and last_row >= self._header_row:
                 message = f"the cells {reference} are merged; unmerge them, and fill each"
                 raise Unreadable(message, line=max(first_row, self._header_row))
 
@@ -162,7 +161,7 @@ def _only_sheet(workbook: Workbook) -> Sheet:
     filled_sheets = [sheet for sheet in workbook.sheets if next(sheet.rows(), None) is not None]
     if len(filled_sheets) > 1:
         names = ", ".join(shown(sheet.name) for sheet in filled_sheets[:MAX_NAMED_SHEETS])
-        count = len(filled_sheets)
-        remainder = f" and {count - MAX_NAMED_SHEETS} more" if count > MAX_NAMED_SHEETS else ""
-        raise Unreadable(f"{count} sheets have cells: {names}{remainder}; state which one: sheet=NAME")
+        sheet_count = len(filled_sheets)
+        remainder = f" and {sheet_count - MAX_NAMED_SHEETS} more" if sheet_count > MAX_NAMED_SHEETS else ""
+        raise Unreadable(f"{sheet_count} sheets have cells: {names}{remainder}; state which one: sheet=NAME")
     return filled_sheets[0] if filled_sheets else workbook.sheets[0]

@@ -46,9 +46,12 @@ def backlog(c: Connection) -> Backlog:
             *_webhook_backlog(deliveries),
         )
     ).one()
-    due_age_s, running, expired, notices, notice_s, waiting, delivery_s = row
-    oldest = max((age for age in (notice_s, delivery_s) if age is not None), default=None)
-    return Backlog(counts_by_status(c), _float(due_age_s), _float(running), expired, notices + waiting, _float(oldest))
+    due_s, running_s, expired_count, notice_count, notice_s, delivery_count, delivery_s = row
+    webhook_s = max((age_s for age_s in (notice_s, delivery_s) if age_s is not None), default=None)
+    webhook_count = notice_count + delivery_count
+    return Backlog(
+        counts_by_status(c), _float(due_s), _float(running_s), expired_count, webhook_count, _float(webhook_s)
+    )
 
 
 def counts_by_status(c: Connection, tenant: str | None = None) -> dict[str, int]:
@@ -56,11 +59,12 @@ def counts_by_status(c: Connection, tenant: str | None = None) -> dict[str, int]
 
     Without a `tenant`, the jobs of all tenants are counted.
     """
-    count_query = select(jobs.c.status, func.count()).where(*equal(jobs, tenant=tenant)).group_by(jobs.c.status)
+    count_query = select(jobs.c.status, func.count().label("jobs")).group_by(jobs.c.status)
+    count_query = count_query.where(*equal(jobs, tenant=tenant))
     ended_lately = (jobs.c.status.in_(("succeeded", "failed", "cancelled")), jobs.c.created_at >= now_ms() - DAY_MS)
     # apart, because a prepared plan of "or" would read all jobs of a tenant
     rows = c.execute(count_query.where(jobs.c.status.in_(UNFINISHED)).union_all(count_query.where(*ended_lately)))
-    return {row[0]: row[1] for row in rows}
+    return {row.status: row.jobs for row in rows}
 
 
 @dataclass(frozen=True)
@@ -79,16 +83,16 @@ def queue_of(c: Connection, tenant: str) -> Queue:
     """Read the queue statistics that a tenant may see, in two statements."""
     due_since = select(func.min(jobs.c.next_run_at)).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms())
     is_leased = and_(jobs.c.status == "running", jobs.c.lease_until > now_ms())
-    busy = select(func.count(jobs.c.lease_owner.distinct())).where(is_leased).scalar_subquery()
-    waited_s, workers = c.execute(select(_age_s(due_since), busy)).one()
-    return Queue(counts_by_status(c, tenant), _float(waited_s), workers)
+    busy_workers = select(func.count(jobs.c.lease_owner.distinct())).where(is_leased).scalar_subquery()
+    waited_s, worker_count = c.execute(select(_age_s(due_since), busy_workers)).one()
+    return Queue(counts_by_status(c, tenant), _float(waited_s), worker_count)
 
 
 def _webhook_backlog(table: Table) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
     """Return expressions for the number of waiting rows and the seconds since the oldest was due."""
-    waits = table.c.state == "waiting"
-    oldest = select(func.min(table.c.next_attempt_at)).where(waits, table.c.next_attempt_at <= now_ms())
-    return select(func.count()).select_from(table).where(waits).scalar_subquery(), _age_s(oldest)
+    is_waiting = table.c.state == "waiting"
+    oldest_due = select(func.min(table.c.next_attempt_at)).where(is_waiting, table.c.next_attempt_at <= now_ms())
+    return select(func.count()).select_from(table).where(is_waiting).scalar_subquery(), _age_s(oldest_due)
 
 
 def _age_s(since: Select[tuple[Any]]) -> ColumnElement[Any]:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, and_, case, delete, func, not_, or_, select, update
 
 from store.core.columns import now_ms
-from store.core.engines import insert_into
-from store.jobs.job import UNFINISHED, Job, serialise
+from store.core.engines import insert_into, lock_transaction
+from store.jobs.job import UNFINISHED, Job
 from store.jobs.tables import host_turns, jobs
 
 
@@ -36,34 +36,34 @@ def admit(c: Connection, job: Job, hosts: Collection[str], cooldown_s: float) ->
     cooldown_ms = round(cooldown_s * 1000)
     waits: list[HostWait] = []
     for host in sorted(hosts):  # sorted, so that two jobs of several hosts cannot deadlock
-        serialise(c, f"host:{host}")
+        lock_transaction(c, f"host:{host}")
         c.execute(insert_into(c, host_turns).values(job_id=job.id, host=host).on_conflict_do_nothing())
         own_turn = select(host_turns.c.admitted_at).where(host_turns.c.job_id == job.id, host_turns.c.host == host)
         if c.execute(own_turn).scalar_one() is None:
             waits += _wait_for_host(c, job, host, cooldown_ms)
     if waits:
         return max(waits, key=lambda wait: wait.at)
-    waiting = and_(host_turns.c.job_id == job.id, host_turns.c.admitted_at.is_(None))
-    c.execute(update(host_turns).where(waiting).values(admitted_at=now_ms()))
+    is_waiting = and_(host_turns.c.job_id == job.id, host_turns.c.admitted_at.is_(None))
+    c.execute(update(host_turns).where(is_waiting).values(admitted_at=now_ms()))
     for host in hosts:
-        over = select(jobs.c.id).where(jobs.c.id == host_turns.c.job_id, jobs.c.finished_at <= now_ms() - cooldown_ms)
-        c.execute(delete(host_turns).where(host_turns.c.host == host, over.exists()))
+        is_over = (jobs.c.id == host_turns.c.job_id, jobs.c.finished_at <= now_ms() - cooldown_ms)
+        c.execute(delete(host_turns).where(host_turns.c.host == host, select(jobs.c.id).where(*is_over).exists()))
     return None
 
 
 def _wait_for_host(c: Connection, job: Job, host: str, cooldown_ms: int) -> list[HostWait]:
     """Return a list with the wait for one host; empty if the host need not be waited for."""
-    waiting = host_turns.c.admitted_at.is_(None)
-    starts = case((jobs.c.next_run_at > now_ms(), jobs.c.next_run_at), else_=now_ms())
-    ends = case((waiting, starts), else_=func.coalesce(jobs.c.finished_at, now_ms()))
+    is_waiting = host_turns.c.admitted_at.is_(None)
+    start_of_waiting = case((jobs.c.next_run_at > now_ms(), jobs.c.next_run_at), else_=now_ms())
+    end_of_rating = case((is_waiting, start_of_waiting), else_=func.coalesce(jobs.c.finished_at, now_ms()))
     query = (
-        select(func.max(ends) + cooldown_ms, now_ms())
+        select(func.max(end_of_rating) + cooldown_ms, now_ms())
         .join_from(host_turns, jobs, jobs.c.id == host_turns.c.job_id)
         .where(host_turns.c.host == host, jobs.c.id != job.id)
-        .where(or_(and_(waiting, *_requested_earlier(job)), and_(not_(waiting), _separate_rating(job))))
+        .where(or_(and_(is_waiting, *_requested_earlier(job)), and_(not_(is_waiting), _separate_rating(job))))
     )
-    until, now = c.execute(query).one()
-    return [] if until is None or until <= now else [HostWait(host, until, (until - now) / 1000)]
+    free_at, now = c.execute(query).one()
+    return [] if free_at is None or free_at <= now else [HostWait(host, free_at, (free_at - now) / 1000)]
 
 
 def _requested_earlier(job: Job) -> list[ColumnElement[bool]]:
@@ -93,11 +93,11 @@ def remaining_s(c: Connection, tenant: str, target_url: str | None, cooldown_s: 
     if cooldown_s <= 0 or not target_url:
         return 0
     cooldown_ms = round(cooldown_s * 1000)
-    last_call = (
+    last_end = (
         select(func.max(jobs.c.finished_at))
         .where(jobs.c.tenant == tenant, jobs.c.target_url == target_url, jobs.c.kind == "rating")
         .where(jobs.c.created_at >= now_ms() - cooldown_ms - LONGEST_JOB_MS, jobs.c.started_at.is_not(None))
         .scalar_subquery()
     )
-    remaining_ms = c.execute(select(last_call + cooldown_ms - now_ms())).scalar_one()
+    remaining_ms = c.execute(select(last_end + cooldown_ms - now_ms())).scalar_one()
     return 0 if remaining_ms is None else max(0, math.ceil(remaining_ms / 1000))

@@ -41,10 +41,8 @@ class Share:
     @classmethod
     def of(cls, settings: Settings) -> Share:
         """Return the share that an operator configured; a service without keys has one tenant, and no limit."""
-        max_running = settings.max_running_jobs
-        return cls(
-            NO_LIMIT if max_running is None and not settings.keys_required else max_running, settings.worker_concurrency
-        )
+        has_no_limit = settings.max_running_jobs is None and not settings.keys_required
+        return cls(NO_LIMIT if has_no_limit else settings.max_running_jobs, settings.worker_concurrency)
 
     def limit(self, slots: int) -> int:
         """Return the maximum number of running jobs if the registered workers have `slots` slots."""
@@ -61,10 +59,12 @@ def register(c: Connection, worker: str, slots: int, for_s: float) -> None:
 
 
 # ---------------------------------------------------------------------------- statements
-_slots = func.coalesce(select(func.sum(workers.c.slots)).where(workers.c.alive_until > now_ms()).scalar_subquery(), 0)
-_own = bindparam("own_slots", type_=Integer)
-_three_quarters = case((_slots > _own, _slots), else_=_own) * 3 // 4
-_most = func.coalesce(bindparam("most_running", type_=Integer), case((_three_quarters > 1, _three_quarters), else_=1))
+_slots_of_workers = select(func.sum(workers.c.slots)).where(workers.c.alive_until > now_ms())
+_all_slots = func.coalesce(_slots_of_workers.scalar_subquery(), 0)
+_own_slots = bindparam("own_slots", type_=Integer)
+_three_quarters = case((_all_slots > _own_slots, _all_slots), else_=_own_slots) * 3 // 4
+_usual_share = case((_three_quarters > 1, _three_quarters), else_=1)
+_most_running = func.coalesce(bindparam("most_running", type_=Integer), _usual_share)
 
 _running = (
     select(jobs.c.tenant, func.count().label("jobs"))
@@ -75,12 +75,12 @@ _running = (
 
 
 def _waiting_tenants() -> Select[tuple[str]]:
-    """Return the tenants with queued jobs: one look-up in the index for each, however many jobs they have."""
+    """Return a query for the tenants with queued jobs: one look-up in the index each, however many jobs they have."""
     queued_jobs = jobs.alias("queued")
     first_tenant = select(func.min(queued_jobs.c.tenant).label("tenant")).where(queued_jobs.c.status == "queued")
     tenants = first_tenant.cte("waiting", recursive=True)
-    following = first_tenant.where(queued_jobs.c.tenant > tenants.c.tenant).scalar_subquery()
-    waiting_tenants = tenants.union_all(select(following).where(tenants.c.tenant.is_not(None)))
+    next_tenant = first_tenant.where(queued_jobs.c.tenant > tenants.c.tenant).scalar_subquery()
+    waiting_tenants = tenants.union_all(select(next_tenant).where(tenants.c.tenant.is_not(None)))
     return select(waiting_tenants.c.tenant).where(waiting_tenants.c.tenant.is_not(None))
 
 
@@ -91,34 +91,34 @@ def _last_start(tenant: ColumnElement[str]) -> ColumnElement[int]:
 
 
 def _next_job() -> Select[tuple[str, int | None]]:
-    """Return the job that is claimed next, and when it was dispatched."""
-    waiting, head = _waiting_tenants().subquery("tenants"), jobs.alias("head")
-    first_job = (
-        select(head.c.id)
-        .where(head.c.status == "queued", head.c.tenant == waiting.c.tenant, head.c.next_run_at <= now_ms())
-        .where(head.c.attempts_without_progress < bindparam("attempt_cap", type_=Integer))
-        .order_by(head.c.next_run_at, head.c.id)
+    """Return a query for the job that is claimed next, and when it was dispatched."""
+    tenants, queued = _waiting_tenants().subquery("tenants"), jobs.alias("queued_job")
+    oldest_due_job = (
+        select(queued.c.id)
+        .where(queued.c.status == "queued", queued.c.tenant == tenants.c.tenant, queued.c.next_run_at <= now_ms())
+        .where(queued.c.attempts_without_progress < bindparam("attempt_cap", type_=Integer))
+        .order_by(queued.c.next_run_at, queued.c.id)
         .limit(1)
         .scalar_subquery()
     )
-    running = func.coalesce(_running.c.jobs, 0)
+    running_count = func.coalesce(_running.c.jobs, 0)
     turns = (
         select(
-            first_job.label("id"),
-            waiting.c.tenant,
-            running.label("running"),
-            _last_start(waiting.c.tenant).label("served"),
+            oldest_due_job.label("id"),
+            tenants.c.tenant,
+            running_count.label("running"),
+            _last_start(tenants.c.tenant).label("last_start"),
         )
-        .select_from(waiting.outerjoin(_running, _running.c.tenant == waiting.c.tenant))
-        .where(running < _most)
+        .select_from(tenants.outerjoin(_running, _running.c.tenant == tenants.c.tenant))
+        .where(running_count < _most_running)
         .subquery("turns")
     )
-    in_turn = turns.c.running, turns.c.served, turns.c.tenant
-    fair = select(turns.c.id).where(turns.c.id.is_not(None)).order_by(*in_turn).limit(1)
-    return select(jobs.c.id, jobs.c.dispatched_at).where(jobs.c.id == fair.scalar_subquery())
+    turn_order = turns.c.running, turns.c.last_start, turns.c.tenant
+    next_id = select(turns.c.id).where(turns.c.id.is_not(None)).order_by(*turn_order).limit(1)
+    return select(jobs.c.id, jobs.c.dispatched_at).where(jobs.c.id == next_id.scalar_subquery())
 
 
-_NEXT = _next_job()
+_NEXT_JOB = _next_job()
 
 
 def next_job(c: Connection, share: Share, attempt_cap: int) -> tuple[str, int | None] | None:
@@ -126,7 +126,7 @@ def next_job(c: Connection, share: Share, attempt_cap: int) -> tuple[str, int | 
 
     The caller holds a lock under which all jobs are claimed, because otherwise two workers would choose the same job.
     """
-    row = c.execute(_NEXT, {"attempt_cap": attempt_cap} | _share_parameters(share)).one_or_none()
+    row = c.execute(_NEXT_JOB, {"attempt_cap": attempt_cap} | _share_parameters(share)).one_or_none()
     return None if row is None else (row.id, row.dispatched_at)
 
 
@@ -135,8 +135,8 @@ def within_share(share: Share) -> ColumnElement[bool]:
     if share.max_jobs == NO_LIMIT:
         return jobs.c.id.is_not(None)
     running = jobs.alias("running_jobs")
-    active = select(running.c.tenant).where(running.c.status == "running").group_by(running.c.tenant)
-    return jobs.c.tenant.not_in(active.having(func.count() >= _most.params(_share_parameters(share))))
+    running_tenants = select(running.c.tenant).where(running.c.status == "running").group_by(running.c.tenant)
+    return jobs.c.tenant.not_in(running_tenants.having(func.count() >= _most_running.params(_share_parameters(share))))
 
 
 def _share_parameters(share: Share) -> dict[str, int | None]:
@@ -182,17 +182,16 @@ class QueueState:
         1 is the next job; `MOST_COUNTED` + 1 is any later position. The turn of a job is the number of its tenant's
         running jobs plus its number in the tenant's queue.
         """
-        count = Counter(job.tenant for job in self.running)
-        latest = max((job.started_at for job in self.running if job.tenant == tenant), default=0)
-        last_start = self.waiting.get(tenant, (0, latest))[1]
-        others = 0
-        for name, (due_jobs, last_start_of_other) in self.waiting.items():
+        running = Counter(job.tenant for job in self.running)
+        latest_start = max((job.started_at for job in self.running if job.tenant == tenant), default=0)
+        _, last_start = self.waiting.get(tenant, (0, latest_start))
+        jobs_of_others = 0
+        for other, (due_jobs, other_last_start) in self.waiting.items():
             # at equal turns, a tenant that has more running jobs now started its latest job earlier
-            is_first = (-count[name], last_start_of_other, name) < (-count[tenant], last_start, tenant)
-            others += (
-                min(due_jobs, max(0, count[tenant] + jobs_ahead - count[name] + is_first)) if name != tenant else 0
-            )
-        return 1 + min(MOST_COUNTED, jobs_ahead + others)
+            is_first = (-running[other], other_last_start, other) < (-running[tenant], last_start, tenant)
+            earlier_turns = running[tenant] + jobs_ahead - running[other] + is_first
+            jobs_of_others += 0 if other == tenant else min(due_jobs, max(0, earlier_turns))
+        return 1 + min(MOST_COUNTED, jobs_ahead + jobs_of_others)
 
 
 MOST_RUNNING = 1000
@@ -200,14 +199,14 @@ MOST_RUNNING = 1000
 
 def _due_by_tenant() -> Select[tuple[str, int, int]]:
     tenants, due_jobs = _waiting_tenants().limit(MOST_COUNTED).subquery("tenants"), jobs.alias("due")
-    counted_jobs = select(due_jobs.c.id).where(due_jobs.c.status == "queued", due_jobs.c.next_run_at <= now_ms())
-    counted_jobs = counted_jobs.where(due_jobs.c.tenant == tenants.c.tenant).limit(MOST_COUNTED).correlate(tenants)
-    number = select(func.count()).select_from(counted_jobs.subquery()).correlate(tenants).scalar_subquery()
-    return select(tenants.c.tenant, number.label("due"), _last_start(tenants.c.tenant).label("started_at"))
+    jobs_to_count = select(due_jobs.c.id).where(due_jobs.c.status == "queued", due_jobs.c.next_run_at <= now_ms())
+    jobs_to_count = jobs_to_count.where(due_jobs.c.tenant == tenants.c.tenant).limit(MOST_COUNTED).correlate(tenants)
+    due_count = select(func.count()).select_from(jobs_to_count.subquery()).correlate(tenants).scalar_subquery()
+    return select(tenants.c.tenant, due_count.label("due"), _last_start(tenants.c.tenant).label("started_at"))
 
 
-_WAITING = _due_by_tenant()
-_RUNNING = (
+_WAITING_TENANTS = _due_by_tenant()
+_RUNNING_JOBS = (
     select(jobs.c.tenant, jobs.c.started_at, (now_ms() - jobs.c.started_at) / 1000.0, jobs.c.asked, jobs.c.expected)
     .where(jobs.c.status == "running")
     .limit(MOST_RUNNING)
@@ -216,12 +215,12 @@ _RUNNING = (
 
 def state(c: Connection) -> QueueState:
     """Read the running jobs and the waiting tenants, in three statements."""
-    rows = [
+    running_jobs = [
         RunningJob(tenant, started_at, float(elapsed_s), asked_count, expected)
-        for tenant, started_at, elapsed_s, asked_count, expected in c.execute(_RUNNING)
+        for tenant, started_at, elapsed_s, asked_count, expected in c.execute(_RUNNING_JOBS)
     ]
-    waiting = {row.tenant: (row.due, row.started_at) for row in c.execute(_WAITING)}
-    return QueueState(tuple(rows), int(c.execute(select(_slots)).scalar_one()), waiting)
+    waiting = {row.tenant: (row.due, row.started_at) for row in c.execute(_WAITING_TENANTS)}
+    return QueueState(tuple(running_jobs), int(c.execute(select(_all_slots)).scalar_one()), waiting)
 
 
 # ---------------------------------------------------------------------------- estimated start
@@ -233,25 +232,25 @@ def starts_in_s(tenant: str, jobs_ahead: int, position: int, queue: QueueState, 
     Slots become free when the running jobs end, and each job that starts before this one takes the mean time of the
     running jobs. A tenant with its share of running jobs also waits for the end of one of these.
     """
-    lasting_s = [duration for job in queue.running if (duration := _duration_s(job)) is not None]
-    mean_s = sum(lasting_s) / len(lasting_s) if lasting_s else None
-    running = [job for job in queue.running if job.tenant == tenant]
+    durations_s = [duration_s for job in queue.running if (duration_s := _duration_s(job)) is not None]
+    mean_s = sum(durations_s) / len(durations_s) if durations_s else None
+    own_running_jobs = [job for job in queue.running if job.tenant == tenant]
     by_slots = _wait_s(position - 1, queue.running, max(queue.slots, share.slots), mean_s)
-    by_share = _wait_s(jobs_ahead, running, share.limit(queue.slots), mean_s)
+    by_share = _wait_s(jobs_ahead, own_running_jobs, share.limit(queue.slots), mean_s)
     return None if by_slots is None or by_share is None else round(max(by_slots, by_share))
 
 
-def _wait_s(before: int, running: Sequence[RunningJob], slots: int, mean_s: float | None) -> float | None:
-    """Return the seconds until one of `slots` slots is free for a job that `before` other jobs precede."""
+def _wait_s(jobs_ahead: int, running: Sequence[RunningJob], slots: int, mean_s: float | None) -> float | None:
+    """Return the seconds until one of `slots` slots is free for a job that `jobs_ahead` other jobs precede."""
     free_slots = slots - len(running)
-    if before < free_slots:
+    if jobs_ahead < free_slots:
         return 0.0
     if mean_s is None:
         return None
-    ends_s = sorted(max(0.0, (_duration_s(job) or mean_s) - job.elapsed_s) for job in running)
-    ends_s = [mean_s] * max(0, free_slots) + ends_s  # the jobs before this one take the free slots at once
-    rounds, number = divmod(before - max(0, free_slots), len(ends_s))
-    return rounds * mean_s + sorted(ends_s)[number]
+    free_in_s = sorted(max(0.0, (_duration_s(job) or mean_s) - job.elapsed_s) for job in running)
+    free_in_s = [mean_s] * max(0, free_slots) + free_in_s  # the jobs before this one take the free slots at once
+    full_rounds, slot_index = divmod(jobs_ahead - max(0, free_slots), len(free_in_s))
+    return full_rounds * mean_s + sorted(free_in_s)[slot_index]
 
 
 def _duration_s(job: RunningJob) -> float | None:

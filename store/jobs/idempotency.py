@@ -61,14 +61,14 @@ def begin(
     hours. After `in_flight_s` seconds, a request without a response counts as lost.
     """
     values = {"scope": scope, "key": key, "payload_digest": payload_digest, "began_at": now_ms()}
-    blank = {"status": None, "headers": None, "body": None}
-    insert = insert_into(c, idempotency)
-    upsert = insert.values(values | blank).on_conflict_do_update(
+    no_response = {"status": None, "headers": None, "body": None}
+    statement = insert_into(c, idempotency)
+    insert_or_replace = statement.values(values | no_response).on_conflict_do_update(
         index_elements=[idempotency.c.scope, idempotency.c.key],
-        set_={name: insert.excluded[name] for name in ("payload_digest", "began_at", *blank)},
+        set_={name: statement.excluded[name] for name in ("payload_digest", "began_at", *no_response)},
         where=_is_expired(kept_h, in_flight_s),
     )
-    if c.execute(upsert.returning(idempotency.c.key)).one_or_none() is not None:
+    if c.execute(insert_or_replace.returning(idempotency.c.key)).one_or_none() is not None:
         return Fresh()
     row = c.execute(select(idempotency).where(*_same_key(scope, key))).mappings().one_or_none()
     if row is None:  # the row was deleted (by `purge`) between the two statements
@@ -98,11 +98,11 @@ def purge(c: Connection, *, kept_h: float = KEPT_H) -> int:
 
 def prove_write(c: Connection) -> bool:
     """Write a row and remove it in the same transaction; if the transaction commits, the database accepts writes."""
-    proof = "/readyz"
-    where = idempotency.c.scope == proof
-    c.execute(delete(idempotency).where(where))
-    c.execute(insert(idempotency).values(scope=proof, key=proof, payload_digest="", began_at=now_ms()))
-    c.execute(delete(idempotency).where(where))
+    probe_key = "/readyz"
+    is_probe = idempotency.c.scope == probe_key
+    c.execute(delete(idempotency).where(is_probe))
+    c.execute(insert(idempotency).values(scope=probe_key, key=probe_key, payload_digest="", began_at=now_ms()))
+    c.execute(delete(idempotency).where(is_probe))
     return True
 
 

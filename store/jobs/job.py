@@ -26,7 +26,6 @@ from sqlalchemy import (
 from assay.canonical import commitment_of, described_digest, digest_of
 from assay.document import Json, JsonObject
 from store.core.columns import AnyText, SealedSecret, new_id, now_ms, sealed_columns, take_sealed
-from store.core.engines import lock_transaction
 from store.core.rows import one_row
 from store.jobs import fair_order
 from store.jobs.tables import events as event_rows
@@ -131,9 +130,9 @@ def columns_of(new_job: NewJob) -> dict[str, Any]:
     """Return the columns that differ between new jobs."""
     fields = {name: value for name, value in vars(new_job).items() if name not in {"sealed_secret", "deadline_s"}}
     fields |= {"target_url": new_job.target.get("base_url"), "deadline_ms": new_job.deadline_s * 1000}
-    fields["commitment"] = (
-        commitment_of(new_job.experiment, new_job.seed, new_job.nonce) if new_job.kind == "rating" else None
-    )
+    fields["commitment"] = None
+    if new_job.kind == "rating":
+        fields["commitment"] = commitment_of(new_job.experiment, new_job.seed, new_job.nonce)
     return fields | sealed_columns(new_job.sealed_secret)
 
 
@@ -249,13 +248,13 @@ class ExistingWork:
     """Whether any host refuses ratings (`store.targets.domains`)."""
 
 
-_mine = bindparam("by_tenant", type_=AnyText())
-_same = bindparam("digest", type_=AnyText())
+_tenant = bindparam("by_tenant", type_=AnyText())
+_digest = bindparam("digest", type_=AnyText())
 _age_ms = bindparam("age_ms", type_=BigInteger)
 
 _rating_id = (
     select(ratings.c.id)
-    .where(ratings.c.tenant == _mine, ratings.c.request_digest == _same, _age_ms > 0)
+    .where(ratings.c.tenant == _tenant, ratings.c.request_digest == _digest, _age_ms > 0)
     .where(ratings.c.created_at >= now_ms() - _age_ms, ratings.c.expires_at > now_ms())
     .where(ratings.c.withdrawn_at.is_(None))
     .order_by(ratings.c.created_at.desc(), ratings.c.id.desc())
@@ -264,7 +263,7 @@ _rating_id = (
 )
 _twin_id = (
     select(jobs.c.id)
-    .where(jobs.c.tenant == _mine, jobs.c.request_digest == _same)
+    .where(jobs.c.tenant == _tenant, jobs.c.request_digest == _digest)
     .where(jobs.c.status.in_(UNFINISHED), jobs.c.cancel_requested.is_(False))
     .order_by(jobs.c.created_at.desc(), jobs.c.id.desc())
     .limit(1)
@@ -272,15 +271,15 @@ _twin_id = (
 )
 _unfinished = (
     select(jobs.c.id)
-    .where(jobs.c.tenant == _mine, jobs.c.status.in_(UNFINISHED))
+    .where(jobs.c.tenant == _tenant, jobs.c.status.in_(UNFINISHED))
     .limit(bindparam("most", type_=Integer))
     .subquery()
 )
 
 # statements of frequent requests are built once, because that takes longer than executing them
-_JOB = select(jobs).where(jobs.c.id == bindparam("job_id", type_=AnyText()))
-_OWN_JOB = _JOB.where(jobs.c.tenant == _mine)
-_own_before = fair_order.jobs_before(_mine, fair_order.QUEUE.c.next_run_at <= now_ms())
+_JOB_BY_ID = select(jobs).where(jobs.c.id == bindparam("job_id", type_=AnyText()))
+_OWN_JOB = _JOB_BY_ID.where(jobs.c.tenant == _tenant)
+_own_before = fair_order.jobs_before(_tenant, fair_order.QUEUE.c.next_run_at <= now_ms())
 _EXISTING_WORK = select(
     _rating_id.label("rating_id"),
     _twin_id.label("twin_id"),
@@ -298,19 +297,15 @@ def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: in
 
 def own_before(c: Connection, job: Job) -> int:
     """Count the queued jobs that precede a queued job of the same tenant, up to `MOST_COUNTED`."""
-    queue_key, job_key = tuple_(fair_order.QUEUE.c.next_run_at, fair_order.QUEUE.c.id), tuple_(job.next_run_at, job.id)
+    queue_key = tuple_(fair_order.QUEUE.c.next_run_at, fair_order.QUEUE.c.id)
+    job_key = tuple_(job.next_run_at, job.id)
     return int(c.execute(select(fair_order.jobs_before(literal(job.tenant), queue_key < job_key))).scalar_one())
-
-
-def serialise(c: Connection, request_digest: str) -> None:
-    """Lock a request digest until the transaction ends, so that equal requests run one after another."""
-    lock_transaction(c, request_digest)
 
 
 def find(c: Connection, job_id: str, tenant: str | None) -> Job | None:
     """Read a tenant's job; with ``tenant=None``, a job of any tenant."""
     if tenant is None:
-        return one_row(c, _JOB, job_from, {"job_id": job_id})
+        return one_row(c, _JOB_BY_ID, job_from, {"job_id": job_id})
     return one_row(c, _OWN_JOB, job_from, {"job_id": job_id, "by_tenant": tenant})
 
 
@@ -333,13 +328,8 @@ def request_digest(
         Description of the service that generates sentences or pictures, as in a job.
     """
     target_digest = described_digest(target)
-    request = {
-        "tenant": tenant,
-        "target": target_id or target_digest,
-        "described": target_digest,
-        "experiment": experiment,
-        "seed": seed,
-    }
+    request: JsonObject = {"tenant": tenant, "target": target_id or target_digest, "described": target_digest}
+    request |= {"experiment": experiment, "seed": seed}
     if author is not None:
         request["author"] = {"id": author.get("id"), "described": described_digest(author)}
     return digest_of(request)
@@ -361,9 +351,9 @@ _INSERT = (
 
 _INSERT_ANSWERED = _INSERT.values(finished_at=now_ms())
 
-_QUEUED: dict[str, Any] = {"status": "queued", "stage": "queued"}
+_QUEUED_COLUMNS: dict[str, Any] = {"status": "queued", "stage": "queued"}
 # the job asks nothing, because an existing rating answers it
-_ANSWERED: dict[str, Any] = {"status": "succeeded", "stage": "rated", "nonce": None, "commitment": None}
+_ANSWERED_COLUMNS: dict[str, Any] = {"status": "succeeded", "stage": "rated", "nonce": None, "commitment": None}
 
 
 def add(c: Connection, new_job: NewJob) -> Job:
@@ -383,20 +373,20 @@ def add_all(c: Connection, entries: Sequence[tuple[NewJob, str | None]]) -> list
     same order.
     """
     rows = [
-        columns_of(new_job) | {"rating_id": rating_id} | (_QUEUED if rating_id is None else _ANSWERED)
+        columns_of(new_job) | {"rating_id": rating_id} | (_QUEUED_COLUMNS if rating_id is None else _ANSWERED_COLUMNS)
         for new_job, rating_id in entries
     ]
     for tenant in sorted({row["tenant"] for row in rows}):
         quota.add_jobs(c, tenant, quota.size_of_jobs(row for row in rows if row["tenant"] == tenant))
     jobs_by_id: dict[str, Job] = {}
-    for statement, state in ((_INSERT, _QUEUED), (_INSERT_ANSWERED, _ANSWERED)):
-        if batch := [row for row in rows if row["status"] == state["status"]]:
+    for statement, status_columns in ((_INSERT, _QUEUED_COLUMNS), (_INSERT_ANSWERED, _ANSWERED_COLUMNS)):
+        if batch := [row for row in rows if row["status"] == status_columns["status"]]:
             jobs_by_id.update((row["id"], job_from(**row)) for row in c.execute(statement, batch).mappings())
     new_jobs = [jobs_by_id[new_job.id] for new_job, _ in entries]
     if new_jobs:
         c.execute(insert(event_rows), [_first_event(job) for job in new_jobs])
     if finished_jobs := [job for job in new_jobs if job.finished]:
-        notices = [notice_row(job.id, f"job.{job.status}", _facts_of(job), job.created_at) for job in finished_jobs]
+        notices = [notice_row(job.id, f"job.{job.status}", _end_facts(job), job.created_at) for job in finished_jobs]
         c.execute(insert(outbox_table), notices)
     return new_jobs
 
@@ -406,5 +396,5 @@ def _first_event(job: Job) -> JsonObject:
     return {"job_id": job.id, "type": job.status, "data": facts, "fence": 0, "at": job.created_at}
 
 
-def _facts_of(job: Job) -> JsonObject:
+def _end_facts(job: Job) -> JsonObject:
     return {"job_id": job.id, "kind": job.kind, "status": job.status, "rating_id": job.rating_id}

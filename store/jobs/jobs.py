@@ -18,6 +18,7 @@ from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 
 from assay.document import JsonObject
 from store.core.columns import now_ms, sealed_columns
+from store.core.engines import lock_transaction
 from store.core.errors import AlreadyFinished
 from store.core.rows import about_target, all_rows, equal, one_row, page_of
 from store.jobs.backlog import backlog, counts_by_status, queue_of
@@ -38,7 +39,6 @@ from store.jobs.job import (
     find,
     job_from,
     own_before,
-    serialise,
     update_job,
 )
 from store.jobs.leases import Beat, Claim, announce_next, claim, claim_next, heartbeat, hold, release
@@ -64,10 +64,11 @@ def due(c: Connection, limit: int = 100, redispatch_s: float = 15, share: Share 
     These are queued jobs that are due, unless their tenant has its maximum of running jobs, and running jobs with an
     expired lease; jobs that were dispatched less than `redispatch_s` seconds ago are left out.
     """
-    not_dispatched = or_(jobs.c.dispatched_at.is_(None), jobs.c.dispatched_at <= now_ms() - round(redispatch_s * 1000))
+    dispatched_at = jobs.c.dispatched_at
+    not_dispatched_lately = or_(dispatched_at.is_(None), dispatched_at <= now_ms() - round(redispatch_s * 1000))
     query = (
         select(jobs.c.id)
-        .where(not_dispatched, claimable(), _can_start(share))
+        .where(not_dispatched_lately, claimable(), _can_start(share))
         .order_by(jobs.c.next_run_at, jobs.c.id)
         .limit(limit)
     )
@@ -85,11 +86,12 @@ def release_orphans(c: Connection) -> int:
     return c.execute(update_job(lease_until=now_ms(), dispatched_at=None).where(jobs.c.status == "running")).rowcount
 
 
-def fail_poison_jobs(c: Connection, cap: int = 5) -> list[str]:
-    """Fail the jobs that were claimed `cap` times in a row without a new observation; return their ids."""
+def fail_poison_jobs(c: Connection, attempt_cap: int = 5) -> list[str]:
+    """Fail the jobs that were claimed `attempt_cap` times in a row without a new observation; return their ids."""
     unclaimed = or_(jobs.c.status == "queued", and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms()))
-    query = select(jobs).where(jobs.c.attempts_without_progress >= cap, jobs.c.cancel_requested.is_(False), unclaimed)
-    poison_jobs = all_rows(c, query.with_for_update(key_share=True), job_from)
+    query = select(jobs).where(jobs.c.attempts_without_progress >= attempt_cap, unclaimed)
+    query = query.where(jobs.c.cancel_requested.is_(False)).with_for_update(key_share=True)
+    poison_jobs = all_rows(c, query, job_from)
     for job in poison_jobs:
         end_failed(c, job, WORKER_LOST, **sealed_columns(None))
     return [job.id for job in poison_jobs]
@@ -108,8 +110,8 @@ def _can_start(share: Share) -> ColumnElement[bool]:
 
 def count_stranded(c: Connection, age_s: float, share: Share = UNLIMITED) -> int:
     """Count dispatched jobs that could have been claimed for `age_s` seconds: due, and within their tenant's share."""
-    since = case((jobs.c.status == "running", jobs.c.lease_until), else_=jobs.c.next_run_at)
-    long_due = since <= now_ms() - round(age_s * 1000)
+    claimable_since = case((jobs.c.status == "running", jobs.c.lease_until), else_=jobs.c.next_run_at)
+    long_due = claimable_since <= now_ms() - round(age_s * 1000)
     is_dispatched = jobs.c.dispatched_at.is_not(None)
     count_query = select(func.count()).select_from(jobs).where(claimable(), is_dispatched, long_due, _can_start(share))
     return c.execute(count_query).scalar_one()
@@ -169,5 +171,5 @@ def request_cancel(c: Connection, job_id: str, tenant: str | None) -> Job | None
         return end_cancelled(c, job)
     if job.cancel_requested:
         return job
-    update = update_job(cancel_requested=True).where(jobs.c.id == job.id).returning(jobs)
-    return job_from(**c.execute(update).mappings().one())
+    statement = update_job(cancel_requested=True).where(jobs.c.id == job.id).returning(jobs)
+    return job_from(**c.execute(statement).mappings().one())

@@ -48,7 +48,7 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30, attempt_c
     progress (the reconciler fails it), or was to be cancelled (it is cancelled now). Operators see `owner`, the name of
     the worker. Without a heartbeat the lease expires after `lease_s` seconds.
     """
-    update = update_job(
+    statement = update_job(
         status="running",
         fence=jobs.c.fence + 1,
         attempt=jobs.c.attempt + 1,
@@ -61,7 +61,7 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30, attempt_c
         dispatched_at=None,
         waits_why=None,
     )
-    statement = update.where(jobs.c.id == job_id, claimable())
+    statement = statement.where(jobs.c.id == job_id, claimable())
     if attempt_cap is not None:
         statement = statement.where(or_(jobs.c.attempts_without_progress < attempt_cap, jobs.c.cancel_requested))
     row = c.execute(statement.returning(jobs)).mappings().one_or_none()
@@ -118,8 +118,8 @@ FROZEN_S = 10
 
 def _serialise_claims(c: Connection) -> None:
     if c.dialect.name == "postgresql":  # SQLite serialises all writes
-        ends = func.set_config("idle_in_transaction_session_timeout", f"{FROZEN_S}s", True)
-        c.execute(select(ends, func.pg_advisory_xact_lock(CLAIM_LOCK)))
+        session_timeout = func.set_config("idle_in_transaction_session_timeout", f"{FROZEN_S}s", True)
+        c.execute(select(session_timeout, func.pg_advisory_xact_lock(CLAIM_LOCK)))
 
 
 def _announce_again(c: Connection, job_id: str, new_claim: Claim | None) -> None:
@@ -138,8 +138,8 @@ def announce_next(c: Connection, share: Share, attempt_cap: int) -> str | None:
     next_id, dispatched_at = fair_order.next_job(c, share, attempt_cap) or (None, None)
     if next_id is None or dispatched_at is not None:
         return None
-    update = update_job(dispatched_at=now_ms()).where(jobs.c.id == next_id, jobs.c.dispatched_at.is_(None))
-    return c.execute(update.where(jobs.c.status == "queued").returning(jobs.c.id)).scalar_one_or_none()
+    statement = update_job(dispatched_at=now_ms()).where(jobs.c.id == next_id, jobs.c.dispatched_at.is_(None))
+    return c.execute(statement.where(jobs.c.status == "queued").returning(jobs.c.id)).scalar_one_or_none()
 
 
 CHANGING = tuple(column for column in jobs.c if column.name not in {"target", "author", "experiment"})
@@ -171,8 +171,8 @@ def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
 
     The claim is valid also if the job has ended under it, because a heartbeat may arrive after the end.
     """
-    update = update_job(lease_until=now_ms() + _ms(lease_s), heartbeat_at=now_ms())
-    row = c.execute(update.where(*_lease_conditions(claim)).returning(jobs.c.cancel_requested)).one_or_none()
+    extension = update_job(lease_until=now_ms() + _ms(lease_s), heartbeat_at=now_ms())
+    row = c.execute(extension.where(*_lease_conditions(claim)).returning(jobs.c.cancel_requested)).one_or_none()
     if row is not None:
         return Beat(row.cancel_requested, lease_held=True)
     query = select(jobs.c.id).where(jobs.c.id == claim.job.id, jobs.c.fence == claim.fence, jobs.c.status.in_(ENDED))
@@ -194,7 +194,7 @@ def release(
         end_cancelled(c, job)
         return
     attempts_without_progress = max(0, job.attempts_without_progress - (0 if charge_attempt else 1))
-    update = update_job(
+    statement = update_job(
         status="queued",
         lease_owner=None,
         lease_until=None,
@@ -203,7 +203,7 @@ def release(
         waits_why=reason,
         attempts_without_progress=attempts_without_progress,
     )
-    c.execute(update.where(jobs.c.id == job.id))
+    c.execute(statement.where(jobs.c.id == job.id))
     facts = {"delay_s": delay_s} if reason is None else {"delay_s": delay_s, "why": reason}
     append(c, job.id, "released", facts, fence=job.fence)
 

@@ -106,9 +106,8 @@ def newest(c: Connection, job_id: str, limit: int) -> list[StoredObservation]:
 def asked_by_part(c: Connection, job_id: str) -> Counter[str]:
     """Count a job's different questions by the first segment of the probe's id, such as a translation's language."""
     conditions = observations.c.job_id == job_id, observations.c.copied.is_(False)
-    return Counter(
-        unit.partition("/")[0] for unit in c.execute(select(observations.c.unit).where(*conditions)).scalars()
-    )
+    units = c.execute(select(observations.c.unit).where(*conditions)).scalars()
+    return Counter(unit.partition("/")[0] for unit in units)
 
 
 @dataclass(frozen=True)
@@ -134,8 +133,8 @@ class ObservationFilter:
             clauses.append(or_(unit == self.part, unit.startswith(f"{self.part}/", autoescape=True)))
         if self.failure is not None:
             failure = observations.c.failure
-            special_cases = {"any": failure.is_not(None), "none": failure.is_(None)}
-            clauses.append(special_cases.get(self.failure, failure == self.failure))
+            condition_by_code = {"any": failure.is_not(None), "none": failure.is_(None)}
+            clauses.append(condition_by_code.get(self.failure, failure == self.failure))
         return clauses
 
     def fits(self, observation: Observation) -> bool:
@@ -150,13 +149,13 @@ class ObservationFilter:
         return any(self.q.casefold() in text.casefold() for text in _texts_in([observation.as_json()["ask"], value]))
 
 
-def _texts_in(part: object) -> Iterator[str]:
-    if isinstance(part, str):
-        yield part
-    elif isinstance(part, Mapping):
-        yield from _texts_in(list(part.values()))
-    elif isinstance(part, list | tuple):
-        for entry in part:
+def _texts_in(document: object) -> Iterator[str]:
+    if isinstance(document, str):
+        yield document
+    elif isinstance(document, Mapping):
+        yield from _texts_in(list(document.values()))
+    elif isinstance(document, list | tuple):
+        for entry in document:
             yield from _texts_in(entry)
 
 
@@ -199,29 +198,23 @@ def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
     Raise `LeaseLost` if the claim is no longer valid.
     """
     job = hold(c, claim)
-    deleted_rows = c.execute(
-        delete(observations)
-        .where(observations.c.job_id == job.id, observations.c.failure.in_(sorted(codes)))
-        .returning(observations.c.copied)
-    ).scalars()
-    copies = list(deleted_rows)
-    asked_count = copies.count(False)
-    if copies:
-        c.execute(
-            update_job(asked=job.asked - asked_count, failed_calls=job.failed_calls - asked_count).where(
-                jobs.c.id == job.id
-            )
-        )
-    return len(copies)
+    has_code = (observations.c.job_id == job.id, observations.c.failure.in_(sorted(codes)))
+    deletion = delete(observations).where(*has_code).returning(observations.c.copied)
+    are_copies = list(c.execute(deletion).scalars())
+    asked_count = are_copies.count(False)  # a copied failure was not counted as asked
+    if are_copies:
+        counters = {"asked": job.asked - asked_count, "failed_calls": job.failed_calls - asked_count}
+        c.execute(update_job(**counters).where(jobs.c.id == job.id))
+    return len(are_copies)
 
 
 def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) -> CounterIncrements:
     """Insert or replace observations of a job whose row is locked; see `store.jobs.runs.record`."""
-    latest = {entry.observation.probe.unit: entry for entry in entries}
-    stored_rows = _read_recorded(c, job.id, list(latest))
+    entry_of_unit = {entry.observation.probe.unit: entry for entry in entries}
+    stored_rows = _read_recorded(c, job.id, list(entry_of_unit))
     now, seq = read_clock(c), job.observed
     rows, asked_count, failed_count = [], 0, 0
-    for unit, entry in latest.items():
+    for unit, entry in entry_of_unit.items():
         row = _row_of_entry(entry) | {"job_id": job.id, "fence": fence, "recorded_at": now}
         stored_row = stored_rows.get(unit)
         if stored_row is None:

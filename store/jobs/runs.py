@@ -47,8 +47,8 @@ def record(
     }
     attempts_without_progress = 0 if increments.new else job.attempts_without_progress
     observed = job.observed + increments.new
-    update = update_job(**progress, observed=observed, attempts_without_progress=attempts_without_progress)
-    row = c.execute(update.where(jobs.c.id == job.id).returning(*CHANGING)).mappings().one()
+    statement = update_job(**progress, observed=observed, attempts_without_progress=attempts_without_progress)
+    row = c.execute(statement.where(jobs.c.id == job.id).returning(*CHANGING)).mappings().one()
     append(c, job.id, "progress", progress, fence=claim.fence)
     return updated_job(claim, row)
 

@@ -100,16 +100,17 @@ def check(c: Connection, tenant: str) -> None:
     quota = c.get_execution_options().get(OPTION)
     if quota is None:
         return
-    total = select(func.coalesce(func.sum(stored_bytes.c.bytes), 0)).where(stored_bytes.c.tenant == tenant)
-    if (used_bytes := int(c.execute(total).scalar_one())) > quota:
+    query = select(func.coalesce(func.sum(stored_bytes.c.bytes), 0)).where(stored_bytes.c.tenant == tenant)
+    if (used_bytes := int(c.execute(query).scalar_one())) > quota:
         raise QuotaExceeded(used_bytes, quota, by_kind(c, tenant))
 
 
 def by_kind(c: Connection, tenant: str) -> dict[str, int]:
     """Return the bytes that a tenant stores, by kind, the largest first."""
     size = func.sum(stored_bytes.c.bytes)
-    query = select(stored_bytes.c.kind, size).where(stored_bytes.c.tenant == tenant).group_by(stored_bytes.c.kind)
-    return {row[0]: int(row[1]) for row in c.execute(query.order_by(size.desc(), stored_bytes.c.kind)) if row[1]}
+    query = select(stored_bytes.c.kind, size.label("size")).where(stored_bytes.c.tenant == tenant)
+    rows = c.execute(query.group_by(stored_bytes.c.kind).order_by(size.desc(), stored_bytes.c.kind))
+    return {row.kind: int(row.size) for row in rows if row.size}
 
 
 def _size_of(c: Connection, table: Table, *where: ColumnElement[bool]) -> int:
@@ -124,5 +125,5 @@ def _json_size(value: object) -> int:
 def _add_to_count(c: Connection, tenant: str, kind: str, size: int, *, own_shard: bool = False) -> None:
     shard = func.pg_backend_pid() % SHARDS if own_shard and c.dialect.name == "postgresql" else 0
     statement = insert_of(c.dialect.name, stored_bytes).values(tenant=tenant, kind=kind, bytes=size, shard=shard)
-    total = {"bytes": stored_bytes.c.bytes + statement.excluded.bytes}
-    c.execute(statement.on_conflict_do_update(index_elements=list(stored_bytes.primary_key), set_=total))
+    new_count = {"bytes": stored_bytes.c.bytes + statement.excluded.bytes}
+    c.execute(statement.on_conflict_do_update(index_elements=list(stored_bytes.primary_key), set_=new_count))

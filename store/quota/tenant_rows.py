@@ -82,14 +82,15 @@ class TenantRows(Generic[T]):
 
         Return ``None`` if the tenant has no such row or version.
         """
-        conditions, is_counted = self.of(row_id, tenant), not values.keys().isdisjoint(self.table.info["counted"])
+        conditions = self.of(row_id, tenant)
+        is_counted = not values.keys().isdisjoint(self.table.info["counted"])  # otherwise its size stays the same
         if is_counted:
             quota.subtract_rows(c, self.table, tenant, *conditions)
         statement = self._update_row(row_id, tenant, values).where(*equal(self.table, version=version))
-        row = one_row(c, statement.returning(self.table, *self.computed), self.build)
+        changed = one_row(c, statement.returning(self.table, *self.computed), self.build)
         if is_counted:
             quota.add_rows(c, self.table, tenant, *conditions)
-        return row
+        return changed
 
     def remove(self, c: Connection, row_id: str, tenant: str) -> bool:
         """Remove a row; return false if the tenant has no such row."""

@@ -58,8 +58,8 @@ def envelopes_of(key: SigningKey, rating: StoredRating) -> dict[str, JsonObject]
     """
     statements = {RATING: rating_statement(rating.rating), TEST_RESULT: result_statement(rating.rating)}
     return {
-        kind: envelope(PAYLOAD_TYPE, canonical_json(statement), {key.id: key.sign})
-        for kind, statement in statements.items()
+        predicate_type: envelope(PAYLOAD_TYPE, canonical_json(statement), {key.id: key.sign})
+        for predicate_type, statement in statements.items()
         if statement is not None
     }
 
@@ -68,12 +68,12 @@ def keep(c: Connection, rating_id: str, key_id: str, envelopes: dict[str, JsonOb
     """Store a rating's certificate, unless the rating has a certificate; return the stored certificate."""
     # concurrent requests wait for this lock, so that a rating never has two certificates
     c.execute(select(ratings.c.id).where(ratings.c.id == rating_id).with_for_update())
-    if (existing := find(c, rating_id)) is None:
-        existing = Certificate(rating_id, key_id, envelopes, read_clock(c))
-        row = {"rating_id": rating_id, "key_id": key_id, "envelope": envelopes, "created_at": existing.created_at}
+    if (certificate := find(c, rating_id)) is None:
+        certificate = Certificate(rating_id, key_id, envelopes, read_clock(c))
+        row = {"rating_id": rating_id, "key_id": key_id, "envelope": envelopes, "created_at": certificate.created_at}
         c.execute(insert(certificates).values(row))
     c.execute(delete(unsigned_ratings).where(unsigned_ratings.c.rating_id == rating_id))
-    return existing
+    return certificate
 
 
 def any_unsigned(c: Connection) -> bool:
@@ -85,10 +85,8 @@ def any_unsigned(c: Connection) -> bool:
 def take_unsigned(c: Connection, limit: int) -> list[StoredRating]:
     """Take up to `limit` ratings whose signature is due; nobody else takes them for `RETRY_S` seconds."""
     due_ratings = select(unsigned_ratings.c.rating_id).where(unsigned_ratings.c.next_attempt_at <= now_ms())
-    due_ratings = (
-        due_ratings.order_by(unsigned_ratings.c.next_attempt_at).limit(limit).with_for_update(skip_locked=True)
-    )
-    ids = c.execute(due_ratings).scalars().all()
-    later = read_clock(c) + RETRY_S * 1000
-    c.execute(update(unsigned_ratings).where(unsigned_ratings.c.rating_id.in_(ids)).values(next_attempt_at=later))
+    oldest_due = due_ratings.order_by(unsigned_ratings.c.next_attempt_at).limit(limit)
+    ids = c.execute(oldest_due.with_for_update(skip_locked=True)).scalars().all()
+    postponement = update(unsigned_ratings).values(next_attempt_at=read_clock(c) + RETRY_S * 1000)
+    c.execute(postponement.where(unsigned_ratings.c.rating_id.in_(ids)))
     return all_rows(c, select(ratings).where(ratings.c.id.in_(ids)), StoredRating)

@@ -59,16 +59,13 @@ def find(c: Connection, composition_id: str, tenant: str | None) -> StoredCompos
 
     Other tenants can read it only while they can read every rating that it shows.
     """
-    visible = or_(compositions.c.tenant == tenant, compositions.c.visibility.in_(("public", "unlisted")))
-    composition = one_row(
-        c, select(compositions).where(compositions.c.id == composition_id, visible), StoredComposition
-    )
-    if composition is None:
-        return None
-    is_readable = composition.tenant == tenant or len(readable(c, composition.rating_ids, tenant)) == len(
-        set(composition.rating_ids)
-    )
-    return composition if is_readable else None
+    is_visible = or_(compositions.c.tenant == tenant, compositions.c.visibility.in_(("public", "unlisted")))
+    query = select(compositions).where(compositions.c.id == composition_id, is_visible)
+    composition = one_row(c, query, StoredComposition)
+    if composition is None or composition.tenant == tenant:
+        return composition
+    rating_ids = set(composition.rating_ids)
+    return composition if len(readable(c, rating_ids, tenant)) == len(rating_ids) else None
 
 
 # ---------------------------------------------------------------------------- ratings and targets of a composition
@@ -94,34 +91,33 @@ def latest_of_targets(
     first, and then public ratings that stand for the address (`store.ratings.standing`), by their class of requesters;
     the newest rating of the most trusted class counts. Ratings of uploads count only for a target without an address.
     """
-    by_id = {target.id: target for target in stored_targets}
-    if not by_id:
+    targets_by_id = {target.id: target for target in stored_targets}
+    if not targets_by_id:
         return {}
     is_own, owner = ratings.c.tenant == tenant, owner_of(ratings.c.host)
     rank = case((is_own, -1), else_=standing.rank(owner))
     series = (rank, ratings.c.target_url, ratings.c.target_id)
     position = func.row_number().over(partition_by=series, order_by=NEWEST_FIRST)
-    has_address = or_(
-        ratings.c.target_id.in_(by_id), ratings.c.target_url.in_({target.base_url for target in by_id.values()})
-    )
+    addresses = {target.base_url for target in targets_by_id.values()}
+    is_of_target = or_(ratings.c.target_id.in_(targets_by_id), ratings.c.target_url.in_(addresses))
     called_a_service = or_(ratings.c.address.is_(None), ratings.c.description.is_distinct_from("uploaded"))
     columns = (ratings.c.id, ratings.c.target_id, ratings.c.target, ratings.c.created_at)
     ranked_ratings = (
         select(*columns, rank.label("rank"), position.label("place"))
-        .where(has_address, ratings.c.withdrawn_at.is_(None), *equal(ratings, attribute=attribute, method=method))
+        .where(is_of_target, ratings.c.withdrawn_at.is_(None), *equal(ratings, attribute=attribute, method=method))
         .where(called_a_service, or_(is_own, and_(ratings.c.visibility == "public", standing.stands(owner))))
         .subquery()
     )
     query = select(ranked_ratings).where(ranked_ratings.c.place <= CANDIDATES)
     query = query.order_by(ranked_ratings.c.rank, ranked_ratings.c.created_at.desc(), ranked_ratings.c.id.desc())
-    rating_ids: dict[str, str] = {}
-    for row in c.execute(query):
-        for target_id in by_id:
+    rating_id_of_target: dict[str, str] = {}
+    for row in c.execute(query):  # the first rating of a target counts
+        for target_id in targets_by_id:
             if row.target_id == target_id or row.target.get("digest") == digests[target_id]:
-                rating_ids.setdefault(target_id, row.id)
-    readable_ratings = readable(c, rating_ids.values(), tenant)
+                rating_id_of_target.setdefault(target_id, row.id)
+    readable_ratings = readable(c, rating_id_of_target.values(), tenant)
     return {
         target_id: readable_ratings[rating_id]
-        for target_id, rating_id in rating_ids.items()
+        for target_id, rating_id in rating_id_of_target.items()
         if rating_id in readable_ratings
     }

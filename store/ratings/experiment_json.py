@@ -40,16 +40,16 @@ else:  # at run time, installed plug-ins can add methods to the union
 
 
 @cache
-def _adapter() -> TypeAdapter[Any]:
+def _any_method_adapter() -> TypeAdapter[Any]:
     return TypeAdapter(AnyMethod)
 
 
 @cache
-def _adapter_of(name: str) -> TypeAdapter[Any]:
-    for kind in every_method():
-        if method_name(kind) == name:
-            return TypeAdapter(kind)
-    raise UnknownName("method", name, tuple(method_name(kind) for kind in every_method()), "method")
+def _method_adapter(name: str) -> TypeAdapter[Any]:
+    for method_class in every_method():
+        if method_name(method_class) == name:
+            return TypeAdapter(method_class)
+    raise UnknownName("method", name, tuple(method_name(method_class) for method_class in every_method()), "method")
 
 
 def parse_method(specification: Json) -> _AnyMethod:
@@ -57,14 +57,14 @@ def parse_method(specification: Json) -> _AnyMethod:
 
     Raise `SpecificationError` if a field is invalid; the error names the first such field.
     """
-    kinds = {method_name(kind): kind for kind in every_method()}
+    method_classes = {method_name(method_class): method_class for method_class in every_method()}
     name = specification.get("method")
-    if name not in kinds:
-        raise UnknownName("method", str(name), kinds, "method")
+    if name not in method_classes:
+        raise UnknownName("method", str(name), method_classes, "method")
     try:
-        method: _AnyMethod = _adapter().validate_python(specification)
-    except ValidationError as invalid:
-        raise _as_specification_error(invalid, kinds[str(name)]) from None
+        method: _AnyMethod = _any_method_adapter().validate_python(specification)
+    except ValidationError as error:
+        raise _as_specification_error(error, method_classes[str(name)]) from None
     return method
 
 
@@ -83,22 +83,23 @@ def rated_method(rating: RatingDocument) -> Method:
 
 def dump_method(method: _AnyMethod) -> JsonObject:
     """Serialise a method to JSON, including defaults."""
-    specification: JsonObject = _adapter_of(method.method).dump_python(method, mode="json")
+    specification: JsonObject = _method_adapter(method.method).dump_python(method, mode="json")
     return specification
 
 
 def method_schema(name: str) -> JsonObject:
     """Return the JSON Schema of a method's specification."""
-    schema: JsonObject = _adapter_of(name).json_schema()
+    schema: JsonObject = _method_adapter(name).json_schema()
     required_names = schema.get("required", [])
     return {**schema, "required": ["method", *(field_name for field_name in required_names if field_name != "method")]}
 
 
-def _as_specification_error(invalid: ValidationError, kind: type[_AnyMethod]) -> SpecificationError:
-    first_error = invalid.errors(include_url=False)[0]
+def _as_specification_error(error: ValidationError, method_class: type[_AnyMethod]) -> SpecificationError:
+    first_error = error.errors(include_url=False)[0]
     cause = first_error.get("ctx", {}).get("error")
     if isinstance(cause, SpecificationError):
         return cause
-    where = ".".join(str(part) for part in first_error["loc"][1:])
-    field_names = [field.name for field in fields(kind)] if len(first_error["loc"]) == 2 else ()
-    return SpecificationError(f"{where}: {plain_message(first_error, field_names)}", where or None)
+    # the location begins with the name of the method
+    field_path = ".".join(str(part) for part in first_error["loc"][1:])
+    field_names = [field.name for field in fields(method_class)] if len(first_error["loc"]) == 2 else ()
+    return SpecificationError(f"{field_path}: {plain_message(first_error, field_names)}", field_path or None)

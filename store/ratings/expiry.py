@@ -37,11 +37,11 @@ def expiring(c: Connection, within_s: float, limit: int) -> list[Summary]:
     ratings are neither listed nor successors.
     """
     same_series = and_(*(_later.c[name] == ratings.c[name] for name in ("tenant", "target_url", "method", "attribute")))
-    newer = or_(
+    is_newer = or_(
         _later.c.created_at > ratings.c.created_at,
         and_(_later.c.created_at == ratings.c.created_at, _later.c.id > ratings.c.id),
     )
-    has_successor = select(_later.c.id).where(same_series, newer, _later.c.withdrawn_at.is_(None)).exists()
+    has_successor = select(_later.c.id).where(same_series, is_newer, _later.c.withdrawn_at.is_(None)).exists()
     is_announced = select(outbox.c.id).where(outbox.c.job_id == ratings.c.job_id, outbox.c.kind == EXPIRING).exists()
     query = (
         select(*(ratings.c[name] for name in Summary.__dataclass_fields__))
@@ -66,19 +66,19 @@ def announce_change(c: Connection, rating: StoredRating, experiment: object) -> 
     with an equal experiment is its predecessor. Return ``None`` if there is no earlier rating, if one of the two is not
     declared, or if the letters are equal or may differ by chance.
     """
-    before = _predecessor(c, rating, experiment) if rating.declared else None
-    if before is None or not before.declared or before.letter == rating.letter:
+    predecessor = _predecessor(c, rating, experiment) if rating.declared else None
+    if predecessor is None or not predecessor.declared or predecessor.letter == rating.letter:
         return None
-    rating_difference = difference(before.rating, rating.rating)
+    rating_difference = difference(predecessor.rating, rating.rating)
     if not rating_difference.changed:
         return None
-    data = _notice_facts(rating) | {
-        "before": {"rating_id": before.id, "letter": before.letter, "rated_at": iso(before.created_at)},
+    facts = _notice_facts(rating) | {
+        "before": {"rating_id": predecessor.id, "letter": predecessor.letter, "rated_at": iso(predecessor.created_at)},
         "after": {"rating_id": rating.id, "letter": rating.letter, "rated_at": iso(rating.created_at)},
         "probability": rating_difference.letter.probability,
         "also_differed": list(dict.fromkeys(input_difference.what for input_difference in rating_difference.inputs)),
     }
-    announce(c, rating.job_id, CHANGED, data)
+    announce(c, rating.job_id, CHANGED, facts)
     return rating_difference
 
 
@@ -88,7 +88,7 @@ def _notice_facts(rating: Summary) -> JsonObject:
 
 def _predecessor(c: Connection, rating: StoredRating, experiment: object) -> StoredRating | None:
     """Read the newest earlier rating of the same service by an equal experiment."""
-    earlier = (
+    earlier_ratings = (
         select(ratings.c.id, ratings.c.target)
         .join(jobs, jobs.c.id == ratings.c.job_id)
         .where(ratings.c.tenant == rating.tenant, ratings.c.target_url == rating.target_url, ratings.c.id != rating.id)
@@ -100,7 +100,7 @@ def _predecessor(c: Connection, rating: StoredRating, experiment: object) -> Sto
         .limit(MOST_LOOKED_AT)
     )
     digest = rating.target.get("digest")
-    rating_ids = (row.id for row in c.execute(earlier) if row.target.get("digest") == digest)
-    if (predecessor_id := next(rating_ids, None)) is None:
+    ids_of_same_service = (row.id for row in c.execute(earlier_ratings) if row.target.get("digest") == digest)
+    if (predecessor_id := next(ids_of_same_service, None)) is None:
         return None
     return StoredRating(**c.execute(select(ratings).where(ratings.c.id == predecessor_id)).mappings().one())

@@ -64,13 +64,13 @@ def of_target(
     A rating is listed if its request named the target's id, or if the rated service has this `target_url` and `digest`.
     """
     equal_description = and_(ratings.c.target_url == target_url, json_part(ratings.c.target, "digest") == digest)
-    which = [ratings.c.tenant == tenant, or_(ratings.c.target_id == target_id, equal_description)]
-    return _read_steps(c, which, attribute, method, before, limit)
+    is_of_target = [ratings.c.tenant == tenant, or_(ratings.c.target_id == target_id, equal_description)]
+    return _read_steps(c, is_of_target, attribute, method, before, limit)
 
 
 def _read_steps(
     c: Connection,
-    which: list[ColumnElement[bool]],
+    conditions: list[ColumnElement[bool]],
     attribute: str | None,
     method: str | None,
     before: tuple[int, str] | None,
@@ -80,27 +80,26 @@ def _read_steps(
 ) -> list[Step]:
     """Read a page in two statements: pairs of ids (a rating and its predecessor), then the ratings.
 
-    Only the ratings with the lowest `rank` are listed. A rating's predecessor has the
-    same tenant: ratings of two tenants do not show a change of the service. Withdrawn ratings are partitions of their
-    own in the window function, and get no predecessor.
+    Only the ratings with the lowest `rank` are listed. A rating's predecessor has the same tenant: ratings of two
+    tenants do not show a change of the service. Withdrawn ratings are neither given a predecessor nor taken as one.
     """
     rank = literal(0) if rank is None else rank
     series = (ratings.c.method, ratings.c.attribute, ratings.c.tenant, ratings.c.withdrawn_at.is_not(None))
-    earlier = func.lag(ratings.c.id).over(partition_by=series, order_by=(ratings.c.created_at, ratings.c.id))
-    all_of_it = (
+    earlier_id = func.lag(ratings.c.id).over(partition_by=series, order_by=(ratings.c.created_at, ratings.c.id))
+    ranked_ratings = (
         select(
-            *(ratings.c.id, ratings.c.created_at, ratings.c.withdrawn_at, earlier.label("earlier_id")),
+            *(ratings.c.id, ratings.c.created_at, ratings.c.withdrawn_at, earlier_id.label("earlier_id")),
             *(rank.label("rank"), func.min(rank).over().label("first_rank")),
         )
-        .where(*which, *equal(ratings, attribute=attribute, method=method))
+        .where(*conditions, *equal(ratings, attribute=attribute, method=method))
         .subquery()
     )
-    valid = all_of_it.c.withdrawn_at.is_(None)
-    query = select(all_of_it.c.id, case((valid, all_of_it.c.earlier_id)).label("previous_id"))
-    query = query.where(all_of_it.c.rank == all_of_it.c.first_rank)
-    page: Select[Any] = newest_first(query, all_of_it.c.created_at, all_of_it.c.id, before, limit)
-    pairs = [(row.id, row.previous_id) for row in c.execute(page)]
-    ids = {rating_id for pair in pairs for rating_id in pair if rating_id is not None}
+    is_valid = ranked_ratings.c.withdrawn_at.is_(None)
+    query = select(ranked_ratings.c.id, case((is_valid, ranked_ratings.c.earlier_id)).label("previous_id"))
+    query = query.where(ranked_ratings.c.rank == ranked_ratings.c.first_rank)
+    page: Select[Any] = newest_first(query, ranked_ratings.c.created_at, ranked_ratings.c.id, before, limit)
+    id_pairs = [(row.id, row.previous_id) for row in c.execute(page)]
+    ids = {rating_id for id_pair in id_pairs for rating_id in id_pair if rating_id is not None}
     rows = all_rows(c, select(ratings).where(ratings.c.id.in_(ids)), StoredRating) if ids else []
     by_id: dict[str | None, StoredRating] = {rating.id: rating for rating in rows}
-    return [Step(by_id[rating_id], by_id.get(previous_id)) for rating_id, previous_id in pairs]
+    return [Step(by_id[rating_id], by_id.get(previous_id)) for rating_id, previous_id in id_pairs]

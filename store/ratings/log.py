@@ -135,8 +135,8 @@ def consistency(c: Connection, first: int, second: int | None = None) -> Consist
     tree_size = _checked_size(c, second, "second")
     if first > tree_size:
         raise BeyondTheLog("first", first, tree_size)
-    older, newer, *path = _roots(c, [(0, first), (0, tree_size), *consistency_spans(first, tree_size)])
-    return Consistency(TreeHead(first, older), TreeHead(tree_size, newer), tuple(path))
+    older_root, newer_root, *path = _roots(c, [(0, first), (0, tree_size), *consistency_spans(first, tree_size)])
+    return Consistency(TreeHead(first, older_root), TreeHead(tree_size, newer_root), tuple(path))
 
 
 def _checked_size(c: Connection, requested_size: int | None, name: str) -> int:
@@ -149,11 +149,11 @@ def _checked_size(c: Connection, requested_size: int | None, name: str) -> int:
 def _add_nodes(c: Connection, position: int, leaf: bytes) -> None:
     """Insert the new leaf and the hashes of every subtree that it completes."""
     # trailing 1 bits of `position`: their number is the number of subtrees that the leaf completes
-    levels = (~position & (position + 1)).bit_length() - 1
-    lefts = [(level, (position >> level) - 1) for level in range(levels)]
-    hashes, node = _read_nodes(c, lefts), leaf
+    completed_levels = (~position & (position + 1)).bit_length() - 1
+    left_siblings = [(level, (position >> level) - 1) for level in range(completed_levels)]
+    hashes, node = _read_nodes(c, left_siblings), leaf
     rows = [{"level": 0, "place": position, "hash": leaf}]
-    for level, sibling in enumerate(lefts):
+    for level, sibling in enumerate(left_siblings):
         node = node_hash(hashes[sibling], node)
         rows.append({"level": level + 1, "place": position >> (level + 1), "hash": node})
     c.execute(insert(log_nodes), rows)
@@ -165,9 +165,10 @@ def _roots(c: Connection, spans: Sequence[Span]) -> list[bytes]:
     return [span_head(span, lambda level, index: hashes[level, index]) for span in spans]
 
 
-def _read_nodes(c: Connection, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], bytes]:
-    positions = list(places)
-    if not positions:
+def _read_nodes(c: Connection, nodes: Iterable[tuple[int, int]]) -> dict[tuple[int, int], bytes]:
+    """Read the hashes of nodes, given by their levels and their places in these."""
+    levels_and_places = list(nodes)
+    if not levels_and_places:
         return {}
-    query = select(log_nodes).where(tuple_(log_nodes.c.level, log_nodes.c.place).in_(positions))
+    query = select(log_nodes).where(tuple_(log_nodes.c.level, log_nodes.c.place).in_(levels_and_places))
     return {(row.level, row.place): bytes(row.hash) for row in c.execute(query)}

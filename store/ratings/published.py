@@ -48,8 +48,8 @@ def of_address(
     It is the newest rating by the most trusted class of requesters (`store.ratings.standing`).
     """
     lookup = standing.of_address(target_url, None)
-    counting = select(ratings.c.id).where(*lookup.conditions, *equal(ratings, attribute=attribute, method=method))
-    return _read_newest(c, counting.where(*standing.of_model(model)), lookup.rank)
+    conditions = [*lookup.conditions, *equal(ratings, attribute=attribute, method=method), *standing.of_model(model)]
+    return _read_newest(c, select(ratings.c.id).where(*conditions), lookup.rank)
 
 
 def of_target(c: Connection, target_id: str, *, attribute: str | None = None, method: str | None = None) -> DatedRating:
@@ -73,26 +73,27 @@ def of_service(c: Connection, name: str, *, attribute: str | None = None, method
     service = services.find(c, name)
     if service is None:
         return DatedRating()
-    counting = select(ratings.c.id).join(service_ratings, service_ratings.c.rating_id == ratings.c.id)
-    counting = counting.where(
+    counting_ratings = select(ratings.c.id).join(service_ratings, service_ratings.c.rating_id == ratings.c.id)
+    counting_ratings = counting_ratings.where(
         *service.conditions, service_ratings.c.current, *equal(service_ratings, attribute=attribute, method=method)
     )
-    return _read_newest(c, counting, services.requester_class)
+    return _read_newest(c, counting_ratings, services.requester_class)
 
 
 def _read_newest(c: Connection, ids: Select[tuple[str]], *ranks: ColumnElement[int]) -> DatedRating:
     # ids are sorted without the documents, which can have hundreds of kilobytes
-    newest = ids.order_by(*ranks, *NEWEST_FIRST).limit(1)
-    objects = select(replies.c.objects).where(replies.c.rating_id == ratings.c.id).scalar_subquery()
+    newest_id = ids.order_by(*ranks, *NEWEST_FIRST).limit(1)
+    has_objection = select(replies.c.objects).where(replies.c.rating_id == ratings.c.id).scalar_subquery()
     changed_since = select(service_changes.c.since).where(service_changes.c.rating_id == ratings.c.id).scalar_subquery()
-    facts = (now_ms().label("read_at"), owner_of(ratings.c.host).label("owner"), objects.label("objects"))
+    facts = (now_ms().label("read_at"), owner_of(ratings.c.host).label("owner"), has_objection.label("objects"))
     query = select(ratings, *facts, changed_since.label("since"))
-    return one_row(c, query.where(ratings.c.id == newest.scalar_subquery()), _dated_rating) or DatedRating()
+    return one_row(c, query.where(ratings.c.id == newest_id.scalar_subquery()), _rating_from_row) or DatedRating()
 
 
-def _dated_rating(
+def _rating_from_row(
     *, read_at: int, owner: str | None, objects: bool | None, since: int | None, **row: Any
 ) -> DatedRating:
     rating = StoredRating(**row)
-    current = replace(standing.standing(rating, owner), changed_since=None if since is None else iso(since))
-    return DatedRating(rating, read_at, current, bool(objects))
+    changed_since = None if since is None else iso(since)
+    current_standing = replace(standing.standing(rating, owner), changed_since=changed_since)
+    return DatedRating(rating, read_at, current_standing, bool(objects))

@@ -43,7 +43,7 @@ def distribution(
     )
     letter = case((and_(columns.declared, columns.letter.is_not(None)), columns.letter), else_=INCONCLUSIVE)
     address = func.coalesce(columns.address, columns.service)
-    numbered_rows = (
+    numbered_ratings = (
         select(
             *(columns.kind, columns.attribute, columns.method, letter.label("letter"), address.label("address")),
             *(position.label("position"), requester.label("requester")),
@@ -54,14 +54,17 @@ def distribution(
         .where(*equal(service_ratings, attribute=attribute, method=method, kind=kind), *part)
     )
     if model is not None:
-        numbered_rows = numbered_rows.join(ratings, ratings.c.id == columns.rating_id).where(*standing.of_model(model))
-    row = numbered_rows.subquery().c
-    first_requester = func.min(row.requester).over(partition_by=(row.address, row.method, row.attribute))
-    group = (row.kind, row.attribute, row.method, row.letter)
-    newest = select(*group, row.requester, first_requester.label("first")).where(row.position == 1).subquery().c
+        numbered_ratings = numbered_ratings.join(ratings, ratings.c.id == columns.rating_id)
+        numbered_ratings = numbered_ratings.where(*standing.of_model(model))
+    numbered = numbered_ratings.subquery().c
+    series = (numbered.address, numbered.method, numbered.attribute)
+    most_trusted = func.min(numbered.requester).over(partition_by=series)
+    group = (numbered.kind, numbered.attribute, numbered.method, numbered.letter)
+    newest_ratings = select(*group, numbered.requester, most_trusted.label("most_trusted"))
+    newest = newest_ratings.where(numbered.position == 1).subquery().c
     group_columns = (newest.kind, newest.attribute, newest.method, newest.letter)
-    query = select(*group_columns, func.count()).where(newest.requester == newest.first).group_by(*group_columns)
-    return Counter({tuple(group): number for *group, number in c.execute(query)})
+    query = select(*group_columns, func.count()).where(newest.requester == newest.most_trusted).group_by(*group_columns)
+    return Counter({tuple(group): count for *group, count in c.execute(query)})
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ def changes(c: Connection, part: LogPart, start: int, limit: int) -> list[tuple[
         .where(or_(ratings.c.withdrawn_at.is_(None), and_(entry.event == "withdrawn", was_known)))
     )
     rows = map(dict, c.execute(query.order_by(entry.position).limit(limit)).mappings())
-    return [(columns.pop("position"), StoredRating(**columns)) for columns in rows]
+    return [(row.pop("position"), StoredRating(**row)) for row in rows]  # the other columns are those of a rating
 
 
 def _check_size(c: Connection, part: LogPart) -> None:

@@ -154,22 +154,25 @@ def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
     """Store a rating that waits for its signature; `store.jobs.runs.finish` calls this when it ends the job."""
     now = read_clock(c)
     rating_id, expires_at = new_id("rat"), now + new_rating.valid_for_s * 1000
-    rating, url = new_rating.rating, new_rating.rating.target.url
+    rating = new_rating.rating
+    url = rating.target.url
     address = canonical_address(url or "")
     host = None if address is None else address.partition("/")[0]
     owner = None if host is None else owners(c, [host]).get(host)
-    requester, host_proved = requester_of(new_rating.tenant, owner), None if host is None else owner is not None
+    requester = requester_of(new_rating.tenant, owner)
+    host_proved = None if host is None else owner is not None
     facts: JsonObject = {
         "id": rating_id,
         "rated_at": iso(now),
         "expires_at": iso(expires_at),
         "requester": RequesterDocument(requester, host_proved, new_rating.description),
     }
-    document, unmasked_document = as_json(replace(rating, **facts)), None
+    document = as_json(replace(rating, **facts))
+    unmasked_document = None
     if new_rating.public is not None:
         unmasked_document = document | {"salt": token_hex(16)}
-        mask = {**(new_rating.public.masked or {}), "unmasked": rating_digest(unmasked_document)}
-        document = as_json(replace(new_rating.public, masked=mask, **facts))
+        mask_facts = {**(new_rating.public.masked or {}), "unmasked": rating_digest(unmasked_document)}
+        document = as_json(replace(new_rating.public, masked=mask_facts, **facts))
     row = StoredRating(
         **{name: getattr(new_rating, name) for name in ("tenant", "target_id", "request_digest", "description")},
         **{name: getattr(rating, name) for name in ("method", "attribute", "letter", "declared", "visibility")},
@@ -189,8 +192,8 @@ def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
     )
     c.execute(insert(ratings).values({field.name: getattr(row, field.name) for field in fields(row)}))
     c.execute(insert(unsigned_ratings).values(rating_id=rating_id, next_attempt_at=now))
-    reason = {"because": new_rating.because} if new_rating.because else {}
-    _add_to_service(c, row, key_figures(new_rating.public or rating) | reason)
+    because = {"because": new_rating.because} if new_rating.because else {}
+    _add_to_service(c, row, key_figures(new_rating.public or rating) | because)
     return row
 
 
@@ -208,8 +211,8 @@ def _add_to_service(c: Connection, row: StoredRating, figures: JsonObject) -> No
 
 def sentences(c: Connection, ids: Collection[str]) -> dict[str, str]:
     """Read the sentences that say why ratings have their letters, by the ratings' ids; some have none."""
-    row = service_ratings.c
-    rows = c.execute(select(row.rating_id, row.key_figures).where(row.rating_id.in_(ids)))
+    columns = service_ratings.c
+    rows = c.execute(select(columns.rating_id, columns.key_figures).where(columns.rating_id.in_(ids)))
     return {rating_id: figures["because"] for rating_id, figures in rows if (figures or {}).get("because")}
 
 
@@ -297,20 +300,23 @@ def _read_page(
     if digest is not None:
         of_service = select(service_ratings.c.rating_id).where(service_ratings.c.service == _service_key(digest))
         query = query.where(ratings.c.id.in_(of_service))
-    if q is None or (are_newest := _newest_only(c, before)) is None:
+    if q is None or (is_among_newest := _newest_only(c, before)) is None:
         return page_of(c, query, ratings, build, before, limit)
-    newest = limit_rows(page_rows(c, query.where(are_newest), ratings, before, limit), lambda row: build(**row))
-    if newest.cut or len(newest) >= limit:
-        return newest
-    row = service_ratings.c
-    whose = row.tenant == tenant if mine else _is_visible(tenant, service_ratings)
-    named_services = select(row.service).where(row.current, whose, holds(c, row.searched, q)).limit(MOST_NAMED)
-    keys, total = c.execute(named_services).scalars().all(), None
-    if len(keys) < MOST_NAMED:  # more are soon found among all ratings
+    newest_rows = page_rows(c, query.where(is_among_newest), ratings, before, limit)
+    newest_page = limit_rows(newest_rows, lambda row: build(**row))
+    if newest_page.cut or len(newest_page) >= limit:
+        return newest_page
+    columns = service_ratings.c
+    is_listed = columns.tenant == tenant if mine else _is_visible(tenant, service_ratings)
+    named_services = select(columns.service).where(columns.current, is_listed, holds(c, columns.searched, q))
+    service_keys = c.execute(named_services.limit(MOST_NAMED)).scalars().all()
+    total = None
+    if len(service_keys) < MOST_NAMED:  # more are soon found among all ratings
         conditions = [*_in_state(state, service_ratings), *equal(service_ratings, kind=kind)]
-        conditions += equal(service_ratings, **{name: value for name, value in filters.items() if name in row})
-        of_named = select(row.rating_id).where(row.service.in_(set(keys)), whose, *conditions)
-        ids = c.execute(newest_first(of_named, row.created_at, row.rating_id, before, MOST_NAMED)).scalars().all()
+        conditions += equal(service_ratings, **{name: value for name, value in filters.items() if name in columns})
+        named_ratings = select(columns.rating_id).where(columns.service.in_(set(service_keys)), is_listed, *conditions)
+        newest_named = newest_first(named_ratings, columns.created_at, columns.rating_id, before, MOST_NAMED)
+        ids = c.execute(newest_named).scalars().all()
         query = query.where(ratings.c.id.in_(ids))
         total = len(ids) if before is None and len(ids) < MOST_NAMED else None
     rows = limit_rows(page_rows(c, query, ratings, before, limit), lambda row: build(**row))
@@ -327,29 +333,26 @@ MOST_NAMED = 500
 
 def _newest_only(c: Connection, before: tuple[int, str] | None) -> ColumnElement[bool] | None:
     """Return the condition that a rating is one of the newest; ``None`` if there are no others."""
-    at, rating_id = ratings.c.created_at, ratings.c.id
-    query: Select[tuple[int, str]] = newest_first(select(at, rating_id), at, rating_id, before, 1)
+    created_at, rating_id = ratings.c.created_at, ratings.c.id
+    query: Select[tuple[int, str]] = newest_first(select(created_at, rating_id), created_at, rating_id, before, 1)
     row = c.execute(query.offset(MOST_LOOKED_AT - 1)).one_or_none()
-    return row and and_(at >= row.created_at, or_(at > row.created_at, rating_id >= row.id))
+    if row is None:
+        return None
+    return and_(created_at >= row.created_at, or_(created_at > row.created_at, rating_id >= row.id))
 
 
 def newest_of_targets(c: Connection, tenant: str, limit: int) -> list[Summary]:
     """List the tenant's newest rating of each target (by its digest), newest first, without withdrawn ones."""
-    row, newer = service_ratings.c, service_ratings.alias().c
-    # read from the newest rating on, so that the limit ends the query
-    is_newer = or_(
-        newer.created_at > row.created_at, and_(newer.created_at == row.created_at, newer.rating_id > row.rating_id)
-    )
-    is_same_target = (
-        newer.service == row.service,
-        newer.tenant == tenant,
-        newer.withdrawn_at.is_(None),
-        newer.created_at >= row.created_at,
-    )
+    columns, newer = service_ratings.c, service_ratings.alias().c
+    has_larger_id = and_(newer.created_at == columns.created_at, newer.rating_id > columns.rating_id)
+    is_newer = or_(newer.created_at > columns.created_at, has_larger_id)
+    is_same_target = (newer.service == columns.service, newer.tenant == tenant, newer.withdrawn_at.is_(None))
+    not_older = newer.created_at >= columns.created_at  # follows from `is_newer`, and lets the index be used
     query = select(*(ratings.c[field.name] for field in fields(Summary)))
-    query = query.join_from(ratings, service_ratings, row.rating_id == ratings.c.id).where(
-        ratings.c.tenant == tenant, row.withdrawn_at.is_(None), ~exists().where(*is_same_target, is_newer)
-    )
+    query = query.join_from(ratings, service_ratings, columns.rating_id == ratings.c.id)
+    query = query.where(ratings.c.tenant == tenant, columns.withdrawn_at.is_(None))
+    # a condition on each row, read from the newest on, so that the limit ends the query
+    query = query.where(~exists().where(*is_same_target, not_older, is_newer))
     return all_rows(c, query.order_by(*NEWEST_FIRST).limit(limit), Summary)
 
 
@@ -372,7 +375,7 @@ def latest(
     """
     lookup = of_address(target_url, tenant, whose)
     series = (lookup.rank, ratings.c.method, ratings.c.attribute, rated_model)
-    ranking = (
+    ranked_ratings = (
         select(
             ratings.c.id,
             func.row_number().over(partition_by=series, order_by=NEWEST_FIRST).label("place"),
@@ -383,9 +386,9 @@ def latest(
         .where(*equal(ratings, attribute=attribute, method=method), *of_model(model))
         .subquery()
     )
-    query = select(ratings).join(ranking, ranking.c.id == ratings.c.id)
-    query = query.where(ranking.c.place == 1, ranking.c.rank == ranking.c.first_rank).order_by(*NEWEST_FIRST)
-    return all_rows(c, query, StoredRating)
+    query = select(ratings).join(ranked_ratings, ranked_ratings.c.id == ratings.c.id)
+    query = query.where(ranked_ratings.c.place == 1, ranked_ratings.c.rank == ranked_ratings.c.first_rank)
+    return all_rows(c, query.order_by(*NEWEST_FIRST), StoredRating)
 
 
 def _is_visible(tenant: str | None, table: Table = ratings) -> ColumnElement[bool]:

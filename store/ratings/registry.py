@@ -18,7 +18,7 @@ from assay.methods import method_of
 from store.core.columns import iso, read_clock
 from store.core.engines import lock_transaction
 from store.core.errors import AlreadyWithdrawn, HoldsPeople, PublishedForGood
-from store.core.rows import one_row
+from store.core.rows import equal, one_row
 from store.ratings import log, standing
 from store.ratings.ratings import StoredRating
 from store.ratings.tables import ratings, service_ratings
@@ -68,13 +68,12 @@ def withdraw(c: Connection, rating_id: str, tenant: str, reason: str) -> StoredR
         return None
     if rating.withdrawn_at is not None:
         raise AlreadyWithdrawn(rating.id)
-    withdrawn = _change_rating(c, rating.id, withdrawn_at=read_clock(c), withdrawn_why=reason)
-    if withdrawn.visibility == "public":  # the withdrawal of a private rating must not make it public
-        log.append(c, withdrawn.id, "withdrawn", _logged_facts(withdrawn) | {"reason": reason})
-    announce_once(
-        c, withdrawn.job_id, WITHDRAWN, withdrawn.notice | {"visibility": withdrawn.visibility, "reason": reason}
-    )
-    return withdrawn
+    withdrawn_rating = _change_rating(c, rating.id, withdrawn_at=read_clock(c), withdrawn_why=reason)
+    if withdrawn_rating.visibility == "public":  # the withdrawal of a private rating must not make it public
+        log.append(c, withdrawn_rating.id, "withdrawn", _logged_facts(withdrawn_rating) | {"reason": reason})
+    facts = {"visibility": withdrawn_rating.visibility, "reason": reason}
+    announce_once(c, withdrawn_rating.job_id, WITHDRAWN, withdrawn_rating.notice | facts)
+    return withdrawn_rating
 
 
 JUDGING = frozenset({"attribute", "aggregation", "confidence", "delta", "delta_score", "period"})
@@ -101,16 +100,11 @@ def _check_people(c: Connection, rating: StoredRating) -> None:
     lock_transaction(c, f"people:{rating.tenant}")  # so that the ratings of two transactions see each other
     if rating.rating.masked is None:
         raise HoldsPeople(f"{rating.id} was made by a version that did not mask small counts; request it again")
-    data, tables = _file_and_tables(rating.document)
-    query = select(ratings.c.id, ratings.c.document).where(
-        ratings.c.tenant == rating.tenant,
-        ratings.c.method == rating.method,
-        ratings.c.visibility != "private",
-        ratings.c.id != rating.id,
-    )
-    for row in c.execute(query):
-        others_data, others_tables = _file_and_tables(row.document)
-        if others_data == data and others_tables != tables:
+    file_digest, tables = _file_and_tables(rating.document)
+    query = select(ratings.c.id, ratings.c.document).where(ratings.c.id != rating.id, ratings.c.visibility != "private")
+    for row in c.execute(query.where(*equal(ratings, tenant=rating.tenant, method=rating.method))):
+        other_digest, other_tables = _file_and_tables(row.document)
+        if other_digest == file_digest and other_tables != tables:
             raise HoldsPeople(
                 f"{row.id} is not private and counts the people of the same file by other columns; the two "
                 "together could reveal masked counts. Request one rating with all columns"
@@ -157,6 +151,6 @@ def _lock_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating | N
 def _change_rating(c: Connection, rating_id: str, **values: object) -> StoredRating:
     standing.before_change(c, rating_id)
     statement = update(ratings).where(ratings.c.id == rating_id).values(**values).returning(ratings)
-    facts = {name: value for name, value in values.items() if name in service_ratings.c}
-    c.execute(update(service_ratings).where(service_ratings.c.rating_id == rating_id).values(**facts))
+    copied_values = {name: value for name, value in values.items() if name in service_ratings.c}
+    c.execute(update(service_ratings).where(service_ratings.c.rating_id == rating_id).values(**copied_values))
     return StoredRating(**c.execute(statement).mappings().one())

@@ -55,15 +55,15 @@ def put(
     as new.
     """
     proof = _read_proof(c, rating, tenant)
-    before = find(c, rating.id)
-    if before is not None and before.tenant != tenant:
-        _check_newer(c, proof, before)
+    earlier_reply = find(c, rating.id)
+    if earlier_reply is not None and earlier_reply.tenant != tenant:
+        _check_newer(c, proof, earlier_reply)
     reply = OwnersReply(rating.id, tenant, proof.host, text, link, read_clock(c), objects)
-    if before is not None and before.tenant == tenant:
-        stored_answer = {name: getattr(before, name) for name in ("answer", "answered_by", "answered_at")}
+    if earlier_reply is not None and earlier_reply.tenant == tenant:
+        stored_answer = {name: getattr(earlier_reply, name) for name in ("answer", "answered_by", "answered_at")}
         reply = replace(reply, **stored_answer)
     upsert(c, replies, vars(reply))
-    return reply, before is None
+    return reply, earlier_reply is None
 
 
 def answer(c: Connection, rating: StoredRating, tenant: str, text: str) -> OwnersReply | None:
@@ -101,14 +101,13 @@ def _read_proof(c: Connection, rating: StoredRating, tenant: str) -> Domain:
         raise NotTheOwner(None, "the rated target has no address of its own, so nobody can prove to own it")
     proof = domains.proof(c, tenant, host)
     if proof is None:
-        raise NotTheOwner(
-            host, f"no proof of the last {domains.PROOF_DAYS} days shows that {host} is yours; verify it again"
-        )
+        message = f"no proof of the last {domains.PROOF_DAYS} days shows that {host} is yours; verify it again"
+        raise NotTheOwner(host, message)
     return proof
 
 
-def _check_newer(c: Connection, proof: Domain, before: OwnersReply) -> None:
+def _check_newer(c: Connection, proof: Domain, earlier_reply: OwnersReply) -> None:
     """Raise `NotTheOwner` if the tenant of the earlier reply has a proof that is at least as new."""
-    previous_proof = domains.proof(c, before.tenant, proof.host)
+    previous_proof = domains.proof(c, earlier_reply.tenant, proof.host)
     if previous_proof is not None and (previous_proof.verified_at or 0) >= (proof.verified_at or 0):
         raise NotTheOwner(proof.host, f"another tenant has replied, with a newer proof that {proof.host} is theirs")

@@ -65,15 +65,15 @@ def evidence(c: Connection, job_id: str) -> Iterator[Observation]:
     if (archived_job := places.find(c, job_id)) is not None:
         yield from map(observations.observation_in, archived_job.rows())
         return
-    after = 0
-    while rows := observations.page(c, job_id, after, ROWS_A_READ):
+    last_seq = 0
+    while rows := observations.page(c, job_id, last_seq, ROWS_A_READ):
         yield from (row.observation for row in rows)
-        after = rows[-1].seq
+        last_seq = rows[-1].seq
 
 
 def keep(c: Connection, rating_id: str, rating: RatingDocument) -> Rerated:
     """Store a re-rating; replace an earlier re-rating under the same version."""
-    new_row = Rerated(
+    rerating = Rerated(
         rating_id=rating_id,
         methodology_version=str(rating.methodology.version),
         letter=rating.letter,
@@ -81,8 +81,8 @@ def keep(c: Connection, rating_id: str, rating: RatingDocument) -> Rerated:
         document=as_json(rating),
         created_at=read_clock(c),
     )
-    upsert(c, rerated, vars(new_row))
-    return new_row
+    upsert(c, rerated, vars(rerating))
+    return rerating
 
 
 def any_rating(c: Connection, rating_id: str) -> StoredRating | None:
@@ -100,9 +100,8 @@ def of_rating(c: Connection, rating_id: str) -> list[Rerated]:
 
 def letters(c: Connection, rating_ids: Collection[str], version: str) -> dict[str, str | None]:
     """Read the letters of several ratings under a version in one query; ratings without a re-rating are left out."""
-    query = select(rerated.c.rating_id, rerated.c.letter).where(
-        rerated.c.methodology_version == version, rerated.c.rating_id.in_(rating_ids)
-    )
+    query = select(rerated.c.rating_id, rerated.c.letter).where(rerated.c.methodology_version == version)
+    query = query.where(rerated.c.rating_id.in_(rating_ids))
     return {row.rating_id: row.letter for row in c.execute(query)}
 
 

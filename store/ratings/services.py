@@ -79,12 +79,12 @@ class NewestLetter(NamedTuple):
     created_at: int
 
 
-OWN = ("service", "address", "host", "description", "withdrawn_at", "key_figures")
+OWN_COLUMNS = ("service", "address", "host", "description", "withdrawn_at", "key_figures")
 """Columns read from `service_ratings`; in `ratings`, large documents precede some of them and slow reading."""
 
-COLUMNS = [(service_ratings if field.name in OWN else ratings).c[field.name] for field in fields(ServiceRating)]
+COLUMNS = [(service_ratings if field.name in OWN_COLUMNS else ratings).c[field.name] for field in fields(ServiceRating)]
 
-READ = select(*COLUMNS).join_from(ratings, service_ratings, rated.rating_id == ratings.c.id)
+READ_RATINGS = select(*COLUMNS).join_from(ratings, service_ratings, rated.rating_id == ratings.c.id)
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ class Service:
     @property
     def conditions(self) -> list[ColumnElement[bool]]:
         """The conditions of its rows in `service_ratings`."""
-        whose = _stands_for_address() if self.tenant is None else rated.tenant == self.tenant
-        return [rated.service == self.key, *_publicly_listed(), whose]
+        is_counted = _stands_for_address() if self.tenant is None else rated.tenant == self.tenant
+        return [rated.service == self.key, *_publicly_listed(), is_counted]
 
 
 def find(c: Connection, name: str) -> Service | None:
@@ -107,7 +107,9 @@ def find(c: Connection, name: str) -> Service | None:
         return Service(slug[1])
     query = select(rated.service, rated.tenant, _stands_for_address().label("stands"))
     row = c.execute(query.where(rated.rating_id == name, *_publicly_listed())).one_or_none()
-    return None if row is None else Service(row.service, None if row.stands else row.tenant)
+    if row is None:
+        return None
+    return Service(row.service, None if row.stands else row.tenant)
 
 
 def history(c: Connection, service: Service) -> list[ServiceRating]:
@@ -115,14 +117,15 @@ def history(c: Connection, service: Service) -> list[ServiceRating]:
 
     For each method and attribute, only the newest `MOST_OF_SERIES` of the most trusted class of requesters are listed.
     """
-    series, newest_first = (rated.method, rated.attribute), (rated.created_at.desc(), rated.rating_id.desc())
+    series = (rated.method, rated.attribute)
+    newest_first = (rated.created_at.desc(), rated.rating_id.desc())
     best_class = func.min(requester_class).over(partition_by=series)
     position = func.row_number().over(partition_by=(*series, requester_class), order_by=newest_first)
-    ranks = (requester_class.label("rank"), best_class.label("first"), position.label("position"))
+    ranks = (requester_class.label("rank"), best_class.label("best_class"), position.label("position"))
     ranked_ratings = select(rated.rating_id, *ranks).where(*service.conditions).subquery()
-    query = READ.join(ranked_ratings, ranked_ratings.c.rating_id == ratings.c.id)
-    query = query.where(ranked_ratings.c.rank == ranked_ratings.c.first, ranked_ratings.c.position <= MOST_OF_SERIES)
-    rows = all_rows(c, query, ServiceRating)
+    query = READ_RATINGS.join(ranked_ratings, ranked_ratings.c.rating_id == ratings.c.id)
+    query = query.where(ranked_ratings.c.rank == ranked_ratings.c.best_class)
+    rows = all_rows(c, query.where(ranked_ratings.c.position <= MOST_OF_SERIES), ServiceRating)
     return sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)
 
 
@@ -151,18 +154,18 @@ def newest(
     """
     owners = current_owners()
     requester = standing.rank(owners.c.tenant, service_ratings)
-    whose = case((rated.address.is_(None), rated.tenant), else_="")
+    tenant_without_address = case((rated.address.is_(None), rated.tenant), else_="")
     newest_first = (requester, rated.created_at.desc(), rated.rating_id.desc())
-    position = func.row_number().over(partition_by=(rated.service, whose), order_by=newest_first)
-    counts = or_(rated.address.is_(None), rated.tenant == tenant, standing.stands(owners.c.tenant, service_ratings))
+    position = func.row_number().over(partition_by=(rated.service, tenant_without_address), order_by=newest_first)
+    is_counted = or_(rated.address.is_(None), rated.tenant == tenant, standing.stands(owners.c.tenant, service_ratings))
     ranked_ratings = (
         select(rated.rating_id, position.label("position"))
         .outerjoin_from(service_ratings, owners, owners.c.host == rated.host)
-        .where(rated.kind == kind, rated.method == method, rated.attribute == attribute, counts, *_visible_to(tenant))
-        .where(*part, true() if language is None else _is_in_language_alone(language))
+        .where(rated.kind == kind, rated.method == method, rated.attribute == attribute, *_visible_to(tenant))
+        .where(is_counted, *part, true() if language is None else _is_in_language_alone(language))
         .subquery()
     )
-    columns = (rated.rating_id, *(rated[name] for name in NewestRating._fields[1:]))
+    columns = (rated.rating_id, *(rated[name] for name in NewestRating._fields[1:]))  # `id` is called `rating_id`
     query = select(*columns).join(ranked_ratings, ranked_ratings.c.rating_id == rated.rating_id)
     rows = c.execute(query.where(ranked_ratings.c.position == 1, rated.withdrawn_at.is_(None)))
     return [NewestRating._make(row) for row in rows]
@@ -170,26 +173,26 @@ def newest(
 
 def newest_letters(c: Connection, tenant: str, digests: Collection[str]) -> dict[str, NewestLetter]:
     """Return the tenant's newest rating of each service, without withdrawn ones, by the digest of its description."""
-    keys = {digest.removeprefix("sha256:")[:KEY_DIGITS]: digest for digest in digests}
+    digest_of_key = {digest.removeprefix("sha256:")[:KEY_DIGITS]: digest for digest in digests}
     newest_first = (rated.created_at.desc(), rated.rating_id.desc())
     position = func.row_number().over(partition_by=rated.service, order_by=newest_first)
-    columns = (rated.rating_id, *(rated[name] for name in NewestLetter._fields[1:]))
-    of_tenant = (rated.service.in_(keys), rated.tenant == tenant, rated.withdrawn_at.is_(None))
-    numbered_ratings = select(rated.service, *columns, position.label("position")).where(*of_tenant).subquery()
+    columns = (rated.rating_id, *(rated[name] for name in NewestLetter._fields[1:]))  # `id` is called `rating_id`
+    conditions = (rated.service.in_(digest_of_key), rated.tenant == tenant, rated.withdrawn_at.is_(None))
+    numbered_ratings = select(rated.service, *columns, position.label("position")).where(*conditions).subquery()
     rows = c.execute(select(numbered_ratings).where(numbered_ratings.c.position == 1))
-    return {keys[service]: NewestLetter(*letter) for service, *letter, _ in rows}
+    return {digest_of_key[service]: NewestLetter(*letter) for service, *letter, _ in rows}
 
 
 def count_by_kind(c: Connection, tenant: str, part: Conditions = WHOLE) -> Counter[str]:
     """Count the services that a tenant has rated, by kind."""
-    query = select(rated.kind, func.count(rated.service.distinct()))
+    query = select(rated.kind, func.count(rated.service.distinct()).label("services"))
     rows = c.execute(query.where(rated.tenant == tenant, rated.withdrawn_at.is_(None), *part).group_by(rated.kind))
-    return Counter({row[0]: row[1] for row in rows})
+    return Counter({row.kind: row.services for row in rows})
 
 
 def read(c: Connection, ids: Sequence[str]) -> dict[str, ServiceRating]:
     """Read ratings by their ids, 1,000 per query; some drivers take at most 32,766 parameters."""
-    queries = [READ.where(ratings.c.id.in_(ids[start : start + 1000])) for start in range(0, len(ids), 1000)]
+    queries = [READ_RATINGS.where(ratings.c.id.in_(ids[start : start + 1000])) for start in range(0, len(ids), 1000)]
     return {row.id: row for query in queries for row in all_rows(c, query, ServiceRating)}
 
 
@@ -230,17 +233,18 @@ def similar_names(
     c: Connection, tenant: str | None, q: str, *, mine: bool = False, kind: str | None = None
 ) -> list[str]:
     """Return at most three names, or words of names, that resemble a text, of the services that a tenant may list."""
-    text, row = q.strip().casefold(), service_ratings.c
+    text, columns = q.strip().casefold(), service_ratings.c
     if not text or len(text) > MAX_COMPARED_CHARACTERS:
         return []
-    may_be_named = row.tenant == tenant if mine else or_(row.tenant == tenant, row.visibility == "public")
-    query = select(row.name).where(row.current, may_be_named, row.withdrawn_at.is_(None), row.name.is_not(None))
-    query = query.where(*equal(service_ratings, kind=kind)).limit(MOST_NAMES)
+    is_listed = columns.tenant == tenant if mine else or_(columns.tenant == tenant, columns.visibility == "public")
+    query = select(columns.name).where(columns.current, is_listed, *equal(service_ratings, kind=kind))
+    query = query.where(columns.withdrawn_at.is_(None), columns.name.is_not(None)).limit(MOST_NAMES)
     names = c.execute(query.order_by(site)).scalars().all()
     if len(names) == MOST_NAMES:  # there may be more
-        wrong = min(3, len(text) // 2)  # letters around one mistake, or two swapped; every second place is tried
-        parts_around_error = [(text[:start], text[start + wrong :]) for start in range(0, len(text) - wrong + 2, 2)]
-        is_similar = or_(*(holds(c, row.searched, *filter(None, parts)) for parts in parts_around_error))
+        error_length = min(3, len(text) // 2)  # room for one wrong letter or two swapped ones
+        # the letters before and after the error, with the error at every second place
+        contexts = [(text[:start], text[start + error_length :]) for start in range(0, len(text) - error_length + 2, 2)]
+        is_similar = or_(*(holds(c, columns.searched, *filter(None, context)) for context in contexts))
         names = c.execute(query.where(is_similar)).scalars().all()
     return close_words(text, sorted(set(names)))
 

@@ -84,11 +84,13 @@ def standings(c: Connection, rows: Iterable[_RatingRow]) -> dict[str, Standing]:
     if not (rows := list(rows)):
         return {}
     owners = domains.owners(c, {row.host for row in rows if row.host is not None})
-    change = service_changes.c
-    query = select(change.rating_id, change.since).where(change.rating_id.in_([row.id for row in rows]))
-    changes = {rating_id: iso(since) for rating_id, since in c.execute(query)}
-    by_id = {row.id: standing(row, owners.get(row.host or "")) for row in rows}
-    return by_id | {name: replace(by_id[name], changed_since=since) for name, since in changes.items()}
+    columns = service_changes.c
+    query = select(columns.rating_id, columns.since).where(columns.rating_id.in_([row.id for row in rows]))
+    changed_since = {rating_id: iso(since) for rating_id, since in c.execute(query)}
+    standing_of = {row.id: standing(row, owners.get(row.host or "")) for row in rows}
+    for rating_id, since in changed_since.items():
+        standing_of[rating_id] = replace(standing_of[rating_id], changed_since=since)
+    return standing_of
 
 
 def requester_of(tenant: str, owner: str | None) -> Requester:
@@ -166,8 +168,8 @@ def part_after(c: Connection, /, after: str, **filters: str | None) -> tuple[lis
     """Return the conditions of the part of `filters` after an address; its last address if others follow."""
     part: list[ColumnElement[bool]] = [*WHOLE, site > after] if after else [*WHOLE]
     query = select(site).where(*part, *equal(service_ratings, **filters)).order_by(site)
-    until = c.execute(query.offset(PART - 1).limit(1)).scalar_one_or_none()
-    return (part, None) if until is None else ([*part, site <= until], until)
+    last_address = c.execute(query.offset(PART - 1).limit(1)).scalar_one_or_none()
+    return (part, None) if last_address is None else ([*part, site <= last_address], last_address)
 
 
 def replace_older(c: Connection, rating_id: str) -> None:
@@ -180,7 +182,7 @@ def replace_older(c: Connection, rating_id: str) -> None:
 
 def before_change(c: Connection, rating_id: str) -> None:
     """Make the newest rating current that resembles one whose visibility or withdrawal will change."""
-    alike = select(_OLD.c.rating_id).where(_ALIKE, _NEW.c.rating_id == rating_id, _OLD.c.rating_id != rating_id)
-    newest = alike.order_by(_OLD.c.created_at.desc(), _OLD.c.rating_id.desc()).limit(1).scalar_subquery()
-    ids = (newest, literal(rating_id))
+    similar = select(_OLD.c.rating_id).where(_ALIKE, _NEW.c.rating_id == rating_id, _OLD.c.rating_id != rating_id)
+    newest_similar = similar.order_by(_OLD.c.created_at.desc(), _OLD.c.rating_id.desc()).limit(1)
+    ids = (newest_similar.scalar_subquery(), literal(rating_id))
     c.execute(update(service_ratings).where(service_ratings.c.rating_id.in_(ids)).values(current=True))

@@ -28,8 +28,8 @@ def witness_name(public_url: str | None) -> str:
 
 
 def _address_without_scheme(public_url: str | None, path: str) -> str | None:
-    public = urlsplit(public_url or "")
-    return f"{public.netloc}{public.path.rstrip('/')}{path}" if public.netloc else None
+    address = urlsplit(public_url or "")
+    return f"{address.netloc}{address.path.rstrip('/')}{path}" if address.netloc else None
 
 
 # ---------------------------------------------------------------------------- our log
@@ -78,11 +78,11 @@ def witness(c: Connection, origin: str, old_size: int, new_head: TreeHead, proof
     # the lock makes the comparison with the latest head and its replacement one step
     of_origin = witnessed_logs.c.origin == origin
     row = c.execute(select(witnessed_logs.c.size, witnessed_logs.c.root).where(of_origin).with_for_update()).one()
-    latest = TreeHead(row.size, bytes(row.root))
-    if old_size != latest.size or (new_head.size == latest.size and new_head.root != latest.root):
-        raise OtherHead(latest.size)
-    if not proves_growth(latest.size, new_head.size, latest.root, new_head.root, proof):
-        raise NotAnExtension(origin, latest.size, new_head.size)
+    latest_head = TreeHead(row.size, bytes(row.root))
+    if old_size != latest_head.size or (new_head.size == latest_head.size and new_head.root != latest_head.root):
+        raise OtherHead(latest_head.size)
+    if not proves_growth(latest_head.size, new_head.size, latest_head.root, new_head.root, proof):
+        raise NotAnExtension(origin, latest_head.size, new_head.size)
     now = read_clock(c)
     c.execute(update(witnessed_logs).where(of_origin).values(size=new_head.size, root=new_head.root, updated_at=now))
     return now // 1000

@@ -27,7 +27,7 @@ from store.security.tables import api_keys
 SCOPES: tuple[str, ...] = get_args(Scope)
 """Scopes that a key can have."""
 
-FORM = re.compile(r"(assay_([0-9a-z]{8})_[0-9A-Za-z_-]{43})([0-9a-f]{8})")
+KEY_FORMAT = re.compile(r"(assay_([0-9a-z]{8})_[0-9A-Za-z_-]{43})([0-9a-f]{8})")
 SHORT_CHARACTERS = 8
 SECRET_BYTES = 32
 USE_NOTED_MS = 60_000
@@ -60,8 +60,8 @@ def create(
     `expires_at` is in milliseconds since 1970.
     """
     short_id = "".join(choice(ALPHABET.lower()) for _ in range(SHORT_CHARACTERS))
-    begin = f"assay_{short_id}_{token_urlsafe(SECRET_BYTES)}"
-    plain_key = begin + _checksum(begin)
+    checked_part = f"assay_{short_id}_{token_urlsafe(SECRET_BYTES)}"
+    plain_key = checked_part + _checksum(checked_part)
     values = {"id": new_id("key"), "tenant": tenant, "name": name, "short": short_id, "expires_at": expires_at}
     verification = {"digest": _digest(plain_key), "scopes": list(scopes)}
     statement = insert(api_keys).values(created_at=now_ms(), **values, **verification)
@@ -74,10 +74,12 @@ def verify(c: Connection, plain_key: str) -> ApiKey | None:
 
     The use is recorded at most once a minute, even on a connection from `read`, if the database can be written.
     """
-    match = FORM.fullmatch(plain_key)
-    if match is None or not hmac.compare_digest(_checksum(match[1]), match[3]):
+    if (match := KEY_FORMAT.fullmatch(plain_key)) is None:
         return None
-    query = select(api_keys, now_ms().label("now")).where(api_keys.c.short == match[2])
+    checked_part, short_id, checksum = match.groups()
+    if not hmac.compare_digest(_checksum(checked_part), checksum):
+        return None
+    query = select(api_keys, now_ms().label("now")).where(api_keys.c.short == short_id)
     row = c.execute(query).mappings().one_or_none()
     if row is None or not hmac.compare_digest(bytes(row["digest"]), _digest(plain_key)):
         return None
@@ -90,9 +92,7 @@ def verify(c: Connection, plain_key: str) -> ApiKey | None:
 
 def revoke(c: Connection, key_id: str, tenant: str) -> bool:
     """Revoke a tenant's key; return false if there is no such key or it is revoked already."""
-    statement = update(api_keys).where(
-        api_keys.c.id == key_id, api_keys.c.tenant == tenant, api_keys.c.revoked_at.is_(None)
-    )
+    statement = update(api_keys).where(*equal(api_keys, id=key_id, tenant=tenant), api_keys.c.revoked_at.is_(None))
     return c.execute(statement.values(revoked_at=now_ms())).rowcount > 0
 
 
@@ -101,8 +101,8 @@ def page(c: Connection, tenant: str | None, *, before: tuple[int, str] | None = 
     return page_of(c, select(api_keys).where(*equal(api_keys, tenant=tenant)), api_keys, key_of, before, limit)
 
 
-def _checksum(begin: str) -> str:
-    return f"{zlib.crc32(begin.encode('ascii')):08x}"
+def _checksum(checked_part: str) -> str:
+    return f"{zlib.crc32(checked_part.encode('ascii')):08x}"
 
 
 def _digest(plain_key: str) -> bytes:

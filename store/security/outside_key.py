@@ -74,17 +74,17 @@ def outside_key(settings: Settings) -> SigningKey | None:
     Raise `SpecificationError` if a key file cannot be read, or holds no Ed25519 key in PEM.
     """
     if settings.signing_key_file is not None:
-        private = _read_private_key(settings.signing_key_file)
-        public = private.public_key().public_bytes_raw()
-        return SigningKey(thumbprint(public), public, private.sign)
+        private_key = _read_private_key(settings.signing_key_file)
+        public_key = private_key.public_key().public_bytes_raw()
+        return SigningKey(thumbprint(public_key), public_key, private_key.sign)
     if settings.signing_command is None or settings.signing_public_key_file is None:
         return None
-    public = _read_public_key(settings.signing_public_key_file)
+    public_key = _read_public_key(settings.signing_public_key_file)
     try:
         command = shlex.split(settings.signing_command)
-    except ValueError as wrong:
-        raise SpecificationError(f"ASSAY_SIGNING_COMMAND cannot be split into words: {wrong}") from None
-    return SigningKey(thumbprint(public), public, SigningProgram(command, public).sign)
+    except ValueError as error:
+        raise SpecificationError(f"ASSAY_SIGNING_COMMAND cannot be split into words: {error}") from None
+    return SigningKey(thumbprint(public_key), public_key, SigningProgram(command, public_key).sign)
 
 
 class SigningProgram:
@@ -93,7 +93,7 @@ class SigningProgram:
     def __init__(
         self, command: Sequence[str], public_key: bytes, *, timeout_s: float = TIMEOUT_S, rest_s: float = REST_S
     ) -> None:
-        self._command, self._read_public_key = list(command), public_key
+        self._command, self._public_key = list(command), public_key
         self._timeout_s, self._rest_s, self._rests_until = timeout_s, rest_s, 0.0
         self._slots = threading.BoundedSemaphore(AT_ONCE)
 
@@ -125,8 +125,8 @@ class SigningProgram:
                     start_new_session=True,
                     preexec_fn=ending_with_this_process(),  # noqa: PLW1509 - no lock is taken there
                 )
-        except OSError as wrong:
-            raise SigningUnavailable(f"the signing command cannot be started: {wrong.strerror}") from None
+        except OSError as error:
+            raise SigningUnavailable(f"the signing command cannot be started: {error.strerror}") from None
         deadline_passed = threading.Event()
 
         def stop() -> None:
@@ -158,7 +158,7 @@ class SigningProgram:
             signature = base64.b64decode(b"".join(output.split()), validate=True)
         except binascii.Error:
             raise SigningUnavailable("the signing command printed something that is not base64") from None
-        if not is_signature(self._read_public_key, signature, message):
+        if not is_signature(self._public_key, signature, message):
             raise SigningUnavailable(
                 "the signing command printed a signature that does not verify with ASSAY_SIGNING_PUBLIC_KEY_FILE; "
                 "check that both belong to one Ed25519 key"
@@ -166,9 +166,9 @@ class SigningProgram:
         return signature
 
 
-def _kill_group(group: int) -> None:
+def _kill_group(group_id: int) -> None:
     with suppress(ProcessLookupError):
-        os.killpg(group, signal.SIGKILL)
+        os.killpg(group_id, signal.SIGKILL)
 
 
 def _read_private_key(path: Path) -> Ed25519PrivateKey:
@@ -199,5 +199,5 @@ def _read_public_key(path: Path) -> bytes:
 def _read_setting_file(path: Path, setting: str) -> bytes:
     try:
         return path.read_bytes()
-    except OSError as wrong:
-        raise SpecificationError(f"{setting}: {path} cannot be read: {wrong.strerror}") from None
+    except OSError as error:
+        raise SpecificationError(f"{setting}: {path} cannot be read: {error.strerror}") from None

@@ -53,35 +53,36 @@ class RotationResult:
     last_id: str | None
 
 
-def reseal(c: Connection, vault: Vault, holder: int, after: str | None = None) -> RotationResult:
-    """Re-encrypt the next `BATCH` secrets of ``HOLDERS[holder]`` with the current key.
+def reseal(c: Connection, vault: Vault, holder_index: int, after: str | None = None) -> RotationResult:
+    """Re-encrypt the next `BATCH` secrets of ``HOLDERS[holder_index]`` with the current key.
 
     `after` is ``last_id`` of the previous batch; ``last_id`` is ``None`` when no rows are left.
     """
-    secret_holder = HOLDERS[holder]
+    secret_holder = HOLDERS[holder_index]
     table = secret_holder.table
     query = select(table).where(_has_old_key(secret_holder, vault)).order_by(table.c.id).limit(BATCH).with_for_update()
     if after is not None:
         query = query.where(table.c.id > after)
-    rows, lost_ids = c.execute(query).mappings().all(), []
+    lost_ids = []
+    rows = c.execute(query).mappings().all()
     for row in rows:
         try:
-            fresh = _reseal(vault, secret_holder, row)
+            resealed = _reseal(vault, secret_holder, row)
         except (SecretLost, SecretMoved):
             lost_ids.append(row["id"])
             continue
-        columns = {f"{secret_holder.prefix}_{name}": getattr(fresh, name) for name in PARTS}  # `last4` is unchanged
+        columns = {f"{secret_holder.prefix}_{name}": getattr(resealed, name) for name in PARTS}  # `last4` is unchanged
         c.execute(update(table).where(table.c.id == row["id"]).values(columns))
     return RotationResult(len(rows) - len(lost_ids), tuple(lost_ids), rows[-1]["id"] if rows else None)
 
 
 def _reseal(vault: Vault, secret_holder: Holder, row: RowMapping) -> SealedSecret:
     sealed_secret = _sealed_secret(secret_holder, row)
-    identity = {"tenant": row.get("tenant", AGENCY), "target": row["id"]}
+    binding = {"tenant": row.get("tenant", AGENCY), "target": row["id"]}
     if secret_holder.table in (targets, jobs):
-        identity |= {"description": row["target"] if secret_holder.table is jobs else dict(row)}
-        return vault.seal_for_target(vault.open_for_target(sealed_secret, **identity), **identity)
-    return vault.seal(vault.open(sealed_secret, **identity, field=FIELD), **identity, field=FIELD)
+        binding |= {"description": row["target"] if secret_holder.table is jobs else dict(row)}
+        return vault.seal_for_target(vault.open_for_target(sealed_secret, **binding), **binding)
+    return vault.seal(vault.open(sealed_secret, **binding, field=FIELD), **binding, field=FIELD)
 
 
 def _has_old_key(secret_holder: Holder, vault: Vault) -> ColumnElement[bool]:
@@ -94,5 +95,5 @@ def _has_old_key(secret_holder: Holder, vault: Vault) -> ColumnElement[bool]:
 
 
 def _sealed_secret(secret_holder: Holder, row: RowMapping) -> SealedSecret:
-    cipher, nonce, key_id = (row[secret_holder.column(name)] for name in PARTS)
-    return SealedSecret(bytes(cipher), bytes(nonce), key_id, "")
+    ciphertext, nonce, key_id = (row[secret_holder.column(name)] for name in PARTS)
+    return SealedSecret(bytes(ciphertext), bytes(nonce), key_id, "")

@@ -65,12 +65,11 @@ class Vault:
     @classmethod
     def from_settings(cls, settings: Settings) -> Vault:
         """Build a vault with ``ASSAY_SECRET_KEY``, or with a key file in the data directory, created on first use."""
-        text = (
-            settings.secret_key.get_secret_value() if settings.secret_key else _key_file(settings.data_dir.expanduser())
-        )
-        older = [_derive_key(text_of_older) for text_of_older in settings.older_secret_keys]
-        key = _derive_key(text)
-        return cls(key, key_id_of(key), {key_id_of(older_key): older_key for older_key in older}, outside_key(settings))
+        configured = settings.secret_key
+        key_text = configured.get_secret_value() if configured else _read_key_file(settings.data_dir.expanduser())
+        older_keys = [_derive_key(older_text) for older_text in settings.older_secret_keys]
+        key = _derive_key(key_text)
+        return cls(key, key_id_of(key), {key_id_of(older): older for older in older_keys}, outside_key(settings))
 
     @property
     def key_id(self) -> str:
@@ -173,18 +172,18 @@ def _derive_key(text: str) -> bytes:
     return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=b"assay secrets v1").derive(_encode(text))
 
 
-def _key_file(directory: Path) -> str:
+def _read_key_file(directory: Path) -> str:
     """Read the key file of the data directory; create it, readable by its owner only, if it is missing."""
     directory.mkdir(mode=FOLDER, parents=True, exist_ok=True)
     path = directory / KEY_FILE
     if not path.exists():
-        fresh = directory / f".{KEY_FILE}.{os.getpid()}.{os.urandom(4).hex()}"
-        fresh.touch(mode=0o600, exist_ok=False)
-        fresh.write_text(os.urandom(KEY_BYTES).hex())
+        new_file = directory / f".{KEY_FILE}.{os.getpid()}.{os.urandom(4).hex()}"
+        new_file.touch(mode=0o600, exist_ok=False)
+        new_file.write_text(os.urandom(KEY_BYTES).hex())
         try:
-            os.link(fresh, path)  # atomic: only the first of several processes creates the file
+            os.link(new_file, path)  # atomic: only the first of several processes creates the file
         except FileExistsError:
             pass
         finally:
-            fresh.unlink()
+            new_file.unlink()
     return path.read_text().strip()

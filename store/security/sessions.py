@@ -51,15 +51,15 @@ def begin(
     `previous` is the token of the session that it replaces, if any.
     """
     end(c, previous)
-    over = or_(sessions.c.expires_at <= now_ms(), sessions.c.seen_at <= now_ms() - IDLE_MS)
-    _delete_sessions(c, select(sessions.c.digest).where(over).limit(MOST_DELETED))
-    owner = [sessions.c.key_id == key_id] if key_id else [sessions.c.subject == subject, sessions.c.rule == rule]
-    own_digests = select(sessions.c.digest).where(*owner).order_by(sessions.c.expires_at.desc())
+    has_ended = or_(sessions.c.expires_at <= now_ms(), sessions.c.seen_at <= now_ms() - IDLE_MS)
+    _delete_sessions(c, select(sessions.c.digest).where(has_ended).limit(MOST_DELETED))
+    is_own = [sessions.c.key_id == key_id] if key_id else [sessions.c.subject == subject, sessions.c.rule == rule]
+    own_digests = select(sessions.c.digest).where(*is_own).order_by(sessions.c.expires_at.desc())
     _delete_sessions(c, own_digests.offset(MOST_SESSIONS - 1).limit(MOST_DELETED))
     token = token_urlsafe(TOKEN_BYTES)
-    whose = {"key_id": key_id, "rule": rule, "subject": subject}
+    owner = {"key_id": key_id, "rule": rule, "subject": subject}
     times = {"seen_at": now_ms(), "expires_at": now_ms() + LONGEST_MS}
-    c.execute(insert(sessions).values(digest=_digest(token), **whose, **times))
+    c.execute(insert(sessions).values(digest=_digest(token), **owner, **times))
     return token
 
 
@@ -74,14 +74,14 @@ def find(c: Connection, token: str, rules: Mapping[str, Rule]) -> SignedIn | Non
         The current rules by their HMACs (`Vault.mark`).
     """
     now = now_ms()
-    valid = and_(
+    key_is_valid = and_(
         sessions.c.key_id == api_keys.c.id,
         api_keys.c.revoked_at.is_(None),
         or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > now),
     )
     query = (
         select(sessions, api_keys.c.tenant, api_keys.c.scopes, now.label("now"))
-        .outerjoin(api_keys, valid)
+        .outerjoin(api_keys, key_is_valid)
         .where(sessions.c.digest == _digest(token), sessions.c.expires_at > now, sessions.c.seen_at > now - IDLE_MS)
     )
     row = c.execute(query).one_or_none()

@@ -112,12 +112,12 @@ def all_keys(c: Connection) -> list[PublicKey]:
     columns = ("id", "public_key", "created_at", "retired_at")
     query = select(*(signing_keys.c[name] for name in columns))
     query = query.order_by(signing_keys.c.created_at.desc(), signing_keys.c.id.desc())
-    return all_rows(c, query, _public_part)
+    return all_rows(c, query, _public_key_from_row)
 
 
 def _current_key(c: Connection) -> RowMapping | None:
-    newest = signing_keys.c.created_at.desc(), signing_keys.c.id.desc()
-    query = select(signing_keys).where(signing_keys.c.retired_at.is_(None)).order_by(*newest).limit(1)
+    newest_first = signing_keys.c.created_at.desc(), signing_keys.c.id.desc()
+    query = select(signing_keys).where(signing_keys.c.retired_at.is_(None)).order_by(*newest_first).limit(1)
     return c.execute(query).mappings().one_or_none()
 
 
@@ -127,16 +127,16 @@ def _retire_current(c: Connection) -> None:
 
 def _register_outside(c: Connection, key: SigningKey) -> SigningKey:
     """Return a key outside the database; store its public part at its first use."""
-    retired_at = select(signing_keys.c.retired_at).where(signing_keys.c.id == key.id)
-    row = c.execute(retired_at).one_or_none()
-    if row is None:
+    query = select(signing_keys.c.retired_at).where(signing_keys.c.id == key.id)
+    stored_key = c.execute(query).one_or_none()
+    if stored_key is None:
         lock_transaction(c, LOCK)
-        row = c.execute(retired_at).one_or_none()
-    if row is None:
+        stored_key = c.execute(query).one_or_none()  # another process may have stored it meanwhile
+    if stored_key is None:
         _retire_current(c)
         values = {"id": key.id, "public_key": key.public_key, "created_at": now_ms(), "retired_at": None}
         c.execute(insert(signing_keys).values(values | NO_SECRET))
-    elif row.retired_at is not None:
+    elif stored_key.retired_at is not None:
         # a process with old settings must not bring back a key that was replaced, perhaps because it leaked
         raise SigningUnavailable(
             f"the configured signing key {key.id} was retired when another was configured; configure a new key"
@@ -145,15 +145,16 @@ def _register_outside(c: Connection, key: SigningKey) -> SigningKey:
 
 
 def _create_key(c: Connection, vault: Vault) -> SigningKey:
-    private = Ed25519PrivateKey.generate()
-    public_key = private.public_key().public_bytes_raw()
+    private_key = Ed25519PrivateKey.generate()
+    public_key = private_key.public_key().public_bytes_raw()
     key_id = thumbprint(public_key)
     # a private JSON Web Key, sorted so that its last characters, which are stored unencrypted, are public ones
-    private_jwk = {"crv": "Ed25519", "d": encode(private.private_bytes_raw()), "kty": "OKP", "x": encode(public_key)}
+    private_jwk = {"crv": "Ed25519", "d": encode(private_key.private_bytes_raw())}
+    private_jwk |= {"kty": "OKP", "x": encode(public_key)}
     sealed_key = vault.seal(json.dumps(private_jwk), tenant=TENANT, target=key_id, field=FIELD)
     row = {"id": key_id, "public_key": public_key, "created_at": now_ms(), "retired_at": None}
     c.execute(insert(signing_keys).values(row | sealed_columns(sealed_key)))
-    return SigningKey(key_id, public_key, private.sign)
+    return SigningKey(key_id, public_key, private_key.sign)
 
 
 def _open_key(row: RowMapping, vault: Vault) -> SigningKey:
@@ -164,9 +165,9 @@ def _open_key(row: RowMapping, vault: Vault) -> SigningKey:
             "set ASSAY_SIGNING_KEY_FILE or ASSAY_SIGNING_COMMAND, or run `assay keys signing rotate`"
         )
     private_jwk = json.loads(vault.open(sealed_key, tenant=TENANT, target=row["id"], field=FIELD))
-    private = Ed25519PrivateKey.from_private_bytes(decode(private_jwk["d"]))
-    return SigningKey(row["id"], bytes(row["public_key"]), private.sign)
+    private_key = Ed25519PrivateKey.from_private_bytes(decode(private_jwk["d"]))
+    return SigningKey(row["id"], bytes(row["public_key"]), private_key.sign)
 
 
-def _public_part(*, public_key: bytes, **row: Any) -> PublicKey:
+def _public_key_from_row(*, public_key: bytes, **row: Any) -> PublicKey:
     return PublicKey(public_key=bytes(public_key), **row)

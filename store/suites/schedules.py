@@ -56,21 +56,20 @@ class Recurrence:
         if self.interval_s is not None:
             return self.interval_s
         cron = _parse_cron(str(self.cron), EPOCH)
-        times = sorted(hour * 60 + minute for hour in cron.hours for minute in cron.minutes)
-        gaps = [later - earlier for earlier, later in pairwise(times)]
-        return 60 * min([*gaps, times[0] + MINUTES_A_DAY - times[-1]])
+        times_of_day = sorted(hour * 60 + minute for hour in cron.hours for minute in cron.minutes)
+        gaps = [later - earlier for earlier, later in pairwise(times_of_day)]
+        return 60 * min([*gaps, times_of_day[0] + MINUTES_A_DAY - times_of_day[-1]])
 
     def check(self, shortest_s: int) -> None:
         """Raise `SpecificationError` for an invalid recurrence or runs less than `shortest_s` seconds apart."""
         if (self.cron is None) == (self.interval_s is None):
             raise SpecificationError("set exactly one of cron and interval_s", "cron")
         if self.cron is not None:
-            _next_time(self.cron, EPOCH + timedelta(days=366 * 50))
+            _next_time(self.cron, EPOCH + timedelta(days=366 * 50))  # raises an error if no date matches
         if self.shortest_s < shortest_s:
             field = "cron" if self.interval_s is None else "interval_s"
-            raise OutOfBounds(
-                f"two runs would be {self.shortest_s} s apart; the minimum of this service is {shortest_s} s", field
-            )
+            problem = f"two runs would be {self.shortest_s} s apart"
+            raise OutOfBounds(f"{problem}; the minimum of this service is {shortest_s} s", field)
 
     def after(self, now_ms: int, anchor_ms: int) -> int:
         """Return the first time after `now_ms`, in milliseconds since 1970; missed times are skipped.
@@ -80,8 +79,8 @@ class Recurrence:
         if self.interval_s is None:
             next_time = _next_time(str(self.cron), EPOCH + timedelta(milliseconds=now_ms))
             return int((next_time - EPOCH) / timedelta(milliseconds=1))
-        step = self.interval_s * 1000
-        return anchor_ms + ((now_ms - anchor_ms) // step + 1) * step
+        interval_ms = self.interval_s * 1000
+        return anchor_ms + ((now_ms - anchor_ms) // interval_ms + 1) * interval_ms
 
     def times_from(self, first_ms: int, count: int) -> list[int]:
         """List `count` times of runs in milliseconds since 1970: `first_ms`, and those after it."""
@@ -92,10 +91,10 @@ class Recurrence:
 
 
 def _next_time(cron: str, after: datetime) -> datetime:
-    time = next(_parse_cron(cron, after), None)
-    if time is None:
+    next_time = next(_parse_cron(cron, after), None)
+    if next_time is None:
         raise SpecificationError(f"no date matches {cron!r}; check its day and month", "cron")
-    return time
+    return next_time
 
 
 def _parse_cron(cron: str, after: datetime) -> CronSim:
@@ -140,7 +139,9 @@ class Orders:
     @property
     def kind(self) -> ScheduleKind:
         """What a run adds: a job that rates, a suite, or a job that watches a rating."""
-        return "suite" if self.cells is not None else "watch" if "cases" in self.request else "rating"
+        if self.cells is not None:
+            return "suite"
+        return "watch" if "cases" in self.request else "rating"
 
     def as_json(self) -> JsonObject:
         """Return the orders as a JSON object."""
@@ -230,12 +231,12 @@ def job_template(job: NewJob) -> JsonObject:
     return {name: getattr(job, name) for name in TEMPLATE_FIELDS}
 
 
-def _read_row(*, request: Any, cron: str | None, interval_s: int | None, **row: Any) -> StoredSchedule:
+def _schedule_from_row(*, request: Any, cron: str | None, interval_s: int | None, **row: Any) -> StoredSchedule:
     del row["removed_at"]
     return StoredSchedule(orders=Orders.from_json(request), recurrence=Recurrence(cron, interval_s), **row)
 
 
-ROWS = TenantRows(schedules, _read_row, blank={"request": {}})
+ROWS = TenantRows(schedules, _schedule_from_row, blank={"request": {}})
 
 
 def find(c: Connection, schedule_id: str, tenant: str | None) -> StoredSchedule | None:
@@ -248,15 +249,15 @@ def page(
     c: Connection, tenant: str | None, *, before: tuple[int, str] | None = None, limit: int
 ) -> Rows[StoredSchedule]:
     """List a tenant's schedules, newest first, starting after the schedule ``before = (created_at, id)``."""
-    rows = ROWS.page(c, tenant, before=before, limit=limit)
-    rows[:] = _with_changes(c, rows)
-    return rows
+    stored_page = ROWS.page(c, tenant, before=before, limit=limit)
+    stored_page[:] = _with_changes(c, stored_page)
+    return stored_page
 
 
-def _with_changes(c: Connection, rows: Sequence[StoredSchedule]) -> list[StoredSchedule]:
+def _with_changes(c: Connection, stored: Sequence[StoredSchedule]) -> list[StoredSchedule]:
     """Return schedules with the newest change that each noticed, in at most one query."""
-    changes = sentinels.newest_changes(c, [row.id for row in rows if row.orders.kind == "watch"])
-    return [dataclasses.replace(row, change=changes.get(row.id)) for row in rows]
+    changes = sentinels.newest_changes(c, [schedule.id for schedule in stored if schedule.orders.kind == "watch"])
+    return [dataclasses.replace(schedule, change=changes.get(schedule.id)) for schedule in stored]
 
 
 remove = ROWS.remove
@@ -302,7 +303,7 @@ def _schedule_columns(name: str, orders: Orders, recurrence: Recurrence, *, paus
 # ---------------------------------------------------------------------------- runs
 def any_due(c: Connection) -> bool:
     """Whether a schedule is due."""
-    return c.execute(select(schedules.c.id).where(*_is_due()).limit(1)).first() is not None
+    return c.execute(select(schedules.c.id).where(*_due_conditions()).limit(1)).first() is not None
 
 
 def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun] | None:
@@ -312,12 +313,12 @@ def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun
     """
     longest_due = (
         select(schedules)
-        .where(*_is_due())
+        .where(*_due_conditions())
         .order_by(schedules.c.next_at, schedules.c.id)
         .limit(1)
         .with_for_update(skip_locked=True)  # a schedule locked by another transaction is left for later
     )
-    schedule = one_row(c, longest_due, _read_row)
+    schedule = one_row(c, longest_due, _schedule_from_row)
     if schedule is None:
         return None
     now = read_clock(c)
@@ -353,9 +354,8 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
         failure = f"{len(orders.jobs)} more jobs would exceed the limit of {bounds.max_active} queued or running jobs"
         return ScheduledRun(None, code="too-many-jobs", failure=failure)
     if wait_s := cooldowns.remaining_s(c, schedule.tenant, target["base_url"], bounds.cooldown_s):
-        return ScheduledRun(
-            None, code="cooling-down", failure=f"the target cools down for another {wait_s} s", wait_s=wait_s
-        )
+        failure = f"the target cools down for another {wait_s} s"
+        return ScheduledRun(None, code="cooling-down", failure=failure, wait_s=wait_s)
     if orders.kind == "watch":
         return _add_watch(c, schedule)
     seed = random_seed()  # its tenant cannot know the questions beforehand either
@@ -384,11 +384,13 @@ def _add_watch(c: Connection, schedule: StoredSchedule) -> ScheduledRun:
     return ScheduledRun(job.id, (job.id,))
 
 
-def _author_now(c: Connection, tenant: str, author: Json | None) -> JsonObject | None:
+def _author_now(c: Connection, tenant: str, requested_author: Json | None) -> JsonObject | None:
     """Return the author's saved description, or its description in the request if it is not saved."""
-    if author is None or "id" not in author:
-        return None if author is None else dict(author)
-    return {"id": author["id"], **describe_now(c, tenant, author["id"], author)}
+    if requested_author is None:
+        return None
+    if "id" not in requested_author:
+        return dict(requested_author)
+    return {"id": requested_author["id"], **describe_now(c, tenant, requested_author["id"], requested_author)}
 
 
 def _new_job(
@@ -396,16 +398,14 @@ def _new_job(
 ) -> NewJob:
     fields = dict(template) | {"target": dict(target), "author": author}
     if author is not None:  # adds the items that the author generated in earlier runs
-        fields["experiment"] = dump_method(
-            with_stored_material(c, schedule.tenant, parse_method(template["experiment"]))
-        )
+        method = with_stored_material(c, schedule.tenant, parse_method(template["experiment"]))
+        fields["experiment"] = dump_method(method)
+    digest = request_digest(schedule.tenant, template["target_id"], target, template["experiment"], seed, author)
     return NewJob(
         tenant=schedule.tenant,
         kind="rating",
         sealed_secret=None,
-        request_digest=request_digest(
-            schedule.tenant, template["target_id"], target, template["experiment"], seed, author
-        ),
+        request_digest=digest,
         seed=seed,
         nonce=random_nonce(),
         key_id=schedule.key_id,
@@ -421,8 +421,9 @@ def _record_run(
     if run.made_id is not None:
         values["last_job_id"] = run.made_id
     statement = update(schedules).where(schedules.c.id == schedule.id).values(version=schedules.c.version + 1, **values)
-    return _with_changes(c, [_read_row(**c.execute(statement.returning(schedules)).mappings().one())])[0]
+    stored_schedule = _schedule_from_row(**c.execute(statement.returning(schedules)).mappings().one())
+    return _with_changes(c, [stored_schedule])[0]
 
 
-def _is_due() -> list[ColumnElement[bool]]:
+def _due_conditions() -> list[ColumnElement[bool]]:
     return [schedules.c.state == "active", schedules.c.next_at <= now_ms(), schedules.c.removed_at.is_(None)]

@@ -20,6 +20,7 @@ from assay.references import HeldBack
 from store.core.columns import iso, random_nonce, random_seed, read_clock
 from store.core.engines import lock_transaction
 from store.core.errors import WatchUnfit
+from store.core.rows import equal
 from store.jobs import jobs, runs
 from store.jobs.job import UNFINISHED, NewJob, Status, request_digest
 from store.jobs.jobs import Claim, Job
@@ -34,7 +35,7 @@ from store.webhooks.outbox import announce
 
 CHANGED = "service.changed"
 
-NO_JOB = ""
+NO_JOB_ID = ""
 """Id of the new rating's job if it could not be added."""
 
 UNFIT = (TargetRemoved, TargetChanged, WatchUnfit)
@@ -76,9 +77,9 @@ def newest_changes(c: Connection, schedule_ids: Sequence[str]) -> dict[str, Noti
     if not schedule_ids:
         return {}
     change, run = service_changes.c, sentinel_runs.c
-    facts = (run.schedule_id, change.rating_id, change.since, change.rerating_job_id, job_rows.c.status)
-    joined_tables = service_changes.join(sentinel_runs, run.job_id == change.job_id)
-    query = select(*facts).select_from(joined_tables.outerjoin(job_rows, job_rows.c.id == change.rerating_job_id))
+    columns = (run.schedule_id, change.rating_id, change.since, change.rerating_job_id, job_rows.c.status)
+    changes_with_runs = service_changes.join(sentinel_runs, run.job_id == change.job_id)
+    query = select(*columns).select_from(changes_with_runs.outerjoin(job_rows, job_rows.c.id == change.rerating_job_id))
     query = query.where(run.schedule_id.in_(schedule_ids)).order_by(change.noticed_at)
     return {schedule_id: NoticedChange(*row) for schedule_id, *row in c.execute(query)}
 
@@ -100,8 +101,8 @@ def _latest_rating(c: Connection, rating_id: str, tenant: str) -> tuple[StoredRa
     rating = ratings.find(c, rating_id, tenant)
     if rating is None or rating.tenant != tenant:
         raise WatchUnfit(f"you have no rating {rating_id}")
-    facts = (service_changes.c[name] for name in ("since", "job_id", "rerating_job_id"))
-    row = c.execute(select(*facts).where(service_changes.c.rating_id == rating.id)).one_or_none()
+    columns = (service_changes.c[name] for name in ("since", "job_id", "rerating_job_id"))
+    row = c.execute(select(*columns).where(service_changes.c.rating_id == rating.id)).one_or_none()
     rerating = None if row is None else jobs.find(c, row.rerating_job_id, tenant)
     if rerating is not None and rerating.rating_id is not None:
         return _latest_rating(c, rerating.rating_id, tenant)
@@ -134,20 +135,22 @@ def add_run(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> Job
     if change is None or change.failure is None:
         return jobs.add(c, watch_job(c, watch, tenant, key_id))
     rerating = jobs.add(c, repeat_job(c, rating, key_id))
-    is_marked = service_changes.c.rating_id == rating.id
-    c.execute(update(service_changes).where(is_marked).values(rerating_job_id=rerating.id))
+    of_rating = service_changes.c.rating_id == rating.id
+    c.execute(update(service_changes).where(of_rating).values(rerating_job_id=rerating.id))
     log_e = c.execute(select(sentinel_runs.c.log_e).where(sentinel_runs.c.job_id == change.job_id)).scalar_one_or_none()
-    _announce(c, rerating.id, rating, watch.schedule, log_e, change._replace(rerating_job_id=rerating.id))
+    _announce_change(c, rerating.id, rating, watch.schedule, log_e, change._replace(rerating_job_id=rerating.id))
     return rerating
 
 
 def watch_job(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> NewJob:
-    """Return the job of one run; the rating is the one that the schedule names. Raises as the functions around it."""
+    """Return the job of one run of a watch; raise errors as `watched_rating` and `repeat_job`."""
     rating = watched_rating(c, watch.rating, tenant)
-    again, experiment = repeat_job(c, rating, key_id), watch._replace(rating=rating.id)._asdict()
-    digest = request_digest(tenant, again.target_id, again.target, {"watch": experiment}, again.seed)
+    rated_job = repeat_job(c, rating, key_id)
+    experiment = watch._replace(rating=rating.id)._asdict()
+    described_job = (rated_job.target_id, rated_job.target)
+    digest = request_digest(tenant, *described_job, {"watch": experiment}, rated_job.seed)
     values: JsonObject = {"experiment": experiment, "request_digest": digest, "nonce": "", "expected": watch.cases}
-    return replace(again, kind="watch", visibility="private", **values)
+    return replace(rated_job, kind="watch", visibility="private", **values)
 
 
 def repeat_job(c: Connection, rating: StoredRating, key_id: str | None) -> NewJob:
@@ -164,7 +167,8 @@ def repeat_job(c: Connection, rating: StoredRating, key_id: str | None) -> NewJo
     target = describe_now(c, rating.tenant, job.target_id, job.target)
     if described_digest(target) != described_digest(job.target):
         raise WatchUnfit("the target is described otherwise than when it was rated; rate it again")
-    experiment, seed = dump_method(parse_method(job.experiment or {}).with_held_back(HeldBack())), random_seed()
+    experiment = dump_method(parse_method(job.experiment or {}).with_held_back(HeldBack()))
+    seed = random_seed()
     return NewJob(
         **{name: getattr(job, name) for name in ("tenant", "target_id", "max_calls", "expected")},
         kind="rating",
@@ -186,8 +190,8 @@ def runs_of(c: Connection, watch: Watch) -> tuple[list[SentinelRun], list[int]]:
     row = sentinel_runs.c
     query = select(row.seed, row.outcomes, row.reference, row.ran_at).order_by(row.number)
     rows = c.execute(query.where(row.schedule_id == watch.schedule, row.rating_id == watch.rating)).all()
-    current = rows[len(rows) // HORIZON * HORIZON :]
-    return [SentinelRun(*run) for *run, _ in current], [ran_at for *_, ran_at in current]
+    current_rows = rows[len(rows) // HORIZON * HORIZON :]  # without those of complete tests
+    return [SentinelRun(*run) for *run, _ in current_rows], [ran_at for *_, ran_at in current_rows]
 
 
 def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
@@ -195,21 +199,20 @@ def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
     job = jobs.hold(c, claim)
     watch, now = Watch(**(claim.job.experiment or {})), read_clock(c)
     lock_transaction(c, f"watch:{watch.rating}")
-    earlier, times = runs_of(c, watch)
-    if earlier:  # a run that began at the same time may have chosen other cases
-        run = replace(run, outcomes={key: run.outcomes.get(key) for key in earlier[0].outcomes}, reference={})
-    evidence = evidence_of_change([*earlier, run])
-    number = select(func.count() + 1).where(
-        sentinel_runs.c.schedule_id == watch.schedule, sentinel_runs.c.rating_id == watch.rating
-    )
+    earlier_runs, earlier_times = runs_of(c, watch)
+    if earlier_runs:  # a run that began at the same time may have chosen other cases
+        run = replace(run, outcomes={key: run.outcomes.get(key) for key in earlier_runs[0].outcomes}, reference={})
+    evidence = evidence_of_change([*earlier_runs, run])
+    is_same_watch = equal(sentinel_runs, schedule_id=watch.schedule, rating_id=watch.rating)
+    run_number = select(func.count() + 1).where(*is_same_watch)
     row = {"job_id": job.id, "schedule_id": watch.schedule, "rating_id": watch.rating, "ran_at": now, "seed": run.seed}
     row |= {"outcomes": dict(run.outcomes), "reference": dict(run.reference), "log_e": evidence.log_e}
-    c.execute(insert(sentinel_runs).values(row | {"number": number.scalar_subquery()}))
-    since = None if evidence.since is None else [*times, now][evidence.since]
-    rerating_id = None if since is None else _note_change(c, job, watch, evidence.log_e, since, now)
-    result: JsonObject = {"rating": watch.rating, "run": len(earlier) + 1, "cases": len(run.outcomes)}
+    c.execute(insert(sentinel_runs).values(row | {"number": run_number.scalar_subquery()}))
+    since = None if evidence.since is None else [*earlier_times, now][evidence.since]  # time of the run with this index
+    rerating_job_id = None if since is None else _note_change(c, job, watch, evidence.log_e, since, now)
+    result: JsonObject = {"rating": watch.rating, "run": len(earlier_runs) + 1, "cases": len(run.outcomes)}
     result |= {"lost": list(run.outcomes.values()).count(None), "log_e": evidence.log_e, "alpha": ALPHA}
-    result |= {"changed_since": None if since is None else iso(since), "rerating_job": rerating_id}
+    result |= {"changed_since": None if since is None else iso(since), "rerating_job": rerating_job_id}
     runs.finish_with(c, claim, "watched", result)
 
 
@@ -219,18 +222,18 @@ def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int
     rating = ratings.find(c, watch.rating, job.tenant)
     if c.execute(query).first() is not None or rating is None:
         return None
-    change = Change(since, job.id, NO_JOB, None)
+    change = Change(since, job.id, NO_JOB_ID, None)
     try:
         change = change._replace(rerating_job_id=jobs.add(c, repeat_job(c, rating, job.key_id)).id)
     except UNFIT as error:
         change = change._replace(failure=str(error))
     ids = {"job_id": job.id, "rerating_job_id": change.rerating_job_id}
     c.execute(insert(service_changes).values(rating_id=rating.id, since=since, noticed_at=now, **ids))
-    _announce(c, job.id, rating, watch.schedule, log_e, change)
+    _announce_change(c, job.id, rating, watch.schedule, log_e, change)
     return change.rerating_job_id or None
 
 
-def _announce(
+def _announce_change(
     c: Connection, job_id: str, rating: StoredRating, schedule_id: str, log_e: float | None, change: Change
 ) -> None:
     """Write the notice of a change and its re-rating; `job_id` is the job that adds the notice."""

@@ -118,11 +118,11 @@ class ReusableWork:
     twin_callback_url: str | None = None
 
 
-def _read_suite(**row: Any) -> StoredSuite:
+def _suite_from_row(**row: Any) -> StoredSuite:
     return StoredSuite(**{name: value for name, value in row.items() if name not in {"target_url", "ended_at"}})
 
 
-ROWS = TenantRows(suites, _read_suite)
+ROWS = TenantRows(suites, _suite_from_row)
 find, page = ROWS.find, ROWS.page
 
 
@@ -151,7 +151,7 @@ def cells(c: Connection, suite_id: str) -> list[StoredCell]:
         .where(suite_cells.c.suite_id == suite_id)
         .order_by(suite_cells.c.place)
     )
-    return all_rows(c, query, _read_cell)
+    return all_rows(c, query, _cell_from_row)
 
 
 def tallies(c: Connection, suite_ids: Collection[str]) -> dict[str, SuiteProgress]:
@@ -208,26 +208,26 @@ def reusable_work(c: Connection, tenant: str, digests: Collection[str], max_age_
     """
     facts_by_digest: dict[str, JsonObject] = {digest: {} for digest in digests}
     if max_age_s > 0:
-        fresh = (
+        fresh_ratings = (
             select(ratings.c.request_digest, ratings.c.id, ratings.c.visibility)
             .where(ratings.c.tenant == tenant, ratings.c.request_digest.in_(digests), ratings.c.withdrawn_at.is_(None))
             .where(ratings.c.created_at >= now_ms() - max_age_s * 1000, ratings.c.expires_at > now_ms())
             # ascending by time, so that newer ratings replace older ones in `facts_by_digest`
             .order_by(ratings.c.created_at, ratings.c.id)
         )
-        for rating in c.execute(fresh):
+        for rating in c.execute(fresh_ratings):
             facts_by_digest[rating.request_digest] |= {"rating_id": rating.id, "rating_visibility": rating.visibility}
-    running = (
+    unfinished_jobs = (
         select(jobs.c.request_digest, jobs.c.id, jobs.c.visibility, jobs.c.callback_url)
         .where(jobs.c.tenant == tenant, jobs.c.request_digest.in_(digests))
         .where(jobs.c.status.in_(UNFINISHED), jobs.c.cancel_requested.is_(False))
         .order_by(jobs.c.created_at, jobs.c.id)
     )
-    for job in c.execute(running):
+    for job in c.execute(unfinished_jobs):
         twin = {"twin_id": job.id, "twin_visibility": job.visibility, "twin_callback_url": job.callback_url}
         facts_by_digest[job.request_digest] |= twin
     return {digest: ReusableWork(**facts) for digest, facts in facts_by_digest.items()}
 
 
-def _read_cell(*, method: str, attribute: str, label: str, **row: Any) -> StoredCell:
+def _cell_from_row(*, method: str, attribute: str, label: str, **row: Any) -> StoredCell:
     return StoredCell(cell=Cell(method, attribute, label), **row)

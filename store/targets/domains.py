@@ -43,7 +43,7 @@ PROVEN = domains.c.verified_at > now_ms() - PROOF_DAYS * DAY_MS
 MAX_PATH = 500
 """Maximum length of a path in a canonical address; a longer path is replaced by its digest."""
 
-_IN_PATHS = "/!$&'()*+,;=:@"
+_UNENCODED_IN_PATHS = "/!$&'()*+,;=:@"
 """Reserved characters that a path may hold unencoded (RFC 3986, section 3.3)."""
 
 
@@ -77,14 +77,14 @@ class Domain:
 def host_of(url: str) -> str | None:
     """Return the host of a URL in the form of `Domain.host`, or ``None`` if the URL has no host."""
     try:
-        parts = urlsplit(url)
-        name, port = parts.hostname, parts.port
+        address = urlsplit(url)
+        name, port = address.hostname, address.port
     except ValueError:
         return None
-    if not name or parts.scheme not in DEFAULT_PORTS:
+    if not name or address.scheme not in DEFAULT_PORTS:
         return None
     host = _normalise_host(name)
-    return host if port in {None, DEFAULT_PORTS[parts.scheme]} else f"{host}:{port}"
+    return host if port in {None, DEFAULT_PORTS[address.scheme]} else f"{host}:{port}"
 
 
 def canonical_address(url: str) -> str | None:
@@ -98,8 +98,10 @@ def canonical_address(url: str) -> str | None:
     if host is None:
         return None
     host = host.removesuffix(":80").removesuffix(":443")
-    path = quote(unquote(urlsplit(url).path, errors="surrogateescape"), safe=_IN_PATHS, errors="surrogateescape")
-    path = urlsplit(urljoin("http://host/", re.sub("/+", "/", f"/{path}/"))).path.rstrip("/")  # resolves . and ..
+    decoded_path = unquote(urlsplit(url).path, errors="surrogateescape")
+    path = quote(decoded_path, safe=_UNENCODED_IN_PATHS, errors="surrogateescape")
+    # `urljoin` resolves . and ..
+    path = urlsplit(urljoin("http://host/", re.sub("/+", "/", f"/{path}/"))).path.rstrip("/")
     return host + (path if len(path) <= MAX_PATH else f"/sha256:{sha256(path.encode()).hexdigest()}")
 
 
@@ -221,22 +223,22 @@ def file_of(url: str) -> str:
 
 def standing(c: Connection, tenant: str, url: str) -> Standing:
     """Read whether a tenant has proved to own a URL's host, and whether the host refuses ratings by the tenant."""
-    host, file = host_of(url), file_of(url)
+    host, file_url = host_of(url), file_of(url)
     if host is None:
         return Standing(False, None, True)
-    newest = domains.c.verified_at.desc()
-    owner_rows = c.execute(
-        select(domains.c.tenant, domains.c.ratings).where(domains.c.host == host, PROVEN).order_by(newest)
-    ).all()
-    refusal_file = c.execute(select(refusal_files.c.refuses).where(refusal_files.c.url == file, _CURRENT)).one_or_none()
+    owners_query = select(domains.c.tenant, domains.c.ratings).where(domains.c.host == host, PROVEN)
+    owner_rows = c.execute(owners_query.order_by(domains.c.verified_at.desc())).all()
+    query = select(refusal_files.c.refuses).where(refusal_files.c.url == file_url, _CURRENT)
+    refusal_file = c.execute(query).one_or_none()
     refuses = refusal_file is not None and refusal_file.refuses
-    proven, refusal = any(owner.tenant == tenant for owner in owner_rows), None
-    if owner_rows and owner_rows[0].ratings == "refused":
+    is_owner = any(owner.tenant == tenant for owner in owner_rows)
+    refusal = None
+    if owner_rows and owner_rows[0].ratings == "refused":  # the newest proof decides
         refusal = RatingsRefused(host, "owner", "/v1/domains")
     elif refuses:
-        refusal = RatingsRefused(host, "file", file)
+        refusal = RatingsRefused(host, "file", file_url)
     wish_known = refusal_file is None or refusal_file.refuses is not None
-    return Standing(proven, None if proven else refusal, refusal_file is not None, wish_known)
+    return Standing(is_owner, None if is_owner else refusal, refusal_file is not None, wish_known)
 
 
 def keep(c: Connection, url: str, refuses: bool) -> None:
@@ -247,10 +249,10 @@ def keep(c: Connection, url: str, refuses: bool) -> None:
 
 def keep_failure(c: Connection, url: str) -> None:
     """Store that the file at `url` could not be read: its last content counts until the next attempt."""
-    failures = select(refusal_files.c.failures).where(refusal_files.c.url == url)
-    number = c.execute(failures.with_for_update()).scalar_one_or_none() or 0
-    retry_at = now_ms() + min(LONGEST_RETRY_S, RETRY_S * 2 ** min(number, 10)) * 1000
-    values = {"retry_at": retry_at, "failures": number + 1}
+    query = select(refusal_files.c.failures).where(refusal_files.c.url == url)
+    failure_count = c.execute(query.with_for_update()).scalar_one_or_none() or 0
+    retry_at = now_ms() + min(LONGEST_RETRY_S, RETRY_S * 2 ** min(failure_count, 10)) * 1000
+    values = {"retry_at": retry_at, "failures": failure_count + 1}
     upsert(c, refusal_files, {"url": url, "refuses": None, "read_at": 0, **values}, *values)
 
 

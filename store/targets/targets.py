@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from sqlalchemy import Connection, or_
@@ -95,25 +96,33 @@ def page(
     **filters: object,
 ) -> list[StoredTarget]:
     """List a tenant's targets as `TenantRows.page` does; `q` is searched for in names and addresses."""
-    texts = [] if q is None else [targets.c[name].icontains(q, autoescape=True) for name in ("name", "base_url")]
-    return ROWS.page(c, tenant, *([or_(*texts)] if texts else []), before=before, limit=limit, **filters)
+    conditions = []
+    if q is not None:
+        conditions.append(or_(*(targets.c[name].icontains(q, autoescape=True) for name in ("name", "base_url"))))
+    return ROWS.page(c, tenant, *conditions, before=before, limit=limit, **filters)
 
 
 def replace(
-    c: Connection, target_id: str, tenant: str, new: NewTarget, *, keep_secret: bool = False, version: int | None = None
+    c: Connection,
+    target_id: str,
+    tenant: str,
+    target: NewTarget,
+    *,
+    keep_secret: bool = False,
+    version: int | None = None,
 ) -> StoredTarget | None:
     """Replace the description of a target; return ``None`` if the tenant has no such target or version.
 
     Parameters
     ----------
-    new : NewTarget
+    target : NewTarget
         The new description; its id and tenant are ignored. Its secret must be encrypted for `target_id`.
     keep_secret : bool
         Whether to keep the stored secret, which callers cannot read and send again.
     version : int, optional
         Replace only this version (``If-Match``).
     """
-    values = _described_columns(new) | ({} if keep_secret else sealed_columns(new.sealed_secret))
+    values = _described_columns(target) | ({} if keep_secret else sealed_columns(target.sealed_secret))
     return ROWS.change(c, target_id, tenant, values, version=version)
 
 
@@ -177,11 +186,12 @@ def describe_now(c: Connection, tenant: str, target_id: str | None, target: Json
     links = description["settings"]["links"]
     kinds = [link.get("kind") for link in target["settings"].get("links", ())]
     saved_targets = find_by_ids(c, tenant, {link["id"] for link in links if "id" in link})
-    now = [_link(link, saved_targets, kinds[index] if index < len(kinds) else None) for index, link in enumerate(links)]
-    return {**description, "settings": {**description["settings"], "links": now}}
+    links_and_kinds = zip_longest(links, kinds[: len(links)])  # links that were added have no kind
+    current_links = [_current_link(link, saved_targets, kind) for link, kind in links_and_kinds]
+    return {**description, "settings": {**description["settings"], "links": current_links}}
 
 
-def _link(link: Json, saved_targets: Mapping[str, StoredTarget], kind: str | None) -> JsonObject:
+def _current_link(link: Json, saved_targets: Mapping[str, StoredTarget], kind: str | None) -> JsonObject:
     if "id" not in link:
         return dict(link)
     description = _descriptor_of_kind(saved_targets.get(link["id"]), link["id"], kind)
@@ -189,9 +199,9 @@ def _link(link: Json, saved_targets: Mapping[str, StoredTarget], kind: str | Non
     return {"id": link["id"], **description, **path}
 
 
-def _descriptor_of_kind(row: StoredTarget | None, target_id: str, kind: str | None) -> JsonObject:
-    if row is None:
+def _descriptor_of_kind(target: StoredTarget | None, target_id: str, kind: str | None) -> JsonObject:
+    if target is None:
         raise TargetRemoved(target_id)
-    if kind not in {None, row.kind}:
-        raise TargetChanged(target_id, str(kind), row.kind)
-    return descriptor(row)
+    if kind not in {None, target.kind}:
+        raise TargetChanged(target_id, str(kind), target.kind)
+    return descriptor(target)

@@ -48,33 +48,36 @@ def challenge_id(tenant: str, url: str) -> str:
 
 
 def _may_be_sent(c: Connection, delivery: ClaimedDelivery, base_url: str) -> bool:
+    """Return whether a delivery may be sent now; if not, postpone it or give it up."""
     if delivery.webhook is not None or delivery.type == CHALLENGE:
         return True
-    name = challenge_id(delivery.tenant, delivery.url)
-    challenge = c.execute(select(deliveries).where(deliveries.c.id == name)).mappings().one_or_none()
-    if challenge is not None and challenge["state"] == "delivered":
+    id_of_challenge = challenge_id(delivery.tenant, delivery.url)
+    challenge_row = c.execute(select(deliveries).where(deliveries.c.id == id_of_challenge)).mappings().one_or_none()
+    if challenge_row is not None and challenge_row["state"] == "delivered":
         return True
-    if challenge is not None and challenge["state"] == "given-up":
-        if delivery.claimed_at - challenge["created_at"] < AGAIN_MS:
-            record(c, delivery, Outcome(0, None, UNCONFIRMED, None), Next(None))
+    if challenge_row is not None and challenge_row["state"] == "given-up":
+        if delivery.claimed_at - challenge_row["created_at"] < AGAIN_MS:
+            record(c, delivery, Outcome(0, None, UNCONFIRMED, None), Next(delay_s=None))
             return False
-        c.execute(delete(deliveries).where(deliveries.c.id == name))
-        challenge = None
-    if challenge is None:
+        c.execute(delete(deliveries).where(deliveries.c.id == id_of_challenge))
+        challenge_row = None
+    if challenge_row is None:
         unanswered_counts = _count_unanswered(c, delivery)
         if unanswered_counts["given-up"] >= MOST_UNANSWERED:
-            record(c, delivery, Outcome(0, None, TOO_MANY, None), Next(None))
+            record(c, delivery, Outcome(0, None, TOO_MANY, None), Next(delay_s=None))
             return False
         if unanswered_counts.total() < MOST_UNANSWERED:
-            fan_out.challenge_callback(c, name, delivery, base_url)
+            fan_out.challenge_callback(c, id_of_challenge, delivery, base_url)
     created_at = c.execute(select(deliveries.c.created_at).where(deliveries.c.id == delivery.id)).scalar_one()
-    postpone(c, delivery, min(max((delivery.claimed_at - created_at) / 1000, 0.5), LONGEST_WAIT_S))
+    waited_s = (delivery.claimed_at - created_at) / 1000
+    postpone(c, delivery, min(max(waited_s, 0.5), LONGEST_WAIT_S))  # each wait doubles the total
     return False
 
 
 def _count_unanswered(c: Connection, delivery: ClaimedDelivery) -> Counter[str]:
     """Count the tenant's unanswered challenges of callback hosts from the last `AGAIN_MS`, by state."""
     to_callbacks = (deliveries.c.tenant == delivery.tenant, deliveries.c.webhook_id.is_(None))
-    is_late = (deliveries.c.type == CHALLENGE, deliveries.c.created_at > delivery.claimed_at - AGAIN_MS)
-    counts = select(deliveries.c.state, func.count()).where(*to_callbacks, *is_late).group_by(deliveries.c.state)
-    return Counter({row[0]: row[1] for row in c.execute(counts) if row[0] != "delivered"})
+    is_recent_challenge = (deliveries.c.type == CHALLENGE, deliveries.c.created_at > delivery.claimed_at - AGAIN_MS)
+    query = select(deliveries.c.state, func.count().label("challenges")).where(*to_callbacks, *is_recent_challenge)
+    rows = c.execute(query.where(deliveries.c.state != "delivered").group_by(deliveries.c.state))
+    return Counter({row.state: row.challenges for row in rows})

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or
 
 from assay.document import JsonObject
 from store.core.columns import now_ms, read_clock
-from store.core.rows import all_rows, one_row
+from store.core.rows import all_rows, equal, one_row
 from store.webhooks import webhooks as endpoints
 from store.webhooks.tables import deliveries, delivery_attempts, outbox, webhooks
 from store.webhooks.webhooks import Webhook
@@ -90,8 +90,9 @@ class Next:
 
 def anything_due(c: Connection) -> bool:
     """Whether a notice or a delivery is due. One read, so that polling needs no transaction."""
-    notices = select(outbox.c.id).where(outbox.c.state == "waiting", outbox.c.next_attempt_at <= now_ms())
-    return bool(c.execute(select(or_(notices.exists(), select(deliveries.c.id).where(_is_free()).exists()))).scalar())
+    due_notices = select(outbox.c.id).where(outbox.c.state == "waiting", outbox.c.next_attempt_at <= now_ms())
+    due_deliveries = select(deliveries.c.id).where(_claimable())
+    return bool(c.execute(select(or_(due_notices.exists(), due_deliveries.exists()))).scalar())
 
 
 def choose(c: Connection, limit: int) -> list[str]:
@@ -102,24 +103,25 @@ def choose(c: Connection, limit: int) -> list[str]:
     """
     receiver = func.coalesce(deliveries.c.webhook_id, deliveries.c.url)
     is_leased = and_(deliveries.c.state == "waiting", deliveries.c.lease_until > now_ms())
-    under_way = select(receiver.label("receiver"), func.count().label("attempts")).where(is_leased).group_by(receiver)
+    running_attempts = select(receiver.label("receiver"), func.count().label("attempts")).where(is_leased)
     rank = func.row_number().over(partition_by=receiver, order_by=(deliveries.c.next_attempt_at, deliveries.c.id))
     columns = (deliveries.c.id, deliveries.c.tenant, deliveries.c.next_attempt_at)
-    queue = select(*columns, receiver.label("receiver"), rank.label("rank")).where(_is_free()).subquery()
-    busy = under_way.subquery()
-    fair = (
-        select(queue.c.id, queue.c.tenant)
-        .outerjoin(busy, busy.c.receiver == queue.c.receiver)
-        .where(queue.c.rank + func.coalesce(busy.c.attempts, 0) <= AT_ONCE)
-        .order_by(queue.c.next_attempt_at, queue.c.id)
+    due_deliveries = select(*columns, receiver.label("receiver"), rank.label("rank")).where(_claimable()).subquery()
+    busy_receivers = running_attempts.group_by(receiver).subquery()
+    fair_choice = (
+        select(due_deliveries.c.id, due_deliveries.c.tenant)
+        .outerjoin(busy_receivers, busy_receivers.c.receiver == due_deliveries.c.receiver)
+        .where(due_deliveries.c.rank + func.coalesce(busy_receivers.c.attempts, 0) <= AT_ONCE)
+        .order_by(due_deliveries.c.next_attempt_at, due_deliveries.c.id)
         .limit(MOST_RECEIVERS)
     )
-    tenants = select(deliveries.c.tenant, func.count()).where(is_leased).group_by(deliveries.c.tenant)
-    tenant_counts = Counter({row[0]: row[1] for row in c.execute(tenants)})
+    attempts_query = select(deliveries.c.tenant, func.count().label("attempts")).where(is_leased)
+    rows = c.execute(attempts_query.group_by(deliveries.c.tenant))
+    attempts_by_tenant = Counter({row.tenant: row.attempts for row in rows})
     ids: list[str] = []
-    for row in c.execute(fair):
-        if len(ids) < limit and tenant_counts[row.tenant] < AT_ONCE_TENANT:
-            tenant_counts[row.tenant] += 1
+    for row in c.execute(fair_choice):
+        if len(ids) < limit and attempts_by_tenant[row.tenant] < AT_ONCE_TENANT:
+            attempts_by_tenant[row.tenant] += 1
             ids.append(row.id)
     return ids
 
@@ -129,67 +131,59 @@ def claim(c: Connection, ids: Sequence[str], lease_s: float = LEASE_S) -> list[C
     now = read_clock(c)
     if not ids:
         return []
-    free_ids = select(deliveries.c.id).where(deliveries.c.id.in_(ids), _is_free()).with_for_update(skip_locked=True)
-    statement = update(deliveries).where(deliveries.c.id.in_(free_ids), _is_free())
+    free_ids = select(deliveries.c.id).where(deliveries.c.id.in_(ids), _claimable()).with_for_update(skip_locked=True)
+    statement = update(deliveries).where(deliveries.c.id.in_(free_ids), _claimable())
     rows = c.execute(statement.values(lease_until=now + round(lease_s * 1000)).returning(deliveries)).mappings().all()
-    endpoint_of = _webhooks_of(c, {row["webhook_id"] for row in rows} - {None})
+    webhook_by_id = _webhooks_of(c, {row["webhook_id"] for row in rows} - {None})
     return [
         ClaimedDelivery(
-            id=row["id"],
-            tenant=row["tenant"],
-            url=row["url"],
-            type=row["type"],
-            payload=row["payload"],
+            **{name: row[name] for name in ("id", "tenant", "url", "type", "payload", "lease_until")},
             number=row["attempts"] + 1,
             claimed_at=now,
-            lease_until=row["lease_until"],
-            webhook=endpoint_of.get(row["webhook_id"]),
+            webhook=webhook_by_id.get(row["webhook_id"]),
         )
         for row in rows
     ]
 
 
-def record(c: Connection, delivery: ClaimedDelivery, outcome: Outcome, then: Next | None = None) -> str | None:
-    """Record the result of an attempt; `then` is the retry decision after a failure.
+def record(c: Connection, delivery: ClaimedDelivery, outcome: Outcome, retry: Next | None = None) -> str | None:
+    """Record the result of an attempt; `retry` is the decision after a failure.
 
     Return the new state of the delivery: ``delivered``, ``waiting``, ``given-up`` or ``disabled`` (with its endpoint).
     If the lease was lost, write nothing and return ``None``.
     """
     # the webhook is locked before the delivery, as everywhere, to prevent deadlocks
     webhook = _lock_webhook(c, delivery)
-    end = "delivered" if then is None else "given-up" if then.delay_s is None else None
-    state: JsonObject = {"attempts": delivery.number, "lease_until": None}
-    if end is None:
-        assert then is not None and then.delay_s is not None  # noqa: S101, PT018
-        state |= {"next_attempt_at": now_ms() + round(then.delay_s * 1000)}
+    end_state = None
+    changes: JsonObject = {"attempts": delivery.number, "lease_until": None}
+    if retry is not None and retry.delay_s is not None:
+        changes |= {"next_attempt_at": now_ms() + round(retry.delay_s * 1000)}
     else:
-        state |= {"state": end, "ended_at": now_ms()}
-    waiting = (deliveries.c.id == delivery.id, deliveries.c.state == "waiting")
-    statement = update(deliveries).where(*waiting, deliveries.c.lease_until == delivery.lease_until).values(**state)
-    if c.execute(statement).rowcount == 0:
+        end_state = "delivered" if retry is None else "given-up"
+        changes |= {"state": end_state, "ended_at": now_ms()}
+    is_waiting = (deliveries.c.id == delivery.id, deliveries.c.state == "waiting")
+    statement = update(deliveries).where(*is_waiting, deliveries.c.lease_until == delivery.lease_until)
+    if c.execute(statement.values(**changes)).rowcount == 0:
         return None
-    c.execute(
-        insert(delivery_attempts).values(
-            delivery_id=delivery.id, number=delivery.number, at=delivery.claimed_at, **vars(outcome)
-        )
-    )
-    if then is not None and then.rest_s > 0:
-        _postpone_others(c, delivery, then.rest_s)
+    attempt = {"delivery_id": delivery.id, "number": delivery.number, "at": delivery.claimed_at}
+    c.execute(insert(delivery_attempts).values(attempt | vars(outcome)))
+    if retry is not None and retry.rest_s > 0:
+        _postpone_others(c, delivery, retry.rest_s)
     if webhook is not None and delivery.type == endpoints.CHALLENGE:
-        return _confirm_or_disable(c, webhook, end)
-    if webhook is not None and _record_outcome(c, webhook, then):
+        return _confirm_or_disable(c, webhook, end_state)
+    if webhook is not None and _record_outcome(c, webhook, retry):
         return "disabled"
-    return end or "waiting"
+    return end_state or "waiting"
 
 
-def _confirm_or_disable(c: Connection, webhook: Webhook, end: str | None) -> str:
+def _confirm_or_disable(c: Connection, webhook: Webhook, end_state: str | None) -> str:
     """Confirm an endpoint that answered its challenge, or disable it after the last attempt; return the state."""
-    if end == "delivered":
+    if end_state == "delivered":
         endpoints.confirm(c, webhook.id, webhook.tenant)
-    elif end is not None:
+    elif end_state is not None:
         endpoints.disable(c, webhook.id, webhook.tenant, "unconfirmed")
         return "disabled"
-    return end or "waiting"
+    return end_state or "waiting"
 
 
 def postpone(c: Connection, delivery: ClaimedDelivery, delay_s: float) -> None:
@@ -206,15 +200,15 @@ def delete_ended(c: Connection, kept_s: float = KEPT_S) -> int:
 
 
 # ---------------------------------------------------------------------------- selection of due deliveries
-def _is_free() -> ColumnElement[bool]:
-    unheld = or_(deliveries.c.lease_until.is_(None), deliveries.c.lease_until <= now_ms())
+def _claimable() -> ColumnElement[bool]:
+    not_leased = or_(deliveries.c.lease_until.is_(None), deliveries.c.lease_until <= now_ms())
     confirmed_webhooks = select(webhooks.c.id).where(webhooks.c.confirmed_at.is_not(None))
     may_receive = or_(
         deliveries.c.webhook_id.is_(None),
         deliveries.c.type == endpoints.CHALLENGE,
         deliveries.c.webhook_id.in_(confirmed_webhooks),
     )
-    return and_(deliveries.c.state == "waiting", deliveries.c.next_attempt_at <= now_ms(), unheld, may_receive)
+    return and_(deliveries.c.state == "waiting", deliveries.c.next_attempt_at <= now_ms(), not_leased, may_receive)
 
 
 def _webhooks_of(c: Connection, ids: Collection[str]) -> dict[str | None, Webhook]:
@@ -232,24 +226,23 @@ def _lock_webhook(c: Connection, delivery: ClaimedDelivery) -> Webhook | None:
 
 def _postpone_others(c: Connection, delivery: ClaimedDelivery, rest_s: float) -> None:
     """Postpone all waiting deliveries of an overloaded receiver."""
-    of = (
-        (deliveries.c.url == delivery.url, deliveries.c.webhook_id.is_(None), deliveries.c.tenant == delivery.tenant)
-        if delivery.webhook is None
-        else (deliveries.c.webhook_id == delivery.webhook.id,)
-    )
-    until = now_ms() + round(rest_s * 1000)
-    due_before = (deliveries.c.state == "waiting", deliveries.c.next_attempt_at < until)
-    c.execute(update(deliveries).where(*of, *due_before).values(next_attempt_at=until))
+    if delivery.webhook is None:
+        to_receiver = [deliveries.c.webhook_id.is_(None), *equal(deliveries, url=delivery.url, tenant=delivery.tenant)]
+    else:
+        to_receiver = equal(deliveries, webhook_id=delivery.webhook.id)
+    rest_end = now_ms() + round(rest_s * 1000)
+    due_before = (deliveries.c.state == "waiting", deliveries.c.next_attempt_at < rest_end)
+    c.execute(update(deliveries).where(*to_receiver, *due_before).values(next_attempt_at=rest_end))
 
 
-def _record_outcome(c: Connection, webhook: Webhook, then: Next | None) -> bool:
+def _record_outcome(c: Connection, webhook: Webhook, retry: Next | None) -> bool:
     """Record a success or a failure of an endpoint; return whether it is disabled now."""
-    if then is None:
+    if retry is None:
         if webhook.failing_since is not None:
             _set_failing_since(c, webhook, None)
         return False
     since = webhook.failing_since or _set_failing_since(c, webhook, now_ms())
-    if then.gone:
+    if retry.gone:
         endpoints.disable(c, webhook.id, webhook.tenant, "gone")
         return True
     if since is not None and read_clock(c) - since >= DISABLED_AFTER_S * 1000:
@@ -258,8 +251,8 @@ def _record_outcome(c: Connection, webhook: Webhook, then: Next | None) -> bool:
     return False
 
 
-def _set_failing_since(c: Connection, webhook: Webhook, time: object) -> int | None:
+def _set_failing_since(c: Connection, webhook: Webhook, failing_since: object) -> int | None:
     statement = update(webhooks).where(webhooks.c.id == webhook.id)
-    statement = statement.values(failing_since=time, version=webhooks.c.version + 1, updated_at=now_ms())
+    statement = statement.values(failing_since=failing_since, version=webhooks.c.version + 1, updated_at=now_ms())
     since: int | None = c.execute(statement.returning(webhooks.c.failing_since)).scalar_one()
     return since

@@ -92,14 +92,14 @@ def redeliver(c: Connection, delivery_id: str, receiver: Receiver, url: str | No
     The remaining attempts of its schedule are made, at least one. If an attempt is running, the next one
     follows after it.
     """
-    waits = deliveries.c.state == "waiting"
+    is_waiting = deliveries.c.state == "waiting"
     statement = update(deliveries).where(deliveries.c.id == delivery_id, *_addressed_to(receiver))
     statement = statement.values(
         state="waiting",
         url=deliveries.c.url if url is None else url,
         next_attempt_at=now_ms(),
         ended_at=None,
-        lease_until=case((waits, deliveries.c.lease_until), else_=None),
+        lease_until=case((is_waiting, deliveries.c.lease_until), else_=None),
     )
     return one_row(c, statement.returning(*_SHOWN), Delivery)
 

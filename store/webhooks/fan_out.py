@@ -18,6 +18,7 @@ from sqlalchemy import Connection, insert, select, update
 from assay.document import Json, JsonObject
 from store.core.columns import iso, new_id, now_ms, read_clock
 from store.core.engines import insert_into
+from store.core.rows import equal
 from store.webhooks import outbox
 from store.webhooks.deliveries import ClaimedDelivery
 from store.webhooks.outbox import Notice
@@ -72,7 +73,8 @@ def hand_over(c: Connection, base_url: str = "", limit: int = BATCH) -> HandedOv
             continue
         source = f"{base_url}/v1/jobs/{notice.job_id}"
         message = _Message(notice.kind, notice.created_at, notice.data, source, notice.id)
-        rows += [_row(message, notice.tenant, url, webhook, now) for url, webhook in _receivers(notice, endpoints)]
+        receivers = _receivers(notice, endpoints)
+        rows += [_delivery_row(message, notice.tenant, url, webhook, now) for url, webhook in receivers]
     if rows:
         c.execute(insert_into(c, deliveries).on_conflict_do_nothing(), rows)
     for notice in notices:
@@ -87,15 +89,15 @@ def ping(c: Connection, webhook: Webhook, base_url: str = "") -> str:
 
 def challenge(c: Connection, webhook: Webhook, base_url: str = "") -> str:
     """Queue a challenge to an endpoint, and drop an earlier challenge; return the delivery's id."""
-    waiting = (deliveries.c.webhook_id == webhook.id, deliveries.c.type == CHALLENGE, deliveries.c.state == "waiting")
-    c.execute(update(deliveries).where(*waiting).values(state="given-up", ended_at=now_ms()))
+    is_waiting = equal(deliveries, webhook_id=webhook.id, type=CHALLENGE, state="waiting")
+    c.execute(update(deliveries).where(*is_waiting).values(state="given-up", ended_at=now_ms()))
     return _queue_delivery(c, webhook, CHALLENGE, {"challenge": token_urlsafe(TOKEN_BYTES)}, base_url)
 
 
 def _queue_delivery(c: Connection, webhook: Webhook, kind: str, facts: Json, base_url: str) -> str:
     now = read_clock(c)
     message = _Message(kind, now, {"webhook_id": webhook.id, **facts}, f"{base_url}/v1/webhooks/{webhook.id}")
-    row = _row(message, webhook.tenant, webhook.url, webhook, now)
+    row = _delivery_row(message, webhook.tenant, webhook.url, webhook, now)
     c.execute(insert(deliveries).values(row))
     return str(row["id"])
 
@@ -105,7 +107,7 @@ def challenge_callback(c: Connection, challenge_id: str, notice: ClaimedDelivery
     now, job_id = read_clock(c), notice.payload["data"]["job_id"]
     facts = {"job_id": job_id, "challenge": token_urlsafe(TOKEN_BYTES)}
     message = _Message(CHALLENGE, now, facts, f"{base_url}/v1/jobs/{job_id}")
-    row = _row(message, notice.tenant, notice.url, None, now) | {"id": challenge_id}
+    row = _delivery_row(message, notice.tenant, notice.url, None, now) | {"id": challenge_id}
     c.execute(insert_into(c, deliveries).on_conflict_do_nothing(), [row])
 
 
@@ -116,7 +118,7 @@ def answers_challenge(payload: Json, answer: str | None) -> bool:
         document = json.loads(text)
     except (ValueError, RecursionError):
         document = None
-    return token in ((text, document.get("challenge")) if isinstance(document, dict) else (text, document))
+    return token in (text, document.get("challenge") if isinstance(document, dict) else document)
 
 
 def _receivers(notice: Notice, endpoints: Mapping[str, Sequence[Webhook]]) -> Iterator[tuple[str, Webhook | None]]:
@@ -141,8 +143,9 @@ def _lock_endpoints(c: Connection, tenants: Collection[str]) -> Mapping[str, Seq
     return by_tenant
 
 
-def _row(message: _Message, tenant: str, url: str, webhook: Webhook | None, now: int) -> dict[str, Any]:
-    message_id, envelope = new_id("dlv"), "standard" if webhook is None else webhook.envelope
+def _delivery_row(message: _Message, tenant: str, url: str, webhook: Webhook | None, now: int) -> dict[str, Any]:
+    message_id = new_id("dlv")
+    envelope = "standard" if webhook is None else webhook.envelope
     return {
         "id": message_id,
         "tenant": tenant,

@@ -86,8 +86,8 @@ def _parse_facts(text: str) -> JsonObject | None:
         payload = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return None
-    data = payload.get("data") if isinstance(payload, dict) else None
-    return data if isinstance(data, dict) else None
+    facts = payload.get("data") if isinstance(payload, dict) else None
+    return facts if isinstance(facts, dict) else None
 
 
 def _refuse_constant(constant: str) -> NoReturn:

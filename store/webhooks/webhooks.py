@@ -109,10 +109,11 @@ def webhook_from(**row: Any) -> Webhook:
     """Build an endpoint from a full row of the table."""
     sealed_secret = take_sealed(row)
     assert sealed_secret is not None  # noqa: S101  the column is never NULL
-    cipher, nonce, key_id = (row.pop(f"previous_{part}") for part in ("ciphertext", "nonce", "key_id"))
-    previous = None if cipher is None else SealedSecret(bytes(cipher), bytes(nonce), key_id, "")
+    ciphertext, nonce, key_id = (row.pop(f"previous_{name}") for name in ("ciphertext", "nonce", "key_id"))
+    previous_secret = None if ciphertext is None else SealedSecret(bytes(ciphertext), bytes(nonce), key_id, "")
     del row["removed_at"]
-    return Webhook(**row | {"events": tuple(row["events"])}, sealed_secret=sealed_secret, previous_secret=previous)
+    row["events"] = tuple(row["events"])
+    return Webhook(**row, sealed_secret=sealed_secret, previous_secret=previous_secret)
 
 
 ROWS = TenantRows(
@@ -137,11 +138,11 @@ def add(c: Connection, new_webhook: NewWebhook, *, confirmed: bool = True) -> We
     return ROWS.add(c, values)
 
 
-def _check_count(c: Connection, tenant: str, url: str, but: str | None = None) -> None:
-    """Raise `TooManyWebhooks` if a tenant can have no further endpoint with this URL; `but` is an id to ignore."""
+def _check_count(c: Connection, tenant: str, url: str, except_id: str | None = None) -> None:
+    """Raise `TooManyWebhooks` if a tenant can have no further endpoint with this URL; `except_id` is ignored."""
     quota.lock(c, tenant)  # held until the transaction ends, so that concurrent requests are added up
     query = select(webhooks.c.url).where(webhooks.c.tenant == tenant, webhooks.c.removed_at.is_(None))
-    urls = list(c.execute(query if but is None else query.where(webhooks.c.id != but)).scalars())
+    urls = list(c.execute(query if except_id is None else query.where(webhooks.c.id != except_id)).scalars())
     if len(urls) >= MOST_WEBHOOKS:
         raise TooManyWebhooks(f"you have {MOST_WEBHOOKS} endpoints already, the maximum")
     host = host_of(url)
@@ -151,7 +152,7 @@ def _check_count(c: Connection, tenant: str, url: str, but: str | None = None) -
 
 def confirm(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
     """Record that an endpoint has answered its challenge, so that it gets notices."""
-    return _change_webhook(c, webhook_id, tenant, confirmed_at=now_ms())
+    return ROWS.change(c, webhook_id, tenant, {"confirmed_at": now_ms()})
 
 
 def replace(
@@ -161,7 +162,7 @@ def replace(
 
     Raises `TooManyWebhooks` as `add`.
     """
-    _check_count(c, tenant, url, but=webhook_id)
+    _check_count(c, tenant, url, except_id=webhook_id)
     columns = _described_columns(url, description, events, envelope)
     webhook = ROWS.change(c, webhook_id, tenant, columns | {"failing_since": None})
     if webhook is not None:
@@ -175,31 +176,24 @@ def has_moved(c: Connection, webhook_id: str, tenant: str, url: str) -> bool:
     return c.execute(statement).rowcount > 0
 
 
-def rotate(c: Connection, webhook_id: str, tenant: str, fresh: SealedSecret) -> Webhook | None:
+def rotate(c: Connection, webhook_id: str, tenant: str, new_sealed_secret: SealedSecret) -> Webhook | None:
     """Replace the secret; the old one also signs for another `OVERLAP_S` seconds.
 
     A secret that was replaced earlier stops signing at once, so that at most two secrets sign.
     """
-    return _change_webhook(
-        c,
-        webhook_id,
-        tenant,
-        previous_ciphertext=webhooks.c.secret_ciphertext,
-        previous_nonce=webhooks.c.secret_nonce,
-        previous_key_id=webhooks.c.secret_key_id,
-        previous_until=now_ms() + OVERLAP_S * 1000,
-        **sealed_columns(fresh),
-    )
+    columns = sealed_columns(new_sealed_secret) | {"previous_until": now_ms() + OVERLAP_S * 1000}
+    columns |= {f"previous_{name}": webhooks.c[f"secret_{name}"] for name in ("ciphertext", "nonce", "key_id")}
+    return ROWS.change(c, webhook_id, tenant, columns)
 
 
 def enable(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
     """Enable an endpoint again. Deliveries that were given up are not resent."""
-    return _change_webhook(c, webhook_id, tenant, state="enabled", disabled_why=None, failing_since=None)
+    return ROWS.change(c, webhook_id, tenant, {"state": "enabled", "disabled_why": None, "failing_since": None})
 
 
 def disable(c: Connection, webhook_id: str, tenant: str, reason: str) -> Webhook | None:
     """Disable an endpoint and give up its waiting deliveries."""
-    webhook = _change_webhook(c, webhook_id, tenant, state="disabled", disabled_why=reason)
+    webhook = ROWS.change(c, webhook_id, tenant, {"state": "disabled", "disabled_why": reason})
     if webhook is not None:
         _update_waiting(c, webhook_id, state="given-up", ended_at=now_ms())
     return webhook
@@ -217,10 +211,6 @@ def _described_columns(url: str, description: str, events: Sequence[str], envelo
     return {"url": url, "description": description, "events": list(dict.fromkeys(events)), "envelope": envelope}
 
 
-def _change_webhook(c: Connection, webhook_id: str, tenant: str, **values: object) -> Webhook | None:
-    return ROWS.change(c, webhook_id, tenant, values)
-
-
 def _update_waiting(c: Connection, webhook_id: str, **values: object) -> None:
-    waits = (deliveries.c.webhook_id == webhook_id, deliveries.c.state == "waiting")
-    c.execute(update(deliveries).where(*waits).values(**values))
+    is_waiting = (deliveries.c.webhook_id == webhook_id, deliveries.c.state == "waiting")
+    c.execute(update(deliveries).where(*is_waiting).values(**values))

@@ -53,7 +53,7 @@ def first_due(c):
 
 def add_new(c):
     new = job_of("new one")
-    jobs.serialise(c, new.request_digest)
+    jobs.lock_transaction(c, new.request_digest)
     jobs.existing_work(c, "acme", new.request_digest, 3600, 500)
     jobs.add(c, new)
 

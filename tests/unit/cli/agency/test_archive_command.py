@@ -236,7 +236,7 @@ def test_keys_of_replies_keep_their_order(settings, database, stored, folder):
     assert rows_of(database) == before
 
 
-@pytest.mark.parametrize("interrupted", ["put", "_compare", "_delete"])
+@pytest.mark.parametrize("interrupted", ["put", "_verified_row_count", "_delete_observations"])
 def test_an_interrupted_run_loses_nothing_and_can_be_repeated(
     settings, database, stored, folder, monkeypatch, interrupted
 ):
@@ -258,7 +258,7 @@ def test_an_interrupted_run_loses_nothing_and_can_be_repeated(
 
 
 def test_a_crash_while_rows_are_deleted_leaves_whole_jobs(settings, database, stored, folder, monkeypatch):
-    before, delete = rows_of(database), months._delete
+    before, delete = rows_of(database), months._delete_observations
     monkeypatch.setattr(months, "JOBS_A_TRANSACTION", 1)
     calls = []
 
@@ -268,7 +268,7 @@ def test_a_crash_while_rows_are_deleted_leaves_whole_jobs(settings, database, st
         if len(calls) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(months, "_delete", crash_at_the_second)
+    monkeypatch.setattr(months, "_delete_observations", crash_at_the_second)
     with pytest.raises(KeyboardInterrupt):
         archive(settings, NEXT_MONTH, str(folder), compact=False)
     assert archived_jobs(database) == [stored[0][0]]

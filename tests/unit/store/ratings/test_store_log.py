@@ -77,7 +77,7 @@ def test_position_or_size_after_the_end_of_the_log_is_refused(database, grown, c
     grown(3)
     with database.read() as c, pytest.raises(BeyondTheLog) as refused:
         call(c)
-    assert (refused.value.name, refused.value.most) == (name, most)
+    assert (refused.value.name, refused.value.largest) == (name, most)
 
 
 def test_rolled_back_append_leaves_no_gap_in_the_log(database, grown):
