@@ -11,7 +11,7 @@ from typing import Any, Literal
 from assay.catalog.answer_text import label_key
 from assay.model import COMPARED, FIRST, SECOND, TIE, Failure, Field, Record, Reply
 from workers.targets.parsing.answer_parsing import (
-    Classified,
+    Classification,
     Misread,
     finite,
     label_text,
@@ -61,15 +61,15 @@ def comparison_of(
     return Reply(failure=Failure("no-choice", failure.message))
 
 
-def _label_without_scores(name: str) -> Classified:
+def _label_without_scores(name: str) -> Classification:
     return {"label": name, "scores": None}
 
 
-def _parse_label(answer: Any, labels: Sequence[str]) -> Classified:
+def _parse_label(answer: Any, labels: Sequence[str]) -> Classification:
     """Parse a label or the labels' probabilities; a number is a label only if declared labels are numbers."""
     if isinstance(answer, bool | int | float) and not any(_names_value(label) for label in labels):
-        kind, example = ("boolean", '["true", "false"]') if isinstance(answer, bool) else ("number", '["1", "2"]')
-        reason = f"returned the {kind} {seen(answer)}, but no declared label is a {kind}"
+        type_name, example = ("boolean", '["true", "false"]') if isinstance(answer, bool) else ("number", '["1", "2"]')
+        reason = f"returned the {type_name} {seen(answer)}, but no declared label is a {type_name}"
         raise Misread(f"{reason}; if it means a label, set labels = {example} (labels in their order)")
     if isinstance(unwrap(answer), list) and len(unwrap(answer)) != len(labels):
         raise Misread(f"returned {seen(unwrap(answer))}; expected a probability for each of {len(labels)} labels")
@@ -84,7 +84,7 @@ def _names_value(label: str) -> bool:
     return plain_number(label) is not None or label_key(label) in {"true", "false"}
 
 
-def _parse_scores(answer: Any, labels: Sequence[str]) -> Classified:
+def _parse_scores(answer: Any, labels: Sequence[str]) -> Classification:
     """Parse a score for each document: the higher one is better, and equal ones are a tie."""
     answer = unwrap(answer)
     if isinstance(answer, Mapping):
@@ -96,7 +96,7 @@ def _parse_scores(answer: Any, labels: Sequence[str]) -> Classified:
     return _label_without_scores(TIE if score == other_score else FIRST if score > other_score else SECOND)
 
 
-def _parse_document(answer: Any, documents: Mapping[str, Field]) -> Classified:
+def _parse_document(answer: Any, documents: Mapping[str, Field]) -> Classification:
     """Parse the better document, repeated whole; spaces, case and marks at its ends may differ."""
     if not isinstance(answer, str):
         raise Misread(f"returned {seen(answer)}; expected the better document")

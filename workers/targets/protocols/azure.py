@@ -81,9 +81,7 @@ class Azure(HttpTranslator[AzureSettings]):
 
     def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         origin, body = response.origin, response.json()
-        results = as_list(
-            body if self.settings.api_version == "3.0" else dig(body, "value", origin=origin), origin=origin
-        )
-        return texts_of(
-            [dig(result, "translations", 0, "text", origin=origin) for result in results], len(asks), origin=origin
-        )
+        results = body if self.settings.api_version == "3.0" else dig(body, "value", origin=origin)
+        entries = as_list(results, origin=origin)
+        texts = [dig(entry, "translations", 0, "text", origin=origin) for entry in entries]
+        return texts_of(texts, len(asks), origin=origin)

@@ -23,7 +23,7 @@ from assay.catalog.answer_text import (
 from workers.targets.parsing.written_numbers import NumberForm, plain_number, written_number
 from workers.targets.protocols.http.choice_letters import LEAST_SHARE, Likelihoods, letter_in, negates, without_thoughts
 
-LONGEST = 4000
+LONGEST_ANSWER = 4000
 """Maximum length of an answer in which a label is searched for, in characters."""
 
 MOST_UNCLEAR = 0.05
@@ -92,15 +92,16 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     middle of a sentence, an answer that names a second label or takes its own back, and a refusal are none.
     """
     text = normalise_answer(without_thoughts(answer)).strip()
-    if not text or len(text) > LONGEST:
+    if not text or len(text) > LONGEST_ANSWER:
         return None
     text = _unwrap_decision(text)
     if (full_label := whole_label(text, labels)) is not None:
         return full_label
     if text.endswith("?"):
         return None
-    if len(leading := _leading_labels(text, labels)) == 1:
-        return leading[0][0] if _is_upheld(*leading[0], labels) else None
+    if len(leading_labels := _leading_labels(text, labels)) == 1:
+        ((label, text_after),) = leading_labels
+        return label if _is_upheld(label, text_after, labels) else None
     if refuses_in_words(text):
         return None
     text = _HARMLESS.sub(" … ", _MARKUP.sub("", text)).strip()
@@ -109,16 +110,16 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
         return None
     label_pattern = _label_pattern(mentioned_labels[0], labels)
     cue_pattern = rf"\b{_CUE}\W+(?:(?:is|would\s+be|es|ist|est|è|é)\W+)?{label_pattern}[\W_]*\Z"
-    closing = re.search(cue_pattern, text, re.IGNORECASE)
-    if closing is None or negates(text[: closing.start()][-40:]):
+    final_label = re.search(cue_pattern, text, re.IGNORECASE)
+    if final_label is None or negates(text[: final_label.start()][-40:]):  # "not" shortly before the cue
         return None
-    return None if _REPORTED.search(re.split(r"[.!?:\n]", text[: closing.start()])[-1]) else mentioned_labels[0]
+    return None if _REPORTED.search(re.split(r"[.!?:\n]", text[: final_label.start()])[-1]) else mentioned_labels[0]
 
 
 def declines(text: str, labels: Sequence[str]) -> bool:
     """Return whether an answer refuses to decide; if it begins with a label, only explicit refusals count."""
-    leading = _leading_labels(text, labels)
-    return any(_REFUSES.search(after) for _, after in leading) if leading else refuses_in_words(text)
+    leading_labels = _leading_labels(text, labels)
+    return any(_REFUSES.search(after) for _, after in leading_labels) if leading_labels else refuses_in_words(text)
 
 
 def _leading_labels(text: str, labels: Sequence[str]) -> list[tuple[str, str]]:
@@ -126,8 +127,8 @@ def _leading_labels(text: str, labels: Sequence[str]) -> list[tuple[str, str]]:
     text = "".join("." if category(char) == "So" else char for char in _MARKUP.sub("", text)).strip()
     end = r"(?=\s*[,.;!(](?!\d)|\s*\n|\s+[-–—]\s|\s*\Z)"
     opening = rf"[\W_]*(?:{_APOLOGY})?(?:{_SAYS})?"
-    begins = {label: re.match(opening + _label_pattern(label, labels) + end, text, re.IGNORECASE) for label in labels}
-    return [(label, text[match.end() :]) for label, match in begins.items() if match is not None]
+    matches = {label: re.match(opening + _label_pattern(label, labels) + end, text, re.IGNORECASE) for label in labels}
+    return [(label, text[match.end() :]) for label, match in matches.items() if match is not None]
 
 
 def _is_upheld(label: str, text_after: str, labels: Sequence[str]) -> bool:
@@ -196,8 +197,8 @@ def _label_pattern(label: str, labels: Sequence[str]) -> str:
     stem = _ENDING.sub("", label) if label.isascii() and label.isalpha() and len(label) > LEAST_STEM else ""
     pattern = rf"(?:{exact}|{stem}{_ENDINGS})" if len(stem) >= LEAST_STEM else exact
     pattern = "".join(f"[{char}{base[0]}]" if len(base := normalize("NFD", char)) > 1 else char for char in pattern)
-    matching_labels = [rival for rival in labels if re.fullmatch(pattern, plain_label(rival), re.IGNORECASE)]
-    return rf"(?<![\w-])(?:{pattern if len(matching_labels) == 1 else exact})(?![\w-])"
+    labels_that_fit = [rival for rival in labels if re.fullmatch(pattern, plain_label(rival), re.IGNORECASE)]
+    return rf"(?<![\w-])(?:{pattern if len(labels_that_fit) == 1 else exact})(?![\w-])"
 
 
 def _mentions(text: str, label: str, labels: Sequence[str]) -> bool:
@@ -222,17 +223,17 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
     if (scale := _SCALE.fullmatch(text)) and float(scale[2]) == bounds[1] >= LEAST_SCALE:
         text = scale[1]
     units = re.findall(r"[^\W\d_]+", re.sub(r"\d[eE](?=[+-]?\d)", "", text).casefold())
-    usual = alternatives("decision", "units")
-    if not all(re.fullmatch(usual, unit) or re.search(rf"\b{unit}\b", prompt, re.IGNORECASE) for unit in units):
+    usual_units = alternatives("decision", "units")
+    if not all(re.fullmatch(usual_units, unit) or re.search(rf"\b{unit}\b", prompt, re.IGNORECASE) for unit in units):
         return None
     forms: tuple[NumberForm, ...] = ("decimal-point", "decimal-comma") if form is None else (form,)
-    numbers = {number for name in forms if (number := written_number(text, name)) is not None}
-    if form is None and (bare := plain_number(text)) is not None:
-        numbers.add(bare)
+    numbers = {number for form_name in forms if (number := written_number(text, form_name)) is not None}
+    if form is None and (plain := plain_number(text)) is not None:
+        numbers.add(plain)
     if form is None and numbers and _MONEY.search(text):
         numbers = {max(numbers)}
-    within = {number for number in numbers if bounds[0] <= number <= bounds[1]}
-    return within.pop() if len(within) == 1 else None
+    numbers_in_range = {number for number in numbers if bounds[0] <= number <= bounds[1]}
+    return numbers_in_range.pop() if len(numbers_in_range) == 1 else None
 
 
 def label_probabilities(tokens: Likelihoods, labels: Sequence[str]) -> dict[str, float] | None:
@@ -244,20 +245,20 @@ def label_probabilities(tokens: Likelihoods, labels: Sequence[str]) -> dict[str,
     """
     keys = {label: _token_key(label) for label in labels}
     shares = dict.fromkeys(labels, 0.0)
-    unclear = 0.0
+    unclear_share = 0.0
     for token, log_probability in tokens:
-        begun = _token_key(token.replace("▁", " ").replace("Ġ", " "))
-        fitting = [
+        token_key = _token_key(token.replace("▁", " ").replace("Ġ", " "))
+        fitting_labels = [
             label
             for label, key in keys.items()
-            if begun == key or (len(begun) >= LEAST_PREFIX and key.startswith(begun))
+            if token_key == key or (len(token_key) >= LEAST_PREFIX and key.startswith(token_key))
         ]
-        if len(fitting) == 1:
-            shares[fitting[0]] += math.exp(log_probability)
-        elif begun and any(key.startswith(begun) for key in keys.values()):
-            unclear += math.exp(log_probability)
+        if len(fitting_labels) == 1:
+            shares[fitting_labels[0]] += math.exp(log_probability)
+        elif token_key and any(key.startswith(token_key) for key in keys.values()):
+            unclear_share += math.exp(log_probability)
     total = sum(shares.values())
-    if total < LEAST_SHARE or unclear > MOST_UNCLEAR:
+    if total < LEAST_SHARE or unclear_share > MOST_UNCLEAR:
         return None
     return {label: share / total for label, share in shares.items()}
 
