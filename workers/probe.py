@@ -158,14 +158,6 @@ async def _probe(
     )
 
 
-def _record_calls(adapter: Adapter) -> Sequence[DecisionCall]:
-    """Let the adapter of a model that decides record its calls; return the list that they are added to."""
-    if not isinstance(adapter, Decider):
-        return []
-    adapter.calls = []
-    return adapter.calls
-
-
 def _mask_call(call: DecisionCall, quoter: Quoter) -> DecisionCall:
     """Return a call without credentials; line breaks stay in the prompt only."""
     prompt = "\n".join(map(quoter.clean, call.prompt.splitlines()))
@@ -199,7 +191,9 @@ async def _first_answer(
 
     The calls are recorded for a model that decides; empty for other targets.
     """
-    recorded_calls = _record_calls(adapter)
+    recorded_calls: list[DecisionCall] = []
+    if isinstance(adapter, Decider):
+        adapter.calls = recorded_calls
     first_question, first_failed_reply = asks[0], Reply()
     for ask in asks:
         exchanges_before = len(exchanges)

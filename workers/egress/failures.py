@@ -104,12 +104,12 @@ class Quoter:
         Only letters and digits are compared, without case, so that escapes and line ends do not hide a key.
         """
         positions = [index for index, char in enumerate(text) if char.isascii() and char.isalnum()]
-        characters, mask = _letters_and_digits(text), bytearray(len(positions))
+        characters, mask = _letters_and_digits(text), bytearray(len(positions))  # 1: part of a key
         for size, parts in self._key_parts.items():
             for start in range(len(characters) - size + 1):
                 if characters[start : start + size] in parts:
                     mask[start : start + size] = b"\1" * size
-        for match in reversed(list(re.finditer(b"\1+", mask))):
+        for match in reversed(list(re.finditer(b"\1+", mask))):  # from the end, so that earlier positions stay valid
             text = f"{text[: positions[match.start()]]}{MASK}{text[positions[match.end() - 1] + 1 :]}"
         return text
 
@@ -117,7 +117,8 @@ class Quoter:
 def _secret_spellings(secret: str) -> frozenset[str]:
     """Return all spellings of a secret; for basic credentials, also those of ``user:password`` and of the password."""
     try:
-        decoded_secret = base64.b64decode(secret.rpartition(" ")[2], validate=True).decode()
+        encoded = secret.rpartition(" ")[2]  # the secret may begin with the scheme: "Basic dXNlcjpwdw=="
+        decoded_secret = base64.b64decode(encoded, validate=True).decode()
     except (binascii.Error, ValueError):
         decoded_secret = ""
     _, colon, password = decoded_secret.partition(":")

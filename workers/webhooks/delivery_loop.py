@@ -119,11 +119,11 @@ class WebhookWorker(BackgroundThread):
             if not free_places or not deliveries.anything_due(connection):
                 return []
         base_url = (self._settings.public_url or "").rstrip("/")
-        closed_notices = fan_out.BATCH
-        while closed_notices == fan_out.BATCH:
+        closed_count = fan_out.BATCH
+        while closed_count == fan_out.BATCH:
             with self._database.write() as connection:
                 batch = fan_out.hand_over(connection, base_url)
-            closed_notices = batch.closed
+            closed_count = batch.closed
             for notice in batch.malformed:
                 log.error("notice given up", why="its row has no notice", notice=notice.id, job=notice.job_id)
         with self._database.read() as connection:

@@ -21,7 +21,7 @@ from assay.model import Ask, Classify, Failure, Kind, Regress, Reply, Translate
 from workers.egress import CallFailed
 from workers.targets.adapter import QUESTIONS, Adapter, Limits, Target, opaque_key, questions_for
 from workers.targets.auth.schemes import Strict
-from workers.targets.chain.chain_route import REQUESTED_LANGUAGE, Hop, NoWay, Path, check_path, hops, through
+from workers.targets.chain.chain_route import REQUESTED_LANGUAGE, Hop, NoWay, Path, check_path, hops, hops_on_way_out
 from workers.targets.settings import TargetSettings
 
 CHAIN = "chain"
@@ -126,7 +126,7 @@ class ChainSettings(TargetSettings):
 
 def tighten_limits(target: Target, links: Sequence[Target], paths: Sequence[Path]) -> Limits:
     """Return a chain's limits, reduced so that every link stays within its own limits at several calls per text."""
-    calls_of_link = Counter(hop.link for hop in through(paths))
+    calls_of_link = Counter(hop.link for hop in hops_on_way_out(paths))
     limits = target.limits
     rates = [limits.requests_per_second] + [
         link.limits.requests_per_second / max(1, calls_of_link[index])
@@ -189,7 +189,7 @@ class Chain(Adapter):
     async def languages(self) -> frozenset[tuple[str, str]] | None:
         """Return the pairs of the chain, from the lists of all its translators."""
         paths, listed_pairs = self.settings.paths, [await adapter.languages() for adapter in self._links]
-        for hop in through(paths):
+        for hop in hops_on_way_out(paths):
             allowed_pairs = listed_pairs[hop.link]
             if (
                 allowed_pairs is not None
@@ -197,7 +197,7 @@ class Chain(Adapter):
                 and (hop.source, hop.target) not in allowed_pairs
             ):
                 failure = CallFailed("unsupported", f"it does not translate {hop.source} to {hop.target}")
-                raise self._link_failure(hop.link, failure)
+                raise renamed_failure(failure, self._link_name(hop.link))
         pairs_of_last = listed_pairs[-1]
         if pairs_of_last is None:
             return None
@@ -220,7 +220,7 @@ class Chain(Adapter):
 
     async def _send_through(self, asks: Sequence[Ask], key: str | None) -> list[Reply]:
         """Send texts from link to link; a text that fails at one link is not sent to the next."""
-        first_question, route = asks[0], through(self.settings.paths)
+        first_question, route = asks[0], hops_on_way_out(self.settings.paths)
         if isinstance(first_question, Translate):
             try:
                 route = hops(self.settings.paths, first_question.source, first_question.target)
@@ -257,16 +257,13 @@ class Chain(Adapter):
         try:
             replies = await self._links[link].answer(asks, idempotency_key=key)
         except CallFailed as failed:
-            raise self._link_failure(link, failed) from None
+            raise renamed_failure(failed, self._link_name(link)) from None
         return [
             reply
             if reply.failure is None
             else Reply(failure=Failure(reply.failure.code, f"{self._link_name(link)}: {reply.failure.message}"))
             for reply in replies
         ]
-
-    def _link_failure(self, link: int, failure: CallFailed) -> CallFailed:
-        return renamed_failure(failure, self._link_name(link))
 
     def _link_name(self, link: int) -> str:
         link_settings = self.settings.links[link]

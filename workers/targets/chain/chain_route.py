@@ -78,7 +78,7 @@ def hops(paths: Sequence[Path], source: str, target: str) -> tuple[Hop, ...]:
     )
 
 
-def through(paths: Sequence[Path]) -> tuple[Hop, ...]:
+def hops_on_way_out(paths: Sequence[Path]) -> tuple[Hop, ...]:
     """Return the translations on the way out through every link but the last; ``*`` is the requested language."""
     return tuple(_hops_out(paths))
 

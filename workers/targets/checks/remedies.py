@@ -160,6 +160,7 @@ def _remedy(case: _Case) -> Remedy:
         return case.remedy("no-token", http=f" (HTTP {case.status})" if case.status else "")
     if failure.code == "auth" and scheme.get("type") == "aws-sigv4":
         return case.remedy("signature")
+    # a TLS server answers a plain request with a sentence about HTTPS, or closes the connection (status 0)
     if case.status == (BAD_REQUEST if b"HTTPS" in case.body else 0) and failure.code in {"truncated", "http-400"}:
         return case.remedy("wants-https", answer=case.service_text or ": it closes the connection.")
     if case.status in BLOCKING and case.page_note:
@@ -291,8 +292,8 @@ BY_CODE: Mapping[str, Callable[[_Case], Remedy]] = {
 
 def _polling_remedy(case: _Case) -> Remedy:
     texts = [path for path, value in values_in(json_in(case.body)) if isinstance(value, str)]
-    number, status = (
+    id_path, status_path = (
         next((path for path in texts if last_name(path).lower() in names), names[0])
         for names in (("id", "job_id", "task_id", "jobid"), ("status", "state"))
     )
-    return case.remedy("accepted", number=number, state=status)
+    return case.remedy("accepted", number=id_path, state=status_path)

@@ -101,8 +101,9 @@ def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
     """
     for normalise in (str, _without_blanks):
         if (span := _span_of_joined(tokens, prompt, normalise)) is not None:
-            only_blank = echo.prompt_only and not _without_blanks("".join(tokens[span[1] :]))
-            return (span[0], len(tokens)) if only_blank else span
+            start, end = span
+            only_blanks_follow = echo.prompt_only and not _without_blanks("".join(tokens[end:]))
+            return start, len(tokens) if only_blanks_follow else end
     if (token_count := _count_by_offsets(echo, prompt)) is not None:
         return 0, token_count
     if echo.prompt_only and _has_enough_ascii(prompt):

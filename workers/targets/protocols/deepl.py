@@ -13,7 +13,7 @@ from assay.model import Reply, Translate
 from workers.egress import Response
 from workers.targets.auth.schemes import Placed
 from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json
-from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, names_of, texts_of
+from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, tags_of, texts_of
 from workers.targets.settings import TranslatorSettings
 
 DEFAULT_TARGETS: Mapping[str, str] = {"en": "EN-US", "pt": "PT-BR", "zh": "ZH-HANS"}
@@ -51,7 +51,7 @@ class DeepL(HttpTranslator[DeepLSettings]):
         response = await self._send(Request("GET", f"/v2/languages?type={role}"))
         entries = as_list(response.json(), origin=response.origin)
         codes = [dig(entry, "language", origin=response.origin) for entry in entries]
-        return {name for code in codes for name in names_of(str(code), self.settings.language_codes, DEFAULT_TARGETS)}
+        return {tag for code in codes for tag in tags_of(str(code), self.settings.language_codes, DEFAULT_TARGETS)}
 
     def usual_auth(self) -> Placed:
         """Return the scheme that sends the key in DeepL's header."""

@@ -15,7 +15,7 @@ from assay.model import Reply, Translate
 from workers.egress import Response
 from workers.targets.auth.schemes import Placed, Plain, Scheme
 from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json
-from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, names_of, texts_of
+from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, tags_of, texts_of
 from workers.targets.settings import TranslatorSettings
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}", re.ASCII)
@@ -64,8 +64,8 @@ class Google(HttpTranslator[GoogleSettings]):
         origin = response.origin
         entries = as_list(dig(response.json(), *list_path, origin=origin), origin=origin)
         codes = [dig(entry, code_field, origin=origin) for entry in entries]
-        names = {name for code in codes for name in names_of(str(code), self.settings.language_codes)}
-        return all_pairs(names, names)
+        tags = {tag for code in codes for tag in tags_of(str(code), self.settings.language_codes)}
+        return all_pairs(tags, tags)
 
     @property
     def _project_path(self) -> str:

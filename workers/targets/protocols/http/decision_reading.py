@@ -39,9 +39,9 @@ LEAST_SCALE = 5
 """Minimum upper end of a range written after a number: "4/5" means 4 of 5 points; "1/2" may mean a half."""
 
 _CUE = alternatives("decision", "cues")
-_LETTER = re.compile(r"\A[\W_]*[A-Z][.):\s*_]+")
+_LETTER_BEFORE = re.compile(r"\A[\W_]*[A-Z][.):\s*_]+")
 _FENCE = re.compile(r"\A(?:```|''')\w*\s*(.*?)\s*(?:```|''')\Z", re.DOTALL)
-_KEYS = frozenset(
+_DECISION_KEYS = frozenset(
     {"answer", "decision", "verdict", "label", "recommendation", "choice", "response", "result", "score", "final"}
 )
 """Members of an answer of JSON that may hold the decision."""
@@ -50,7 +50,7 @@ _MARKUP = re.compile(r"[*`_#>]+")
 
 _SAYS = rf"{alternatives('decision', 'says')}\W+"
 _APOLOGY = rf"\b{alternatives('decision', 'regrets')}\b(?:\W+(?:but|pero|aber|mais|ma)\b)?\W*"
-_REFUSES, _TAKEN_BACK, _DENIAL_TAKEN_BACK, _CORRECTED, _REPORTED, _OTHER_NUMBER, _EXPLAINED, _MONEY, _WRAPPED = (
+_REFUSAL, _WITHDRAWAL, _WITHDRAWN_DENIAL, _CORRECTION, _REPORTED, _OTHER_NUMBER, _EXPLAINED, _MONEY, _WRAPPED = (
     compiled("decision", name)
     for name in (
         *("refusals", "taken_back", "denial_taken_back", "corrected", "reported"),
@@ -58,7 +58,7 @@ _REFUSES, _TAKEN_BACK, _DENIAL_TAKEN_BACK, _CORRECTED, _REPORTED, _OTHER_NUMBER,
     )
 )
 _ANSWERED = r"(?!\s+(?:because|since|as|and|but|or|if|in|for|sorry|way|i|we)\b)"
-_HARMLESS = re.compile(
+_HARMLESS_NEGATION = re.compile(
     rf"(?:\b(?:is|are|was|were|be|has|have|had|plays?|makes?|with|see)\s+no{_ANSWERED}\s+(?=[a-z])"
     r"|(?:\b(?:no|not|não|kein\w*|nicht|pas|aucune?|non|nessun\w?|nenhum\w?|ning[uú]n\w?)|n't)"
     rf"{_ANSWERED}(?:\s+[\w']+){{0,3}}?\s+{alternatives('decision', 'harmless')}\b)",
@@ -66,7 +66,7 @@ _HARMLESS = re.compile(
 )
 """Negations in an explanation that do not deny the answer: "that is no reason", "la religión no es un criterio"."""
 
-_DENIES = frozenset({"nein", "deny", "denied", "decline", "declined", "refuse", "refused", "fail"})
+_NEGATIVE_LABELS = frozenset({"nein", "deny", "denied", "decline", "declined", "refuse", "refused", "fail"})
 """Negative labels that `negates` does not recognise."""
 
 _ENDING = re.compile(r"(?:ied|ed|e|y)\Z", re.IGNORECASE)
@@ -81,7 +81,7 @@ _BEFORE_NUMBER = re.compile(
     rf"{alternatives('decision', 'about')}?",
     re.IGNORECASE,
 )
-_SCALE = re.compile(r"(.*?\d)\s*(?:/|out\s+of|von|sur|de|su)\s*(\d+)(?:\s+points?)?\.?", re.IGNORECASE)
+_NUMBER_ON_SCALE = re.compile(r"(.*?\d)\s*(?:/|out\s+of|von|sur|de|su)\s*(\d+)(?:\s+points?)?\.?", re.IGNORECASE)
 
 
 def label_in(answer: str, labels: Sequence[str]) -> str | None:
@@ -104,7 +104,7 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
         return label if _is_upheld(label, text_after, labels) else None
     if refuses_in_words(text):
         return None
-    text = _HARMLESS.sub(" … ", _MARKUP.sub("", text)).strip()
+    text = _HARMLESS_NEGATION.sub(" … ", _MARKUP.sub("", text)).strip()
     mentioned_labels = [label for label in labels if _mentions(text, label, labels)]
     if len(mentioned_labels) != 1:
         return None
@@ -113,13 +113,14 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     final_label = re.search(cue_pattern, text, re.IGNORECASE)
     if final_label is None or negates(text[: final_label.start()][-40:]):  # "not" shortly before the cue
         return None
-    return None if _REPORTED.search(re.split(r"[.!?:\n]", text[: final_label.start()])[-1]) else mentioned_labels[0]
+    words_before = re.split(r"[.!?:\n]", text[: final_label.start()])[-1]
+    return None if _REPORTED.search(words_before) else mentioned_labels[0]
 
 
 def declines(text: str, labels: Sequence[str]) -> bool:
     """Return whether an answer refuses to decide; if it begins with a label, only explicit refusals count."""
     leading_labels = _leading_labels(text, labels)
-    return any(_REFUSES.search(after) for _, after in leading_labels) if leading_labels else refuses_in_words(text)
+    return any(_REFUSAL.search(after) for _, after in leading_labels) if leading_labels else refuses_in_words(text)
 
 
 def _leading_labels(text: str, labels: Sequence[str]) -> list[tuple[str, str]]:
@@ -133,14 +134,14 @@ def _leading_labels(text: str, labels: Sequence[str]) -> list[tuple[str, str]]:
 
 def _is_upheld(label: str, text_after: str, labels: Sequence[str]) -> bool:
     """Return whether the text after a label names no other label, does not withdraw it and does not refuse."""
-    explanation = _HARMLESS.sub(" … ", text_after)
-    if _REFUSES.search(explanation) or _CORRECTED.search(explanation):
+    explanation = _HARMLESS_NEGATION.sub(" … ", text_after)
+    if _REFUSAL.search(explanation) or _CORRECTION.search(explanation):
         return False
     if any(_mentions(explanation, rival, labels) for rival in labels if rival != label):
         return False
-    if negates(label) or label.casefold() in _DENIES:
-        return not _DENIAL_TAKEN_BACK.search(text_after)
-    return not negates(explanation.lstrip(" ,.;!(\n-–—")[:20]) and not _TAKEN_BACK.search(explanation)
+    if negates(label) or label.casefold() in _NEGATIVE_LABELS:
+        return not _WITHDRAWN_DENIAL.search(text_after)
+    return not negates(explanation.lstrip(" ,.;!(\n-–—")[:20]) and not _WITHDRAWAL.search(explanation)
 
 
 def whole_label(text: str, labels: Sequence[str]) -> str | None:
@@ -168,7 +169,7 @@ def _unwrap_decision(text: str) -> str:
         document = json.loads(document_text)
     except (ValueError, RecursionError):
         return text
-    answers = answers_of_json(document, _KEYS)
+    answers = answers_of_json(document, _DECISION_KEYS)
     return str(answers[0]) if len(answers) == 1 and isinstance(answers[0], str | int | float) else text
 
 
@@ -178,7 +179,7 @@ def option_in(answer: str, options: Sequence[str]) -> str | None:
     Words of options are parsed by `label_in`, because "no" within a sentence is seldom the option "no".
     """
     text = normalise_answer(without_thoughts(answer))
-    after_letter = _LETTER.sub("", text, count=1)
+    after_letter = _LETTER_BEFORE.sub("", text, count=1)
     label = label_in(after_letter, options)
     if after_letter != text and label is not None:
         answer = text.removesuffix(after_letter)  # the words are those of an option: "no" denies nothing
@@ -220,7 +221,7 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
     text = _BEFORE_NUMBER.sub("", text)
     if bounds[1] <= 1 and re.search(r"%|percent|prozent", text, re.IGNORECASE):
         return None  # 1 % is not 1
-    if (scale := _SCALE.fullmatch(text)) and float(scale[2]) == bounds[1] >= LEAST_SCALE:
+    if (scale := _NUMBER_ON_SCALE.fullmatch(text)) and float(scale[2]) == bounds[1] >= LEAST_SCALE:
         text = scale[1]
     units = re.findall(r"[^\W\d_]+", re.sub(r"\d[eE](?=[+-]?\d)", "", text).casefold())
     usual_units = alternatives("decision", "units")
@@ -228,8 +229,8 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
         return None
     forms: tuple[NumberForm, ...] = ("decimal-point", "decimal-comma") if form is None else (form,)
     numbers = {number for form_name in forms if (number := written_number(text, form_name)) is not None}
-    if form is None and (plain := plain_number(text)) is not None:
-        numbers.add(plain)
+    if form is None and (plain_value := plain_number(text)) is not None:
+        numbers.add(plain_value)
     if form is None and numbers and _MONEY.search(text):
         numbers = {max(numbers)}
     numbers_in_range = {number for number in numbers if bounds[0] <= number <= bounds[1]}

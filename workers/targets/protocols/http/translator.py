@@ -56,14 +56,14 @@ def standard_tag(code: str) -> str:
         return code
 
 
-def names_of(service_code: str, *code_maps: Mapping[str, str]) -> set[str]:
-    """Return all language codes that a request may use for a code of the service.
+def tags_of(service_code: str, *code_maps: Mapping[str, str]) -> set[str]:
+    """Return all language tags that a request may use for a code of the service.
 
-    Each of `code_maps` maps codes of requests to codes of the service.
+    Each of `code_maps` maps tags of requests to codes of the service.
     """
     key = service_code.casefold()
-    codes = {code for code_map in code_maps for code, mapped in code_map.items() if mapped.casefold() == key}
-    return codes | {standard_tag(service_code)}
+    tags = {tag for code_map in code_maps for tag, code in code_map.items() if code.casefold() == key}
+    return tags | {standard_tag(service_code)}
 
 
 def all_pairs(sources: Iterable[str], targets: Iterable[str]) -> frozenset[tuple[str, str]]:
