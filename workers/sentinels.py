@@ -98,6 +98,7 @@ def watch_task_of(database: Database, job: Job) -> WatchTask:
 def _outcomes(reader: CaseReader, observations: Iterable[Observation]) -> dict[str, float | None]:
     """Return the signed outcome of each case without repeated questions, ``None`` if lost; the most telling first."""
     builder = CaseIndexBuilder(reader)
-    builder.add((seq, item) for seq, item in enumerate(observations, start=1) if REPEATED not in item.probe.unit)
+    numbered = enumerate(observations, start=1)
+    builder.add((seq, observation) for seq, observation in numbered if REPEATED not in observation.probe.unit)
     cases = (case for case in builder.finish().cases if case.kind not in APART)
     return {case.key: reader.outcome(case.difference, case.side) for case in cases}

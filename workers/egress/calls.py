@@ -378,18 +378,16 @@ class Egress:
         if status == PARTIAL:
             return CallFailed("truncated", f"{origin} answered with a part of the content only (HTTP {status})")
         if status < 400:
-            return CallFailed(
-                "redirect", f"{origin} redirects elsewhere (HTTP {status}); give the address it leads to", status=status
-            )
+            message = f"{origin} redirects elsewhere (HTTP {status}); give the address it leads to"
+            return CallFailed("redirect", message, status=status)
         if status in QUOTA_STATUSES or (status in {403, 429} and any(mark in response.body for mark in QUOTA_MARKS)):
             message = f"the account at {origin} is used up (HTTP {status}){response.quote()}"
             return CallFailed("quota", message, status=status)
         if status in {401, 403} or (status == 400 and any(mark in response.body for mark in REFUSED_MARKS)):
             message = f"{origin} refused access (HTTP {status}); the key is missing, wrong or banned{response.quote()}"
             return CallFailed("auth", message, status=status)
-        may_retry = should_retry(response.headers)
-        if status == 400 and any(mark in response.body for mark in BUSY_MARKS):
-            may_retry = True
+        is_busy = status == 400 and any(mark in response.body for mark in BUSY_MARKS)
+        may_retry = True if is_busy else should_retry(response.headers)
         hint = f": {HINTS[status]}" if status in HINTS else ""
         return CallFailed(
             f"http-{status}",

@@ -180,7 +180,7 @@ def waited_s(claim: Claim) -> float:
 def host_label_of(target: Target) -> str:
     """Return the host (and port) of a target; without a valid address, the name of its protocol."""
     try:
-        return urlsplit(target.base_url).netloc.rpartition("@")[2] or target.protocol
+        return urlsplit(target.base_url).netloc.rpartition("@")[2] or target.protocol  # without a user name
     except ValueError:  # the address is malformed; the guard refuses it when it is called
         return target.protocol
 

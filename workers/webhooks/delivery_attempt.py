@@ -81,9 +81,8 @@ async def call(
     response_headers = httpx.Headers(http_response.headers)
     text = None if "content-encoding" in response_headers else http_response.body.decode("utf-8", "replace")
     failure = _failure_of_status(http_response.status)
-    return AttemptResult(
-        outcome(http_response.status, failure, text), parse_retry_after(response_headers, datetime.now(UTC))
-    )
+    retry_after_s = parse_retry_after(response_headers, datetime.now(UTC))
+    return AttemptResult(outcome(http_response.status, failure, text), retry_after_s)
 
 
 def decide_next(

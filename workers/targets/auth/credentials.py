@@ -192,7 +192,7 @@ class Credentials:
         if self._tokens is not None:
             return (self._tokens.token,) if self._tokens.token else ()
         if self._auth == "basic":
-            return (self._secret, self._secret.partition(":")[2] or self._secret)
+            return (self._secret, self._secret.partition(":")[2] or self._secret)  # and the password alone
         if isinstance(self._auth, AwsSigV4):
             keys = aws_keys(self._secret)
             return (keys.secret_key, *([keys.session_token] if keys.session_token else []))
@@ -237,8 +237,8 @@ def _with_headers(request: OutgoingRequest, headers: Mapping[str, str]) -> Outgo
     return replace(request, headers={**request.headers, **headers})
 
 
-def _place_secret(request: OutgoingRequest, placement: Placed, value: str) -> OutgoingRequest:
-    named_secret = {placement.name: value}
+def _place_secret(request: OutgoingRequest, placement: Placed, secret_text: str) -> OutgoingRequest:
+    named_secret = {placement.name: secret_text}
     if placement.type == "header":
         return _with_headers(request, named_secret)
     if placement.type == "query":

@@ -170,7 +170,8 @@ def check_auth(auth: Plain | Scheme, secret: str | None) -> None:
         case "gcp-service-account":
             _check_key(service_account(secret).key, name)
         case "mtls":
-            _check_key(_certificate_and_key(secret)[1], name)
+            _, key = _certificate_and_key(secret)
+            _check_key(key, name)
 
 
 def _check_key(key: PrivateKey, auth: str) -> None:

@@ -61,9 +61,9 @@ def settings_that_read(body: bytes, kind: Kind) -> JsonObject:
             settings = {"labels": ["no", "yes"], "number": "probability", **scale}
             paths = number_paths
     if kind is Kind.REGRESSOR and paths:
-        value = dict(values_in(json_in(body)))[paths[0]]
-        if isinstance(value, str) and plain_number(value) is None:
-            settings = {"number": next(iter(forms_that_read(value)))}
+        likeliest_value = dict(values_in(json_in(body)))[paths[0]]
+        if isinstance(likeliest_value, str) and plain_number(likeliest_value) is None:
+            settings = {"number": next(iter(forms_that_read(likeliest_value)))}
     return settings | ({"output": paths[0]} if paths else {})
 
 

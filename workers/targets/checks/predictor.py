@@ -38,10 +38,8 @@ def labels_in(answers: Sequence[Any]) -> tuple[str, ...] | None:
     classes = [answer for answer in answers if isinstance(answer, Mapping)]
     if not classes:
         return None
-    labels = [
-        label for answer in classes for label in (*(answer["scores"] or ()), answer["label"]) if label is not None
-    ]
-    return tuple(dict.fromkeys(labels))
+    labels = (label for answer in classes for label in (*(answer["scores"] or ()), answer["label"]))
+    return tuple(dict.fromkeys(label for label in labels if label is not None))
 
 
 def _check_vectors(vectors: Sequence[list[float]]) -> list[str]:

@@ -97,8 +97,8 @@ class _Case:
 
     def header(self, name: str) -> str:
         response = self.exchange.received if self.exchange else None
-        value = dict(response.headers if response else ()).get(name.encode(), b"")
-        return self.clean(value.decode("latin-1"))
+        header_value = dict(response.headers if response else ()).get(name.encode(), b"")
+        return self.clean(header_value.decode("latin-1"))
 
     def clean(self, text: str) -> str:
         """Return a text of the service without the key, cut to `LONGEST_SAID` characters, to be shown to people."""
@@ -254,8 +254,8 @@ def _wrong_shape(case: _Case) -> Remedy:
     output = json.dumps(str(case.target.settings.get("output", "@")))
     if paths := list(answer_paths(case.body, case.target.kind)):
         number = settings_that_read(case.body, case.target.kind).get("number")
-        form = f", and settings.number = {json.dumps(number)}" if number in FORMS else ""
-        return case.remedy("other-place", output=output, paths=" or ".join(map(json.dumps, paths)), form=form)
+        form_advice = f", and settings.number = {json.dumps(number)}" if number in FORMS else ""
+        return case.remedy("other-place", output=output, paths=" or ".join(map(json.dumps, paths)), form=form_advice)
     if _NO_NUMBER in message:
         return case.remedy("no-number")
     return case.remedy("no-answer", output=output, wanted=_WANTED[case.target.kind])

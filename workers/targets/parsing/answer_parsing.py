@@ -54,7 +54,7 @@ def reply_of(parse: Callable[[], Any], origin: str, answer: object = None) -> Re
         return Reply(failure=Failure(misread.code, f"{origin} {misread}"))
 
 
-def seen(value: object) -> str:
+def summary_of(value: object) -> str:
     """Describe a JSON value without repeating texts, which may be long or secret."""
     match value:
         case None:
@@ -86,7 +86,7 @@ def number_of(answer: object, form: NumberForm | None = None) -> float:
     """
     answer = unwrap(answer)
     answer = answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
-    return _number_in(answer, form) if isinstance(answer, str) else finite(answer, "number")
+    return _number_in(answer, form) if isinstance(answer, str) else finite_number(answer, "number")
 
 
 def _number_in(text: str, form: NumberForm | None) -> float:
@@ -105,10 +105,10 @@ def quoted(text: str) -> str:
     return '"{}"'.format(words if len(words) <= LONGEST_QUOTED else f"{words[: LONGEST_QUOTED - 1]}…")
 
 
-def finite(answer: object, noun: str) -> float:
+def finite_number(answer: object, noun: str) -> float:
     """Parse a finite number, called `noun` in messages; raise `Misread` for anything else."""
     if isinstance(answer, bool) or not isinstance(answer, int | float):
-        raise Misread(f"returned {seen(answer)}; expected a {noun}")
+        raise Misread(f"returned {summary_of(answer)}; expected a {noun}")
     number = float_or_infinity(answer)
     if not math.isfinite(number):
         raise Misread(f"returned a {noun} that is not finite")
@@ -119,13 +119,13 @@ def vector_of(answer: object) -> list[float]:
     """Parse a vector of finite numbers, or a list with one vector; raise `Misread` for anything else."""
     answer = unwrap(answer)
     if not isinstance(answer, list) or not answer:
-        raise Misread(f"returned {seen(answer)}; expected a vector")
+        raise Misread(f"returned {summary_of(answer)}; expected a vector")
     if len(answer) > MOST_DIMENSIONS:
         raise Misread(f"gave a vector of {len(answer):,} numbers; at most {MOST_DIMENSIONS:,} are allowed")
     vector = []
     for number in answer:
         if type(number) is not float and (isinstance(number, bool) or not isinstance(number, int)):
-            raise Misread(f"returned a vector with {seen(number)}; expected a number")
+            raise Misread(f"returned a vector with {summary_of(number)}; expected a number")
         vector.append(float_or_infinity(number))
     if not all(map(math.isfinite, vector)):
         raise Misread("returned a vector with a number that is not finite")
@@ -203,7 +203,7 @@ def _scores_of(answer: object, labels: Sequence[str]) -> JsonObject:
         case dict():
             return dict(answer)
         case _:
-            raise Misread(f"returned {seen(answer)}; expected probabilities")
+            raise Misread(f"returned {summary_of(answer)}; expected probabilities")
 
 
 def _label_of(answer: object, labels: Sequence[str]) -> str:
@@ -211,11 +211,11 @@ def _label_of(answer: object, labels: Sequence[str]) -> str:
     if isinstance(answer, str):
         return _declared_spelling(answer, labels)
     if not isinstance(answer, bool | int | float):
-        raise Misread(f"returned {seen(answer)}; expected a label")
+        raise Misread(f"returned {summary_of(answer)}; expected a label")
     if not labels:
         if isinstance(answer, float) and not answer.is_integer():
             alternative = "or a list of probabilities in the order of labels"
-            raise Misread(f"returned {seen(answer)}; expected a label, {alternative}")
+            raise Misread(f"returned {summary_of(answer)}; expected a label, {alternative}")
         return label_text(answer)
     labels_of_value = [label for label in labels if _value_of(label) == answer and _value_of(label) is not None]
     same_type = [label for label in labels_of_value if isinstance(_value_of(label), bool) == isinstance(answer, bool)]
@@ -223,7 +223,7 @@ def _label_of(answer: object, labels: Sequence[str]) -> str:
         return matching[0]
     names_values = any(_value_of(label) is not None for label in labels)
     if isinstance(answer, bool) or names_values or not float(answer).is_integer() or not 0 <= answer < len(labels):
-        raise Misread(f"gave {seen(answer)}, {UNDECLARED} {_named_labels(labels)}; declare it in settings.labels")
+        raise Misread(f"gave {summary_of(answer)}, {UNDECLARED} {_named_labels(labels)}; declare it in settings.labels")
     return labels[int(answer)]
 
 
@@ -261,7 +261,7 @@ def _named_labels(labels: Sequence[str]) -> str:
 def _row_for_labels(probabilities: list[Any], labels: Sequence[str]) -> list[Any]:
     """Return one probability per label; for two labels, a row may hold only the probability of the second."""
     if not labels:
-        raise Misread(f"gave {seen(probabilities)} without names; settings.labels must name them in their order")
+        raise Misread(f"gave {summary_of(probabilities)} without names; settings.labels must name them in their order")
     if (len(probabilities), len(labels)) == (1, 2):
         second_probability = number_of(probabilities)
         return [1 - second_probability, second_probability]
@@ -272,7 +272,7 @@ def _row_for_labels(probabilities: list[Any], labels: Sequence[str]) -> list[Any
 
 def _label_and_score(entry: object) -> tuple[Any, Any]:
     if not isinstance(entry, Mapping) or not {"label", "score"} <= entry.keys():
-        raise Misread(f"returned {seen(entry)}; expected a label with its score")
+        raise Misread(f"returned {summary_of(entry)}; expected a label with its score")
     return entry["label"], entry["score"]
 
 
@@ -309,7 +309,7 @@ def _check_scores(scores: Json, labels: Sequence[str]) -> dict[str, float]:
 
 def _probability(answer: object) -> float:
     if isinstance(answer, list):
-        raise Misread(f"returned {seen(answer)}; expected a probability")
+        raise Misread(f"returned {summary_of(answer)}; expected a probability")
     return probability(answer, "; raw scores (logits) are not taken")
 
 

@@ -13,7 +13,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from assay.document import JsonObject
-from workers.targets.parsing.answer_parsing import ROUNDING, Misread, finite
+from workers.targets.parsing.answer_parsing import ROUNDING, Misread, finite_number
 
 MAX_EXTRA = 1
 """Maximum number of extra tokens before those of the prompt, such as a start-of-text token."""
@@ -87,7 +87,7 @@ def total_of(log_probabilities: Sequence[Any]) -> dict[str, Any]:
 
 
 def _log_probability(value: object) -> float:
-    number = finite(value, "log-probability")
+    number = finite_number(value, "log-probability")
     if number > ROUNDING:
         raise Misread(f"returned {number:g}; expected a log-probability, which is at most 0")
     return number

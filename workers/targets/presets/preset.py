@@ -109,12 +109,13 @@ def _fill(template: object, values: Mapping[str, Any], *, in_path: bool) -> Any:
         return values[parameter[1]]
 
     def text_of_parameter(match: re.Match[str]) -> str:
-        value = str(values[match[1]])
+        name = match[1]
+        text = str(values[name])
         if in_path:
-            if value in {".", ".."}:
-                raise SpecificationError(f"{match[1]} is {value!r}, which would lead to another path", match[1])
-            return quote(value, safe="")
-        return value if match[1] == "instruction" else value.replace("{", "{{").replace("}", "}}")
+            if text in {".", ".."}:
+                raise SpecificationError(f"{name} is {text!r}, which would lead to another path", name)
+            return quote(text, safe="")
+        return text if name == "instruction" else text.replace("{", "{{").replace("}", "}}")
 
     return _PARAMETER.sub(text_of_parameter, template)
 

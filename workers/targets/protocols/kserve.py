@@ -110,9 +110,9 @@ class Kserve(HttpPredictor[KserveSettings]):
             return [self._tensor_of_column(self.settings.input_name, list(texts))]
         if self.settings.layout == "columns":
             return [self._tensor_of_column(name, [row[name] for row in rows]) for name in rows[0]]
-        data = [float(cell) for row in rows for cell in row.values() if cell is not None]
+        cells = [float(cell) for row in rows for cell in row.values() if cell is not None]
         shape = [len(rows), len(rows[0])]
-        return [{"name": self.settings.input_name, "shape": shape, "datatype": self.settings.datatype, "data": data}]
+        return [{"name": self.settings.input_name, "shape": shape, "datatype": self.settings.datatype, "data": cells}]
 
     def _tensor_of_column(self, name: str, cells: list[Any]) -> JsonObject:
         shape = [len(cells)] if self.settings.flat else [len(cells), 1]

@@ -22,7 +22,7 @@ from workers.egress import RETRIABLE_STATUSES, CallFailed, Egress, Quoter, Respo
 from workers.targets.adapter import QUESTIONS, Adapter, Target, questions_for
 from workers.targets.auth.credentials import Credentials, OutgoingRequest
 from workers.targets.auth.schemes import Plain, Scheme
-from workers.targets.parsing.answer_parsing import seen
+from workers.targets.parsing.answer_parsing import summary_of
 from workers.targets.settings import CalledSettings
 from workers.tenant_uploads import ImageGone
 
@@ -97,7 +97,7 @@ def sort_by_index(entries: list[Any], expected: int, answers: str, questions: st
     for entry in entries:
         index = dig(entry, "index", origin=origin)
         if type(index) is not int or index in by_index or not 0 <= index < expected:
-            fault = f"{origin} gave its {answers} a wrong index, {seen(index)}"
+            fault = f"{origin} gave its {answers} a wrong index, {summary_of(index)}"
             raise CallFailed("wrong-shape", f"{fault}; expected each of 0 to {expected - 1} once")
         by_index[index] = entry
     return [by_index[index] for index in range(expected)]

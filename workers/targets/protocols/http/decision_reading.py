@@ -161,7 +161,7 @@ def may_go_on(answer: str, labels: Sequence[str]) -> bool:
 def _unwrap_decision(text: str) -> str:
     """Return the decision in an answer of JSON with a reason beside it, in a box or in a tag; other texts unchanged."""
     if match := _WRAPPED.search(text):
-        return (match[1] or match[3]).strip()
+        return (match[1] or match[3]).strip()  # in a box or in a tag
     document_text = fence[1] if (fence := _FENCE.match(text)) else text
     if not document_text.startswith("{"):
         return text
@@ -215,13 +215,14 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
     the range after it ("75/100") and a reason without numbers are ignored. Without a declared `form`, a number
     is read if both forms of numbers agree on it or only one of them gives a number within the range.
     """
+    low, high = bounds
     text = re.sub(r"[*`_#]+", "", _unwrap_decision(normalise_answer(without_thoughts(answer)).strip())).strip()
     if (match := _EXPLAINED.match(text)) and not _OTHER_NUMBER.search(text, match.end(1)):
         text = match[1]
     text = _BEFORE_NUMBER.sub("", text)
-    if bounds[1] <= 1 and re.search(r"%|percent|prozent", text, re.IGNORECASE):
+    if high <= 1 and re.search(r"%|percent|prozent", text, re.IGNORECASE):
         return None  # 1 % is not 1
-    if (scale := _NUMBER_ON_SCALE.fullmatch(text)) and float(scale[2]) == bounds[1] >= LEAST_SCALE:
+    if (scale := _NUMBER_ON_SCALE.fullmatch(text)) and float(scale[2]) == high >= LEAST_SCALE:  # such as "75/100"
         text = scale[1]
     units = re.findall(r"[^\W\d_]+", re.sub(r"\d[eE](?=[+-]?\d)", "", text).casefold())
     usual_units = alternatives("decision", "units")
@@ -233,7 +234,7 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
         numbers.add(plain_value)
     if form is None and numbers and _MONEY.search(text):
         numbers = {max(numbers)}
-    numbers_in_range = {number for number in numbers if bounds[0] <= number <= bounds[1]}
+    numbers_in_range = {number for number in numbers if low <= number <= high}
     return numbers_in_range.pop() if len(numbers_in_range) == 1 else None
 
 

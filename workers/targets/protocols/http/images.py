@@ -17,7 +17,7 @@ from workers.targets.parsing.answer_parsing import (
     Misread,
     parse_classes,
     reply_of,
-    seen,
+    summary_of,
     unwrap,
 )
 from workers.targets.protocols.http.adapter import HttpAdapter
@@ -124,7 +124,7 @@ def scores_of(scores: Mapping[str, float], labels: Sequence[str]) -> dict[str, f
 def parse_words(answer: object) -> str:
     """Return a text without outer whitespace; raise `Misread` for anything but 1 to `LONGEST_TEXT` characters."""
     if not isinstance(answer, str):
-        raise Misread(f"returned {seen(answer)}; expected a text")
+        raise Misread(f"returned {summary_of(answer)}; expected a text")
     text = answer.strip()
     if not 0 < len(text) <= LONGEST_TEXT:
         raise Misread(f"gave a text of {len(text):,} characters; 1 to {LONGEST_TEXT:,} are allowed")

@@ -20,7 +20,7 @@ from workers.targets.parsing.answer_parsing import (
     parse_classes,
     probability,
     reply_of,
-    seen,
+    summary_of,
     unwrap,
     vector_of,
 )
@@ -224,7 +224,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         """Return the probability of the word, or raise `_UnknownWord` if the answer is about another token."""
         candidate = answer[0] if isinstance(answer, list) and answer else answer
         if not isinstance(candidate, dict) or not isinstance(candidate.get("token_str"), str):
-            raise Misread(f"gave {seen(candidate)} where a token with its score is due")
+            raise Misread(f"gave {summary_of(candidate)} where a token with its score is due")
         token = candidate["token_str"].replace("▁", " ").replace("Ġ", " ").strip()
         is_same_word = token.casefold() == word.casefold() if self.settings.uncased else token == word
         if not is_same_word:
@@ -316,5 +316,5 @@ def _answer_objects(answer: object, noun: str) -> list[Json]:
     answer = unwrap(answer)
     objects = [answer] if isinstance(answer, dict) else answer
     if not isinstance(objects, list) or not objects or not all(isinstance(element, dict) for element in objects):
-        raise Misread(f"returned {seen(answer)}; expected {noun}")
+        raise Misread(f"returned {summary_of(answer)}; expected {noun}")
     return objects
