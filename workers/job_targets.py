@@ -37,7 +37,7 @@ from workers.targets.chain.chain import CHAIN
 from workers.targets.chain.roles import Roles
 from workers.targets.checks.capability import Capability, one_question_per_call
 from workers.targets.checks.examination import Calls, Examination
-from workers.targets.checks.image_classifier import ImageExamination, looks_for
+from workers.targets.checks.image_classifier import ImageExamination, look_questions
 from workers.targets.checks.language_model import ModelExamination
 from workers.targets.checks.predictor import PredictorExamination
 from workers.targets.checks.samples import samples_for
@@ -110,7 +110,7 @@ def examination_of(
         case Kind.LANGUAGE_MODEL:
             return ModelExamination(adapter, asks, calls, rng)
         case Kind.IMAGE_CLASSIFIER:
-            return ImageExamination(adapter, looks_for(target, asks, fresh=rng is not None), calls)
+            return ImageExamination(adapter, look_questions(target, asks, fresh=rng is not None), calls)
         case _:
             return PredictorExamination(adapter, samples_for(target, asks), calls)
 

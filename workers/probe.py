@@ -26,7 +26,7 @@ from workers.job_targets import USUAL_PAIRS, examination_of
 from workers.targets.adapter import Adapter, Target
 from workers.targets.checks.capability import Capability, TargetUnfit
 from workers.targets.checks.examination import Calls, answer_text
-from workers.targets.checks.image_classifier import describe_question, looks_for
+from workers.targets.checks.image_classifier import describe_question, look_questions
 from workers.targets.checks.language_model import RUNGS, SAMPLE_PROMPT, SAMPLE_QUESTIONS, text_of
 from workers.targets.checks.remedies import doubt_about, remedy_for
 from workers.targets.checks.samples import samples_for
@@ -179,7 +179,7 @@ def sample_asks(target: Target, pairs: Sequence[tuple[str, str]], asks: Sequence
         case Kind.LANGUAGE_MODEL:
             return [*asks[:1], *image_questions(target), *(SAMPLE_QUESTIONS[rung][0] for rung in RUNGS), SAMPLE_PROMPT]
         case Kind.IMAGE_CLASSIFIER:
-            return list(looks_for(target, asks)[:1])
+            return list(look_questions(target, asks)[:1])
         case _:
             return list(samples_for(target, asks).questions[:1])
 

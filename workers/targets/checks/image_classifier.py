@@ -24,7 +24,7 @@ MEND = "check the task, the labels, the question and the protocol's notes"
 MEND_LABELS = "it was tried with labels of ours; if it knows its own alone, write them into settings.labels"
 
 
-def looks_for(target: Target, asks: Sequence[Ask] = (), *, fresh: bool = False) -> tuple[Look, ...]:
+def look_questions(target: Target, asks: Sequence[Ask] = (), *, fresh: bool = False) -> tuple[Look, ...]:
     """Return the questions for the examination of an image classifier.
 
     They are some of the first questions of the experiment (`asks`), and built-in questions in the same form. Without
@@ -44,7 +44,7 @@ def looks_for(target: Target, asks: Sequence[Ask] = (), *, fresh: bool = False) 
 
 
 class ImageExamination(Examination):
-    """Examination of an image classifier, in four to six calls, with questions of one form (`looks_for`).
+    """Examination of an image classifier, in four to six calls, with questions of one form (`look_questions`).
 
     A service is unfit if it refuses all images, or all images of the experiment, or if it scores labels other than
     those of the question.

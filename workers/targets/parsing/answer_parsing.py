@@ -167,7 +167,7 @@ def parse_classes(answer: object, labels: Sequence[str] = ()) -> Classification:
     for name in (label, *(scores or ())):
         _check_label(name, labels)
     if scores is not None:
-        scores = _check_scores(scores, labels)
+        scores = _valid_scores(scores, labels)
     return {"label": label, "scores": scores}
 
 
@@ -295,7 +295,7 @@ def _check_label(label: str | None, labels: Sequence[str]) -> None:
         raise Misread(f"gave {quoted(label)}, {UNDECLARED} {_named_labels(labels)}; declare it in settings.labels")
 
 
-def _check_scores(scores: Json, labels: Sequence[str]) -> dict[str, float]:
+def _valid_scores(scores: Json, labels: Sequence[str]) -> dict[str, float]:
     """Return validated probabilities, in the order of the declared labels if there are any."""
     if not 0 < len(scores) <= MOST_LABELS:
         raise Misread(f"gave the scores of {len(scores):,} labels; 1 to {MOST_LABELS:,} are allowed")

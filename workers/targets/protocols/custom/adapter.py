@@ -79,9 +79,9 @@ def events_of(response: Response) -> list[Any]:
     return events
 
 
-def join_texts(pieces: Sequence[Any]) -> str | None:
+def join_texts(outputs: Sequence[Any]) -> str | None:
     """Join the texts of a stream; return ``None`` if there are none."""
-    texts = [piece for piece in pieces if isinstance(piece, str)]
+    texts = [output for output in outputs if isinstance(output, str)]
     return "".join(texts) if texts else None
 
 
@@ -251,8 +251,8 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         bodies = events_of(response) if settings.response == "events" else [json_of(response)]
         if settings.ended and (reply := self._unfinished_failure(bodies, asks, origin)):
             return [reply] * len(asks)
-        pieces = [evaluate(self._output, body, origin) for body in bodies]
-        answer = join_texts(pieces) if settings.response == "events" else pieces[0]
+        outputs = [evaluate(self._output, body, origin) for body in bodies]
+        answer = join_texts(outputs) if settings.response == "events" else outputs[0]
         if isinstance(asks[0], Choose) and settings.ended and settings.batch == "none":
             is_cut = any(reason in settings.ended_cut for reason in self._end_reasons(bodies, origin))
             answer = ModelOutput(answer or "", (), "length") if is_cut else answer
