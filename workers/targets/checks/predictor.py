@@ -27,9 +27,9 @@ def check_answers(answers: Sequence[Any]) -> list[str]:
     Raise `TargetUnfit` ``vector-length``, ``constant`` or ``label-set``.
     """
     if isinstance(answers[0], list):
-        return _check_vectors(answers)
+        return _notes_on_vectors(answers)
     if isinstance(answers[0], Mapping):
-        return _check_classes(answers)
+        return _notes_on_classes(answers)
     return ["all questions got the same number"] if len(answers) > 1 and not any_differ(answers) else []
 
 
@@ -42,7 +42,7 @@ def labels_in(answers: Sequence[Any]) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(label for label in labels if label is not None))
 
 
-def _check_vectors(vectors: Sequence[list[float]]) -> list[str]:
+def _notes_on_vectors(vectors: Sequence[list[float]]) -> list[str]:
     lengths = sorted({len(vector) for vector in vectors})
     if len(lengths) > 1:
         sizes = " and ".join(f"{length:,}" for length in lengths[:2])
@@ -62,7 +62,7 @@ def _check_vectors(vectors: Sequence[list[float]]) -> list[str]:
     return [note] if zero_count else []
 
 
-def _check_classes(classes: Sequence[Json]) -> list[str]:
+def _notes_on_classes(classes: Sequence[Json]) -> list[str]:
     scores = [answer["scores"] for answer in classes if answer["scores"] is not None]
     if scores and len(scores) < len(classes):
         raise TargetUnfit(
@@ -70,13 +70,13 @@ def _check_classes(classes: Sequence[Json]) -> list[str]:
             f"{len(scores)} of {len(classes)} answers came with probabilities, the others with a label alone",
             "make every answer one or the other",
         )
-    notes = _check_scores(scores) if scores else []
+    notes = _notes_on_scores(scores) if scores else []
     if len(classes) > 1 and not any_differ(classes):
         notes.append("all questions got the same answer")
     return notes
 
 
-def _check_scores(scores_of_answers: Sequence[Mapping[str, float]]) -> list[str]:
+def _notes_on_scores(scores_of_answers: Sequence[Mapping[str, float]]) -> list[str]:
     first_labels = set(scores_of_answers[0])
     other_labels = next((set(scores) for scores in scores_of_answers if set(scores) != first_labels), None)
     if other_labels is not None:

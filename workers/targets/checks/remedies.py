@@ -132,7 +132,7 @@ def remedy_for(failure: Failure, exchange: Exchange | None, target: Target, ask:
         The question.
     """
     case = _Case(failure, exchange, target, ask)
-    remedy = _remedy(case)
+    remedy = _remedy_of_case(case)
     misunderstood = target.kind in RECORDS and case.status in MISUNDERSTOOD and not target.settings.get("samples")
     if misunderstood and "settings.output" not in remedy.remedy:
         return Remedy(remedy.cause, f"{remedy.remedy} If it takes records, give some in settings.samples.")
@@ -153,7 +153,7 @@ def doubt_about(answer: object, exchange: Exchange | None, target: Target, ask: 
     return Remedy("", "") if numbers_in(answer) else case.remedy("no-numbers")
 
 
-def _remedy(case: _Case) -> Remedy:
+def _remedy_of_case(case: _Case) -> Remedy:
     failure, auth = case.failure, case.target.settings.get("auth")
     scheme = auth if isinstance(auth, Mapping) else dict[str, Any]()
     if case.exchange and case.exchange.url == scheme.get("token_url"):
@@ -181,18 +181,18 @@ def _remedy(case: _Case) -> Remedy:
     return case.remedy(failure.code if failure.code in SENTENCES else "other")
 
 
-def _connect(case: _Case) -> Remedy:
+def _connection_remedy(case: _Case) -> Remedy:
     is_unknown_host = "resolve" in case.failure.message or "no address" in case.failure.message
     return case.remedy("unknown-host" if is_unknown_host else "unreachable")
 
 
-def _auth(case: _Case) -> Remedy:
+def _auth_remedy(case: _Case) -> Remedy:
     if not case.target.secret:
         return case.remedy("no-key")
     return case.remedy("forbidden" if case.status == 403 else "refused-key")
 
 
-def _method(case: _Case) -> Remedy:
+def _method_remedy(case: _Case) -> Remedy:
     allowed_methods = case.header("allow")
     method = next((name for name in ("POST", "GET", "PUT") if name in re.split(r"[,\s]+", allowed_methods)), None)
     return case.remedy(
@@ -203,18 +203,18 @@ def _method(case: _Case) -> Remedy:
     )
 
 
-def _redirect(case: _Case) -> Remedy:
+def _redirect_remedy(case: _Case) -> Remedy:
     location = case.header("location")
     return case.remedy("redirect", to=f" to {location}" if location else "")
 
 
-def _too_often(case: _Case) -> Remedy:
+def _rate_remedy(case: _Case) -> Remedy:
     wait = case.header("retry-after")
     when = f"; it asks to wait {f'{wait} s' if wait.isdecimal() else f'until {wait}'}" if wait else ""
     return case.remedy("too-often", when=when)
 
 
-def _garbage(case: _Case) -> Remedy:
+def _garbage_remedy(case: _Case) -> Remedy:
     if not case.body:
         return case.remedy("not-http")
     return case.remedy("page" if case.page_note else "xml")
@@ -225,7 +225,7 @@ def _suggested_settings(case: _Case) -> str:
     return ", ".join(f"settings.{name} = {json.dumps(value)}" for name, value in settings.items())
 
 
-def _not_json(case: _Case) -> Remedy:
+def _not_json_remedy(case: _Case) -> Remedy:
     beginning = case.clean(case.body[:40].decode("utf-8", "replace"))
     if not beginning:
         return case.remedy("empty-answer")
@@ -234,7 +234,7 @@ def _not_json(case: _Case) -> Remedy:
     return case.remedy("streamed", cause=not_json.cause) if is_stream else not_json
 
 
-def _wrong_shape(case: _Case) -> Remedy:
+def _wrong_shape_remedy(case: _Case) -> Remedy:
     message, named_settings = case.failure.message, _NAMED_SETTING.findall(case.failure.message)
     if named_settings:
         return case.remedy("named-setting", settings=" or ".join(dict.fromkeys(named_settings)))
@@ -275,17 +275,17 @@ _WANTED: Mapping[Kind, str] = {
 }
 
 BY_CODE: Mapping[str, Callable[[_Case], Remedy]] = {
-    "connect": _connect,
+    "connect": _connection_remedy,
     "tls": lambda case: case.remedy("certificate" if "certificate" in case.failure.message else "tls"),
     "timeout": lambda case: case.remedy("not-done" if case.status and case.target.settings.get("poll") else "timeout"),
-    "redirect": _redirect,
-    "auth": _auth,
+    "redirect": _redirect_remedy,
+    "auth": _auth_remedy,
     "http-404": lambda case: case.remedy("unknown-name" if _MISSING_THING.search(case.service_text) else "not-found"),
-    "http-405": _method,
-    "http-429": _too_often,
-    "garbage": _garbage,
-    "bad-json": _not_json,
-    "wrong-shape": _wrong_shape,
+    "http-405": _method_remedy,
+    "http-429": _rate_remedy,
+    "garbage": _garbage_remedy,
+    "bad-json": _not_json_remedy,
+    "wrong-shape": _wrong_shape_remedy,
 }
 """Remedies by the code of a failure, where more than the code decides."""
 

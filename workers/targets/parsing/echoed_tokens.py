@@ -100,7 +100,7 @@ def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
     ASCII may be split over several tokens.
     """
     for normalise in (str, _without_blanks):
-        if (span := _span_of_joined(tokens, prompt, normalise)) is not None:
+        if (span := _span_of_spelling(tokens, prompt, normalise)) is not None:
             start, end = span
             only_blanks_follow = echo.prompt_only and not _without_blanks("".join(tokens[end:]))
             return start, len(tokens) if only_blanks_follow else end
@@ -113,7 +113,7 @@ def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
     raise NotEchoed("returned tokens that do not spell the prompt")
 
 
-def _span_of_joined(tokens: Sequence[str], prompt: str, normalise: Callable[[str], str]) -> tuple[int, int] | None:
+def _span_of_spelling(tokens: Sequence[str], prompt: str, normalise: Callable[[str], str]) -> tuple[int, int] | None:
     expected = normalise(prompt)
     for start in range(MAX_EXTRA + 1):
         length = 0

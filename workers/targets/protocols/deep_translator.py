@@ -114,7 +114,7 @@ class DeepTranslator(Adapter):
         self.batch_limit = 1
         self._translator = TRANSLATORS[settings.translator]
         self._secrets = settings.arguments_of(target.secret)
-        self._build = build or _build(self._translator.name)
+        self._build = build or _library_class(self._translator.name)
         self._thread_slots = asyncio.Semaphore(THREADS)
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:  # noqa: ARG002
@@ -176,7 +176,7 @@ class DeepTranslator(Adapter):
         return await outcome
 
 
-def _build(name: str) -> Build:
+def _library_class(name: str) -> Build:
     # imported here, because it imports requests and an HTML parser, which only this protocol needs
     import deep_translator
 
