@@ -291,7 +291,7 @@ def _trace_job(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
     from store.core import migrate
     from store.core.settings import Settings
     from workers.engine.tasks import open_context
-    from workers.engine.worker_context import import_first
+    from workers.engine.worker_context import import_job_libraries
     from workers.run_job import run_job
     from workers.targets.registry import TargetChecker
 
@@ -302,7 +302,7 @@ def _trace_job(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
         context = open_context(settings)
 
         def work(job_id: str) -> None:
-            import_first()  # as the task of a worker does
+            import_job_libraries()  # as the task of a worker does
             thread = threading.Thread(target=run_job, args=(job_id, context, "figures"))
             thread.start()
             thread.join()

@@ -31,18 +31,18 @@ from workers.calls.driver import CalledService
 from workers.calls.host_limits import FILE_TIMEOUT_S, HostLimits
 from workers.calls.limits import Breaker, Lane, lane_of
 from workers.egress import CallFailed, Egress
-from workers.engine.worker_context import WorkerContext, place_of
+from workers.engine.worker_context import WorkerContext, host_label_of
 from workers.targets.adapter import Adapter, Target
 from workers.targets.chain.chain import CHAIN
 from workers.targets.chain.roles import Roles
-from workers.targets.checks.capability import Capability, one_by_one
+from workers.targets.checks.capability import Capability, one_question_per_call
 from workers.targets.checks.examination import Calls, Examination
-from workers.targets.checks.image_classifier import ImageExamination, looks_for
+from workers.targets.checks.image_classifier import ImageExamination, look_questions
 from workers.targets.checks.language_model import ModelExamination
 from workers.targets.checks.predictor import PredictorExamination
 from workers.targets.checks.samples import samples_for
 from workers.targets.checks.translator import TranslatorExamination
-from workers.targets.registry import address_of, connect, keep_to_links, settings_chosen
+from workers.targets.registry import address_of, connect, settings_chosen, with_tightened_limits
 from workers.tenant_uploads import Library
 
 USUAL_PAIRS = (("en", "es"), ("es", "en"))
@@ -67,7 +67,7 @@ class JobService:
 
     target: Target
     adapter: Adapter
-    called: CalledService
+    called_service: CalledService
     egress: Egress
     hosts: HostLimits
 
@@ -81,14 +81,14 @@ class JobService:
 
         `pairs` are the language pairs that a translator must support, `asks` the first questions of the experiment.
         """
-        lane = self.called.lane
+        lane = self.called_service.lane
         async with lane.slot() as slot:
 
-            async def turn() -> None:
+            async def wait_for_turn() -> None:
                 await slot.keep()
                 await lane.wait_for_rate()
 
-            calls = Calls(turn=turn)
+            calls = Calls(wait_for_turn=wait_for_turn)
             return await examination_of(self.target, self.adapter, pairs, asks, calls, lane.rng).run()
 
 
@@ -110,7 +110,7 @@ def examination_of(
         case Kind.LANGUAGE_MODEL:
             return ModelExamination(adapter, asks, calls, rng)
         case Kind.IMAGE_CLASSIFIER:
-            return ImageExamination(adapter, looks_for(target, asks, fresh=rng is not None), calls)
+            return ImageExamination(adapter, look_questions(target, asks, fresh=rng is not None), calls)
         case _:
             return PredictorExamination(adapter, samples_for(target, asks), calls)
 
@@ -130,11 +130,11 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
     """
     settings = context.settings
     # known to the agency only; it determines the order of questions and the texts of examinations
-    private = generator(int.from_bytes(context.vault.mark(f"calls {job.id} {job.attempt}").encode()))
+    private_rng = generator(int.from_bytes(context.vault.mark(f"calls {job.id} {job.attempt}").encode()))
     rated_target, second_target = _rated_target(context, job), _second_target(context, job)
     library = Library(context.database, settings.data_dir.expanduser() / "cache" / "embeddings", job.tenant)
     async with context.traffic() as traffic, AsyncExitStack() as stack:
-        hosts = HostLimits(context.database, settings, job.tenant, job.id, traffic, private)
+        hosts = HostLimits(context.database, settings, job.tenant, job.id, traffic, private_rng)
         egress = Egress(
             settings.egress_networks,
             response_cap=settings.response_cap_bytes,
@@ -150,9 +150,9 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
         await _admit_at_hosts(context, job, egress, hosts, _called_addresses(job, rated_target, second_target))
 
         def service(target: Target, holder: str) -> JobService:
-            lane = Lane(lane_of(job.tenant, address_of(target)), holder, target.limits, private, traffic)
+            lane = Lane(lane_of(job.tenant, address_of(target)), holder, target.limits, private_rng, traffic)
             breaker = Breaker(settings.breaker_failures, settings.breaker_window)
-            on_call = partial(context.meter.called, place_of(target), target.protocol)
+            on_call = partial(context.meter.count_call, host_label_of(target), target.protocol)
             return JobService(target, connect(target, egress), CalledService(lane, breaker, on_call), egress, hosts)
 
         # both services may have the same address, so the slots of the second one have another name
@@ -164,8 +164,8 @@ def _called_addresses(job: Job, rated_target: Target, second_target: Target | No
     """Return the addresses that a job calls; a value is true if the host needs a cool-down between ratings."""
     cools_down_by_url = {} if second_target is None else {second_target.base_url: False}
     for link in _links(job.target):
-        secret = rated_target.secret is not None or link.get("id") in rated_target.link_secrets
-        cools_down_by_url[link.get("base_url") or ""] = job.kind == "rating" and not secret
+        has_secret = rated_target.secret is not None or link.get("id") in rated_target.link_secrets
+        cools_down_by_url[link.get("base_url") or ""] = job.kind == "rating" and not has_secret
     cools_down_by_url.pop("", None)  # a protocol with fixed addresses, or an upload
     return cools_down_by_url
 
@@ -174,20 +174,21 @@ async def _admit_at_hosts(
     context: WorkerContext, job: Job, egress: Egress, hosts: HostLimits, cools_down_by_url: Mapping[str, bool]
 ) -> None:
     """Check that a job may call its hosts, unless no host refuses ratings and all of the job's hosts are exempt."""
-    is_watched = context.database.value_of(domains.EXIST)
+    must_ask_hosts = context.database.value_of(domains.EXIST)
     try:
-        is_watched = is_watched or not all([await egress.exempt(url, FILE_TIMEOUT_S) for url in cools_down_by_url])
+        if not must_ask_hosts:
+            must_ask_hosts = not all([await egress.exempt(url, FILE_TIMEOUT_S) for url in cools_down_by_url])
     except CallFailed as failed:
         if not failed.retriable:
             raise
-        is_watched = True  # a name that cannot be resolved now may be resolved for the first call
-    if is_watched:
+        must_ask_hosts = True  # a name that cannot be resolved now may be resolved for the first call
+    if must_ask_hosts:
         await hosts.admit(job, egress, cools_down_by_url)
 
 
 async def examine(
     rated_service: JobService,
-    second: JobService | None,
+    second_service: JobService | None,
     first_questions: Sequence[Ask],
     pairs: Sequence[tuple[str, str]],
     *,
@@ -198,22 +199,22 @@ async def examine(
     If the job is resumed, no sample of texts is asked for again, because texts cost money. A job without first
     questions rates recorded choices, so that nothing is examined.
     """
-    to_write = [ask for ask in first_questions if isinstance(ask, AUTHORED)]
-    writes_itself = second is None or second.is_judge
+    author_questions = [ask for ask in first_questions if isinstance(ask, AUTHORED)]
+    writes_itself = second_service is None or second_service.is_judge
     adapter = rated_service.adapter
-    if writes_itself and to_write and resumed:
-        adapter = one_by_one(adapter)
+    if writes_itself and author_questions and resumed:
+        adapter = one_question_per_call(adapter)
     elif first_questions:
         asks = [ask for ask in first_questions if writes_itself or not isinstance(ask, AUTHORED)]
         adapter = (await rated_service.examine(pairs, asks)).adapter
-    if second is None:
+    if second_service is None:
         return adapter
-    second_adapter = second.adapter
-    if second.is_judge:
-        second_adapter = (await second.examine((), ())).adapter
-    elif to_write and not resumed:
-        await second.examine((), to_write)
-    return Roles(adapter, second_adapter, second.target.kind)
+    second_adapter = second_service.adapter
+    if second_service.is_judge:
+        second_adapter = (await second_service.examine((), ())).adapter
+    elif author_questions and not resumed:
+        await second_service.examine((), author_questions)
+    return Roles(adapter, second_adapter, second_service.target.kind)
 
 
 def with_circumstances(finding: Finding, service: JobService, method: AnyMethod) -> Finding:
@@ -221,8 +222,8 @@ def with_circumstances(finding: Finding, service: JobService, method: AnyMethod)
     reasons = list(finding.reasons)
     if not service.adapter.reproducible:
         reasons.append(Reason("scraped-not-reproducible", {"protocol": service.adapter.protocol}))
-    if service.hosts.unread:
-        reasons.append(Reason("host-wish-unknown", {"hosts": ", ".join(sorted(service.hosts.unread))}))
+    if service.hosts.unread_hosts:
+        reasons.append(Reason("host-wish-unknown", {"hosts": ", ".join(sorted(service.hosts.unread_hosts))}))
     if asks_a_public_list(method, service.target.kind):
         reasons.append(Reason("public-list", {}))
     return replace(finding, reasons=tuple(reasons))
@@ -258,8 +259,8 @@ def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
 def hosts_of(*target_documents: Json | None) -> tuple[str, ...]:
     """Return the hosts of the targets in alphabetical order; for a target without an address, its protocol."""
     hosts: set[str] = set()
-    for description in filter(None, target_documents):
-        for link in _links(description):
+    for document in filter(None, target_documents):
+        for link in _links(document):
             hosts.add(urlsplit(str(link.get("base_url") or "")).netloc.rpartition("@")[2] or str(link["protocol"]))
     return tuple(sorted(hosts))
 
@@ -290,7 +291,7 @@ def _rated_target(context: WorkerContext, job: Job) -> Target:
     else:
         identity = {"tenant": job.tenant, "target": job.id}
         secret = context.vault.open_for_target(job.sealed_secret, **identity, description=job.target)
-    return keep_to_links(Target.of(job.target, secret, _link_secrets(context, job)))
+    return with_tightened_limits(Target.of(job.target, secret, _link_secrets(context, job)))
 
 
 def _second_target(context: WorkerContext, job: Job) -> Target | None:
@@ -300,7 +301,7 @@ def _second_target(context: WorkerContext, job: Job) -> Target | None:
     return Target.of(job.author, _saved_secret(context, job, job.author.get("id"), job.author))
 
 
-def _saved_secret(context: WorkerContext, job: Job, target_id: str | None, snapshot: Json) -> str | None:
+def _saved_secret(context: WorkerContext, job: Job, target_id: str | None, description: Json) -> str | None:
     """Open the secret of a saved target, if the target still exists and has a secret.
 
     Raises `TargetMoved` if the target has another address now: its secret may not be meant for the job's address.
@@ -308,14 +309,14 @@ def _saved_secret(context: WorkerContext, job: Job, target_id: str | None, snaps
     if target_id is None:
         return None
     with context.database.read() as connection:
-        row = targets.find(connection, target_id, job.tenant)
-    if row is None:
+        saved_target = targets.find(connection, target_id, job.tenant)
+    if saved_target is None:
         return None
-    if not _same_address(row, snapshot):
-        raise TargetMoved(row.name, row.id)
-    if row.sealed_secret is None:
+    if not _same_address(saved_target, description):
+        raise TargetMoved(saved_target.name, saved_target.id)
+    if saved_target.sealed_secret is None:
         return None
-    return _open_secret(context, row, row.sealed_secret)
+    return _open_secret(context, saved_target, saved_target.sealed_secret)
 
 
 def _link_secrets(context: WorkerContext, job: Job) -> dict[str, str]:
@@ -326,18 +327,18 @@ def _link_secrets(context: WorkerContext, job: Job) -> dict[str, str]:
     with context.database.read() as connection:
         saved_targets = targets.find_by_ids(connection, job.tenant, links)
     return {
-        name: _open_secret(context, row, row.sealed_secret)
-        for name, row in saved_targets.items()
-        if row.sealed_secret is not None and _same_address(row, links[name])
+        link_id: _open_secret(context, saved_target, saved_target.sealed_secret)
+        for link_id, saved_target in saved_targets.items()
+        if saved_target.sealed_secret is not None and _same_address(saved_target, links[link_id])
     }
 
 
-def _same_address(row: StoredTarget, snapshot: Json) -> bool:
+def _same_address(target: StoredTarget, description: Json) -> bool:
     """Whether a saved target still has the address, protocol and authentication of the description in a job."""
-    same_place = (row.protocol, row.base_url) == (snapshot["protocol"], snapshot.get("base_url") or "")
-    return same_place and destination_of(targets.descriptor(row)) == destination_of(snapshot)
+    same_address = (target.protocol, target.base_url) == (description["protocol"], description.get("base_url") or "")
+    return same_address and destination_of(targets.descriptor(target)) == destination_of(description)
 
 
-def _open_secret(context: WorkerContext, row: StoredTarget, sealed_secret: SealedSecret) -> str:
-    description = targets.descriptor(row)
-    return context.vault.open_for_target(sealed_secret, tenant=row.tenant, target=row.id, description=description)
+def _open_secret(context: WorkerContext, target: StoredTarget, sealed_secret: SealedSecret) -> str:
+    identity = {"tenant": target.tenant, "target": target.id}
+    return context.vault.open_for_target(sealed_secret, **identity, description=targets.descriptor(target))

@@ -25,15 +25,15 @@ from workers.egress import CallFailed, Egress, Exchange, Quoter, ShownExchange, 
 from workers.job_targets import USUAL_PAIRS, examination_of
 from workers.targets.adapter import Adapter, Target
 from workers.targets.checks.capability import Capability, TargetUnfit
-from workers.targets.checks.examination import Calls, shown
-from workers.targets.checks.image_classifier import describe_question, looks_for
-from workers.targets.checks.language_model import OURS, RUNGS, TASK, text_of
+from workers.targets.checks.examination import Calls, answer_text
+from workers.targets.checks.image_classifier import describe_question, look_questions
+from workers.targets.checks.language_model import RUNGS, SAMPLE_PROMPT, SAMPLE_QUESTIONS, text_of
 from workers.targets.checks.remedies import doubt_about, remedy_for
 from workers.targets.checks.samples import samples_for
 from workers.targets.checks.translator import sentences_in
 from workers.targets.parsing.comparison import documents_of
 from workers.targets.protocols.http.decider import Decider, DecisionCall
-from workers.targets.protocols.http.predictor import given_in
+from workers.targets.protocols.http.predictor import content_of
 from workers.targets.protocols.openai.images import SKETCH, OpenAIImages
 from workers.targets.registry import connect
 
@@ -113,8 +113,9 @@ async def probe(
     documents = documents_of(question.given) if isinstance(question, Classify) else None
     if documents is None or result.exchange is None:
         return result
-    other_order = Classify(((FIRST, documents[SECOND]), (SECOND, documents[FIRST])))
-    return replace(result, exchanged=await _probe(target, egress, pairs, [other_order], examine=False, exchanges=[]))
+    exchanged_question = Classify(((FIRST, documents[SECOND]), (SECOND, documents[FIRST])))
+    exchanged = await _probe(target, egress, pairs, [exchanged_question], examine=False, exchanges=[])
+    return replace(result, exchanged=exchanged)
 
 
 async def _probe(
@@ -131,13 +132,13 @@ async def _probe(
         adapter = connect(target, egress.watched(exchanges.append))
     except CallFailed as failed:  # the protocol needs the uploads of a job, or the operator does not allow it
         return ProbeResult(code=failed.code, cause=failed.message, remedy="It can be rated, but not probed.")
-    ask, reply, calls = await _first_answer(adapter, sample_asks(target, pairs, asks), exchanges)
+    ask, reply, decision_calls = await _first_answer(adapter, sample_asks(target, pairs, asks), exchanges)
     exchange = exchanges[-1] if exchanges else None
     capability: Capability | None = None
     failure = reply.failure
     if failure is None and examine:
         try:
-            capability = await examination_of(target, adapter, pairs, asks or drawing(target), Calls()).run()
+            capability = await examination_of(target, adapter, pairs, asks or image_questions(target), Calls()).run()
         except TargetUnfit as unfit:
             # the exchange shown is the last of the examination, in which the fault was found
             exchange, failure = exchanges[-1], Failure(unfit.code, str(unfit))
@@ -147,22 +148,14 @@ async def _probe(
         question=quoter.clean(text_of_question(ask)),
         exchange=None if exchange is None else show_exchange(exchange, [*_secrets(target)]),
         exchanges=len(exchanges),
-        reading=None if reply.failure is not None else quoter.clean(shown(reply.value)),
+        reading=None if reply.failure is not None else quoter.clean(answer_text(reply.value)),
         latency_s=exchange.seconds if exchange is not None and exchange.received is not None else None,
         capability=None if capability is None else capability.as_json(),
         code=None if failure is None else failure.code,
         service_said=None if failure is None else service_said(failure.message),
         **asdict(remedy),
-        decision=tuple(_mask_call(call, quoter) for call in calls),
+        decision=tuple(_mask_call(call, quoter) for call in decision_calls),
     )
-
-
-def _record_calls(adapter: Adapter) -> Sequence[DecisionCall]:
-    """Let the adapter of a model that decides record its calls; return the list that they are added to."""
-    if not isinstance(adapter, Decider):
-        return []
-    adapter.calls = []
-    return adapter.calls
 
 
 def _mask_call(call: DecisionCall, quoter: Quoter) -> DecisionCall:
@@ -171,7 +164,7 @@ def _mask_call(call: DecisionCall, quoter: Quoter) -> DecisionCall:
     return replace(call, prompt=prompt, answer=quoter.clean(call.answer))
 
 
-def drawing(target: Target) -> list[Draw]:
+def image_questions(target: Target) -> list[Draw]:
     """Return a list with the sample question for a generator of images; empty for other targets."""
     return [SKETCH] if target.protocol == OpenAIImages.protocol else []
 
@@ -180,11 +173,13 @@ def sample_asks(target: Target, pairs: Sequence[tuple[str, str]], asks: Sequence
     """Return the questions to try: for a language model the experiment's first and one of each form, else one."""
     match target.kind:
         case Kind.TRANSLATOR:
-            return [Translate(sentences_in(pairs[0][0], 1)[0][1], *pairs[0])]
+            source, target_language = pairs[0]
+            _, sentence = sentences_in(source, 1)[0]
+            return [Translate(sentence, source, target_language)]
         case Kind.LANGUAGE_MODEL:
-            return [*asks[:1], *drawing(target), *(OURS[rung][0] for rung in RUNGS), TASK]
+            return [*asks[:1], *image_questions(target), *(SAMPLE_QUESTIONS[rung][0] for rung in RUNGS), SAMPLE_PROMPT]
         case Kind.IMAGE_CLASSIFIER:
-            return list(looks_for(target, asks)[:1])
+            return list(look_questions(target, asks)[:1])
         case _:
             return list(samples_for(target, asks).questions[:1])
 
@@ -196,24 +191,26 @@ async def _first_answer(
 
     The calls are recorded for a model that decides; empty for other targets.
     """
-    recorded_calls = _record_calls(adapter)
-    lost: tuple[Ask, Reply] | None = None
+    recorded_calls: list[DecisionCall] = []
+    if isinstance(adapter, Decider):
+        adapter.calls = recorded_calls
+    first_question, first_failed_reply = asks[0], Reply()
     for ask in asks:
-        before = len(exchanges)
+        exchanges_before = len(exchanges)
         try:
             reply = (await adapter.answer([ask]))[0]
         except CallFailed as failed:
             reply = Reply(failure=Failure(failed.code, failed.message))
         if reply.failure is None:
             return ask, reply, tuple(recorded_calls)
-        if lost is None or (
-            len(exchanges) > before and lost[1].failure is not None and lost[1].failure.code == "unsupported"
-        ):
-            lost = ask, reply
+        earlier_failure = first_failed_reply.failure
+        # a question that was sent replaces one that was not
+        was_sent = len(exchanges) > exchanges_before
+        if earlier_failure is None or (was_sent and earlier_failure.code == "unsupported"):
+            first_question, first_failed_reply = ask, reply
         if reply.failure.code not in NOT_THIS_FORM:
             break
-    assert lost is not None  # noqa: S101 - there is at least one question
-    return *lost, tuple(recorded_calls)
+    return first_question, first_failed_reply, tuple(recorded_calls)
 
 
 def text_of_question(ask: Ask) -> str:
@@ -222,7 +219,7 @@ def text_of_question(ask: Ask) -> str:
         case Look():
             return describe_question(ask)
         case Classify() | Regress() | Embed():
-            return shown(given_in(ask))
+            return answer_text(content_of(ask))
         case Translate(text=text, source=source, target=target):
             return f"{source} to {target}: {text}"
         case _:

@@ -70,12 +70,12 @@ def run_job(job_id: str, context: WorkerContext, owner: str) -> None:
         claim = jobs.claim_next(connection, job_id, owner, settings.lease_s, settings.attempt_cap, share)
     if claim is None:
         return
-    context.meter.claimed(waited_s(claim))
-    facts: dict[str, str | int] = {"job": claim.job.id, "attempt": claim.job.attempt, "fence": claim.fence}
-    with bound_contextvars(**facts), tracer.start_as_current_span("job", attributes=facts) as span:
-        how = _run_claimed(context, claim)
-        span.set_attribute("left", how)
-    context.meter.left(how)
+    context.meter.count_claim(waited_s(claim))
+    job_facts: dict[str, str | int] = {"job": claim.job.id, "attempt": claim.job.attempt, "fence": claim.fence}
+    with bound_contextvars(**job_facts), tracer.start_as_current_span("job", attributes=job_facts) as span:
+        end_state = _run_claimed(context, claim)
+        span.set_attribute("left", end_state)
+    context.meter.count_end(end_state)
 
 
 def _run_claimed(context: WorkerContext, claim: Claim) -> str:
@@ -102,13 +102,13 @@ def _run_claimed(context: WorkerContext, claim: Claim) -> str:
 
 async def _run_until_stopped(context: WorkerContext, claim: Claim, heartbeat: Heartbeat) -> None:
     """Do the work of a job until it is done, its deadline passes, or its heartbeat stops it."""
-    work = asyncio.ensure_future(_WORK[claim.job.kind](context, claim))
+    work = asyncio.ensure_future(_WORK_OF_KIND[claim.job.kind](context, claim))
     heartbeat.on_stop(asyncio.get_running_loop(), work.cancel)
     try:
         async with asyncio.timeout(seconds_left(claim)):
             await work
     except asyncio.CancelledError:
-        heartbeat.raise_why()
+        heartbeat.raise_if_stopped()
         raise
 
 
@@ -125,12 +125,9 @@ async def _rate_service(context: WorkerContext, claim: Claim) -> None:
     assert session.finding is not None  # noqa: S101  the driver always ends with a finding
     finding = with_circumstances(session.finding, service, method)
     # the second service is named only if it was asked; stored texts and images need no calls
-    second = (
-        job.author
-        if job.author is not None and any(session.sent[ask] for ask in asks_of_second(job.author["kind"]))
-        else None
-    )
-    second_document = NO_SERVICE if second is None else describe(second)
+    was_asked = job.author is not None and any(session.sent[ask] for ask in asks_of_second(job.author["kind"]))
+    second_target = job.author if was_asked else None
+    second_document = NO_SERVICE if second_target is None else describe(second_target)
     is_judge = second_document.kind in JUDGES
     experiment = dump_method(method)
     document = rating_document(
@@ -144,7 +141,7 @@ async def _rate_service(context: WorkerContext, claim: Claim) -> None:
         evidence_digest=session.evidence.head(),
         visibility=job.visibility,
         author=NO_SERVICE if is_judge else second_document,
-        hosts=hosts_of(job.target, second),
+        hosts=hosts_of(job.target, second_target),
         audit="announced" if await asyncio.to_thread(announced, context, job) else "unannounced",
         commitment=commitment_document(job.commitment, experiment, job.seed, job.nonce),
     )
@@ -154,14 +151,15 @@ async def _rate_service(context: WorkerContext, claim: Claim) -> None:
 
 async def _run_task(task_of: TaskOf, context: WorkerContext, claim: Claim) -> None:
     """Run the experiment of a job that makes no rating: sentences for a corpus, or some cases that are asked again."""
-    seed, task = claim.job.seed, await asyncio.to_thread(task_of, context.database, claim.job)
+    seed = claim.job.seed
+    task = await asyncio.to_thread(task_of, context.database, claim.job)
     first_questions = [probe.ask for probe in next(task.experiment(seed), ())]
     questions = Questions(lambda: task.experiment(seed), first_questions, task.pairs, claim.job.expected)
     session, _ = await _run_experiment(context, claim, questions)
     await asyncio.to_thread(task.finish, context.database, claim, session.finding)
 
 
-_WORK: Mapping[str, Callable[[WorkerContext, Claim], Coroutine[Any, Any, None]]] = {
+_WORK_OF_KIND: Mapping[str, Callable[[WorkerContext, Claim], Coroutine[Any, Any, None]]] = {
     "rating": _rate_service,
     "writing": partial(_run_task, corpus_sentences.task_of),
     "watch": partial(_run_task, watch_task_of),
@@ -192,10 +190,10 @@ async def _run_experiment(context: WorkerContext, claim: Claim, questions: Quest
     job, settings = claim.job, context.settings
     ledger = JobLedger(context, claim)
     async with open_services(context, job) as (service, second_service):
-        await service.called.lane.check_cooldown(settings.breaker_delay_s)
+        await service.called_service.lane.check_cooldown(settings.breaker_delay_s)
         needs_author = any(isinstance(ask, AUTHORED) for ask in questions.first)
         if second_service is not None and (second_service.is_judge or needs_author):
-            await second_service.called.lane.check_cooldown(settings.breaker_delay_s)
+            await second_service.called_service.lane.check_cooldown(settings.breaker_delay_s)
         ledger.stage("probing")
         adapter = await examine(service, second_service, questions.first, questions.pairs, resumed=bool(job.observed))
         ledger.stage("asking")
@@ -206,23 +204,23 @@ async def _run_experiment(context: WorkerContext, claim: Claim, questions: Quest
             Budget(job.max_calls, job.calls),
             ledger,
             context.vault.mark(f"keys {job.id}"),
-            service.called.lane.rng,
+            service.called_service.lane.rng,
             patience=Patience(settings.call_attempts, settings.backoff_s, settings.backoff_cap_s),
             expected=questions.expected,
             flush_replies=settings.ledger_replies,
             flush_s=settings.ledger_s,
-            rated=service.called,
-            second=None if second_service is None else second_service.called,
+            rated=service.called_service,
+            second=None if second_service is None else second_service.called_service,
             second_asks=AUTHORED if second_service is None else asks_of_second(second_service.target.kind),
         )
         try:
             await driver.run(session)
-        except TargetUnavailable as lost:
+        except TargetUnavailable as unavailable:
             # the pause applies to all jobs of the target, not only to this one
-            await (lost.lane or service.called.lane).start_cooldown(settings.breaker_delay_s)
+            await (unavailable.lane or service.called_service.lane).start_cooldown(settings.breaker_delay_s)
             raise
         finally:
-            context.meter.computed(driver.thinking_s)
+            context.meter.count_computing(driver.thinking_s)
     return session, service
 
 
@@ -230,10 +228,10 @@ async def _run_experiment(context: WorkerContext, claim: Claim, questions: Quest
 def _store_rating(context: WorkerContext, claim: Claim, method: AnyMethod, document: RatingDocument) -> None:
     """Store the rating, the author's sentences or images, the end of the job and its notices in one transaction."""
     job = claim.job
-    material = authored.collect(context.database, job, method) if job.author is not None else ()
-    public = method.masked(document)
-    readable = public or document
-    reason = because(readable, report_of(as_json(readable)))
+    authored_groups = authored.collect(context.database, job, method) if job.author is not None else ()
+    public_document = method.masked(document)
+    readable_document = public_document or document
+    leading_reason = because(readable_document, report_of(as_json(readable_document)))
     rating = NewRating(
         tenant=job.tenant,
         target_id=job.target_id,
@@ -241,10 +239,10 @@ def _store_rating(context: WorkerContext, claim: Claim, method: AnyMethod, docum
         request_digest=job.request_digest,
         valid_for_s=context.settings.rating_valid_days * 86_400,
         description=description_of(job, method, calls=document.calls or 0),
-        public=public,
-        because=None if reason is None else reason.sentence,
+        public=public_document,
+        because=None if leading_reason is None else leading_reason.sentence,
     )
     with context.database.write() as connection:
         jobs.finish(connection, claim, rating)
-        if material:
-            authored.keep(connection, job, material)
+        if authored_groups:
+            authored.keep(connection, job, authored_groups)

@@ -36,7 +36,7 @@ class WatchTask:
     method: AnyMethod
     recorded: Mapping[str, Observation]
     """Observations of the rating, by unit."""
-    keys: frozenset[str]
+    case_keys: frozenset[str]
     reference: Mapping[str, float]
     """The outcomes in the rating of the cases that were drawn at random."""
 
@@ -50,7 +50,8 @@ class WatchTask:
         reader = live_reader(self.rating)
 
         def is_sentinel(probe: Probe) -> bool:
-            return reader.split(Observation(probe, Reply()))[0] in self.keys
+            case_key, _ = reader.split(Observation(probe, Reply()))
+            return case_key in self.case_keys
 
         design = self.method.design(generator(self.rating.seed or 0))
         return asked_again(design, self.recorded, is_sentinel, self.method.finding(()))
@@ -59,7 +60,7 @@ class WatchTask:
         """Read the outcomes from the job's observations, and store and test the run; a lost answer is no outcome."""
         with database.read() as c:
             outcomes = _outcomes(live_reader(self.rating), evidence(c, claim.job.id))
-        run = SentinelRun(claim.job.seed, {key: outcomes.get(key) for key in sorted(self.keys)}, self.reference)
+        run = SentinelRun(claim.job.seed, {key: outcomes.get(key) for key in sorted(self.case_keys)}, self.reference)
         with database.write() as c:
             sentinels.finish(c, claim, run)
 
@@ -80,7 +81,7 @@ def watch_task_of(database: Database, job: Job) -> WatchTask:
     watch = Watch(**(job.experiment or {}))
     with database.read() as c:
         stored_rating = ratings.find(c, watch.rating, job.tenant)
-        earlier, _ = sentinels.runs_of(c, watch)
+        earlier_runs, _ = sentinels.runs_of(c, watch)
         observations = () if stored_rating is None else tuple(evidence(c, stored_rating.job_id))
     rating = RatingDocument() if stored_rating is None else stored_rating.seen_by(job.tenant).rating
     known_outcomes = _outcomes(live_reader(rating), observations)
@@ -88,15 +89,16 @@ def watch_task_of(database: Database, job: Job) -> WatchTask:
     if not outcomes:
         raise WatchUnfit(f"the record of {watch.rating} has no case that can be asked again")
     sentinel_keys = choose_sentinels(list(outcomes), watch.cases, generator(job.seed).spawn(1)[0])
-    keys = frozenset(earlier[0].outcomes if earlier else (*sentinel_keys.fresh, *sentinel_keys.telling))
-    reference = {} if earlier else {key: outcomes[key] for key in sentinel_keys.fresh}
+    case_keys = frozenset(earlier_runs[0].outcomes if earlier_runs else (*sentinel_keys.fresh, *sentinel_keys.telling))
+    reference = {} if earlier_runs else {key: outcomes[key] for key in sentinel_keys.fresh}
     by_unit = {observation.probe.unit: observation for observation in observations}
-    return WatchTask(rating, parse_method(rating.experiment), by_unit, keys, reference)
+    return WatchTask(rating, parse_method(rating.experiment), by_unit, case_keys, reference)
 
 
-def _outcomes(reader: CaseReader, record: Iterable[Observation]) -> dict[str, float | None]:
+def _outcomes(reader: CaseReader, observations: Iterable[Observation]) -> dict[str, float | None]:
     """Return the signed outcome of each case without repeated questions, ``None`` if lost; the most telling first."""
     builder = CaseIndexBuilder(reader)
-    builder.add((seq, row) for seq, row in enumerate(record, start=1) if REPEATED not in row.probe.unit)
+    numbered = enumerate(observations, start=1)
+    builder.add((seq, observation) for seq, observation in numbered if REPEATED not in observation.probe.unit)
     cases = (case for case in builder.finish().cases if case.kind not in APART)
     return {case.key: reader.outcome(case.difference, case.side) for case in cases}

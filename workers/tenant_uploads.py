@@ -37,7 +37,7 @@ class UploadGone(AssayError):
 
     def __init__(self, upload: str) -> None:
         super().__init__(f"there is no uploaded embedding {upload!r}; it was removed, or is another tenant's")
-        self.named = upload
+        self.upload = upload
 
 
 class ImageGone(AssayError):
@@ -52,9 +52,9 @@ class ImageGone(AssayError):
 
 @dataclass(frozen=True)
 class Embedding:
-    """Row number of each word (`places`), and memory-mapped vectors of shape (words, dims), float32 or float64."""
+    """Row number of each word (`row_of_word`), and memory-mapped vectors of shape (words, dims), float32 or float64."""
 
-    places: Mapping[str, int] = field(repr=False)
+    row_of_word: Mapping[str, int] = field(repr=False)
     vectors: NDArray[np.floating[Any]] = field(repr=False)
 
 
@@ -103,17 +103,17 @@ class Library:
 
     def _fetch_copy(self, upload: StoredUpload, folder: Path) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=self.folder, prefix=".making-") as making:
-            with tempfile.TemporaryFile(dir=making) as file:
+        with tempfile.TemporaryDirectory(dir=self.folder, prefix=".making-") as temporary_folder:
+            with tempfile.TemporaryFile(dir=temporary_folder) as file:
                 with self.database.read() as c:
                     complete = uploads.copy_to(c, upload.id, file)
                 if not complete:
                     raise UploadGone(upload.id)
-                fresh = Path(making) / "made"
-                fresh.mkdir()
-                _write_copy(file, upload, fresh)
+                new_copy = Path(temporary_folder) / "made"
+                new_copy.mkdir()
+                _write_copy(file, upload, new_copy)
             try:
-                fresh.rename(folder)
+                new_copy.rename(folder)
             except OSError:
                 if not folder.is_dir():  # if it is a directory, another worker created the same copy first
                     raise

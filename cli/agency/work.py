@@ -67,7 +67,7 @@ def _run_worker(settings: Settings, folder: str) -> None:
     from workers.engine.reconciler import reconciling
     from workers.engine.tasks import WorkerContexts, add_tasks
     from workers.engine.watchdog import MessageCounter, Watchdog, broker_answers
-    from workers.engine.worker_context import LeavingFlag, WorkerContext, import_first
+    from workers.engine.worker_context import LeavingFlag, WorkerContext, import_job_libraries
     from workers.maintenance.signing_worker import SigningWorker
     from workers.webhooks.delivery_loop import WebhookWorker
 
@@ -87,7 +87,7 @@ def _run_worker(settings: Settings, folder: str) -> None:
     add_tasks(app, WorkerContexts(settings, leaving))
     if settings.metrics_port is not None:
         expose(settings.metrics_host, settings.metrics_port, folder, settings.resolved_database_url)
-    import_first()  # imported once before the fork, so that the children need not import
+    import_job_libraries()  # imported once before the fork, so that the children need not import
     database = Database(settings.resolved_database_url)  # not the children's, which open their own
     context = WorkerContext(database, Vault.from_settings(settings), settings)
     watchdog = Watchdog(

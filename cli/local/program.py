@@ -29,7 +29,7 @@ from store.core.child_processes import ending_with_this_process
 from workers.egress import CallFailed, Egress
 from workers.targets.adapter import QUESTIONS, Adapter, Prediction, Target, Worded, questions_for
 from workers.targets.protocols.http import language_model
-from workers.targets.protocols.http.predictor import PREDICTED, accept_prediction, given_in, why_not
+from workers.targets.protocols.http.predictor import PREDICTED, accept_prediction, content_of, refusal_of_question
 from workers.targets.protocols.http.translator import accept_text
 from workers.targets.registry import register_for_process
 from workers.targets.settings import PredictorSettings
@@ -147,9 +147,9 @@ class LocalProgram(Adapter):
         """Ask the program; see `Adapter.answer`."""
         (ask,) = questions_for(QUESTIONS[self.target.kind], asks)
         if isinstance(ask, Prediction):
-            refusal = why_not(ask, texts=True, records=True)
+            refusal = refusal_of_question(ask, texts=True, records=True)
         else:
-            refusal = None if isinstance(ask, Translate) else language_model.why_unasked(ask, (Choose, Write))
+            refusal = None if isinstance(ask, Translate) else language_model.refusal_of_kind(ask, (Choose, Write))
         if refusal is not None:
             return [Reply(failure=refusal)]
         limit_s = self.target.limits.timeout_s
@@ -168,7 +168,7 @@ class LocalProgram(Adapter):
         if isinstance(ask, Worded):
             return {"text": language_model.prompt_of(ask, self.settings.choice_instruction)}
         assert isinstance(ask, Prediction)  # noqa: S101 - other questions were refused before
-        content = given_in(ask)
+        content = content_of(ask)
         return {"text": content} if isinstance(content, str) else {"row": dict(content)}
 
     def _read_reply(self, line: str, ask: Ask) -> Reply:

@@ -16,7 +16,7 @@ from cli.terminal import print_json
 from reports.plain import codes
 from store.core.settings import Settings
 from workers.probe import text_of_question
-from workers.targets.registry import TargetChecker, check_target, keep_to_links, read_target
+from workers.targets.registry import TargetChecker, check_target, read_target, with_tightened_limits
 
 SHOWN_QUESTIONS = 5
 """Number of first questions that a plan shows."""
@@ -31,7 +31,7 @@ def plan_here(arguments: RatingOptions, settings: Settings, service_facts: Servi
     method = method_of_request(request)
     check_target(request["target"], networks(settings), scraping=settings.allow_scraping)
     check_second(method, request, settings)
-    limits = keep_to_links(read_target(request["target"])).limits
+    limits = with_tightened_limits(read_target(request["target"])).limits
     checker = TargetChecker(settings.model_copy(update={"egress_allow": ",".join(map(str, networks(settings)))}))
     service = replace(
         service_facts,

@@ -47,9 +47,9 @@ def test_a_message_waits_for_a_worker_and_outlasts_a_killed_rabbitmq(rabbit):
     app = make_celery(Settings(broker_url=rabbit.url))
     app.conf.task_default_queue = "nobody-listens"
     bell = JobNotifier(app)
-    assert bell.unheard() == 0
+    assert bell.count_waiting() == 0
     bell("job_1")
-    assert bell.unheard() == 1
+    assert bell.count_waiting() == 1
     assert broker_answers(app)
     time.sleep(FLUSHED_S)
     rabbit.stop()
@@ -60,7 +60,7 @@ def test_a_message_waits_for_a_worker_and_outlasts_a_killed_rabbitmq(rabbit):
     finally:
         rabbit.start()
     bell("job_3")
-    assert bell.unheard() == 2, "confirmed messages are on the disk of a quorum queue"
+    assert bell.count_waiting() == 2, "confirmed messages are on the disk of a quorum queue"
 
 
 def test_a_frozen_rabbitmq_stops_no_caller_for_long(rabbit):

@@ -159,7 +159,7 @@ class Rung(list[str]):
     def __call__(self, job_id: str) -> None:
         self.append(job_id)
 
-    def unheard(self) -> int:
+    def count_waiting(self) -> int:
         return 0
 
 

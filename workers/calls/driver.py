@@ -55,7 +55,7 @@ class JobLedger:
         start = time.perf_counter()
         with self.context.database.write() as connection:
             job = jobs.record(connection, self.claim, answers, calls=calls, expected=expected, stage="asking")
-        self.context.meter.recorded(time.perf_counter() - start)
+        self.context.meter.count_ledger_write(time.perf_counter() - start)
         self.context.on_progress(job.asked, job.expected)
 
 
@@ -121,15 +121,16 @@ class Driver:
     """Computing time of the experiment so far, in seconds."""
 
     def __post_init__(self) -> None:
-        self._rated = self.rated or CalledService(Lane("alone", "alone", self.limits, self.rng, sleep=self.sleep))
-        self._second = self.second or self._rated
-        self._unwritten: list[LedgerEntry] = []
-        self._filled, self._written = asyncio.Event(), asyncio.Event()
-        self._reported = self.budget.spent
+        lane = Lane("alone", "alone", self.limits, self.rng, sleep=self.sleep)
+        self._rated_service = self.rated or CalledService(lane)
+        self._second_service = self.second or self._rated_service
+        self._unwritten_answers: list[LedgerEntry] = []
+        self._flush_due, self._backlog_written = asyncio.Event(), asyncio.Event()
+        self._reported_calls = self.budget.spent
         self._writer: asyncio.Task[None] | None = None
-        self._order = QuestionOrder(self.rng, LEAST_APART + self.limits.concurrency)
-        self._in_flight: set[str] = set()
-        self._landed = asyncio.Condition()
+        self._question_order = QuestionOrder(self.rng, LEAST_APART + self.limits.concurrency)
+        self._items_in_flight: set[str] = set()
+        self._flight_ended = asyncio.Condition()
 
     async def run(self, session: Session) -> Finding:
         """Run a session to its finding; all answers are in the ledger when this returns or raises.
@@ -144,7 +145,7 @@ class Driver:
         self._writer = asyncio.create_task(self._write_regularly())
         try:
             while session.finding is None:
-                self._enqueue([LedgerEntry(copy, 0, 0) for copy in session.unrecorded])
+                self._enqueue([LedgerEntry(copy, attempts=0, elapsed_ms=0) for copy in session.unrecorded])
                 await self._send_missing(session)
                 start = time.perf_counter()
                 session.advance()
@@ -164,69 +165,69 @@ class Driver:
         """
         if not session.missing:
             return
-        missing, per_call = self._order.arrange(session.missing, questions_per_call(self.adapter, self.limits))
-        self.expected = max(self.expected, session.asked + len(missing))
-        calls = self._group_by_call(missing, per_call)
+        probes, per_call = self._question_order.arrange(session.missing, questions_per_call(self.adapter, self.limits))
+        self.expected = max(self.expected, session.asked + len(probes))
+        probe_groups = self._group_by_call(probes, per_call)
         try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(self.limits.concurrency, len(missing))):
-                    group.create_task(self._send_calls(calls, session))
-        except BaseExceptionGroup as several:
+            async with asyncio.TaskGroup() as tasks:
+                for _ in range(min(self.limits.concurrency, len(probes))):
+                    tasks.create_task(self._send_calls(probe_groups, session))
+        except BaseExceptionGroup as error_group:
             # the callers handle single errors, so only the first error of the group is raised
-            raise first_error(several) from None
+            raise first_error(error_group) from None
 
     def _group_by_call(self, probes: Sequence[Probe], limit: int) -> Iterator[list[Probe]]:
         """Yield groups of at most `limit` probes that may share a call, in the order of the probes."""
         if limit <= 1:
             yield from ([probe] for probe in probes)
             return
-        groups: dict[object, list[Probe]] = {}
+        probe_groups: dict[object, list[Probe]] = {}
         for probe in probes:
-            group = groups.setdefault(self.adapter.group_key(probe.ask), [])
-            group.append(probe)
-            if len(group) == limit:
-                yield groups.pop(self.adapter.group_key(probe.ask))
-        yield from groups.values()
+            probe_group = probe_groups.setdefault(self.adapter.group_key(probe.ask), [])
+            probe_group.append(probe)
+            if len(probe_group) == limit:
+                yield probe_groups.pop(self.adapter.group_key(probe.ask))
+        yield from probe_groups.values()
 
-    async def _send_calls(self, calls: Iterator[list[Probe]], session: Session) -> None:
-        async with self._rated.lane.slot() as rated_slot, self._second.lane.slot() as second_slot:
-            for probes in calls:
+    async def _send_calls(self, probe_groups: Iterator[list[Probe]], session: Session) -> None:
+        async with self._rated_service.lane.slot() as rated_slot, self._second_service.lane.slot() as second_slot:
+            for probes in probe_groups:
                 start = time.monotonic()
                 if isinstance(probes[0].ask, self.second_asks):
-                    service, slot, other_slot = self._second, second_slot, rated_slot
+                    service, slot, other_slot = self._second_service, second_slot, rated_slot
                 else:
-                    service, slot, other_slot = self._rated, rated_slot, second_slot
+                    service, slot, other_slot = self._rated_service, rated_slot, second_slot
                 # releasing the other service's slot prevents a deadlock when both have the same address
                 await other_slot.release()
                 async with self._without_other_versions(probes, slot):
                     replies, attempts = await self._call(probes, service, slot)
                 elapsed_ms = round(1000 * (time.monotonic() - start))
-                answers = []
+                entries = []
                 for probe, reply in zip(probes, replies, strict=True):
-                    accepted = session.accept(probe, reply)
-                    answers.append(LedgerEntry(accepted[0], attempts, elapsed_ms))
-                    answers += [LedgerEntry(copy, 0, 0) for copy in accepted[1:]]
-                self._enqueue(answers)
+                    observation, *copies = session.accept(probe, reply)
+                    entries.append(LedgerEntry(observation, attempts, elapsed_ms))
+                    entries += [LedgerEntry(copy, attempts=0, elapsed_ms=0) for copy in copies]
+                self._enqueue(entries)
                 await self._wait_for_backlog()
 
     @contextlib.asynccontextmanager
     async def _without_other_versions(self, probes: Sequence[Probe], slot: Slot) -> AsyncIterator[None]:
         """Wait until no other version of these items is in flight, so that a service cannot withhold one to compare."""
-        names = {name for probe in probes for name in probe.versions_of}
-        if not names:
+        item_names = {item_name for probe in probes for item_name in probe.versions_of}
+        if not item_names:
             yield
             return
-        if not self._in_flight.isdisjoint(names):
+        if not self._items_in_flight.isdisjoint(item_names):
             await slot.release()
-        async with self._landed:
-            await self._landed.wait_for(lambda: self._in_flight.isdisjoint(names))
-            self._in_flight |= names
+        async with self._flight_ended:
+            await self._flight_ended.wait_for(lambda: self._items_in_flight.isdisjoint(item_names))
+            self._items_in_flight |= item_names
         try:
             yield
         finally:
-            self._in_flight -= names
-            async with self._landed:
-                self._landed.notify_all()
+            self._items_in_flight -= item_names
+            async with self._flight_ended:
+                self._flight_ended.notify_all()
 
     async def _call(self, probes: Sequence[Probe], service: CalledService, slot: Slot) -> tuple[Sequence[Reply], int]:
         """Make one call with its retries; return the replies (or failures) and the number of attempts."""
@@ -247,11 +248,11 @@ class Driver:
                 if failed.retriable and attempt < self.patience.attempts:
                     await self._wait_to_retry(self.patience.delay_s(failed, attempt, self.rng), slot)
                     continue
-                if service.breaker.lost():
+                if service.breaker.count_failure():
                     raise TargetUnavailable(failed, service.lane) from failed
                 return [Reply(failure=Failure(failed.code, str(failed)))] * len(probes), attempt
             service.on_call("answered", time.perf_counter() - start)
-            service.breaker.answered()
+            service.breaker.count_answer()
             return replies, attempt
         raise AssertionError("the last try returns or raises")  # pragma: no cover
 
@@ -264,42 +265,42 @@ class Driver:
         """Queue answers for the ledger; if a write to the ledger has failed, raise its error."""
         if self._writer is not None and self._writer.done():
             self._writer.result()
-        self._unwritten += answers
-        if len(self._unwritten) >= self.flush_replies:
-            self._filled.set()
+        self._unwritten_answers += answers
+        if len(self._unwritten_answers) >= self.flush_replies:
+            self._flush_due.set()
 
     async def _wait_for_backlog(self) -> None:
         """Wait until the backlog of unwritten answers is short enough."""
-        while len(self._unwritten) >= MOST_UNWRITTEN * self.flush_replies:
-            self._written.clear()
-            await self._written.wait()
+        while len(self._unwritten_answers) >= MOST_UNWRITTEN * self.flush_replies:
+            self._backlog_written.clear()
+            await self._backlog_written.wait()
             self._enqueue(())
 
     async def _write_regularly(self) -> None:
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self.flush_s):
-                    await self._filled.wait()
+                    await self._flush_due.wait()
             await self._write_queued()
             await asyncio.sleep(BREATH_S)
 
     async def _write_queued(self) -> None:
         """Write the queued answers; a write that has begun is completed even after a cancellation."""
-        self._filled.clear()
-        answers, self._unwritten = self._unwritten, []
+        self._flush_due.clear()
+        answers, self._unwritten_answers = self._unwritten_answers, []
         if not answers:
             return
-        calls, self._reported = self.budget.spent - self._reported, self.budget.spent
-        writing = asyncio.ensure_future(
+        calls, self._reported_calls = self.budget.spent - self._reported_calls, self.budget.spent
+        record_task = asyncio.ensure_future(
             asyncio.to_thread(self.ledger.record, answers, calls=calls, expected=self.expected)
         )
         try:
-            await asyncio.shield(writing)
+            await asyncio.shield(record_task)
         except asyncio.CancelledError:
-            await writing
+            await record_task
             raise
         finally:
-            self._written.set()
+            self._backlog_written.set()
 
 
 def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -51,9 +51,9 @@ _DISALLOW = re.compile(r"[ \t]*disallow[ \t]*:[ \t]*[*/][ \t]*(?:#.*)?", re.IGNO
 class HostCoolingDown(Exception):
     """A host must not be called yet after another rating; the job may start in `cooldown_s` seconds."""
 
-    def __init__(self, wait: HostWait, between_s: float) -> None:
+    def __init__(self, wait: HostWait, pause_s: float) -> None:
         super().__init__(
-            f"the host {wait.host} rests for {between_s / 60:g} minutes between ratings, so this one cannot start "
+            f"the host {wait.host} rests for {pause_s / 60:g} minutes between ratings, so this one cannot start "
             f"before {iso(wait.at)}; there is no such wait for a host that you have proved (POST /v1/domains) or for a "
             "target with a secret"
         )
@@ -64,7 +64,7 @@ class HostCoolingDown(Exception):
 class HostLimits:
     """Access of one job or webhook delivery to the shared limits of hosts; `rng` is for the length of pauses.
 
-    `holder` names the job or delivery. `unread` has the hosts whose file could never be read.
+    `holder` names the job or delivery. `unread_hosts` are the hosts whose file could never be read.
     """
 
     database: Database
@@ -73,10 +73,10 @@ class HostLimits:
     holder: str
     traffic: Traffic
     rng: np.random.Generator
-    unread: set[str] = field(default_factory=set)
-    _owned: dict[str, tuple[bool, float]] = field(default_factory=dict)
-    _numbers: Iterator[int] = field(default_factory=itertools.count)
-    _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    unread_hosts: set[str] = field(default_factory=set)
+    _ownership: dict[str, tuple[bool, float]] = field(default_factory=dict)  # proven, and when to check again
+    _slot_numbers: Iterator[int] = field(default_factory=itertools.count)
+    _standing_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def admit(self, job: Job, egress: Egress, cools_down_by_url: Mapping[str, bool]) -> None:
         """Allow a job to call the hosts of some URLs; a value is true if the host of its URL cools down between jobs.
@@ -88,15 +88,15 @@ class HostLimits:
         HostCoolingDown
             If a host cools down after another rating.
         """
-        cooling: set[str] = set()
+        cooling_hosts: set[str] = set()
         for url, must_cool_down in cools_down_by_url.items():
             if await _is_exempt(egress, url):
                 await asyncio.to_thread(self._permitted_standing, url)
             elif not await self._owns_host(url) and must_cool_down:
-                cooling.add(host_of(url) or url)
+                cooling_hosts.add(host_of(url) or url)
         cooldown_s = self.settings.host_cooldown_s
-        if cooling and cooldown_s > 0:
-            wait = await asyncio.to_thread(self._admit_to_cooling_hosts, job, cooling, cooldown_s)
+        if cooling_hosts and cooldown_s > 0:
+            wait = await asyncio.to_thread(self._admit_to_cooling_hosts, job, cooling_hosts, cooldown_s)
             if wait is not None:
                 raise HostCoolingDown(wait, cooldown_s)
 
@@ -118,13 +118,13 @@ class HostLimits:
         settings = self.settings
         longest_wait_s = settings.host_concurrency / settings.host_rate
         limits = Limits(settings.host_concurrency, settings.host_rate, min(LONGEST_S, timeout_s + longest_wait_s))
-        holder = f"{self.holder}:{next(self._numbers)}"
+        holder = f"{self.holder}:{next(self._slot_numbers)}"
         # sorted, so that two calls cannot wait for each other's slots
-        names = [f"host:{host_of(url) or url}", *(f"address:{address}" for address in sorted(set(addresses)))]
+        limit_names = [f"host:{host_of(url) or url}", *(f"address:{address}" for address in sorted(set(addresses)))]
         async with AsyncExitStack() as stack:
-            for name in names:
-                kind, _, value = name.partition(":")
-                lane_name = f"{kind}:{sha256(value.encode()).hexdigest()[:24]}"
+            for limit_name in limit_names:
+                scope, _, host_or_address = limit_name.partition(":")
+                lane_name = f"{scope}:{sha256(host_or_address.encode()).hexdigest()[:24]}"
                 lane = Lane(lane_name, holder, limits, self.rng, self.traffic)
                 slot = await stack.enter_async_context(lane.slot())
                 await slot.keep()
@@ -133,27 +133,29 @@ class HostLimits:
 
     async def _owns_host(self, url: str) -> bool:
         """Whether the tenant has proved to own a URL's host; raise `RatingsRefused` if the host refuses ratings."""
-        file = file_of(url)
-        async with self._asking:
-            proven, until = self._owned.get(file, (False, 0.0))
-            if time.monotonic() >= until:
+        file_url = file_of(url)
+        async with self._standing_lock:
+            proven, recheck_at = self._ownership.get(file_url, (False, 0.0))
+            if time.monotonic() >= recheck_at:
                 standing = await asyncio.to_thread(self._permitted_standing, url)
                 if not standing.proven and not standing.file_read:
-                    await asyncio.to_thread(self._store_refusal, file, await self._refuses(file))
+                    await asyncio.to_thread(self._store_refusal, file_url, await self._refuses(file_url))
                     standing = await asyncio.to_thread(self._permitted_standing, url)
                 if not standing.proven and not standing.wish_known:
-                    self.unread.add(host_of(url) or url)
+                    self.unread_hosts.add(host_of(url) or url)
                 proven = standing.proven
-                self._owned[file] = proven, time.monotonic() + RECHECK_S
+                self._ownership[file_url] = proven, time.monotonic() + RECHECK_S
         return proven
 
-    async def _refuses(self, file: str) -> bool | None:
+    async def _refuses(self, file_url: str) -> bool | None:
         """Whether the file at a URL refuses ratings; a missing file does not. ``None`` if it cannot be read."""
         networks = self.settings.egress_networks
         async with Egress(networks, response_cap=FILE_BYTES, user_agent=AGENT) as egress:
             try:
-                async with self.limited_slot(file, FILE_TIMEOUT_S, await egress.addresses(file, FILE_TIMEOUT_S)):
-                    answer = await egress.send("GET", file, timeout_s=FILE_TIMEOUT_S)
+                async with self.limited_slot(
+                    file_url, FILE_TIMEOUT_S, await egress.addresses(file_url, FILE_TIMEOUT_S)
+                ):
+                    answer = await egress.send("GET", file_url, timeout_s=FILE_TIMEOUT_S)
             except CallFailed as failed:
                 return False if failed.status in MISSING else None
         return any(_DISALLOW.fullmatch(line) for line in answer.text.splitlines())
@@ -165,12 +167,12 @@ class HostLimits:
             raise standing.refusal
         return standing
 
-    def _store_refusal(self, file: str, refuses: bool | None) -> None:
+    def _store_refusal(self, file_url: str, refuses: bool | None) -> None:
         with self.database.write() as connection:
             if refuses is None:
-                domains.keep_failure(connection, file)
+                domains.keep_failure(connection, file_url)
             else:
-                domains.keep(connection, file, refuses)
+                domains.keep(connection, file_url, refuses)
 
     def _admit_to_cooling_hosts(self, job: Job, hosts: Collection[str], cooldown_s: float) -> HostWait | None:
         with self.database.write() as connection:

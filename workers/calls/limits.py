@@ -35,7 +35,7 @@ REDIS_PAUSE_S = 10.0
 
 KEY_PREFIX = "assay:lane:"
 
-ENTER = """
+TAKE_SLOT = """
 local now = redis.call('TIME')
 now = now[1] * 1000 + math.floor(now[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
@@ -47,28 +47,29 @@ end
 redis.call('SET', KEYS[2], 1, 'PX', 1000)
 return 0
 """
+"""Redis script: takes or extends a slot (arguments: token, limit, milliseconds); else notes that a job waits."""
 
-BOOK = """
+RESERVE = """
 local now = redis.call('TIME')
 now = now[1] * 1000000 + now[2]
 local start = math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0))
 redis.call('SET', KEYS[1], string.format('%.0f', start + ARGV[1]), 'PX', math.ceil((start + ARGV[1] - now) / 1000) + 1)
 return start - now
 """
-"""Redis script of `Pace`: reserves the start of a call, and returns the microseconds until then."""
+"""Redis script of `Pace`: reserves a call's start (argument: microseconds a call); returns the microseconds left."""
 
 
 class Pace:
     """Generic cell rate algorithm without bursts: calls start at equal intervals."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._next = clock, 0.0
+        self._clock, self._next_start = clock, 0.0
 
     def wait_s(self, per_second: float) -> float:
         """Reserve the start of the next call, and return the seconds until then."""
         now = self._clock()
-        start = max(now, self._next)
-        self._next = start + 1.0 / per_second
+        start = max(now, self._next_start)
+        self._next_start = start + 1.0 / per_second
         return start - now
 
 
@@ -93,7 +94,7 @@ class LocalTraffic:
         """Take or extend one of a lane's `limit` slots for at most `keep_s` seconds; return whether one was free."""
         with self._lock:
             now = self._clock()
-            slots = {holder: until for holder, until in self._slots.get(lane, {}).items() if until > now}
+            slots = {holder: expiry for holder, expiry in self._slots.get(lane, {}).items() if expiry > now}
             is_free = token in slots or len(slots) < limit
             if is_free:
                 slots[token] = now + keep_s
@@ -125,10 +126,10 @@ class LocalTraffic:
         with self._lock:
             return self._remaining_s(self._cooldown_until, lane)
 
-    def _remaining_s(self, until: dict[str, float], lane: str) -> float:
-        remaining_s = until.get(lane, 0.0) - self._clock()
+    def _remaining_s(self, end_times: dict[str, float], lane: str) -> float:
+        remaining_s = end_times.get(lane, 0.0) - self._clock()
         if remaining_s <= 0:
-            until.pop(lane, None)
+            end_times.pop(lane, None)
         return max(0.0, remaining_s)
 
     def _store_slots(self, lane: str, expiries: dict[str, float]) -> None:
@@ -144,7 +145,7 @@ class TrafficOnRedis:
 
     def __init__(self, url: str, local: LocalTraffic, on_failure: Callable[[], None]) -> None:
         self._url, self._local, self._on_failure = url, local, on_failure
-        self._until = 0.0
+        self._paused_until = 0.0
         self._redis: Redis | None = None
 
     async def __aenter__(self) -> Self:
@@ -152,7 +153,8 @@ class TrafficOnRedis:
         from redis.asyncio import Redis
 
         self._redis = Redis.from_url(self._url, socket_timeout=REDIS_TIMEOUT_S, socket_connect_timeout=REDIS_TIMEOUT_S)
-        self._enter, self._book = self._redis.register_script(ENTER), self._redis.register_script(BOOK)
+        self._take_slot_script = self._redis.register_script(TAKE_SLOT)
+        self._reserve_script = self._redis.register_script(RESERVE)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -163,7 +165,7 @@ class TrafficOnRedis:
         """Take a slot, or extend the one that `token` holds; return whether that was possible."""
         keys = [f"{KEY_PREFIX}{lane}:places", f"{KEY_PREFIX}{lane}:waited"]
         return await self._ask_redis_or_local(
-            lambda _: self._enter(keys, [token, limit, round(keep_s * 1000)]),
+            lambda _: self._take_slot_script(keys, [token, limit, round(keep_s * 1000)]),
             bool,
             lambda: self._local.take_slot(lane, token, limit, keep_s),
         )
@@ -175,15 +177,18 @@ class TrafficOnRedis:
             async with redis.pipeline(transaction=False) as pipeline:
                 pipeline.zrem(f"{KEY_PREFIX}{lane}:places", token)
                 pipeline.exists(f"{KEY_PREFIX}{lane}:waited")
-                return (await pipeline.execute())[1]
+                _, is_awaited = await pipeline.execute()
+                return is_awaited
 
         return await self._ask_redis_or_local(on_redis, bool, lambda: self._local.release_slot(lane, token))
 
     async def reserve(self, lane: str, per_second: float) -> float:
         """Reserve the start of the lane's next call, and return the seconds until then."""
-        keys, args = [f"{KEY_PREFIX}{lane}:next"], [round(1e6 / per_second)]
+        keys, interval_us = [f"{KEY_PREFIX}{lane}:next"], round(1e6 / per_second)
         return await self._ask_redis_or_local(
-            lambda _: self._book(keys, args), lambda us: int(us) / 1e6, lambda: self._local.reserve(lane, per_second)
+            lambda _: self._reserve_script(keys, [interval_us]),
+            lambda wait_us: int(wait_us) / 1e6,
+            lambda: self._local.reserve(lane, per_second),
         )
 
     async def start_cooldown(self, lane: str, seconds: float) -> None:
@@ -198,7 +203,7 @@ class TrafficOnRedis:
         """Return the seconds for which the lane is still suspended."""
         return await self._ask_redis_or_local(
             lambda redis: redis.pttl(f"{KEY_PREFIX}{lane}:rests"),
-            lambda ms: max(0, int(ms)) / 1000,
+            lambda remaining_ms: max(0, int(remaining_ms)) / 1000,
             lambda: self._local.cooldown_s(lane),
         )
 
@@ -207,11 +212,11 @@ class TrafficOnRedis:
     ) -> T:
         from redis.exceptions import RedisError
 
-        if self._redis is not None and time.monotonic() >= self._until:
+        if self._redis is not None and time.monotonic() >= self._paused_until:
             try:
                 return parse(await remote(self._redis))
             except (RedisError, OSError, TimeoutError) as error:
-                self._until = time.monotonic() + REDIS_PAUSE_S
+                self._paused_until = time.monotonic() + REDIS_PAUSE_S
                 self._on_failure()
                 structlog.get_logger().warning("traffic counted in this process", why=type(error).__name__)
         return await local()
@@ -302,29 +307,29 @@ class Slot:
 
     def __init__(self, lane: Lane, token: str) -> None:
         self._lane, self._token = lane, token
-        self._until: float | None = None
+        self._kept_until: float | None = None
 
     async def keep(self) -> None:
         """Hold the slot for another call; after `KEEP_SLOT_S` seconds, let waiting jobs go first."""
         lane = self._lane
-        if self._until is not None and lane.clock() < self._until:
+        if self._kept_until is not None and lane.clock() < self._kept_until:
             return
-        if self._until is not None and await self._release_slot():
+        if self._kept_until is not None and await self._release_slot():
             await lane.sleep(float(lane.rng.uniform(*YIELD_SLOT_S)))
         limits = lane.limits
         while not await lane.traffic.take_slot(
             lane.name, self._token, limits.concurrency, limits.timeout_s + KEEP_SLOT_S + MARGIN_S
         ):
             await lane.sleep(float(lane.rng.uniform(*RETRY_SLOT_S)))
-        self._until = lane.clock() + KEEP_SLOT_S
+        self._kept_until = lane.clock() + KEEP_SLOT_S
 
     async def release(self) -> None:
         """Release the slot, for example before a long pause."""
-        if self._until is not None:
+        if self._kept_until is not None:
             await self._release_slot()
 
     async def _release_slot(self) -> bool:
-        self._until = None
+        self._kept_until = None
         return await self._lane.traffic.release_slot(self._lane.name, self._token)
 
 
@@ -334,19 +339,19 @@ class Breaker:
     def __init__(self, consecutive: int = 20, window: int = 50) -> None:
         self._consecutive, self._window = consecutive, window
         self._streak = 0
-        self._recent: deque[bool] = deque(maxlen=window)
+        self._recent_failures: deque[bool] = deque(maxlen=window)
 
-    def lost(self) -> bool:
+    def count_failure(self) -> bool:
         """Count a call that failed after all retries; return whether to give up."""
         self._streak += 1
-        self._recent.append(True)
-        is_full = len(self._recent) == self._window
-        return self._streak >= self._consecutive or (is_full and 2 * sum(self._recent) > self._window)
+        self._recent_failures.append(True)
+        is_full = len(self._recent_failures) == self._window
+        return self._streak >= self._consecutive or (is_full and 2 * sum(self._recent_failures) > self._window)
 
-    def answered(self) -> None:
+    def count_answer(self) -> None:
         """Count a call that was answered."""
         self._streak = 0
-        self._recent.append(False)
+        self._recent_failures.append(False)
 
 
 @dataclass

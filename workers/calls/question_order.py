@@ -41,9 +41,10 @@ class QuestionOrder:
     """
 
     def __init__(self, rng: np.random.Generator, apart: int = LEAST_APART) -> None:
-        self._rng, self._apart = rng, apart
-        self._calls = 0
-        self._last: dict[str, int] = {}
+        self._rng, self._distance = rng, apart
+        self._call_count = 0
+        self._last_calls: dict[str, int] = {}
+        """Number of the last call with a version of each item, counted over all batches."""
 
     def arrange(self, probes: Sequence[Probe], most_per_call: int = 1) -> tuple[list[Probe], int]:
         """Return the probes of a batch in the order of sending, and how many of them to send in one call.
@@ -52,108 +53,113 @@ class QuestionOrder:
         """
         relatives = _other_versions(probes)
         per_call = questions_in_a_call(probes, most_per_call)
-        calls = -(-len(probes) // max(1, per_call))
-        slots = self._rng.permutation(len(probes))
-        for apart, apart_before, in_rounds in self._distances(calls, relatives):
-            earliest = np.array([self._earliest_call(probe, apart_before) for probe in probes])
+        call_count = -(-len(probes) // max(1, per_call))  # rounded up
+        positions = self._rng.permutation(len(probes))
+        for distance, distance_to_earlier, in_rounds in self._distances(call_count, relatives):
+            earliest_calls = np.array([self._earliest_call(probe, distance_to_earlier) for probe in probes])
             if in_rounds and relatives:
-                slots = _positions_in_rounds(relatives, slots, earliest)
+                positions = _positions_in_rounds(relatives, positions, earliest_calls)
             elif in_rounds:
-                slots = np.argsort(np.lexsort((slots, earliest)))
-            if _swap_until_separate(slots, relatives, earliest.tolist(), apart, per_call, self._rng):
+                by_earliest_call = np.lexsort((positions, earliest_calls))  # at random among equal ones
+                positions = np.argsort(by_earliest_call)
+            if _swap_until_separate(positions, relatives, earliest_calls.tolist(), distance, per_call, self._rng):
                 break
-        for probe, slot in zip(probes, slots.tolist(), strict=True):
-            for name in probe.versions_of:
-                self._last[name] = max(self._last.get(name, 0), self._calls + slot // per_call)
-        self._calls += calls
-        self._last = {name: call for name, call in self._last.items() if self._calls - call < self._apart}
-        return [probes[index] for index in np.argsort(slots)], per_call
+        for probe, position in zip(probes, positions.tolist(), strict=True):
+            for item_name in probe.versions_of:
+                call = self._call_count + position // per_call
+                self._last_calls[item_name] = max(self._last_calls.get(item_name, 0), call)
+        self._call_count += call_count
+        last_calls = self._last_calls.items()
+        self._last_calls = {name: call for name, call in last_calls if self._call_count - call < self._distance}
+        return [probes[index] for index in np.argsort(positions)], per_call
 
-    def _earliest_call(self, probe: Probe, apart: int) -> int:
-        """Return the first call of this batch that is `apart` calls after the item's versions in earlier batches."""
-        calls = [self._last[name] for name in probe.versions_of if name in self._last]
-        return max(0, max(calls) + apart - self._calls) if calls else 0
+    def _earliest_call(self, probe: Probe, distance: int) -> int:
+        """Return the first call of this batch that is `distance` calls after the item's versions in earlier batches."""
+        earlier_calls = [self._last_calls[name] for name in probe.versions_of if name in self._last_calls]
+        return max(0, max(earlier_calls) + distance - self._call_count) if earlier_calls else 0
 
-    def _distances(self, calls: int, relatives: Relatives) -> Iterator[tuple[int, int, bool]]:
+    def _distances(self, call_count: int, relatives: Relatives) -> Iterator[tuple[int, int, bool]]:
         """Yield distances to try, the largest first; nothing if every order is allowed.
 
         Each is: distance within the batch, distance from earlier batches (in calls), whether to begin in rounds.
         """
-        if not relatives and not self._last:
+        if not relatives and not self._last_calls:
             return
-        apart = min(self._apart, calls // max(2, max(map(len, relatives.values()), default=0)))
-        if calls > 2 * apart:
-            yield apart, self._apart, False
-        share = 1.0
-        while int(share * self._apart) > 0:
-            yield max(1, int(share * apart)), int(share * self._apart), True
-            share *= SHRINKAGE
+        distance = min(self._distance, call_count // max(2, max(map(len, relatives.values()), default=0)))
+        if call_count > 2 * distance:
+            yield distance, self._distance, False
+        scale = 1.0
+        while int(scale * self._distance) > 0:
+            yield max(1, int(scale * distance)), int(scale * self._distance), True
+            scale *= SHRINKAGE
 
 
 def _other_versions(probes: Sequence[Probe]) -> Relatives:
-    by_name: dict[str, list[int]] = defaultdict(list)
+    indices_by_item: dict[str, list[int]] = defaultdict(list)
     for index, probe in enumerate(probes):
-        for name in probe.versions_of:
-            by_name[name].append(index)
+        for item_name in probe.versions_of:
+            indices_by_item[item_name].append(index)
     relatives: dict[int, set[int]] = defaultdict(set)
-    for members in by_name.values():
-        if 1 < len(members) <= MOST_VERSIONS:
-            for index in members:
-                relatives[index].update(members)
-    return {index: tuple(others - {index}) for index, others in relatives.items()}
+    for indices in indices_by_item.values():
+        if 1 < len(indices) <= MOST_VERSIONS:
+            for index in indices:
+                relatives[index].update(indices)
+    return {index: tuple(versions - {index}) for index, versions in relatives.items()}
 
 
-def _positions_in_rounds(relatives: Relatives, slots: Integers, earliest: Integers) -> Integers:
+def _positions_in_rounds(relatives: Relatives, positions: Integers, earliest_calls: Integers) -> Integers:
     """Return positions in rounds: no round has two relatives, and all have the same order of groups of relatives.
 
     The first round begins with the questions that may be asked earliest.
     """
-    rounds: dict[int, int] = {}
-    for first_index in np.argsort(slots).tolist():
+    round_of: dict[int, int] = {}
+    for first_index in np.argsort(positions).tolist():
         waiting = [first_index]
         while waiting:  # neighbours are visited one after another, so that they get neighbouring positions
             index = waiting.pop()
-            if index not in rounds:
-                taken_rounds = {rounds[relative] for relative in relatives.get(index, ()) if relative in rounds}
-                rounds[index] = next(turn for turn in range(len(taken_rounds) + 1) if turn not in taken_rounds)
-                waiting += [relative for relative in relatives.get(index, ()) if relative not in rounds]
-    in_order = sorted(rounds, key=lambda index: (rounds[index], earliest[index] if rounds[index] == 0 else 0))
-    return np.argsort(np.array(in_order))
+            if index not in round_of:
+                taken_rounds = {round_of[relative] for relative in relatives.get(index, ()) if relative in round_of}
+                round_of[index] = next(number for number in range(len(taken_rounds) + 1) if number not in taken_rounds)
+                waiting += [relative for relative in relatives.get(index, ()) if relative not in round_of]
+    first_round = sorted((index for index in round_of if round_of[index] == 0), key=lambda index: earliest_calls[index])
+    later_rounds = sorted((index for index in round_of if round_of[index] > 0), key=lambda index: round_of[index])
+    return np.argsort(np.array([*first_round, *later_rounds]))
 
 
 def _swap_until_separate(
-    slots: Integers, relatives: Relatives, earliest: Sequence[int], apart: int, per_call: int, rng: np.random.Generator
+    positions: Integers, relatives: Relatives, earliest: list[int], gap: int, per_call: int, rng: np.random.Generator
 ) -> bool:
-    """Exchange positions at random until no question is too early or too close to a relative; return success.
+    """Exchange positions at random until no question is too early or within `gap` calls of a relative; return success.
 
-    `slots` holds the position of each question and is changed in place. `earliest` are the first calls allowed.
+    `positions` holds the position of each question and is changed in place. `earliest` are the first calls allowed.
     """
-    slot, holder = slots.tolist(), np.argsort(slots).tolist()
+    position_of, question_at = positions.tolist(), np.argsort(positions).tolist()
 
     def conflicts(index: int) -> int:
-        call = slot[index] // per_call
-        close = sum(abs(call - slot[relative] // per_call) < apart for relative in relatives.get(index, ()))
-        return int(close + (call < earliest[index]))
+        call = position_of[index] // per_call
+        distances = [abs(call - position_of[relative] // per_call) for relative in relatives.get(index, ())]
+        return int(sum(distance < gap for distance in distances) + (call < earliest[index]))
 
     def exchange(index_a: int, index_b: int) -> None:
-        slot[index_a], slot[index_b] = slot[index_b], slot[index_a]
-        holder[slot[index_a]], holder[slot[index_b]] = index_a, index_b
+        position_of[index_a], position_of[index_b] = position_of[index_b], position_of[index_a]
+        question_at[position_of[index_a]], question_at[position_of[index_b]] = index_a, index_b
 
-    constrained_indices = [index for index in range(len(slot)) if index in relatives or earliest[index] > 0]
-    misplaced_indices, before_sweep = constrained_indices, 2 * len(constrained_indices)
+    constrained_indices = [index for index in range(len(position_of)) if index in relatives or earliest[index] > 0]
+    misplaced_indices = constrained_indices
+    misplaced_before = 2 * len(constrained_indices)  # so large that the first sweep never counts as stalled
     for _ in range(SWEEPS):
         misplaced_indices = [index for index in constrained_indices if conflicts(index)]
-        if not misplaced_indices or len(misplaced_indices) > STALLED * before_sweep:
+        if not misplaced_indices or len(misplaced_indices) > STALLED * misplaced_before:
             break
-        before_sweep = len(misplaced_indices)
-        tried_indices = rng.integers(len(slot), size=(len(misplaced_indices), TRIES)).tolist()
-        for index, positions in zip(misplaced_indices, tried_indices, strict=True):
-            for position in positions:
-                partner = holder[position]
-                before = conflicts(index) + conflicts(partner)
+        misplaced_before = len(misplaced_indices)
+        random_positions = rng.integers(len(position_of), size=(len(misplaced_indices), TRIES)).tolist()
+        for index, positions_to_try in zip(misplaced_indices, random_positions, strict=True):
+            for position in positions_to_try:
+                partner = question_at[position]
+                conflicts_before = conflicts(index) + conflicts(partner)
                 exchange(index, partner)
-                if conflicts(index) + conflicts(partner) < before:
+                if conflicts(index) + conflicts(partner) < conflicts_before:
                     break
                 exchange(index, partner)
-    slots[:] = slot
+    positions[:] = position_of
     return not any(map(conflicts, misplaced_indices))

@@ -44,10 +44,10 @@ SHOWN_VALUE = 200
 _CREDENTIALS = (
     r"access_token|refresh_token|id_token|client_secret|client_assertion|assertion|password|api_?key|auth_key"
 )
-_HEADER = re.compile(r"authorization|cookie|token\b|secret|key\b|signature|credential", re.IGNORECASE)
-_QUERY = re.compile(r"(?i)((?:^|&)[^=&]*(?:token|secret|key|signature|credential|password|assertion)[^=&]*=)[^&]*")
-_MEMBER = re.compile(rf'(?i)("(?:{_CREDENTIALS})"\s*:\s*)"(?:[^"\\]|\\.)*"?')
-_FIELD = re.compile(rf"(?i)((?:^|&)(?:{_CREDENTIALS})=)[^&\s]*")
+_KEY_HEADER = re.compile(r"authorization|cookie|token\b|secret|key\b|signature|credential", re.IGNORECASE)
+_KEY_QUERY = re.compile(r"(?i)((?:^|&)[^=&]*(?:token|secret|key|signature|credential|password|assertion)[^=&]*=)[^&]*")
+_KEY_MEMBER = re.compile(rf'(?i)("(?:{_CREDENTIALS})"\s*:\s*)"(?:[^"\\]|\\.)*"?')
+_KEY_FIELD = re.compile(rf"(?i)((?:^|&)(?:{_CREDENTIALS})=)[^&\s]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,22 +111,23 @@ def show_exchange(exchange: Exchange, secrets: Iterable[str] = ()) -> ShownExcha
         return text
 
     def headers(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-        return {name.lower(): MASK if _HEADER.search(name) else clean(value, SHOWN_VALUE) for name, value in pairs}
+        return {name.lower(): MASK if _KEY_HEADER.search(name) else clean(value, SHOWN_VALUE) for name, value in pairs}
 
     def body(content: bytes) -> str:
-        text = content[: SHOWN_BODY + 4 * LONGEST_KEY].decode("utf-8-sig", "replace")
-        return clean(_FIELD.sub(rf"\g<1>{MASK}", _MEMBER.sub(rf'\g<1>"{MASK}"', text)), SHOWN_BODY)
+        text = content[: SHOWN_BODY + 4 * LONGEST_KEY].decode("utf-8-sig", "replace")  # a character has 4 bytes at most
+        text = _KEY_FIELD.sub(rf"\g<1>{MASK}", _KEY_MEMBER.sub(rf'\g<1>"{MASK}"', text))
+        return clean(text, SHOWN_BODY)
 
-    parts = urlsplit(exchange.url)
-    url = urlunsplit(parts._replace(query=_QUERY.sub(rf"\g<1>{MASK}", parts.query)))
+    url_parts = urlsplit(exchange.url)
+    url = urlunsplit(url_parts._replace(query=_KEY_QUERY.sub(rf"\g<1>{MASK}", url_parts.query)))
     request = ShownRequest(
         exchange.method, clean(url, SHOWN_BODY), headers(exchange.headers.items()), body(exchange.content)
     )
-    got = exchange.received
+    received = exchange.received
     response = None
-    if got is not None:
-        raw = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in got.headers)
-        response = ShownResponse(got.status, headers(raw), body(got.body), len(got.body))
+    if received is not None:
+        header_pairs = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in received.headers)
+        response = ShownResponse(received.status, headers(header_pairs), body(received.body), len(received.body))
     return ShownExchange(request, response, exchange.seconds)
 
 
@@ -201,16 +202,13 @@ class Response:
         try:
             return json.loads(self.body, parse_constant=_refuse_constant, parse_float=_parse_finite)
         except (ValueError, RecursionError):
-            page = self.body.lstrip()[:1] == b"<" or "html" in self.headers.get("content-type", "")
-        if page:
-            raise CallFailed(
-                "garbage",
-                f"{self.origin} answered with a web page instead of JSON; the address (base_url) may be the website's",
-                status=self.status,
-            )
-        raise CallFailed(
-            "bad-json", f"{self.origin} answered something that is not JSON{self.quote()}", status=self.status
-        )
+            is_web_page = self.body.lstrip()[:1] == b"<" or "html" in self.headers.get("content-type", "")
+        if is_web_page:
+            advice = "the address (base_url) may be the website's"
+            message = f"{self.origin} answered with a web page instead of JSON; {advice}"
+            raise CallFailed("garbage", message, status=self.status)
+        message = f"{self.origin} answered something that is not JSON{self.quote()}"
+        raise CallFailed("bad-json", message, status=self.status)
 
 
 class Hosts(Protocol):
@@ -267,16 +265,16 @@ class Egress:
             allow, response_cap=response_cap, resolve=resolve, dial=dial, make_context=make_context, exempt=exempt
         )
         self._hosts = hosts
-        self.now, self._cap = now, response_cap
-        self._standing = {**STANDING_HEADERS, "User-Agent": user_agent or SERVER_SOFTWARE}
-        self._certified: dict[str, Egress] = {}
-        self._watch: Callable[[Exchange], None] | None = None
+        self.now, self._response_cap = now, response_cap
+        self._standing_headers = {**STANDING_HEADERS, "User-Agent": user_agent or SERVER_SOFTWARE}
+        self._certified_clients: dict[str, Egress] = {}
+        self._on_exchange: Callable[[Exchange], None] | None = None
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for egress in (self, *self._certified.values()):
+        for egress in (self, *self._certified_clients.values()):
             await egress.transport.aclose()
 
     def certified(self, certificate: str) -> Egress:
@@ -287,16 +285,16 @@ class Egress:
         certificate : str
             Client certificate with its chain and its unencrypted key, as PEM.
         """
-        if certificate not in self._certified:
-            self._certified[certificate] = copy.copy(self)
-            self._certified[certificate].transport = self.transport.certified(certificate)
-        return self._certified[certificate]
+        if certificate not in self._certified_clients:
+            self._certified_clients[certificate] = copy.copy(self)
+            self._certified_clients[certificate].transport = self.transport.certified(certificate)
+        return self._certified_clients[certificate]
 
-    def watched(self, watch: Callable[[Exchange], None]) -> Self:
-        """Return a copy with the same connections that passes every exchange to `watch`, secrets included."""
-        watching = copy.copy(self)
-        watching._watch = watch  # noqa: SLF001 - a copy of this object
-        return watching
+    def watched(self, on_exchange: Callable[[Exchange], None]) -> Self:
+        """Return a copy with the same connections that passes every exchange to `on_exchange`, secrets included."""
+        watched_client = copy.copy(self)
+        watched_client._on_exchange = on_exchange  # noqa: SLF001 - a copy of this object
+        return watched_client
 
     async def send(
         self,
@@ -334,21 +332,22 @@ class Egress:
             If the host refuses ratings, before anything is sent to it.
         """
         origin = origin_of(url)
-        target, all_headers = _request_target(url), {**self._standing, **(headers or {})}
-        if target is None or not "".join([*all_headers, *all_headers.values()]).isascii():
+        request_target, all_headers = _request_target(url), {**self._standing_headers, **(headers or {})}
+        if request_target is None or not "".join([*all_headers, *all_headers.values()]).isascii():
             raise CallFailed("unsupported", f"the request to {origin} holds characters that HTTP cannot carry")
         async with self._within_host_limits(url, timeout_s):
-            start, answer = time.perf_counter(), None
+            start = time.perf_counter()
+            answer = None
             try:
                 async with asyncio.timeout(timeout_s):
                     answer = await self.transport.ask(
-                        origin, method, target, all_headers, content, max(room, self._cap)
+                        origin, method, request_target, all_headers, content, max(room, self._response_cap)
                     )
             except TimeoutError:
                 raise CallFailed("timeout", f"{origin} did not answer completely within {timeout_s:g} s") from None
             finally:
-                if self._watch is not None:
-                    self._watch(Exchange(method, url, all_headers, content, answer, time.perf_counter() - start))
+                if self._on_exchange is not None:
+                    self._on_exchange(Exchange(method, url, all_headers, content, answer, time.perf_counter() - start))
         response = Response(answer.status, answer.headers, answer.body, str(origin), quote_body)
         if not 200 <= response.status < 300 or response.status == PARTIAL:
             raise self._failure_of(response, retriable)
@@ -379,23 +378,21 @@ class Egress:
         if status == PARTIAL:
             return CallFailed("truncated", f"{origin} answered with a part of the content only (HTTP {status})")
         if status < 400:
-            return CallFailed(
-                "redirect", f"{origin} redirects elsewhere (HTTP {status}); give the address it leads to", status=status
-            )
+            message = f"{origin} redirects elsewhere (HTTP {status}); give the address it leads to"
+            return CallFailed("redirect", message, status=status)
         if status in QUOTA_STATUSES or (status in {403, 429} and any(mark in response.body for mark in QUOTA_MARKS)):
-            used_up = f"the account at {origin} is used up (HTTP {status}){response.quote()}"
-            return CallFailed("quota", used_up, status=status)
+            message = f"the account at {origin} is used up (HTTP {status}){response.quote()}"
+            return CallFailed("quota", message, status=status)
         if status in {401, 403} or (status == 400 and any(mark in response.body for mark in REFUSED_MARKS)):
-            refusal = f"{origin} refused access (HTTP {status}); the key is missing, wrong or banned{response.quote()}"
-            return CallFailed("auth", refusal, status=status)
-        retry_header = should_retry(response.headers)
-        if status == 400 and any(mark in response.body for mark in BUSY_MARKS):
-            retry_header = True
+            message = f"{origin} refused access (HTTP {status}); the key is missing, wrong or banned{response.quote()}"
+            return CallFailed("auth", message, status=status)
+        is_busy = status == 400 and any(mark in response.body for mark in BUSY_MARKS)
+        may_retry = True if is_busy else should_retry(response.headers)
         hint = f": {HINTS[status]}" if status in HINTS else ""
         return CallFailed(
             f"http-{status}",
             f"{origin} answered with HTTP status {status}{hint}{response.quote()}",
-            retriable=status in retriable if retry_header is None else retry_header,
+            retriable=status in retriable if may_retry is None else may_retry,
             retry_after_s=parse_retry_after(response.headers, self.now()),
             status=status,
         )

@@ -30,7 +30,7 @@ _FOLDED = re.compile(rb"(?:\A|\n)HTTP/[^\n]*\n[ \t]")
 READ_SIZE = 1 << 15
 """Maximum number of bytes read from a connection at once."""
 
-_LARGE = re.compile(r"Too many headers|overflow:\s+b'(?:content-length: *)?[0-9a-f]{1,20}(?:\\r)?'", re.IGNORECASE)
+_LARGE_HEAD = re.compile(r"Too many headers|overflow:\s+b'(?:content-length: *)?[0-9a-f]{1,20}(?:\\r)?'", re.IGNORECASE)
 """Messages of the parser for too many headers, and for lengths that overflow its counter."""
 
 Headers = list[tuple[bytes, bytes]]
@@ -61,14 +61,14 @@ class Listener(ResponseHandler):
 
     def __init__(self, name: str, *, refuses_long: bool, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
-        self._name, self._refuses_long, self._asked = name, refuses_long, 0
-        self._cap, self._heard, self._head = 0, 0, bytearray()
+        self._name, self._refuses_long, self._request_count = name, refuses_long, 0
+        self._body_cap, self._received_bytes, self._head_bytes = 0, 0, bytearray()
         self._body: Any = None
 
     def set_response_params(self, *, read_bufsize: int = 0, **params: Any) -> None:
         """Prepare for a response with a body of at most `read_bufsize` bytes."""
-        self._cap, self._heard, self._head, self._body = read_bufsize, 0, bytearray(), None
-        self._asked += 1
+        self._body_cap, self._received_bytes, self._head_bytes, self._body = read_bufsize, 0, bytearray(), None
+        self._request_count += 1
         super().set_response_params(read_bufsize=read_bufsize, **params)
 
     # ------------------------------------------------------------------ called by the event loop
@@ -82,12 +82,12 @@ class Listener(ResponseHandler):
         if not data:  # empty data means that the reader caught up: the parser continues with its buffer
             super().data_received(data)
             return
-        self._heard += len(data)
+        self._received_bytes += len(data)
         # The head is parsed separately, because an error after a complete response would discard the response. The last
         # byte is parsed separately too: if the response ends before it, the service sent more than the response.
         while data and self._body is None and self._parser is not None:
-            end = data.find(b"\r\n\r\n") + 4
-            piece, data = (data[:end], data[end:]) if end > 3 else (data, b"")
+            head_end = data.find(b"\r\n\r\n") + 4
+            piece, data = (data[:head_end], data[head_end:]) if head_end > 3 else (data, b"")
             self._read_head(piece)
         for piece in (data[:-1], data[-1:]):
             if piece and (self._body is None or self._body.is_eof()):
@@ -95,8 +95,8 @@ class Listener(ResponseHandler):
             elif piece:
                 super().data_received(piece)
         # true if the body exceeds the cap; the reader stops there by itself
-        exceeds_cap = self._body is not None and self._body.total_bytes > self._cap
-        if self._heard > WASTE * self._cap + HEADER_CAP and not exceeds_cap:
+        exceeds_cap = self._body is not None and self._body.total_bytes > self._body_cap
+        if self._received_bytes > WASTE * self._body_cap + HEADER_CAP and not exceeds_cap:
             self._abort(CallFailed("too-large", f"{self._name} sent much more framing than content"))
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -138,13 +138,13 @@ class Listener(ResponseHandler):
 
     # ------------------------------------------------------------------ validation
     def _read_head(self, piece: bytes) -> None:
-        self._head += piece
+        self._head_bytes += piece
         # checked here, because the parser would skip blank lines before the status line
-        if not self._head.startswith(b"H"):
+        if not self._head_bytes.startswith(b"H"):
             self._abort(self._invalid_http())
             return
         super().data_received(piece)
-        if self._body is None and len(self._head) > HEADER_CAP:
+        if self._body is None and len(self._head_bytes) > HEADER_CAP:
             self._abort(self._too_large_head())
 
     def _header_failure(self, message: Any) -> CallFailed | None:
@@ -154,22 +154,17 @@ class Listener(ResponseHandler):
         if len(set(lengths)) > 1 or (lengths and codings):
             # two parsers could disagree about the end (RFC 9112, section 6.3): response smuggling
             return CallFailed("garbage", f"{self._name} stated two lengths for its answer")
-        if (
-            message.code < 200
-            or _FOLDED.search(self._head)
-            or [coding.lower() for coding in codings] not in ([], ["chunked"])
-        ):
+        has_valid_coding = [coding.lower() for coding in codings] in ([], ["chunked"])
+        if message.code < 200 or _FOLDED.search(self._head_bytes) or not has_valid_coding:
             return self._invalid_http()
         if not self._refuses_long:
             return None
-        if any(
-            coding.strip().lower() not in {"", "identity"} for coding in message.headers.getall("Content-Encoding", ())
-        ):
-            return CallFailed(
-                "encoded-body", f"{self._name} compressed its answer although it was asked not to; turn that off"
-            )
-        if any(int(length) > self._cap for length in lengths):
-            return CallFailed("too-large", f"{self._name} announced more than {self._cap:,} bytes")
+        encodings = {encoding.strip().lower() for encoding in message.headers.getall("Content-Encoding", ())}
+        if encodings - {"", "identity"}:
+            message_text = f"{self._name} compressed its answer although it was asked not to; turn that off"
+            return CallFailed("encoded-body", message_text)
+        if any(int(length) > self._body_cap for length in lengths):
+            return CallFailed("too-large", f"{self._name} announced more than {self._body_cap:,} bytes")
         return None
 
     def _abort(self, failure: CallFailed) -> None:
@@ -179,10 +174,10 @@ class Listener(ResponseHandler):
 
     def _failure_for(self, exc: BaseException, cause: BaseException | None) -> Exception:
         if isinstance(exc, (OSError, ClientError)):
-            if not self._heard:
-                return ClosedWithoutResponse(reused=self._asked > 1)
+            if not self._received_bytes:
+                return ClosedWithoutResponse(reused=self._request_count > 1)
             return CallFailed("truncated", f"{self._name} closed the connection in the middle of its answer")
-        if isinstance(cause, LineTooLong) or _LARGE.search(str(cause)):
+        if isinstance(cause, LineTooLong) or _LARGE_HEAD.search(str(cause)):
             return self._too_large_head()
         return self._invalid_http()
 

@@ -30,19 +30,19 @@ MAX_QUOTED_CHARACTERS = 300
 
 MASK = "***"
 
-READ = 4000
+MAX_CLEANED_CHARACTERS = 4000
 """Maximum characters of a message that are cleaned; more than a quotation can hold."""
 
 LONGEST_KEY = 8192
 """Characters read after the end of an excerpt, so that a key that crosses the end is masked."""
 
-PART = 8
+KEY_PART_CHARACTERS = 8
 """Length of the parts of a key that are searched for, so that a part of a key is masked as well."""
 
 MIN_KEY_CHARACTERS = 4
 """Letters and digits that a key must have to be found reliably. If the key is shorter, nothing is quoted."""
 
-NAMES = ("message", "detail", "error_description", "error", "errors", "msg", "title", "reason", "explanation")
+MESSAGE_NAMES = ("message", "detail", "error_description", "error", "errors", "msg", "title", "reason", "explanation")
 """Names of JSON members that may hold an error message, the best first."""
 
 _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
@@ -52,12 +52,13 @@ _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\
 def spellings(secret: str) -> frozenset[str]:
     """Return a key in every encoding in which a request may send it and a service may repeat it."""
     secret_bytes = secret.encode()
-    forms = {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]}
-    forms |= {html.escape(secret), secret_bytes.hex()}
-    for before in range(3):  # Base64 of a longer text, such as "user:key", depends on the key's place in it
+    key_spellings = {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]}
+    key_spellings |= {html.escape(secret), secret_bytes.hex()}
+    for offset in range(3):  # Base64 of a longer text, such as "user:key", depends on the key's place in it
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
-            forms.add(encode(b"\0" * before + secret_bytes).decode()[4 if before else 0 : -4])
-    return frozenset(forms - {""})
+            # the first group of four characters depends on the text before the key, the last on the text after it
+            key_spellings.add(encode(b"\0" * offset + secret_bytes).decode()[4 if offset else 0 : -4])
+    return frozenset(key_spellings - {""})
 
 
 class Quoter:
@@ -65,29 +66,29 @@ class Quoter:
 
     def __init__(self, *secrets: str | None) -> None:
         keys = [secret for secret in secrets if secret is not None]
-        forms = {_letters_and_digits(form) for secret in keys for form in _secret_spellings(secret)}
-        self._shows = all(len(_letters_and_digits(secret)) >= MIN_KEY_CHARACTERS for secret in keys)
-        self._parts: dict[int, set[str]] = {}
-        for form in forms:
-            if len(form) >= MIN_KEY_CHARACTERS:
-                size = min(PART, len(form))
-                parts = {form[start : start + size] for start in range(len(form) - size + 1)}
-                self._parts.setdefault(size, set()).update(parts)
+        key_spellings = {_letters_and_digits(spelling) for secret in keys for spelling in _secret_spellings(secret)}
+        self._may_quote = all(len(_letters_and_digits(secret)) >= MIN_KEY_CHARACTERS for secret in keys)
+        self._key_parts: dict[int, set[str]] = {}  # by length
+        for spelling in key_spellings:
+            if len(spelling) >= MIN_KEY_CHARACTERS:
+                size = min(KEY_PART_CHARACTERS, len(spelling))
+                parts = {spelling[start : start + size] for start in range(len(spelling) - size + 1)}
+                self._key_parts.setdefault(size, set()).update(parts)
 
     def clean(self, text: str) -> str:
         """Return a text on one line, without keys, ANSI sequences and invisible characters, cut to 300 characters."""
-        if not self._shows:
+        if not self._may_quote:
             return ""
-        clean_text = self._mask_keys(_printable_line(text[:READ]))
+        clean_text = self._mask_keys(_printable_line(text[:MAX_CLEANED_CHARACTERS]))
         return clean_text if len(clean_text) <= MAX_QUOTED_CHARACTERS else clean_text[: MAX_QUOTED_CHARACTERS - 1] + "…"
 
     def masked(self, message: str) -> str:
         """Mask keys in a message of Assay that quotes a service; if a key is too short to find, remove quotations."""
-        return self._mask_keys(message) if self._shows else re.sub(r'"[^"]*"', '"…"', message)
+        return self._mask_keys(message) if self._may_quote else re.sub(r'"[^"]*"', '"…"', message)
 
     def excerpt(self, text: str, longest: int) -> str:
         """Return the first `longest` characters of a text, cleaned as by `clean`, but with its line breaks."""
-        if not self._shows:
+        if not self._may_quote:
             return ""
         lines = (_printable_line(line, keep_spaces=True) for line in text[: longest + LONGEST_KEY].splitlines())
         clean_text = self._mask_keys("\n".join(lines))
@@ -102,21 +103,22 @@ class Quoter:
 
         Only letters and digits are compared, without case, so that escapes and line ends do not hide a key.
         """
-        places = [index for index, char in enumerate(text) if char.isascii() and char.isalnum()]
-        characters, mask = _letters_and_digits(text), bytearray(len(places))
-        for size, parts in self._parts.items():
+        positions = [index for index, char in enumerate(text) if char.isascii() and char.isalnum()]
+        characters, mask = _letters_and_digits(text), bytearray(len(positions))  # 1: part of a key
+        for size, parts in self._key_parts.items():
             for start in range(len(characters) - size + 1):
                 if characters[start : start + size] in parts:
                     mask[start : start + size] = b"\1" * size
-        for match in reversed(list(re.finditer(b"\1+", mask))):
-            text = f"{text[: places[match.start()]]}{MASK}{text[places[match.end() - 1] + 1 :]}"
+        for match in reversed(list(re.finditer(b"\1+", mask))):  # from the end, so that earlier positions stay valid
+            text = f"{text[: positions[match.start()]]}{MASK}{text[positions[match.end() - 1] + 1 :]}"
         return text
 
 
 def _secret_spellings(secret: str) -> frozenset[str]:
     """Return all spellings of a secret; for basic credentials, also those of ``user:password`` and of the password."""
     try:
-        decoded_secret = base64.b64decode(secret.rpartition(" ")[2], validate=True).decode()
+        encoded = secret.rpartition(" ")[2]  # the secret may begin with the scheme: "Basic dXNlcjpwdw=="
+        decoded_secret = base64.b64decode(encoded, validate=True).decode()
     except (binascii.Error, ValueError):
         decoded_secret = ""
     _, colon, password = decoded_secret.partition(":")
@@ -142,18 +144,19 @@ def _message_in(body: bytes) -> str:
         message = _message_member(json.loads(body))
     except (ValueError, RecursionError):
         message = ""
-    text = body[: 4 * READ].decode("utf-8-sig", "replace").lstrip()
+    text = body[: 4 * MAX_CLEANED_CHARACTERS].decode("utf-8-sig", "replace").lstrip()
     return message or ("" if text.startswith("<") else text)
 
 
-def _message_member(value: object, depth: int = 4) -> str:
-    match value:
+def _message_member(member: object, depth: int = 4) -> str:
+    match member:
         case str():
-            return value
+            return member
         case dict() if depth:
-            return next(filter(None, (_message_member(value[name], depth - 1) for name in NAMES if name in value)), "")
-        case list() if depth and value:
-            return _message_member(value[0], depth - 1)
+            messages = (_message_member(member[name], depth - 1) for name in MESSAGE_NAMES if name in member)
+            return next(filter(None, messages), "")
+        case list() if depth and member:
+            return _message_member(member[0], depth - 1)
         case _:
             return ""
 
@@ -234,12 +237,13 @@ def parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None
     milliseconds = headers.get("retry-after-ms", "").strip()
     if _NUMBER.fullmatch(milliseconds):
         return float(milliseconds) / 1000
-    value = headers.get("retry-after", "").strip()
-    if _NUMBER.fullmatch(value):
-        return float(value)
-    until = _parse_date(value)
+    retry_after = headers.get("retry-after", "").strip()
+    if _NUMBER.fullmatch(retry_after):
+        return float(retry_after)
+    retry_at = _parse_date(retry_after)
     # the service's own ``Date`` is preferred, because the clock of this machine may be wrong
-    return None if until is None else max(0.0, (until - (_parse_date(headers.get("date", "")) or now)).total_seconds())
+    now = _parse_date(headers.get("date", "")) or now
+    return None if retry_at is None else max(0.0, (retry_at - now).total_seconds())
 
 
 def _parse_date(text: str) -> datetime | None:

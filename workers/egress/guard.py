@@ -103,15 +103,16 @@ def read_origin(url: str) -> Origin:
         raise AddressRefused(f"the URL has {len(url)} characters; at most {MAX_URL} are allowed")
     if _UNWANTED.search(url):
         raise AddressRefused("the URL holds a space, a control character or a backslash; percent-encode it")
-    parts = _URL.fullmatch(url)
-    if parts is None or parts["scheme"].lower() not in DEFAULT_PORTS:
+    url_parts = _URL.fullmatch(url)
+    if url_parts is None or url_parts["scheme"].lower() not in DEFAULT_PORTS:
         raise AddressRefused("the URL must begin with http:// or https:// and a host")
-    if "@" in parts["authority"]:
+    if "@" in url_parts["authority"]:
         raise AddressRefused("the URL holds a user name or password; give the key as the target's secret instead")
-    authority = _AUTHORITY.fullmatch(parts["authority"])
+    authority = _AUTHORITY.fullmatch(url_parts["authority"])
     if authority is None or not authority["host"]:
         raise AddressRefused("the URL has no host, or its port is not a number")
-    scheme = parts["scheme"].lower()
+    scheme = url_parts["scheme"].lower()
+    # six digits suffice: the largest port has five
     port = int(authority["port"][:6]) if authority["port"] else DEFAULT_PORTS[scheme]
     if not 1 <= port <= 65535:
         raise AddressRefused("the URL's port must be between 1 and 65535")
@@ -179,13 +180,13 @@ async def resolve(host: str, port: int) -> Sequence[str]:
     A look-up cannot be cancelled and may hang long after its call, so it has a thread of its own: the threads of the
     event loop are for the ledger, and the loop waits for them at its end.
     """
-    alone = ThreadPoolExecutor(1, "resolve")
+    executor = ThreadPoolExecutor(1, "resolve")
     try:
         look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
-        answers = await asyncio.get_running_loop().run_in_executor(alone, look_up)
+        records = await asyncio.get_running_loop().run_in_executor(executor, look_up)
     finally:
-        alone.shutdown(wait=False)
-    return list(dict.fromkeys(str(answer[4][0]) for answer in answers))
+        executor.shutdown(wait=False)
+    return list(dict.fromkeys(str(socket_address[0]) for *_, socket_address in records))
 
 
 @dataclass(frozen=True)
@@ -205,15 +206,15 @@ class Guard:
                 return permitted_addresses
             raise self._refusal(origin, why_denied(fixed_addresses[0], self.allow))
         try:
-            answers = [ip_address(answer) for answer in await self.resolve(origin.host, origin.port)]
+            addresses = [ip_address(address) for address in await self.resolve(origin.host, origin.port)]
         except (OSError, ValueError):  # ValueError: an invalid address in the answer, or a name invalid in IDNA
             raise CallFailed("connect", f"the host name {origin.host} could not be resolved") from None
-        if not answers:
+        if not addresses:
             raise CallFailed("connect", f"the host name {origin.host} has no address")
-        for answer in answers:
-            if reason := why_denied(answer, self.allow):
+        for address in addresses:
+            if reason := why_denied(address, self.allow):
                 raise self._refusal(origin, reason)
-        return answers
+        return addresses
 
     def check_peer(self, origin: Origin, peer: object) -> None:
         """Raise `CallFailed` ``refused-address`` if the connected peer is denied or unknown."""

@@ -37,7 +37,7 @@ MAX_ADDRESSES = 4
 LARGE_BODY = 1024 * 1024
 """Size of a request body in bytes from which aiohttp warns unless the body can be streamed."""
 
-PLAIN: Mapping[str, Any] = {
+SESSION_OPTIONS: Mapping[str, Any] = {
     # aiohttp's timeouts are off: only the caller's deadline counts
     "timeout": aiohttp.ClientTimeout(total=None, sock_connect=None),
     "auto_decompress": False,
@@ -48,8 +48,8 @@ PLAIN: Mapping[str, Any] = {
 }
 """Arguments of aiohttp's session: no timeouts, decompression or environment variables of its own; header limits."""
 
-Made = tuple[asyncio.BaseTransport, asyncio.BaseProtocol]
-Dial = Callable[[Callable[[], asyncio.Protocol], str, int, ssl.SSLContext | None, str | None], Awaitable[Made]]
+NewConnection = tuple[asyncio.BaseTransport, asyncio.BaseProtocol]
+Dial = Callable[[Callable[[], asyncio.Protocol], str, int, ssl.SSLContext | None, str | None], Awaitable[NewConnection]]
 """Function that connects a protocol to a literal address and port, with TLS for a host name if a context is given."""
 
 MakeContext = Callable[[], ssl.SSLContext]
@@ -57,10 +57,10 @@ MakeContext = Callable[[], ssl.SSLContext]
 
 
 async def dial(
-    protocol: Callable[[], asyncio.Protocol], address: str, port: int, tls: ssl.SSLContext | None, host: str | None
-) -> Made:
+    factory: Callable[[], asyncio.Protocol], address: str, port: int, tls: ssl.SSLContext | None, host: str | None
+) -> NewConnection:
     """Connect to a literal address."""
-    return await asyncio.get_running_loop().create_connection(protocol, address, port, ssl=tls, server_hostname=host)
+    return await asyncio.get_running_loop().create_connection(factory, address, port, ssl=tls, server_hostname=host)
 
 
 def default_context() -> ssl.SSLContext:
@@ -129,19 +129,19 @@ class GuardedConnector(aiohttp.BaseConnector):
         guard: Guard,
         dial: Dial,
         make_context: Callable[[], ssl.SSLContext],
-        exempt: ExemptHosts,
+        exempt_hosts: ExemptHosts,
         *,
         refuses_long: bool,
     ) -> None:
         super().__init__(limit=0, keepalive_timeout=IDLE_S)
         self._guard, self._dial, self._make_context, self._refuses_long = guard, dial, make_context, refuses_long
-        self._exempt = exempt
+        self._exempt_hosts = exempt_hosts
 
     async def _create_connection(self, req: aiohttp.ClientRequest, *_: object) -> ResponseHandler:
         """Try the addresses of the target in turn until a connection succeeds."""
         origin = read_origin(str(req.url.origin()))
         addresses = (await self._guard.addresses(origin))[:MAX_ADDRESSES]
-        self._exempt.check(origin, addresses)
+        self._exempt_hosts.check(origin, addresses)
         for address in addresses[:-1]:
             try:
                 async with asyncio.timeout(DIAL_S):
@@ -175,7 +175,7 @@ class GuardedConnector(aiohttp.BaseConnector):
         except CallFailed:
             connection.abort()
             raise
-        self._exempt.addresses[origin.host, origin.port] = [str(address)]
+        self._exempt_hosts.addresses[origin.host, origin.port] = [str(address)]
         return connection
 
 
@@ -207,28 +207,29 @@ class GuardedTransport:
         make_context: MakeContext = default_context,
         exempt: Sequence[Network] = (),
     ) -> None:
-        self._cap, self._refuses_long, self._make_context, self._dial = response_cap, refuses_long, make_context, dial
-        self._guard, self._exempt = Guard(tuple(allow), resolve), ExemptHosts(tuple(exempt))
+        self._response_cap, self._refuses_long = response_cap, refuses_long
+        self._make_context, self._dial = make_context, dial
+        self._guard, self._exempt_hosts = Guard(tuple(allow), resolve), ExemptHosts(tuple(exempt))
         self._context: ssl.SSLContext | None = None
-        self._kept: aiohttp.ClientSession | None = None
+        self._session: aiohttp.ClientSession | None = None
 
     def certified(self, certificate: str) -> GuardedTransport:
         """Return a copy of the transport with separate connections, which use a client certificate (PEM)."""
         transport = copy(self)
         vars(transport).update(
-            _make_context=partial(certified_context, self._make_context, certificate), _context=None, _kept=None
+            _make_context=partial(certified_context, self._make_context, certificate), _context=None, _session=None
         )
         return transport
 
     async def exempt(self, origin: Origin) -> bool:
         """Whether all addresses of a host are in the exempt networks; its connections are then limited to these."""
-        return await self._exempt.holds(origin, self._guard)
+        return await self._exempt_hosts.holds(origin, self._guard)
 
     async def addresses(self, origin: Origin) -> Sequence[str]:
         """Return the address of the latest connection to a host; before the first connection, all its addresses."""
-        if (origin.host, origin.port) not in self._exempt.addresses:
-            await self._exempt.resolved(origin, self._guard)
-        return self._exempt.addresses[origin.host, origin.port]
+        if (origin.host, origin.port) not in self._exempt_hosts.addresses:
+            await self._exempt_hosts.resolved(origin, self._guard)
+        return self._exempt_hosts.addresses[origin.host, origin.port]
 
     async def call(self, request: httpx.Request) -> ReceivedResponse:
         """Send a request and read its complete response; see `ask`."""
@@ -244,33 +245,33 @@ class GuardedTransport:
             "url": URL(f"{origin.scheme}://{origin}{target}", encoded=True),
             "headers": dict(headers),
             "data": (body if len(body) < LARGE_BODY else io.BytesIO(body)) if body else None,
-            "read_bufsize": self._cap if cap is None else cap,
+            "read_bufsize": self._response_cap if cap is None else cap,
         }
-        if self._kept is None:
-            self._kept = self._new_session()
+        if self._session is None:
+            self._session = self._new_session()
         try:
-            return await self._exchange(origin, self._kept, request)
+            return await self._exchange(origin, self._session, request)
         except ClosedWithoutResponse as closed:
-            stale = closed.reused
-        if stale:  # the service closed the idle connection: retry once on a new one
-            async with self._new_session() as fresh:
+            was_reused = closed.reused
+        if was_reused:  # the service closed the idle connection: retry once on a new one
+            async with self._new_session() as new_session:
                 try:
-                    return await self._exchange(origin, fresh, request)
+                    return await self._exchange(origin, new_session, request)
                 except ClosedWithoutResponse:
                     pass
         raise CallFailed("truncated", f"{origin} closed the connection without an answer")
 
     async def aclose(self) -> None:
         """Close all idle connections."""
-        if self._kept is not None:
-            session, self._kept = self._kept, None
+        if self._session is not None:
+            session, self._session = self._session, None
             await session.close()
 
     def _new_session(self) -> aiohttp.ClientSession:
         connector = GuardedConnector(
-            self._guard, self._dial, self._ssl_context, self._exempt, refuses_long=self._refuses_long
+            self._guard, self._dial, self._ssl_context, self._exempt_hosts, refuses_long=self._refuses_long
         )
-        return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), **PLAIN)
+        return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), **SESSION_OPTIONS)
 
     async def _exchange(self, origin: Origin, session: aiohttp.ClientSession, request: JsonObject) -> ReceivedResponse:
         cap, body = request["read_bufsize"], bytearray()
@@ -284,8 +285,8 @@ class GuardedTransport:
                 answer.close()
             if self._refuses_long and len(body) > cap:
                 raise CallFailed("too-large", f"{origin} sent more than {cap:,} bytes")
-            raw = [(name.lower(), value) for name, value in answer.raw_headers]
-            return ReceivedResponse(answer.status, raw, bytes(body[:cap]))
+            header_pairs = [(name.lower(), value) for name, value in answer.raw_headers]
+            return ReceivedResponse(answer.status, header_pairs, bytes(body[:cap]))
         except ValueError:  # the exception's message is not used, because it quotes the value, which may be an API key
             failure = CallFailed("unsupported", f"the request to {origin} holds characters that HTTP cannot carry")
         except aiohttp.ClientPayloadError:

@@ -44,7 +44,7 @@ def waiting_messages(app: Celery, connection: Connection) -> int:
     return int(queue.bind(connection.default_channel).queue_declare().message_count)
 
 
-def _bound_answers(connection: pyamqp.Connection) -> None:
+def _limit_answer_wait(connection: pyamqp.Connection) -> None:
     """Limit the wait for each answer of RabbitMQ; `read_timeout` of the client does not."""
     connection.transport.sock.settimeout(BROKER_TIMEOUT_S)
 
@@ -61,7 +61,7 @@ def _broker_options(broker: str) -> dict[str, object]:
             "worker_enable_remote_control": False,  # its queue admits one worker on each host
             "broker_channel_error_retry": True,  # RabbitMQ closes the channel of a job longer than its consumer_timeout
             "broker_heartbeat": 2 * BROKER_TIMEOUT_S,
-            "broker_transport_options": {"confirm_publish": True, "on_open": _bound_answers},
+            "broker_transport_options": {"confirm_publish": True, "on_open": _limit_answer_wait},
         }
     timeouts = {"visibility_timeout": 3600, "socket_timeout": BROKER_TIMEOUT_S, "socket_connect_timeout": 5}
     return {"broker_transport_options": {**timeouts, "socket_keepalive": True, "health_check_interval": 10}}

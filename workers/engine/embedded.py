@@ -33,7 +33,7 @@ class EmbeddedWorker:
         )
         self._thread = threading.Thread(target=self._controller.start, name="celery", daemon=True)
         self.notifier = JobNotifier(app)
-        self._threads = (
+        self._background_threads = (
             Reconciler(context.database, self.notifier, context.settings),
             WebhookWorker(context),
             SigningWorker(context),
@@ -49,13 +49,13 @@ class EmbeddedWorker:
         else:
             log.info("resuming jobs", count=orphans)
         self._thread.start()
-        for background in self._threads:
-            background.start()
+        for thread in self._background_threads:
+            thread.start()
 
     def close(self) -> None:
         """Return running jobs to the queue, and stop the threads."""
-        for background in self._threads:
-            background.close()
+        for thread in self._background_threads:
+            thread.close()
         self._context.leaving.set()
         self._controller.stop()
         self._thread.join(timeout=20)

@@ -72,7 +72,7 @@ def _end_after_error(context: WorkerContext, claim: Claim, error: Exception) -> 
 
 
 def _fail_job(context: WorkerContext, claim: Claim, error: JsonObject) -> str:
-    _end_and_keep(context, claim.job, lambda connection: jobs.fail(connection, claim, error))
+    _end_and_store_items(context, claim.job, lambda connection: jobs.fail(connection, claim, error))
     log.info("job failed", job=claim.job.id, code=error["code"])
     return "failed"
 
@@ -116,20 +116,20 @@ def _end_stopped(context: WorkerContext, claim: Claim, stop: Stopped) -> str:
 
 
 def _cancel_job(context: WorkerContext, claim: Claim) -> str:
-    _end_and_keep(context, claim.job, lambda connection: jobs.cancel(connection, claim))
+    _end_and_store_items(context, claim.job, lambda connection: jobs.cancel(connection, claim))
     log.info("job left", job=claim.job.id, why="cancelled")
     return "cancelled"
 
 
 # ---------------------------------------------------------------------------- the author's texts and images
-def _end_and_keep(context: WorkerContext, job: Job, end: Callable[[Connection], None]) -> None:
+def _end_and_store_items(context: WorkerContext, job: Job, end: Callable[[Connection], None]) -> None:
     """End a job and store its author's items in one transaction; the job ends even if the items cannot be stored."""
     if job.kind == "writing" or job.author is not None:
         try:
-            keep = _writer_of_items(context.database, job)
+            store_items = _item_storing_function(context.database, job)
             with context.database.write() as connection:
                 end(connection)
-                keep(connection)
+                store_items(connection)
         except LeaseLost:
             raise
         except Exception as error:  # the job ends anyway, and its ledger still holds the items
@@ -140,11 +140,11 @@ def _end_and_keep(context: WorkerContext, job: Job, end: Callable[[Connection], 
         end(connection)
 
 
-def _writer_of_items(database: Database, job: Job) -> Callable[[Connection], None]:
+def _item_storing_function(database: Database, job: Job) -> Callable[[Connection], None]:
     """Collect the texts or images that a job's author made, and return a function that stores these items."""
     if job.kind == "writing":
-        ordered_items = corpus_sentences.collect_ordered(database, job)
-        return lambda connection: corpus_sentences.keep_ordered(connection, job, ordered_items)
+        written_items = corpus_sentences.collect_written_items(database, job)
+        return lambda connection: corpus_sentences.keep_written_items(connection, job, written_items)
     items = authored.collect(database, job, parse_method(job.experiment or {}))
     return lambda connection: authored.keep(connection, job, items)
 

@@ -72,8 +72,8 @@ class Heartbeat:
         self._overdue_at = time.monotonic() + ends_in_s
         self._working_thread, self._interrupted = 0, False
         self._done = threading.Event()
-        self._why: str | None = None
-        self._stop: Callable[[], object] | None = None
+        self._stop_reason: str | None = None
+        self._stop_callback: Callable[[], object] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run_heartbeat, name=f"heartbeat-{claim.job.id}", daemon=True)
 
@@ -95,20 +95,20 @@ class Heartbeat:
 
     def on_stop(self, loop: asyncio.AbstractEventLoop, stop: Callable[[], object]) -> None:
         """Call `stop` in `loop` once, when the job must stop."""
-        self._loop, self._stop = loop, stop
-        if self._why is not None:
+        self._loop, self._stop_callback = loop, stop
+        if self._stop_reason is not None:
             stop()
 
-    def raise_why(self) -> None:
+    def raise_if_stopped(self) -> None:
         """Raise `Stopped` if the job must stop."""
-        if self._why is not None:
-            raise Stopped(self._why)
+        if self._stop_reason is not None:
+            raise Stopped(self._stop_reason)
 
     def _run_heartbeat(self) -> None:
-        rest_s = 0.0
+        since_renewal_s = 0.0
         tick_s = min(0.25, self._every_s)
         while not self._done.wait(tick_s):
-            rest_s += tick_s
+            since_renewal_s += tick_s
             if self._leaving.is_set():
                 self._stop_job("leaving")
             if time.monotonic() >= self._overdue_at:
@@ -117,15 +117,15 @@ class Heartbeat:
                 self._overdue_at = time.monotonic() + AGAIN_S
                 thread, error = ctypes.c_ulong(self._working_thread), ctypes.py_object(Overdue)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, error)  # raises it at the thread's next step
-            if rest_s < self._every_s:
+            if since_renewal_s < self._every_s:
                 continue
-            rest_s = 0.0
-            if reason := self._ask_database():
+            since_renewal_s = 0.0
+            if reason := self._renew_lease():
                 self._stop_job(reason)
-            if self._why == "lease-lost":
+            if self._stop_reason == "lease-lost":
                 return
 
-    def _ask_database(self) -> str | None:
+    def _renew_lease(self) -> str | None:
         try:
             with self._database.write() as connection:
                 beat = jobs.heartbeat(connection, self._claim, self._lease_s)
@@ -139,11 +139,11 @@ class Heartbeat:
         return "cancelled" if beat.cancel_requested else None
 
     def _stop_job(self, reason: str) -> None:
-        if self._why is not None:
+        if self._stop_reason is not None:
             return
-        self._why = reason
-        if self._loop is not None and self._stop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._stop)
+        self._stop_reason = reason
+        if self._loop is not None and self._stop_callback is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._stop_callback)
 
 
 @contextmanager
@@ -156,10 +156,10 @@ def process_alarm(after_s: float) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    handler_before = signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, after_s)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, handler_before)

@@ -62,10 +62,10 @@ class _GuardedMetrics:
         """Return the HTTP status of a refusal; ``None`` if the caller may read the metrics."""
         authorization = environ.get("HTTP_AUTHORIZATION")
         if authorization is None:
-            headers = (name[5:].replace("_", "-") for name in environ if name.startswith("HTTP_"))
+            headers = (name.removeprefix("HTTP_").replace("_", "-") for name in environ if name.startswith("HTTP_"))
             return None if is_local(environ.get("REMOTE_ADDR"), headers) else "401 Unauthorized"
-        kind, _, token = authorization.partition(" ")
-        if kind.lower() != "bearer" or not token.isascii():
+        scheme, _, token = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not token.isascii():
             return "401 Unauthorized"
         try:
             with self._one_at_a_time, closing(Database(self._database_url)) as database, database.read() as connection:

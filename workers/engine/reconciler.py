@@ -46,7 +46,7 @@ class Notifier(Protocol):
     def __call__(self, job_id: str) -> None:
         """Announce a job. May block, and raise."""
 
-    def unheard(self) -> int:
+    def count_waiting(self) -> int:
         """Count the messages that wait for a worker. May block, and raise."""
         ...
 
@@ -77,7 +77,7 @@ def reconcile(database: Database, notifier: Notifier, settings: Settings) -> int
 def _free_messages(notifier: Notifier) -> int:
     """Return the number of messages that may be added; 0 while the broker is unreachable."""
     try:
-        return max(0, MOST_MESSAGES - notifier.unheard())
+        return max(0, MOST_MESSAGES - notifier.count_waiting())
     except Exception as error:  # noqa: BLE001  any exception of the broker's client
         log.warning("broker unreachable", why=type(error).__name__)
         return 0
@@ -112,7 +112,7 @@ class Reconciler(BackgroundThread):
                 if time.monotonic() >= next_cleanup_s:
                     next_cleanup_s = time.monotonic() + TIDY_EVERY_S
                     purge_responses(self._database, self._settings)
-                    tell_expiring(self._database, self._settings)
+                    announce_expiring_ratings(self._database, self._settings)
             except StoreUnavailable as unavailable:
                 log.warning("reconciler waits for the database", why=str(unavailable))
             if self._done.wait(self._settings.reconcile_s):
@@ -146,8 +146,6 @@ def reconciling(settings: Settings, slots: int = 0) -> Iterator[JobNotifier]:
 
 
 # ------------------------------------------------------------------------------- due schedules
-log = structlog.get_logger()
-
 MOST_RUNS = 50
 """Maximum number of schedules in a round; the reconciler also announces jobs, and returns in seconds."""
 
@@ -173,7 +171,7 @@ def run_due(database: Database, settings: Settings) -> int:
     return MOST_RUNS
 
 
-def tell_expiring(database: Database, settings: Settings) -> int:
+def announce_expiring_ratings(database: Database, settings: Settings) -> int:
     """Announce each rating that expires soon, once; return the number of ratings."""
     announced_count, within_s = 0, settings.expiring_days * DAY_S
     while True:

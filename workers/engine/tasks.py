@@ -17,7 +17,7 @@ from store.jobs import jobs
 from store.jobs.fair_order import NO_LIMIT, Share
 from store.security.secrets import Vault
 from workers.engine.celery_app import waiting_messages
-from workers.engine.worker_context import LeavingFlag, WorkerContext, import_first
+from workers.engine.worker_context import LeavingFlag, WorkerContext, import_job_libraries
 from workers.maintenance.signing_worker import sign_due
 from workers.run_job import run_job
 
@@ -33,9 +33,9 @@ def add_tasks(app: Celery, open_context: Callable[[], WorkerContext]) -> None:
     @app.task(name=RUN_JOB)  # type: ignore[untyped-decorator] # Celery has no types
     def run(job_id: str) -> None:
         context = open_context()
-        import_first()
+        import_job_libraries()
         run_job(job_id, context, owner())
-        _announce_next(context, lambda waiting: run.apply_async(args=[waiting], retry=False))
+        _announce_next(context, lambda next_job_id: run.apply_async(args=[next_job_id], retry=False))
         sign_due(context.database, context.vault)  # signs finished ratings at once; failed signatures are retried later
 
 
@@ -46,9 +46,9 @@ def _announce_next(context: WorkerContext, announce: Callable[[str], object]) ->
         return
     try:
         with context.database.write() as connection:
-            waiting = jobs.announce_next(connection, share, context.settings.attempt_cap)
-        if waiting is not None:
-            announce(waiting)
+            job_id = jobs.announce_next(connection, share, context.settings.attempt_cap)
+        if job_id is not None:
+            announce(job_id)
     except Exception as error:  # noqa: BLE001  any exception of the broker's client, or an unavailable database
         log.warning("next job not announced", why=type(error).__name__)
 
@@ -112,7 +112,7 @@ class JobNotifier:
                 **message.properties,
             )
 
-    def unheard(self) -> int:
+    def count_waiting(self) -> int:
         """Count the messages that wait for a worker. May block and raise."""
         with self._app.connection_for_write() as connection:
             return waiting_messages(self._app, connection)

@@ -60,14 +60,14 @@ class Watchdog(BackgroundThread):
         super().__init__()
         self._database, self._messages, self._age_s, self._share = database, messages, age_s, share
         self._broker_answers, self._end_process = broker_answers, end_process
-        self._received = messages.received()
+        self._received_count = messages.received()
         self._strikes = 0
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Check once; end the process if two checks in a row find lost messages."""
-        count, before = self._messages.received(), self._received
-        self._received = count
-        if count != before or not self._messages.idle() or not self._stranded_jobs() or not self._broker_answers():
+        received_before, self._received_count = self._received_count, self._messages.received()
+        is_deaf = self._received_count == received_before and self._messages.idle() and self._stranded_jobs()
+        if not is_deaf or not self._broker_answers():
             self._strikes = 0
             return
         self._strikes += 1
@@ -86,7 +86,7 @@ class Watchdog(BackgroundThread):
     def run(self) -> None:
         """Check until closed."""
         while not self._done.wait(self._age_s * 2 / 3):
-            self.look()
+            self.check()
 
 
 class MessageCounter:

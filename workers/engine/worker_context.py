@@ -23,7 +23,7 @@ from workers.egress import Exchange
 from workers.targets.adapter import Target
 
 MOST_TARGETS = 200
-OTHER = "other"
+OTHER_HOSTS = "other"
 """Metric label of all hosts after the first `MOST_TARGETS`, because users can choose any number of hosts."""
 
 CALL_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -86,36 +86,36 @@ class WorkMeter:
             "traffic_storage_failures", "Times that limits were counted in the process, Redis being out of reach."
         )
 
-    def called(self, target: str, protocol: str, outcome: str, seconds: float) -> None:
+    def count_call(self, target: str, protocol: str, outcome: str, seconds: float) -> None:
         """Count a call; `target` is a host with its port, `outcome` is ``answered`` or a failure's code."""
         self._calls.labels(self._target_label(target), outcome).inc()
         self._call_s.labels(protocol).observe(seconds)
 
-    def claimed(self, delay_s: float) -> None:
+    def count_claim(self, delay_s: float) -> None:
         """Count a job taken `delay_s` seconds after it was due."""
         self._claimed.inc()
         self._dispatch_s.observe(max(0.0, delay_s))
 
-    def left(self, how: str) -> None:
+    def count_end(self, end_state: str) -> None:
         """Count a job that ended or was released: ``succeeded``, ``failed``, ``cancelled``, ``resting`` and so on."""
-        self._left.labels(how).inc()
+        self._left.labels(end_state).inc()
 
-    def computed(self, seconds: float) -> None:
+    def count_computing(self, seconds: float) -> None:
         """Count a job's computing time."""
         self._analysis_s.observe(seconds)
 
-    def recorded(self, seconds: float) -> None:
+    def count_ledger_write(self, seconds: float) -> None:
         """Count a write to the ledger."""
         self._ledger_s.observe(seconds)
 
-    def delivered(self, outcome: str) -> None:
+    def count_delivery(self, outcome: str) -> None:
         """Count a delivery attempt: ``delivered``, ``waiting``, ``given-up``, ``disabled`` or ``overtaken``."""
         self._deliveries.labels(outcome).inc()
 
     def _target_label(self, target: str) -> str:
         with self._lock:
             if target not in self._targets and len(self._targets) >= MOST_TARGETS:
-                return OTHER
+                return OTHER_HOSTS
             self._targets.add(target)
         return target
 
@@ -155,14 +155,14 @@ class WorkerContext:
     on_exchange: Callable[[Exchange], None] | None = None
     leaving: LeavingFlag | threading.Event = field(default_factory=threading.Event)
     meter: WorkMeter = field(default_factory=WorkMeter)
-    traffic_here: LocalTraffic = field(default_factory=LocalTraffic)
+    local_traffic: LocalTraffic = field(default_factory=LocalTraffic)
     methodologies: Methodologies = field(default_factory=shipped)
 
     def traffic(self) -> Traffic:
         """Return the rate limits and slots that all jobs share, for use in one event loop."""
         if self.settings.redis_url is None:
-            return self.traffic_here
-        return TrafficOnRedis(self.settings.redis_url, self.traffic_here, self.meter.traffic_storage_failures.inc)
+            return self.local_traffic
+        return TrafficOnRedis(self.settings.redis_url, self.local_traffic, self.meter.traffic_storage_failures.inc)
 
 
 def seconds_left(claim: Claim) -> float:
@@ -177,10 +177,10 @@ def waited_s(claim: Claim) -> float:
     return ((job.heartbeat_at or job.next_run_at) - job.next_run_at) / 1000
 
 
-def place_of(target: Target) -> str:
+def host_label_of(target: Target) -> str:
     """Return the host (and port) of a target; without a valid address, the name of its protocol."""
     try:
-        return urlsplit(target.base_url).netloc.rpartition("@")[2] or target.protocol
+        return urlsplit(target.base_url).netloc.rpartition("@")[2] or target.protocol  # without a user name
     except ValueError:  # the address is malformed; the guard refuses it when it is called
         return target.protocol
 
@@ -188,7 +188,7 @@ def place_of(target: Target) -> str:
 _IMPORTING = threading.Lock()
 
 
-def import_first() -> None:
+def import_job_libraries() -> None:
     """Import the libraries of jobs in one thread while the others wait.
 
     Some libraries have circular imports, for which Python releases the lock of a module early. Jobs that started
@@ -207,4 +207,4 @@ def _import_libraries() -> None:
     from assay.catalog.labour import occupations
 
     for occupation in occupations():
-        _ = occupation.indefinite
+        _ = occupation.indefinite  # computed once, and cached

@@ -33,15 +33,14 @@ class Authored:
 
 def collect(database: Database, job: Job, method: AnyMethod) -> tuple[Authored, ...]:
     """Read the valid items that an author generated from the ledger of a rating's job."""
-    names = method.references()
-    if job.author is None or not names.authored:
+    references = method.references()
+    if job.author is None or not references.authored:
         return ()
-    corpus_id = "" if names.corpus is None else names.corpus.name.partition("@")[0]
-    authored_items = method.authored_items(list(read_ledger(database, job)))
-    items = [new_items(group, author_of(job.author), job.id) for group in authored_items]
-    return tuple(
-        Authored(item_kind, group, corpus_id) for item_kind, group in zip(names.authored, items, strict=True) if group
-    )
+    corpus_id = "" if references.corpus is None else references.corpus.name.partition("@")[0]  # without the version
+    material_groups = method.authored_items(list(read_ledger(database, job)))
+    item_groups = [new_items(material, author_of(job.author), job.id) for material in material_groups]
+    requests_with_items = zip(references.authored, item_groups, strict=True)
+    return tuple(Authored(request, items, corpus_id) for request, items in requests_with_items if items)
 
 
 def keep(c: Connection, job: Job, authored_groups: Sequence[Authored]) -> None:
@@ -63,11 +62,11 @@ def room_of(c: Connection, corpus_id: str) -> int:
 
 def read_ledger(database: Database, job: Job) -> Iterator[Observation]:
     """Read the observations of an author's texts and images from a job's ledger."""
-    after = 0
+    last_seq = 0
     with database.read() as c:
-        while rows := observations.page(c, job.id, after, ROWS_A_READ):
+        while rows := observations.page(c, job.id, last_seq, ROWS_A_READ):
             yield from (row.observation for row in rows if isinstance(row.observation.probe.ask, AUTHORED))
-            after = rows[-1].seq
+            last_seq = rows[-1].seq
 
 
 def new_items(material: Iterable[CorpusItem], author: Json, job_id: str) -> tuple[NewItem, ...]:
@@ -77,24 +76,24 @@ def new_items(material: Iterable[CorpusItem], author: Json, job_id: str) -> tupl
     )
 
 
-def _may_hold(corpus: StoredCorpus, items: AuthoredItems) -> bool:
-    """Whether an author's items fit a corpus: it has the same kind, and no specification with other words."""
-    if corpus.kind != items.kind:
+def _may_hold(corpus: StoredCorpus, request: AuthoredItems) -> bool:
+    """Whether the requested items fit a corpus: it has the same kind, and no specification with other words."""
+    if corpus.kind != request.kind:
         return False
-    return items.words is None or corpus.rules is None or dict(corpus.rules.words) == dump_words(items.words)
+    return request.words is None or corpus.rules is None or dict(corpus.rules.words) == dump_words(request.words)
 
 
-def _new_corpus(c: Connection, job: Job, items: AuthoredItems) -> NewCorpus:
+def _new_corpus(c: Connection, job: Job, request: AuthoredItems) -> NewCorpus:
     rules, language = None, "en"
-    if items.words is not None:
-        rules, language = rules_for(c, job.tenant, items.words, items.specification)
-    verb = "drawn" if items.kind == "images" else "written"
+    if request.words is not None:
+        rules, language = rules_for(c, job.tenant, request.words, request.specification)
+    participle = "drawn" if request.kind == "images" else "written"
     return NewCorpus(
         tenant=job.tenant,
-        name=f"{items.name}, {verb} for a rating"[:200],
-        kind=items.kind,
+        name=f"{request.name}, {participle} for a rating"[:200],
+        kind=request.kind,
         language=language,
-        attribute=items.attribute,
+        attribute=request.attribute,
         rules=rules,
-        description=f"{verb.capitalize()} by {(job.author or {}).get('name')} for the job {job.id}",
+        description=f"{participle.capitalize()} by {(job.author or {}).get('name')} for the job {job.id}",
     )

@@ -55,13 +55,33 @@ class Task:
 
     def experiment(self, seed: int) -> Experiment:
         """Return the experiment, not started yet; it ends with a `WrittenSentences` instead of a finding."""
-        how = self.writing
-        asking = write_sentences(self.words, self.sentences, how, generator(seed))
-        return cast("Experiment", asking)
+        return cast("Experiment", write_sentences(self.words, self.sentences, self.writing, generator(seed)))
 
     def finish(self, database: Database, claim: Claim, result_of_experiment: object) -> None:
-        """Store the sentences and end the job."""
-        finish(database, claim, self, result_of_experiment)
+        """Store the sentences in their corpus and end the job, in one transaction."""
+        job, written_sentences = claim.job, cast("WrittenSentences", result_of_experiment)
+        items_to_add = list(_copies_of(self.reused_items, self.words))
+        by_unit = {item.id: item for item in written_items(read_ledger(database, job), self.words)}
+        new_material = [by_unit[sentence.id] for sentence in written_sentences.items]
+        items_to_add += new_items(new_material, author_of(job.target), job.id)
+        with database.write() as c:
+            hold(c, claim)
+            # locked, so that no other transaction adds items after the free places are counted
+            corpora.lock(c, self.corpus_id, job.tenant)
+            free_places = room_of(c, self.corpus_id)
+            addition = corpus_items.add(c, self.corpus_id, job.tenant, items_to_add[:free_places])
+            if addition is None:
+                raise CorpusGone(self.corpus_id)
+            result = {
+                "corpus": self.corpus_id,
+                "version": addition.corpus.version,
+                **written_sentences.as_json(),
+                "reused": len(self.reused_items),
+                "added": len(addition.added),
+                "duplicates": len(addition.items) - len(addition.added),
+                "left_out": max(0, len(items_to_add) - free_places),
+            }
+            runs.finish_with(c, claim, "written", result)
 
 
 def task_of(database: Database, job: Job) -> Task:
@@ -74,50 +94,23 @@ def task_of(database: Database, job: Job) -> Task:
         if corpus is None or corpus.tenant != job.tenant:
             raise CorpusGone(experiment["corpus"])
         own_items = corpus_items.all_items(c, corpus.id)
-        others: Sequence[StoredItem] = ()
+        reusable_items: Sequence[StoredItem] = ()
         if experiment["reuse"] and corpus.rules is not None:
-            others = corpus_items.sentences_of_rules(c, job.tenant, corpus.rules.digest, corpus.id, MOST_ITEMS)
+            reusable_items = corpus_items.sentences_of_rules(c, job.tenant, corpus.rules.digest, corpus.id, MOST_ITEMS)
     sentences = list(map(_sentence, own_items))
-    by_id = {item.id: item for item in others}
-    reused_sentences = list(reusable(words, sentences, map(_sentence, others), writing.per_term))
-    reused_items = tuple(by_id[sentence.id] for sentence in reused_sentences)
+    reusable_by_id = {item.id: item for item in reusable_items}
+    reused_sentences = list(reusable(words, sentences, map(_sentence, reusable_items), writing.per_term))
+    reused_items = tuple(reusable_by_id[sentence.id] for sentence in reused_sentences)
     return Task(corpus.id, words, writing, (*sentences, *reused_sentences), reused_items)
 
 
-def finish(database: Database, claim: Claim, task: Task, result_of_experiment: object) -> None:
-    """Store the sentences in their corpus and end the job, in one transaction."""
-    job, written_corpus = claim.job, cast("WrittenSentences", result_of_experiment)
-    items_to_add = list(_copies_of(task.reused_items, task.words))
-    by_unit = {item.id: item for item in written_items(read_ledger(database, job), task.words)}
-    items = [by_unit[sentence.id] for sentence in written_corpus.items]
-    items_to_add += new_items(items, author_of(job.target), job.id)
-    with database.write() as c:
-        hold(c, claim)
-        # locked, so that no other transaction adds items after the free places are counted
-        corpora.lock(c, task.corpus_id, job.tenant)
-        free_places = room_of(c, task.corpus_id)
-        addition = corpus_items.add(c, task.corpus_id, job.tenant, items_to_add[:free_places])
-        if addition is None:
-            raise CorpusGone(task.corpus_id)
-        result = {
-            "corpus": task.corpus_id,
-            "version": addition.corpus.version,
-            **written_corpus.as_json(),
-            "reused": len(task.reused_items),
-            "added": len(addition.added),
-            "duplicates": len(addition.items) - len(addition.added),
-            "left_out": max(0, len(items_to_add) - free_places),
-        }
-        runs.finish_with(c, claim, "written", result)
-
-
-def collect_ordered(database: Database, job: Job) -> tuple[NewItem, ...]:
+def collect_written_items(database: Database, job: Job) -> tuple[NewItem, ...]:
     """Read the valid sentences from the ledger of a job of kind ``writing`` that may have been interrupted."""
     return new_items(written_items(read_ledger(database, job), _read_words(job)), author_of(job.target), job.id)
 
 
-def keep_ordered(c: Connection, job: Job, items: Sequence[NewItem]) -> None:
-    """Store the sentences of `collect_ordered` in their corpus, if it exists, up to its maximum number of items.
+def keep_written_items(c: Connection, job: Job, items: Sequence[NewItem]) -> None:
+    """Store the sentences of `collect_written_items` in their corpus, if it exists, up to its maximum number of items.
 
     `c` is the connection of the transaction that ends the job.
     """

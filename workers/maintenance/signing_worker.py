@@ -73,7 +73,7 @@ class SigningWorker(BackgroundThread):
         super().__init__()
         self._database, self._vault, self._settings = context.database, context.vault, context.settings
         self._origin = witnessing.log_name(context.settings.public_url)
-        self._rests = dict[str, tuple[float, float]]()
+        self._pauses = dict[str, tuple[float, float]]()  # by address: end of the pause, length of the next one
 
     def run(self) -> None:
         """Sign ratings and request cosignatures until closed."""
@@ -91,15 +91,15 @@ class SigningWorker(BackgroundThread):
     def _ask_witnesses(self) -> None:
         """Request a cosignature from each witness that lacks the log's head; pause longer after each failure."""
         for url, witness in self._settings.log_witnesses:
-            rested_at, rest_s = self._rests.get(url, (0.0, FIRST_REST_S))
-            if self._done.is_set() or time.monotonic() < rested_at:
+            pause_end, pause_s = self._pauses.get(url, (0.0, FIRST_REST_S))
+            if self._done.is_set() or time.monotonic() < pause_end:
                 continue
             failure = self._ask_witness(url, witness)
             if failure is None:
-                self._rests.pop(url, None)
+                self._pauses.pop(url, None)
                 continue
-            logger.warning("witness did not cosign", witness=witness.name, why=failure, retry_s=rest_s)
-            self._rests[url] = time.monotonic() + rest_s, min(2 * rest_s, LONGEST_REST_S)
+            logger.warning("witness did not cosign", witness=witness.name, why=failure, retry_s=pause_s)
+            self._pauses[url] = time.monotonic() + pause_s, min(2 * pause_s, LONGEST_REST_S)
 
     def _ask_witness(self, url: str, witness: VerifierKey) -> str | None:
         """Request a witness's cosignature of the log's head; return the reason of a failure, or ``None``."""
@@ -111,23 +111,25 @@ class SigningWorker(BackgroundThread):
             key = signing.current(connection, self._vault)
         attempt = self._post_head(url, old_size, head, key)
         reply = (attempt.outcome.response or "").strip()
-        # the witness may know a newer head than our database, for example after a restored backup, or a lost answer
-        if attempt.outcome.status == CONFLICT and reply.isascii() and reply.isdigit() and len(reply) < 19:
-            if int(reply) > head.size:
-                return f"it knows {int(reply)} entries of the log, which has {head.size}: was an old database restored?"
-            attempt = self._post_head(url, int(reply), head, key)
+        # the witness may know a newer head than our database, for example after a restored backup, or a lost answer;
+        # 18 digits always fit into 64 bits
+        if attempt.outcome.status == CONFLICT and reply.isascii() and reply.isdigit() and len(reply) <= 18:
+            known_size = int(reply)
+            if known_size > head.size:
+                return f"it knows {known_size} entries of the log, which has {head.size}: was an old database restored?"
+            attempt = self._post_head(url, known_size, head, key)
         if attempt.outcome.failure is not None:
             return attempt.outcome.failure
         return self._store_cosignature(witness, head, attempt.outcome.response or "")
 
     def _post_head(self, url: str, old_size: int, head: TreeHead, key: SigningKey) -> AttemptResult:
         """Send the log's head to a witness with the proof that it extends the first `old_size` entries."""
-        path: tuple[bytes, ...] = ()
+        proof_path: tuple[bytes, ...] = ()
         if 0 < old_size < head.size:
             with self._database.read() as connection:
-                path = log.consistency(connection, old_size, head.size).path
+                proof_path = log.consistency(connection, old_size, head.size).path
         note = Checkpoint(self._origin, head.size, head.root).signed(key.public_key, key.sign)
-        body = AddCheckpoint(old_size, path, note).written().encode()
+        body = AddCheckpoint(old_size, proof_path, note).written().encode()
 
         async def post() -> AttemptResult:
             transport = open_transport(self._settings)
@@ -143,8 +145,8 @@ class SigningWorker(BackgroundThread):
         lines = [line for line in response.split("\n") if line.startswith(DASH)]
         try:
             cosignature = cosignature_in(text, lines, witness, is_signature)
-        except BadCheckpoint as wrong:
-            return str(wrong)
+        except BadCheckpoint as error:
+            return str(error)
         if cosignature is None:
             return f"it answered without a cosignature by {witness.name} with the configured key"
         with self._database.write() as connection:

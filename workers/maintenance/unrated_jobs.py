@@ -22,7 +22,7 @@ from workers.egress import AGENT, AddressRefused, CallFailed, Egress, Guard, Net
 from workers.egress.guard import Resolve, resolve, within
 from workers.engine.worker_context import WorkerContext
 from workers.job_targets import USUAL_PAIRS, open_services
-from workers.probe import drawing, probe
+from workers.probe import image_questions, probe
 
 TIMEOUT_S = 10
 """Timeout of one call in seconds."""
@@ -106,7 +106,7 @@ async def probe_service(context: WorkerContext, claim: Claim) -> None:
             result = await probe(service.target, service.egress, examine=True)
             findings = {**(result.capability or {}), **result.as_json()}
         else:
-            findings = (await service.examine(USUAL_PAIRS, drawing(service.target))).as_json()
+            findings = (await service.examine(USUAL_PAIRS, image_questions(service.target))).as_json()
     with context.database.write() as connection:
         jobs.finish_with(connection, claim, "probed", findings)
 
@@ -128,11 +128,11 @@ async def rerate_evidence(context: WorkerContext, claim: Claim) -> None:
 
 
 def _recompute_rating(context: WorkerContext, claim: Claim) -> tuple[str, RatingDocument]:
-    request = claim.job.experiment or {}
-    methodology = context.methodologies.named(str(request.get("version")))
+    experiment = claim.job.experiment or {}
+    methodology = context.methodologies.named(str(experiment.get("version")))
     with context.database.read() as connection:
-        rating = ratings.find(connection, str(request.get("rating")), claim.job.tenant)
+        rating = ratings.find(connection, str(experiment.get("rating")), claim.job.tenant)
         if rating is None:
-            raise UnknownName("rating", str(request.get("rating")), ("see GET /v1/ratings",), "rating")
-        record = list(rerated.evidence(connection, rating.job_id))
-    return rating.id, rerated.recompute(rating, record, methodology)
+            raise UnknownName("rating", str(experiment.get("rating")), ("see GET /v1/ratings",), "rating")
+        observations = list(rerated.evidence(connection, rating.job_id))
+    return rating.id, rerated.recompute(rating, observations, methodology)

@@ -139,11 +139,11 @@ def questions_per_call(adapter: Adapter, limits: Limits) -> int:
     return min(adapter.batch_limit, max(1, IN_FLIGHT // limits.concurrency))
 
 
-def opaque_key(secret: str, *facts: str) -> str:
+def opaque_key(secret: str, *parts: str) -> str:
     """Return a UUID that depends only on the secret and the facts, and reveals neither."""
     # keyed BLAKE2: OpenSSL's HMAC releases the interpreter lock, which the ledger's thread then takes and holds
     key = hashlib.sha256(secret.encode()).digest()
-    digest = hashlib.blake2b(json.dumps(facts).encode(), key=key, digest_size=16).digest()
+    digest = hashlib.blake2b(json.dumps(parts).encode(), key=key, digest_size=16).digest()
     return str(UUID(bytes=digest, version=4))
 
 
@@ -155,8 +155,8 @@ def group_of(ask: Ask) -> Hashable:
     match ask:
         case Translate(source=source, target=target):
             return (source, target)
-        case Classify(given=tuple(record)) | Regress(given=tuple(record)):
-            return (ask.asks, tuple(name for name, _ in record))
+        case Classify(given=tuple(cells)) | Regress(given=tuple(cells)):
+            return (ask.asks, tuple(name for name, _ in cells))
         case Embed(model=model):
             return (ask.asks, model)
         case Look(labels=labels, question=question):
@@ -167,10 +167,10 @@ def group_of(ask: Ask) -> Hashable:
             return (ask.asks, None)
 
 
-def questions_for(questions: tuple[type[A], ...], asks: Sequence[Ask]) -> Sequence[A]:
-    """Return `asks` unchanged; raise `CallFailed` ``unsupported`` if one of them is not of the types in `questions`."""
+def questions_for(question_types: tuple[type[A], ...], asks: Sequence[Ask]) -> Sequence[A]:
+    """Return `asks` unchanged; raise `CallFailed` ``unsupported`` if one of them has none of the `question_types`."""
     for ask in asks:
-        if not isinstance(ask, questions):
-            supported_kinds = ", ".join(question.asks for question in questions)
+        if not isinstance(ask, question_types):
+            supported_kinds = ", ".join(question_type.asks for question_type in question_types)
             raise CallFailed("unsupported", f"this target can be asked to {supported_kinds}, not to {ask.asks}")
     return cast("Sequence[A]", asks)

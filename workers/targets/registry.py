@@ -19,7 +19,7 @@ from assay.model import Kind
 from store.core.settings import Settings
 from workers.egress import AddressRefused, Egress, Network, refuse_url
 from workers.targets.adapter import Adapter, Limits, Target, questions_per_call
-from workers.targets.auth.schemes import MULTILINE, AwsSigV4, scheme_name
+from workers.targets.auth.schemes import SCHEMES_WITH_FILE, AwsSigV4, scheme_name
 from workers.targets.chain.chain import Chain, ChainSettings, Link, tighten_limits
 from workers.targets.presets.preset import Preset, presets
 from workers.targets.protocols.apertium import Apertium
@@ -81,7 +81,7 @@ DECIDING = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
 
 ENTRY_POINTS = "assay.protocols"
 
-_HERE: dict[str, type[Adapter]] = {}
+_PROCESS_ADAPTERS: dict[str, type[Adapter]] = {}
 """Adapter classes that are registered in this process only (`register_for_process`), by protocol."""
 
 
@@ -112,7 +112,7 @@ def _adapters() -> Mapping[str, type[Adapter]]:
 
 def find_protocol(protocol: str) -> type[Adapter] | Preset:
     """Return a protocol's adapter class or preset, or raise `UnknownName` with ``field`` ``"protocol"``."""
-    adapter = _adapters().get(protocol) or presets().get(protocol) or _HERE.get(protocol)
+    adapter = _adapters().get(protocol) or presets().get(protocol) or _PROCESS_ADAPTERS.get(protocol)
     if adapter is None:
         raise UnknownName("protocol", protocol, [*_adapters(), *presets()], "protocol")
     return adapter
@@ -120,16 +120,14 @@ def find_protocol(protocol: str) -> type[Adapter] | Preset:
 
 def kinds_of(adapter: type[Adapter] | Preset) -> frozenset[Kind]:
     """Return the kinds of service that a protocol supports, including those of a model with a decision."""
-    settings_type: Any = (
-        _adapters()[adapter.base].settings_type if isinstance(adapter, Preset) else adapter.settings_type
-    )
-    decides = adapter is not OpenAIImages and any(setting.name == "decision" for setting in fields(settings_type))
+    protocol: Any = _adapters()[adapter.base] if isinstance(adapter, Preset) else adapter
+    decides = any(setting.name == "decision" for setting in fields(protocol.settings_type))
     return adapter.kinds | DECIDING if decides and Kind.LANGUAGE_MODEL in adapter.kinds else adapter.kinds
 
 
 def register_for_process(adapter: type[Adapter]) -> None:
     """Register an adapter in this process, without listing its protocol; only the command line calls this."""
-    _HERE[adapter.protocol] = adapter
+    _PROCESS_ADAPTERS[adapter.protocol] = adapter
 
 
 def read_settings(protocol: str, kind: Kind, settings: Json) -> tuple[type[Adapter], Any]:
@@ -165,11 +163,11 @@ def _protocol_info(name: str, adapter: type[Adapter] | Preset) -> ProtocolInfo:
         else adapter.settings_type
     )
     known_fields: JsonObject = {"name": name, "settings_type": settings_type, "kinds": kinds_of(adapter)}
-    facts = [field.name for field in fields(ProtocolInfo) if field.name not in known_fields]
-    return ProtocolInfo(**known_fields, **{fact: getattr(adapter, fact) for fact in facts})
+    other_fields = [field.name for field in fields(ProtocolInfo) if field.name not in known_fields]
+    return ProtocolInfo(**known_fields, **{name: getattr(adapter, name) for name in other_fields})
 
 
-NEUTRAL = "batch_maximum"
+GROUPING_SETTING = "batch_maximum"
 """Setting that groups calls; it does not change what the service is asked."""
 
 
@@ -187,13 +185,14 @@ def settings_chosen(target: Json) -> Literal["default", "named", "changed"]:
     if not settings.keys() <= {setting.name for setting in fields(settings_type)}:
         return "changed"  # a setting of the protocol below a preset, such as `body` or `headers`
     valid_settings = read_fields(settings_type, settings, "settings")
-    usual = {
+    defaults = {
         setting.name: setting.default if setting.default_factory is MISSING else setting.default_factory()
         for setting in fields(settings_type)
+        if setting.name != GROUPING_SETTING
     }
-    names = [name for name, default in usual.items() if name != NEUTRAL and getattr(valid_settings, name) != default]
-    if all(name == "model" or usual[name] is MISSING for name in names):
-        return "named" if names else "default"
+    changed_names = [name for name, default in defaults.items() if getattr(valid_settings, name) != default]
+    if all(name == "model" or defaults[name] is MISSING for name in changed_names):
+        return "named" if changed_names else "default"
     return "changed"
 
 
@@ -209,14 +208,14 @@ def address_of(target: Target) -> str:
     return target.base_url or target.protocol
 
 
-def keep_to_links(target: Target) -> Target:
+def with_tightened_limits(target: Target) -> Target:
     """Reduce a chain's limits to those of its links, and the call rate of a model that decides in several calls."""
     if target.protocol != Chain.protocol:
-        pace = target.limits.requests_per_second
-        if pace is None or target.settings.get("decision") is None:
+        rate = target.limits.requests_per_second
+        if rate is None or target.settings.get("decision") is None:
             return target
         _, settings = read_settings(target.protocol, target.kind, target.settings)
-        return replace(target, limits=replace(target.limits, requests_per_second=pace / settings.decision.most_calls))
+        return replace(target, limits=replace(target.limits, requests_per_second=rate / settings.decision.most_calls))
     paths = read_fields(ChainSettings, target.settings, "settings").paths
     return replace(target, limits=tighten_limits(target, _link_targets(target), paths))
 
@@ -231,15 +230,15 @@ def connect(target: Target, egress: Egress) -> Adapter:
     CallFailed
         ``unsupported``, if the operator does not allow the protocol.
     """
-    implementation: Any
-    implementation, settings = read_settings(target.protocol, target.kind, target.settings)
+    adapter_class: Any
+    adapter_class, settings = read_settings(target.protocol, target.kind, target.settings)
     if target.kind in DECIDING and getattr(settings, "decision", None) is not None:
-        model = replace(target, kind=Kind.LANGUAGE_MODEL, protocol=implementation.protocol)
-        inner = BY_KIND.get((implementation.protocol, Kind.LANGUAGE_MODEL), implementation)(model, settings, egress)
-        return Decider(target, settings.decision, inner)
-    if implementation is Chain:
+        model_target = replace(target, kind=Kind.LANGUAGE_MODEL, protocol=adapter_class.protocol)
+        model_class = BY_KIND.get((adapter_class.protocol, Kind.LANGUAGE_MODEL), adapter_class)
+        return Decider(target, settings.decision, model_class(model_target, settings, egress))
+    if adapter_class is Chain:
         return Chain(target, settings, [connect(link, egress) for link in _link_targets(target)])
-    adapter: Adapter = BY_KIND.get((implementation.protocol, target.kind), implementation)(target, settings, egress)
+    adapter: Adapter = BY_KIND.get((adapter_class.protocol, target.kind), adapter_class)(target, settings, egress)
     return adapter
 
 
@@ -265,7 +264,7 @@ class TargetChecker:
         """Return the maximum number of questions in one call to a validated target."""
         valid_target = read_target(target)
         adapter = connect(valid_target, Egress(self._allow, scraping=self._scraping))
-        return questions_per_call(adapter, keep_to_links(valid_target).limits)
+        return questions_per_call(adapter, with_tightened_limits(valid_target).limits)
 
     def check_callback(self, url: str, field: str = "callback_url") -> None:
         """Raise a `SpecificationError` for an address to which no notice may be sent."""
@@ -298,9 +297,8 @@ def read_target(document: Json, secret: str | None = None) -> Target:
         example = f", such as {adapter.example}" if isinstance(adapter, Preset) else ""
         raise SpecificationError(f"protocol {adapter.protocol} needs the base_url of the service{example}", "base_url")
     if base_url and not adapter.needs_url:
-        raise SpecificationError(
-            f"protocol {adapter.protocol} has addresses of its own; leave base_url out", "base_url"
-        )
+        message = f"protocol {adapter.protocol} has addresses of its own; leave base_url out"
+        raise SpecificationError(message, "base_url")
     settings = _read_object(document, "settings")
     _, valid_settings = read_settings(adapter.protocol, kind, settings)
     if isinstance(valid_settings, TargetSettings):
@@ -337,43 +335,38 @@ def check_target(target_fields: Json, allow: Sequence[Network], *, scraping: boo
     target = read_target(target_fields)
     if target.base_url:
         if "?" in target.base_url or "#" in target.base_url:
-            raise SpecificationError(
-                "base_url must not have a query or a fragment: it is shown with the rating, and queries hold keys",
-                "base_url",
-            )
+            message = "base_url must not have a query or a fragment: it is shown with the rating, and queries hold keys"
+            raise SpecificationError(message, "base_url")
         refuse_url(target.base_url, allow)
         _, valid_settings = read_settings(target.protocol, target.kind, target.settings)
         _check_token_url(getattr(valid_settings, "auth", None), allow)
     if target.protocol == DeepTranslator.protocol and not scraping:
-        raise SpecificationError(
-            "the operator of this service does not allow scraped translators; use the protocol of the service itself",
-            "protocol",
-        )
+        message = "the operator of this service does not allow scraped translators"
+        raise SpecificationError(f"{message}; use the protocol of the service itself", "protocol")
     if target.protocol == Chain.protocol:
         for index, link in enumerate(read_fields(ChainSettings, target.settings, "settings").links):
             _check_link(link, f"settings.links.{index}", allow)
 
 
-def _check_link(link: Link, where: str, allow: Sequence[Network]) -> None:
+def _check_link(link: Link, field_path: str, allow: Sequence[Network]) -> None:
     """Validate a link of a chain; the secret of a saved link is stored with its target."""
     target_fields = link.fields() if link.id is not None else {**link.fields(), "secret": None}
     try:
         adapter = find_protocol(link.protocol)
         if link.protocol in {Chain.protocol, Uploaded.protocol} or not adapter.reproducible:
-            raise SpecificationError(
-                f"{link.protocol} cannot be a link of a chain; name services that are called themselves", "protocol"
-            )
+            message = f"{link.protocol} cannot be a link of a chain; name services that are called themselves"
+            raise SpecificationError(message, "protocol")
         check_target(target_fields, allow)
     except SpecificationError as refused:
         hint = "; save it as a target and name its id" if refused.field == "secret" else ""
-        raise SpecificationError(f"{refused}{hint}", f"{where}.{refused.field}") from None
+        raise SpecificationError(f"{refused}{hint}", f"{field_path}.{refused.field}") from None
 
 
 def _read_object(document: Json, name: str) -> Json:
-    value = document.get(name)
-    if value is not None and not isinstance(value, Mapping):
+    member = document.get(name)
+    if member is not None and not isinstance(member, Mapping):
         raise SpecificationError(f"{name} must be an object", name)
-    return value or {}
+    return member or {}
 
 
 def _read_kind(name: Any, adapter: type[Adapter] | Preset) -> Kind:
@@ -392,7 +385,7 @@ def _check_secret(secret: str | None, adapter: type[Adapter] | Preset, auth: Any
     if secret is None:
         if adapter.needs_secret and auth != "none":
             raise SpecificationError(f"protocol {adapter.protocol} needs a secret", "secret")
-    elif isinstance(secret, str) and auth is not None and scheme_name(auth) in MULTILINE:
+    elif isinstance(secret, str) and auth is not None and scheme_name(auth) in SCHEMES_WITH_FILE:
         if not _SECRET_FILE.fullmatch(secret):
             raise SpecificationError("secret must be a file of 1 to 8192 ASCII characters", "secret")
     elif not isinstance(secret, str) or not _SECRET.fullmatch(secret):

@@ -119,34 +119,34 @@ class PredictorSettings(CalledSettings):
 
 
 @cache
-def _type_adapter(kind: type) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)  # cached, because an adapter is slow to build
+def _type_adapter(settings_type: type) -> TypeAdapter[Any]:
+    return TypeAdapter(settings_type)  # cached, because an adapter is slow to build
 
 
-def settings_schema(kind: type) -> JsonObject:
+def settings_schema(settings_type: type) -> JsonObject:
     """Return the JSON Schema of a settings class."""
-    return _type_adapter(kind).json_schema()
+    return _type_adapter(settings_type).json_schema()
 
 
-def read_fields(kind: type[S], values: Mapping[str, Any], where: str) -> S:
+def read_fields(settings_type: type[S], values: Mapping[str, Any], where: str) -> S:
     """Parse a frozen dataclass of settings or limits from the request field `where`.
 
     Raise `SpecificationError` if a field is invalid; ``field`` begins with `where`. The message never repeats a value,
     which might be a key.
     """
     try:
-        settings: S = _type_adapter(cast("Any", kind)).validate_python(dict(values))
+        settings: S = _type_adapter(cast("Any", settings_type)).validate_python(dict(values))
         return settings
     except ValidationError as invalid:
         error = invalid.errors(include_url=False, include_input=False)[0]
     cause = error.get("ctx", {}).get("error")
-    loc = error["loc"][:1] + error["loc"][2:] if error["loc"][:1] == ("auth",) else error["loc"]  # [1] is the scheme
-    inner = (
-        cause.field
-        if isinstance(cause, SpecificationError)
-        else ".".join(str(part) for part in loc if "[" not in str(part) and part != "constrained-str")
-    )
-    name = f"{where}.{inner}" if inner else where
-    names = [field.name for field in fields(cast("Any", kind))] if len(loc) == 1 else ()
-    message = str(cause) if isinstance(cause, SpecificationError) else f"{name}: {plain_message(error, names)}"
+    # the second part of a location in `auth` is the tag of the scheme, which is no field
+    location = error["loc"][:1] + error["loc"][2:] if error["loc"][:1] == ("auth",) else error["loc"]
+    if isinstance(cause, SpecificationError):
+        inner_field = cause.field
+    else:  # without the parts that name a type instead of a field
+        inner_field = ".".join(str(part) for part in location if "[" not in str(part) and part != "constrained-str")
+    name = f"{where}.{inner_field}" if inner_field else where
+    known_names = [field.name for field in fields(cast("Any", settings_type))] if len(location) == 1 else ()
+    message = str(cause) if isinstance(cause, SpecificationError) else f"{name}: {plain_message(error, known_names)}"
     raise SpecificationError(message, name)

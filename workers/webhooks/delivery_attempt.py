@@ -61,15 +61,15 @@ async def call(
     transport: GuardedTransport, url: str, headers: Mapping[str, str], body: bytes, timeout_s: float = TIMEOUT_S
 ) -> AttemptResult:
     """Post a signed body to a receiver. Only a 2xx is a success; redirects are not followed."""
-    began = asyncio.get_running_loop().time()
+    start = asyncio.get_running_loop().time()
 
     def outcome(status: int | None, failure: str | None, response: str | None = None) -> Outcome:
-        elapsed_s = asyncio.get_running_loop().time() - began
+        elapsed_s = asyncio.get_running_loop().time() - start
         return Outcome(round(elapsed_s * 1000), status, failure, response)
 
-    standing = {"User-Agent": f"assay/{__version__}", "Accept-Encoding": "identity"}
+    standing_headers = {"User-Agent": f"assay/{__version__}", "Accept-Encoding": "identity"}
     try:
-        request = httpx.Request("POST", url, headers={**standing, **headers}, content=body)
+        request = httpx.Request("POST", url, headers={**standing_headers, **headers}, content=body)
         async with asyncio.timeout(timeout_s):
             http_response = await transport.call(request)
     except CallFailed as failed:
@@ -81,12 +81,11 @@ async def call(
     response_headers = httpx.Headers(http_response.headers)
     text = None if "content-encoding" in response_headers else http_response.body.decode("utf-8", "replace")
     failure = _failure_of_status(http_response.status)
-    return AttemptResult(
-        outcome(http_response.status, failure, text), parse_retry_after(response_headers, datetime.now(UTC))
-    )
+    retry_after_s = parse_retry_after(response_headers, datetime.now(UTC))
+    return AttemptResult(outcome(http_response.status, failure, text), retry_after_s)
 
 
-def what_follows(
+def decide_next(
     number: int, result: AttemptResult, rng: np.random.Generator, attempts: int = len(SCHEDULE_S)
 ) -> Next | None:
     """Return the retry decision after attempt `number` (from 1) of at most `attempts`; ``None`` after a success."""

@@ -37,8 +37,8 @@ from workers.webhooks.delivery_attempt import (
     TIMEOUT_S,
     AttemptResult,
     call,
+    decide_next,
     open_transport,
-    what_follows,
 )
 
 log = structlog.get_logger()
@@ -81,8 +81,8 @@ class WebhookWorker(BackgroundThread):
             try:
                 while not self._done.is_set():
                     claims = await self._claim_or_rest(MOST_AT_ONCE - len(tasks))
-                    work = (self._deliver(transport, traffic, delivery, key) for delivery, key in claims)
-                    tasks |= set(map(asyncio.create_task, work))
+                    attempts = (self._deliver(transport, traffic, delivery, key) for delivery, key in claims)
+                    tasks |= set(map(asyncio.create_task, attempts))
                     tasks = await self._wait_for_end(tasks, self._settings.webhook_poll_s)
                 await self._wait_for_end(tasks, GRACE_S, until=asyncio.ALL_COMPLETED)
             finally:
@@ -119,21 +119,22 @@ class WebhookWorker(BackgroundThread):
             if not free_places or not deliveries.anything_due(connection):
                 return []
         base_url = (self._settings.public_url or "").rstrip("/")
-        closed_notices = fan_out.BATCH
-        while closed_notices == fan_out.BATCH:
+        closed_count = fan_out.BATCH
+        while closed_count == fan_out.BATCH:
             with self._database.write() as connection:
                 batch = fan_out.hand_over(connection, base_url)
-            closed_notices = batch.closed
+            closed_count = batch.closed
             for notice in batch.malformed:
                 log.error("notice given up", why="its row has no notice", notice=notice.id, job=notice.job_id)
         with self._database.read() as connection:
-            ids = deliveries.choose(connection, free_places)
-        if not ids:
+            delivery_ids = deliveries.choose(connection, free_places)
+        if not delivery_ids:
             return []
         with self._database.write() as connection:
-            claims = callbacks.confirmed_deliveries(connection, deliveries.claim(connection, ids), base_url)
-            key = signing.current(connection, self._vault) if claims else None
-            return [(delivery, key) for delivery in claims if key is not None]
+            claims = deliveries.claim(connection, delivery_ids)
+            confirmed_claims = callbacks.confirmed_deliveries(connection, claims, base_url)
+            key = signing.current(connection, self._vault) if confirmed_claims else None
+            return [(delivery, key) for delivery in confirmed_claims if key is not None]
 
     def _delete_ended(self) -> None:
         """Delete old deliveries, at most once in `TIDY_EVERY_S` seconds."""
@@ -208,26 +209,26 @@ class WebhookWorker(BackgroundThread):
             if webhook.previous_secret is not None and (webhook.previous_until or 0) > delivery.claimed_at:
                 sealed_secrets.append(webhook.previous_secret)
             secrets = [webhooks.reveal(self._vault, sealed, webhook.tenant, webhook.id) for sealed in sealed_secrets]
-        signed_part = signed_headers(delivery.id, delivery.claimed_at // 1000, body, secrets, key.sign)
-        return {"Content-Type": content_type_of(delivery.payload), **signed_part}
+        signature_headers = signed_headers(delivery.id, delivery.claimed_at // 1000, body, secrets, key.sign)
+        return {"Content-Type": content_type_of(delivery.payload), **signature_headers}
 
     def _record_attempt(self, delivery: ClaimedDelivery, attempt: AttemptResult) -> None:
-        attempts = CHALLENGE_ATTEMPTS if delivery.type == CHALLENGE else len(SCHEDULE_S)
-        next_step = what_follows(delivery.number, attempt, self._rng, attempts)
+        most_attempts = CHALLENGE_ATTEMPTS if delivery.type == CHALLENGE else len(SCHEDULE_S)
+        next_step = decide_next(delivery.number, attempt, self._rng, most_attempts)
         try:
             with self._database.write() as connection:
-                state = deliveries.record(connection, delivery, attempt.outcome, next_step)
+                delivery_state = deliveries.record(connection, delivery, attempt.outcome, next_step)
         except StoreUnavailable as unavailable:  # the delivery is sent again with the same id when its lease expires
             log.warning("delivery not recorded", delivery=delivery.id, why=str(unavailable))
             return
-        self._meter.delivered(state or "overtaken")
+        self._meter.count_delivery(delivery_state or "overtaken")
         log.info(
             "delivery attempted",
             delivery=delivery.id,
             webhook=None if delivery.webhook is None else delivery.webhook.id,
             number=delivery.number,
             status=attempt.outcome.status,
-            left=state or "overtaken",
+            left=delivery_state or "overtaken",
             elapsed_ms=attempt.outcome.elapsed_ms,
         )
 

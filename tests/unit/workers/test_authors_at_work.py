@@ -246,7 +246,7 @@ def after(calls: int, status: int, body: Any = None) -> Misbehave:
 
 
 def rests(context: WorkerContext, engine: Engine) -> float:
-    return asyncio.run(context.traffic_here.cooldown_s(lane_of("default", engine.url)))
+    return asyncio.run(context.local_traffic.cooldown_s(lane_of("default", engine.url)))
 
 
 def counted(context: WorkerContext, engine: Engine, outcome: str) -> float:
@@ -282,7 +282,7 @@ def test_failing_rated_service_does_not_suspend_its_author(context, engine):
 
 def test_job_waits_for_an_author_that_failed_in_another_job(context, engine):
     rated, author = engine(), engine()
-    asyncio.run(context.traffic_here.start_cooldown(lane_of("default", author.url), 20))
+    asyncio.run(context.local_traffic.start_cooldown(lane_of("default", author.url), 20))
     job = done(context, rating(rated, author))
     assert (job.status, job.attempts_without_progress) == ("queued", 0)
     assert job.next_run_at > job.heartbeat_at + 15_000
@@ -322,7 +322,7 @@ def test_writing_job_requests_no_sentence_twice_after_a_crash(context, engine, m
     author = engine()
     new, into = ordered(context, author)
     with monkeypatch.context() as broken:
-        broken.setattr(corpus_sentences, "finish", stop)
+        broken.setattr(corpus_sentences.Task, "finish", stop)
         assert done(context, new).status == "running"
     assert len(author.writes) == SENTENCES + 1
     assert again(context, new).status == "succeeded"
@@ -569,7 +569,7 @@ def test_corpus_that_becomes_full_takes_as_many_items_as_fit(shared_workplace, e
     if kind == "rating":
         new = rating(engine(), author, experiment=dump_method(replace(METHOD, corpus=f"{into}@1")))
     threads = []
-    module, name = (corpus_sentences, "finish") if kind == "writing" else (authored, "keep")
+    module, name = (corpus_sentences.Task, "finish") if kind == "writing" else (authored, "keep")
     ends = getattr(module, name)
 
     def with_others(*given: Any) -> Any:

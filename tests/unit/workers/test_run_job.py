@@ -30,7 +30,7 @@ from store.security.secrets import Vault, key_id_of
 from workers.calls.driver import JobLedger
 from workers.calls.limits import lane_of
 from workers.engine.worker_context import WorkerContext
-from workers.run_job import _WORK as WORK
+from workers.run_job import _WORK_OF_KIND as WORK
 from workers.run_job import run_job
 
 OF_ONE_RUN = ("id", "rated_at", "expires_at")
@@ -318,7 +318,7 @@ def test_job_waits_while_its_service_is_down_and_then_finishes(context, services
 
 
 def let_rest(context: WorkerContext, url: str, seconds: float) -> None:
-    asyncio.run(context.traffic_here.start_cooldown(lane_of("default", url), seconds))
+    asyncio.run(context.local_traffic.start_cooldown(lane_of("default", url), seconds))
 
 
 @pytest.mark.slow

@@ -63,13 +63,13 @@ def ask(task: WatchTask, answer) -> list[Observation]:
 @pytest.mark.parametrize("name", WATCHED)
 def test_a_service_that_answers_as_before_has_the_outcomes_of_its_rating(name):
     task, outcomes = watched(name)
-    assert len(task.keys) == CASES
+    assert len(task.case_keys) == CASES
     record = ask(task, lambda probe: task.recorded[probe.unit].reply)
     reader = live_reader(task.rating)
-    assert {reader.split(observation)[0] for observation in record} == task.keys
+    assert {reader.split(observation)[0] for observation in record} == task.case_keys
     assert not any(REPEATED in observation.probe.unit for observation in record)
     again = _outcomes(live_reader(task.rating), record)
-    assert {key: again.get(key) for key in task.keys} == {key: outcomes[key] for key in task.keys}
+    assert {key: again.get(key) for key in task.case_keys} == {key: outcomes[key] for key in task.case_keys}
     assert ask(task, lambda probe: task.recorded[probe.unit].reply) == record, "a replay asks the same"
 
 
@@ -78,7 +78,7 @@ def test_a_service_that_answers_as_before_has_the_outcomes_of_its_rating(name):
 def test_a_failed_or_unreadable_answer_is_lost_and_no_outcome(name, answer):
     task, _ = watched(name)
     again = _outcomes(live_reader(task.rating), ask(task, lambda _: answer))
-    assert [again.get(key) for key in sorted(task.keys)] == [None] * CASES
+    assert [again.get(key) for key in sorted(task.case_keys)] == [None] * CASES
 
 
 @pytest.mark.parametrize("name", WATCHED)

@@ -34,15 +34,15 @@ from workers.targets.auth.schemes import (
 )
 from workers.targets.protocols.custom.templates import fill_text
 
-EARLY_S = 60.0
-"""A token is not used in the last `EARLY_S` seconds of its lifetime, or in the last half if that is shorter."""
+MARGIN_S = 60.0
+"""A token is not used in the last `MARGIN_S` seconds of its lifetime, or in the last half if that is shorter."""
 
 MAX_TOKEN = 16_384
 """Maximum length of a token in characters."""
 
 JWT_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"  # RFC 7523, section 2.1
 
-Form = tuple[Mapping[str, str], Mapping[str, str]]
+TokenRequest = tuple[Mapping[str, str], Mapping[str, str]]
 """Fields and headers of a token request."""
 
 
@@ -59,14 +59,14 @@ class TokenSource:
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
-        self._until: float | None = None
-        self._fetching = asyncio.Lock()
+        self._valid_until: float | None = None
+        self._fetch_lock = asyncio.Lock()
 
     async def current(self) -> str:
         """Return a valid token, fetched if necessary; raise `CallFailed` if there is none."""
-        async with self._fetching:
-            if not self.token or (self._until is not None and self.clock() >= self._until):
-                self.token, self._until = await self._fetch_token()
+        async with self._fetch_lock:
+            if not self.token or (self._valid_until is not None and self.clock() >= self._valid_until):
+                self.token, self._valid_until = await self._fetch_token()
             return self.token
 
     def refuse(self, token: str) -> None:
@@ -99,23 +99,23 @@ class TokenSource:
                 retriable=failed.retriable,
                 retry_after_s=failed.retry_after_s,
             ) from None
-        return token, None if lifetime_s is None else requested_at + lifetime_s - min(EARLY_S, lifetime_s / 2)
+        return token, None if lifetime_s is None else requested_at + lifetime_s - min(MARGIN_S, lifetime_s / 2)
 
 
-def client_credentials(scheme: OAuth2, secret: str) -> Form:
+def client_credentials(scheme: OAuth2, secret: str) -> TokenRequest:
     """Return the token request of RFC 6749, section 4.4.2."""
     fields = {"grant_type": "client_credentials", **({"scope": scheme.scope} if scheme.scope else {})}
     fields |= scheme.parameters
     if scheme.client == "body":
         return {**fields, "client_id": scheme.client_id, "client_secret": secret}, {}
-    pair = f"{quote(scheme.client_id, safe='')}:{quote(secret, safe='')}"  # section 2.3.1
-    return fields, {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
+    id_and_secret = f"{quote(scheme.client_id, safe='')}:{quote(secret, safe='')}"  # section 2.3.1
+    return fields, {"Authorization": f"Basic {base64.b64encode(id_and_secret.encode()).decode()}"}
 
 
-def assertion(scheme: GcpServiceAccount, secret: str, now_s: float) -> Form:
+def assertion(scheme: GcpServiceAccount, secret: str, now_s: float) -> TokenRequest:
     """Return the token request with a signed assertion (RFC 7523); `now_s` is the time in seconds since 1970."""
     account = service_account(secret)
-    head = {"alg": "RS256", "typ": "JWT", **({"kid": account.key_id} if account.key_id else {})}
+    header = {"alg": "RS256", "typ": "JWT", **({"kid": account.key_id} if account.key_id else {})}
     claims = {
         "iss": account.email,
         "scope": scheme.scope,
@@ -123,7 +123,7 @@ def assertion(scheme: GcpServiceAccount, secret: str, now_s: float) -> Form:
         "iat": int(now_s),
         "exp": int(now_s) + 3600,
     }
-    signed_part = b".".join(_base64url(json.dumps(part).encode()) for part in (head, claims))
+    signed_part = b".".join(_base64url(json.dumps(part).encode()) for part in (header, claims))
     signature = account.key.sign(signed_part, PKCS1v15(), SHA256())
     return {"grant_type": JWT_GRANT, "assertion": b".".join([signed_part, _base64url(signature)]).decode()}, {}
 
@@ -131,12 +131,11 @@ def assertion(scheme: GcpServiceAccount, secret: str, now_s: float) -> Form:
 def token_in(response: Response) -> tuple[str, float | None]:
     """Return the token in an answer and its lifetime in seconds (or ``None``); raise `CallFailed` without a token."""
     document = response.json()
-    token, kind = (
-        (document.get(name) for name in ("access_token", "token_type")) if isinstance(document, dict) else (None, "")
-    )
+    members = document if isinstance(document, dict) else {}
+    token, token_type = members.get("access_token"), members.get("token_type")
     if not isinstance(token, str) or not 0 < len(token) <= MAX_TOKEN or not (token.isascii() and token.isprintable()):
         raise CallFailed("wrong-shape", f"{response.origin} answered without an access_token")
-    if kind is not None and str(kind).lower() != "bearer":
+    if token_type is not None and str(token_type).lower() != "bearer":
         raise CallFailed("wrong-shape", f"{response.origin} returned a token that is not a bearer token")
     try:
         lifetime_s = float(document["expires_in"])
@@ -188,12 +187,12 @@ class Credentials:
             self._tokens = TokenSource(auth, secret, egress, timeout_s)
 
     @property
-    def spoken(self) -> tuple[str, ...]:
+    def sent_secrets(self) -> tuple[str, ...]:
         """Secret texts that a service receives and may repeat; they are removed from messages and answers."""
         if self._tokens is not None:
             return (self._tokens.token,) if self._tokens.token else ()
         if self._auth == "basic":
-            return (self._secret, self._secret.partition(":")[2] or self._secret)
+            return (self._secret, self._secret.partition(":")[2] or self._secret)  # and the password alone
         if isinstance(self._auth, AwsSigV4):
             keys = aws_keys(self._secret)
             return (keys.secret_key, *([keys.session_token] if keys.session_token else []))
@@ -207,10 +206,10 @@ class Credentials:
             case "bearer":
                 return _with_headers(request, {"Authorization": f"Bearer {self._secret}"})
             case "basic":
-                pair = base64.b64encode(self._secret.encode()).decode()
-                return _with_headers(request, {"Authorization": f"Basic {pair}"})
-            case Placed() as placed:
-                return _place_secret(request, placed, fill_text(placed.value, {"secret": self._secret}))
+                user_and_password = base64.b64encode(self._secret.encode()).decode()
+                return _with_headers(request, {"Authorization": f"Basic {user_and_password}"})
+            case Placed() as placement:
+                return _place_secret(request, placement, fill_text(placement.value, {"secret": self._secret}))
             case AwsSigV4() as aws:
                 signature_headers = signed_headers(
                     request.method,
@@ -238,21 +237,21 @@ def _with_headers(request: OutgoingRequest, headers: Mapping[str, str]) -> Outgo
     return replace(request, headers={**request.headers, **headers})
 
 
-def _place_secret(request: OutgoingRequest, placement: Placed, value: str) -> OutgoingRequest:
-    entry = {placement.name: value}
+def _place_secret(request: OutgoingRequest, placement: Placed, secret_text: str) -> OutgoingRequest:
+    named_secret = {placement.name: secret_text}
     if placement.type == "header":
-        return _with_headers(request, entry)
+        return _with_headers(request, named_secret)
     if placement.type == "query":
-        mark = "&" if "?" in request.url else "?"
-        return replace(request, url=f"{request.url}{mark}{urlencode(entry, errors='replace')}")
+        separator = "&" if "?" in request.url else "?"
+        return replace(request, url=f"{request.url}{separator}{urlencode(named_secret, errors='replace')}")
     if not request.content:
         return request  # a request without a body, such as that for the languages, needs no key in its body
     if "json" not in request.headers.get("Content-Type", ""):
-        return replace(request, content=b"&".join([request.content, urlencode(entry).encode("ascii")]))
+        return replace(request, content=b"&".join([request.content, urlencode(named_secret).encode("ascii")]))
     body = json.loads(request.content)
     if not isinstance(body, dict):
         raise CallFailed("unsupported", "the secret can be put in a body only if that is an object")
-    return replace(request, content=json.dumps({**body, **entry}).encode("ascii"))
+    return replace(request, content=json.dumps({**body, **named_secret}).encode("ascii"))
 
 
 # ------------------------------------------------------------------------------- AWS Signature Version 4
@@ -282,34 +281,34 @@ def signed_headers(
     now : datetime
         Time with a zone; AWS accepts a difference of five minutes.
     """
-    moment = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
-    added_headers = {"X-Amz-Date": moment}
+    timestamp = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+    added_headers = {"X-Amz-Date": timestamp}
     if keys.session_token:
         added_headers["X-Amz-Security-Token"] = keys.session_token
     address = urlsplit(url)
     host = address.netloc.removesuffix({"http": ":80", "https": ":443"}[address.scheme])
     all_headers = {**headers, **added_headers, "Host": host}
-    lower = {name.lower(): " ".join(value.split()) for name, value in all_headers.items()}
-    signed_names = [name for name in sorted(lower) if name in {"host", "content-type"} or name[:6] == "x-amz-"]
-    names = ";".join(signed_names)
-    canonical = "\n".join(
+    values_by_name = {name.lower(): " ".join(value.split()) for name, value in all_headers.items()}
+    signed_names = [name for name in sorted(values_by_name) if name in {"host", "content-type"} or name[:6] == "x-amz-"]
+    joined_names = ";".join(signed_names)
+    canonical_request = "\n".join(
         [
             method,
             quote(address.path or "/", safe="/-_.~"),
             _canonical_query(address.query),
-            *(f"{name}:{lower[name]}" for name in signed_names),
+            *(f"{name}:{values_by_name[name]}" for name in signed_names),
             "",
-            names,
+            joined_names,
             hashlib.sha256(content).hexdigest(),
         ]
     )
-    scope = f"{moment[:8]}/{region}/{service}/aws4_request"
-    to_sign = "\n".join([ALGORITHM, moment, scope, hashlib.sha256(canonical.encode()).hexdigest()])
+    scope = f"{timestamp[:8]}/{region}/{service}/aws4_request"
+    text_to_sign = "\n".join([ALGORITHM, timestamp, scope, hashlib.sha256(canonical_request.encode()).hexdigest()])
     key = f"AWS4{keys.secret_key}".encode()
     for part in scope.split("/"):
         key = hmac.digest(key, part.encode(), "sha256")
-    signature = hmac.digest(key, to_sign.encode(), "sha256").hex()
-    credential = f"{ALGORITHM} Credential={keys.key_id}/{scope}, SignedHeaders={names}, Signature={signature}"
+    signature = hmac.digest(key, text_to_sign.encode(), "sha256").hex()
+    credential = f"{ALGORITHM} Credential={keys.key_id}/{scope}, SignedHeaders={joined_names}, Signature={signature}"
     return {**added_headers, "Authorization": credential}
 
 

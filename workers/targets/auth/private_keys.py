@@ -34,7 +34,7 @@ _LOADING_ERRORS = (ValueError, TypeError, InternalError, UnsupportedAlgorithm)
 """Exceptions of the library for keys that it cannot load; `InternalError` is no `ValueError`."""
 
 _LABEL = re.compile(r"-----BEGIN ([A-Z0-9 ]{0,40}PRIVATE KEY)-----")
-_TRADITIONAL = frozenset({"RSA PRIVATE KEY", "EC PRIVATE KEY"})
+_LABELS_WITH_ALGORITHM = frozenset({"RSA PRIVATE KEY", "EC PRIVATE KEY"})
 _LENGTH = rb"(?:[\x00-\x7f]|\x81.|\x82..)"
 _PKCS8 = re.compile(
     rb"\x30" + _LENGTH + rb"\x02\x01[\x00\x01]\x30" + _LENGTH + rb"\x06(?:"
@@ -63,12 +63,12 @@ def load_private_key(pem: str) -> PrivateKey:
     body = pem.partition(f"-----BEGIN {label}-----")[2].partition("-----END")[0]
     block = f"-----BEGIN {label}-----{body}-----END {label}-----\n".encode()
     try:
-        if label not in _TRADITIONAL and not (label == "PRIVATE KEY" and _PKCS8.match(a2b_base64(body))):
+        if label not in _LABELS_WITH_ALGORITHM and not (label == "PRIVATE KEY" and _PKCS8.match(a2b_base64(body))):
             raise UnusableKey("the private key must be unencrypted, of RSA or of an elliptic curve")
         # the sizes of the numbers are unknown before they are parsed, and their parsing without tests is quick
         key = load_pem_private_key(block, password=None, unsafe_skip_rsa_key_validation=True)
-    except _LOADING_ERRORS as wrong:
-        raise wrong if isinstance(wrong, UnusableKey) else UnusableKey("the private key cannot be read") from None
+    except _LOADING_ERRORS as error:
+        raise error if isinstance(error, UnusableKey) else UnusableKey("the private key cannot be read") from None
     if isinstance(key, RSAPrivateKey) and _is_too_large(key):
         raise UnusableKey(f"an RSA key may have at most {MOST_BITS:,} bits")
     if not isinstance(key, PrivateKey):
@@ -88,7 +88,7 @@ def check_private_key(key: PrivateKey) -> None:
 
 
 def _is_too_large(key: RSAPrivateKey) -> bool:
-    private = key.private_numbers()
-    public = private.public_numbers
-    numbers = (public.n, private.d, private.p, private.q, private.dmp1, private.dmq1, private.iqmp)
-    return max(number.bit_length() for number in numbers) > MOST_BITS or public.e.bit_length() > MOST_EXPONENT_BITS
+    numbers = key.private_numbers()
+    modulus, exponent = numbers.public_numbers.n, numbers.public_numbers.e
+    long_numbers = (modulus, numbers.d, numbers.p, numbers.q, numbers.dmp1, numbers.dmq1, numbers.iqmp)
+    return max(number.bit_length() for number in long_numbers) > MOST_BITS or exponent.bit_length() > MOST_EXPONENT_BITS

@@ -22,9 +22,9 @@ from pydantic import Discriminator, Tag
 from assay.errors import SpecificationError
 from workers.targets.auth.private_keys import PrivateKey, UnusableKey, check_private_key, load_private_key
 
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)  # RFC 9110, section 5.6.2
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)  # RFC 9110, section 5.6.2
 VISIBLE = re.compile(r"[\x20-\x7e]*", re.ASCII)
-_OURS = frozenset(
+_HEADERS_OF_ASSAY = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "te", "upgrade", "expect"}
     | {"trailer", "keep-alive", "proxy-connection"}
 )
@@ -41,10 +41,10 @@ class Strict:
     __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "use_attribute_docstrings": True}
 
 
-def check_header_name(name: str, where: str) -> None:
+def check_header_name(name: str, field_path: str) -> None:
     """Raise a `SpecificationError` for a name that is no header, or a header that Assay sets itself."""
-    if not _TOKEN.fullmatch(name) or name.lower() in _OURS:
-        raise SpecificationError(f"{name!r} is not a header that can be set", where)
+    if not _HEADER_NAME.fullmatch(name) or name.lower() in _HEADERS_OF_ASSAY:
+        raise SpecificationError(f"{name!r} is not a header that can be set", field_path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +83,8 @@ class OAuth2(Strict):
     """Place of the client's id and secret in the token request."""
 
     def __post_init__(self) -> None:
-        if secret := _SECRET_PARAMETERS & {name.lower() for name in self.parameters}:
-            raise SpecificationError(f"{min(secret)} is secret and cannot be a parameter", "auth.parameters")
+        if secret_names := _SECRET_PARAMETERS & {name.lower() for name in self.parameters}:
+            raise SpecificationError(f"{min(secret_names)} is secret and cannot be a parameter", "auth.parameters")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,8 +130,8 @@ _NAMED, _PLACED = "a name alone", "header, query, body"
 
 def _type(auth: object) -> str | None:
     """Return the union tag of a value of ``auth``; messages name the field by this function."""
-    kind = auth.get("type") if isinstance(auth, Mapping) else getattr(auth, "type", _NAMED)
-    return _PLACED if kind in {"header", "query", "body"} else kind
+    scheme_type = auth.get("type") if isinstance(auth, Mapping) else getattr(auth, "type", _NAMED)
+    return _PLACED if scheme_type in {"header", "query", "body"} else scheme_type
 
 
 Objects = (
@@ -145,7 +145,7 @@ CustomAuth = Annotated[
     Annotated[Plain | Literal["header", "query", "body"], Tag(_NAMED)] | Objects, Discriminator(_type)
 ]
 
-MULTILINE = ("gcp-service-account", "mtls")
+SCHEMES_WITH_FILE = ("gcp-service-account", "mtls")
 """Schemes whose secret is a file of several lines."""
 
 
@@ -158,8 +158,8 @@ def check_auth(auth: Plain | Scheme, secret: str | None) -> None:
     """Raise a `SpecificationError` for a secret that does not fit a scheme; the message never repeats it."""
     name = scheme_name(auth)
     if (name == "none") != (secret is None):
-        wrong = "auth is none, so the secret would not be sent" if secret else f"auth is {name}"
-        raise SpecificationError(f"{wrong}: give both auth and a secret, or neither", "settings.auth")
+        fault = "auth is none, so the secret would not be sent" if secret else f"auth is {name}"
+        raise SpecificationError(f"{fault}: give both auth and a secret, or neither", "settings.auth")
     if secret is None:
         return
     match name:
@@ -170,7 +170,8 @@ def check_auth(auth: Plain | Scheme, secret: str | None) -> None:
         case "gcp-service-account":
             _check_key(service_account(secret).key, name)
         case "mtls":
-            _check_key(_certificate_and_key(secret)[1], name)
+            _, key = _certificate_and_key(secret)
+            _check_key(key, name)
 
 
 def _check_key(key: PrivateKey, auth: str) -> None:
@@ -229,8 +230,8 @@ def client_certificate(secret: str) -> str:
     would ask for a password on the terminal.
     """
     certificates, key = _certificate_and_key(secret)
-    parts = [part.public_bytes(Encoding.PEM) for part in certificates]
-    return b"".join([*parts, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())]).decode()
+    pem_certificates = [certificate.public_bytes(Encoding.PEM) for certificate in certificates]
+    return b"".join([*pem_certificates, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())]).decode()
 
 
 def _certificate_and_key(secret: str) -> tuple[list[x509.Certificate], PrivateKey]:

@@ -21,7 +21,7 @@ from assay.model import Ask, Classify, Failure, Kind, Regress, Reply, Translate
 from workers.egress import CallFailed
 from workers.targets.adapter import QUESTIONS, Adapter, Limits, Target, opaque_key, questions_for
 from workers.targets.auth.schemes import Strict
-from workers.targets.chain.chain_route import ASKED, Hop, NoWay, Path, check_path, hops, through
+from workers.targets.chain.chain_route import REQUESTED_LANGUAGE, Hop, NoWay, Path, check_path, hops, hops_on_way_out
 from workers.targets.settings import TargetSettings
 
 CHAIN = "chain"
@@ -77,28 +77,23 @@ class ChainSettings(TargetSettings):
         kinds = [self._kind_of(index) for index in range(len(self.links))]
         try:
             kind_of_chain(kinds)
-        except Incompatible as broken:
-            raise SpecificationError(str(broken), f"links.{broken.place}.kind") from None
+        except Incompatible as incompatible:
+            raise SpecificationError(str(incompatible), f"links.{incompatible.place}.kind") from None
         for index, link in enumerate(self.links[:-1]):
             check_path(link.path, f"links.{index}.path")
-            if ASKED in link.path and kinds[-1] is not Kind.TRANSLATOR:
+            if REQUESTED_LANGUAGE in link.path and kinds[-1] is not Kind.TRANSLATOR:
+                message = f"a {kinds[-1]} is asked about texts in one language; name the languages in place of *"
+                raise SpecificationError(message, f"links.{index}.path")
+        for index, (previous_link, link) in enumerate(zip(self.links, self.links[1:-1], strict=False), start=1):
+            if previous_link.path[-1] != link.path[0]:
                 raise SpecificationError(
-                    f"a {kinds[-1]} is asked about texts in one language; name the languages in place of *",
-                    f"links.{index}.path",
-                )
-        for index, (before, link) in enumerate(zip(self.links, self.links[1:-1], strict=False), start=1):
-            if before.path[-1] != link.path[0]:
-                raise SpecificationError(
-                    f"link {index} ends in {before.path[-1]} and link {index + 1} begins in {link.path[0]}; "
+                    f"link {index} ends in {previous_link.path[-1]} and link {index + 1} begins in {link.path[0]}; "
                     "a path must begin where the previous one ends",
                     f"links.{index}.path.0",
                 )
         if self.links[-1].path:
-            last_index = len(self.links) - 1
-            raise SpecificationError(
-                "the last link cannot have a path: it translates into the requested language",
-                f"links.{last_index}.path",
-            )
+            message = "the last link cannot have a path: it translates into the requested language"
+            raise SpecificationError(message, f"links.{len(self.links) - 1}.path")
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -131,16 +126,16 @@ class ChainSettings(TargetSettings):
 
 def tighten_limits(target: Target, links: Sequence[Target], paths: Sequence[Path]) -> Limits:
     """Return a chain's limits, reduced so that every link stays within its own limits at several calls per text."""
-    calls = Counter(hop.link for hop in through(paths))
+    calls_of_link = Counter(hop.link for hop in hops_on_way_out(paths))
     limits = target.limits
-    paces = [limits.requests_per_second] + [
-        link.limits.requests_per_second / max(1, calls[index])
+    rates = [limits.requests_per_second] + [
+        link.limits.requests_per_second / max(1, calls_of_link[index])
         for index, link in enumerate(links)
         if link.limits.requests_per_second is not None
     ]
-    slowest = min((pace for pace in paces if pace is not None), default=None)
-    fewest = min([limits.concurrency, *(link.limits.concurrency for link in links)])
-    return replace(limits, concurrency=fewest, requests_per_second=slowest)
+    slowest_rate = min((rate for rate in rates if rate is not None), default=None)
+    fewest_calls = min([limits.concurrency, *(link.limits.concurrency for link in links)])
+    return replace(limits, concurrency=fewest_calls, requests_per_second=slowest_rate)
 
 
 def renamed_failure(failure: CallFailed, name: str) -> CallFailed:
@@ -194,21 +189,21 @@ class Chain(Adapter):
     async def languages(self) -> frozenset[tuple[str, str]] | None:
         """Return the pairs of the chain, from the lists of all its translators."""
         paths, listed_pairs = self.settings.paths, [await adapter.languages() for adapter in self._links]
-        for hop in through(paths):
+        for hop in hops_on_way_out(paths):
             allowed_pairs = listed_pairs[hop.link]
             if (
                 allowed_pairs is not None
-                and ASKED not in {hop.source, hop.target}
+                and REQUESTED_LANGUAGE not in {hop.source, hop.target}
                 and (hop.source, hop.target) not in allowed_pairs
             ):
                 failure = CallFailed("unsupported", f"it does not translate {hop.source} to {hop.target}")
-                raise self._link_failure(hop.link, failure)
+                raise renamed_failure(failure, self._link_name(hop.link))
         pairs_of_last = listed_pairs[-1]
         if pairs_of_last is None:
             return None
-        home, turn = paths[0][0], paths[-1][-1]
-        pairs = {(home, target) for source, target in pairs_of_last if source == turn}
-        pairs |= {(source, home) for source, target in pairs_of_last if target == turn}
+        first_language, turning_language = paths[0][0], paths[-1][-1]
+        pairs = {(first_language, target) for source, target in pairs_of_last if source == turning_language}
+        pairs |= {(source, first_language) for source, target in pairs_of_last if target == turning_language}
         return frozenset(pair for pair in pairs if self._has_route(pair, listed_pairs))
 
     def _has_route(self, pair: tuple[str, str], listed_pairs: Sequence[frozenset[tuple[str, str]] | None]) -> bool:
@@ -225,12 +220,12 @@ class Chain(Adapter):
 
     async def _send_through(self, asks: Sequence[Ask], key: str | None) -> list[Reply]:
         """Send texts from link to link; a text that fails at one link is not sent to the next."""
-        first_question, route = asks[0], through(self.settings.paths)
+        first_question, route = asks[0], hops_on_way_out(self.settings.paths)
         if isinstance(first_question, Translate):
             try:
                 route = hops(self.settings.paths, first_question.source, first_question.target)
-            except NoWay as none:
-                raise CallFailed("unsupported", str(none)) from None
+            except NoWay as no_way:
+                raise CallFailed("unsupported", str(no_way)) from None
         replies = [_text_reply(ask) for ask in asks]
         for index, hop in enumerate(route):
             await self._translate_hop(hop, replies, key and opaque_key(key, str(index)))
@@ -240,19 +235,19 @@ class Chain(Adapter):
 
     async def _translate_hop(self, hop: Hop, replies: list[Reply], key: str | None) -> None:
         """Translate the texts in `replies` that have not failed yet with one link; replace the replies in place."""
-        pending = [index for index, reply in enumerate(replies) if reply.ok]
-        asks = [Translate(str(replies[index].value), hop.source, hop.target) for index in pending]
+        pending_indices = [index for index, reply in enumerate(replies) if reply.ok]
+        asks = [Translate(str(replies[index].value), hop.source, hop.target) for index in pending_indices]
         message = f"{self._link_name(hop.link)}: it answered a text with nothing, {hop.source} to {hop.target}"
         empty_reply = Reply(failure=Failure("wrong-shape", message))
-        for index, reply in zip(pending, await self._call_link(hop.link, asks, key), strict=True):
+        for index, reply in zip(pending_indices, await self._call_link(hop.link, asks, key), strict=True):
             replies[index] = reply if not reply.ok or str(reply.value).strip() else empty_reply
 
     async def _ask_last_link(
         self, link: int, replies: list[Reply], asks: Sequence[Classify | Regress], key: str | None
     ) -> None:
-        pending = [index for index, reply in enumerate(replies) if reply.ok]
-        questions = [replace(asks[index], given=str(replies[index].value)) for index in pending]
-        for index, reply in zip(pending, await self._call_link(link, questions, key), strict=True):
+        pending_indices = [index for index, reply in enumerate(replies) if reply.ok]
+        questions = [replace(asks[index], given=str(replies[index].value)) for index in pending_indices]
+        for index, reply in zip(pending_indices, await self._call_link(link, questions, key), strict=True):
             replies[index] = reply
 
     async def _call_link(self, link: int, asks: Sequence[Ask], key: str | None) -> list[Reply]:
@@ -262,16 +257,13 @@ class Chain(Adapter):
         try:
             replies = await self._links[link].answer(asks, idempotency_key=key)
         except CallFailed as failed:
-            raise self._link_failure(link, failed) from None
+            raise renamed_failure(failed, self._link_name(link)) from None
         return [
             reply
             if reply.failure is None
             else Reply(failure=Failure(reply.failure.code, f"{self._link_name(link)}: {reply.failure.message}"))
             for reply in replies
         ]
-
-    def _link_failure(self, link: int, failure: CallFailed) -> CallFailed:
-        return renamed_failure(failure, self._link_name(link))
 
     def _link_name(self, link: int) -> str:
         link_settings = self.settings.links[link]

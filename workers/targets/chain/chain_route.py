@@ -19,7 +19,7 @@ from assay.errors import SpecificationError
 
 Path = Sequence[str]
 
-ASKED = "*"
+REQUESTED_LANGUAGE = "*"
 """Placeholder in a path for the requested language."""
 
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
@@ -41,13 +41,12 @@ class NoWay(Exception):
 def check_path(path: Path, field: str) -> None:
     """Raise a `SpecificationError` for an invalid path, with `field` or the index of a language in it."""
     if len(path) < 2:
-        raise SpecificationError(
-            f"{field} must list the languages of a text in their order, such as en, es, en (there and back)", field
-        )
+        message = f"{field} must list the languages of a text in their order, such as en, es, en (there and back)"
+        raise SpecificationError(message, field)
     for index, code in enumerate(path):
-        if code == ASKED and index in {0, len(path) - 1}:
+        if code == REQUESTED_LANGUAGE and index in {0, len(path) - 1}:
             raise SpecificationError(f"{field} can have * between two languages only", f"{field}.{index}")
-        if code != ASKED and not _CODE.fullmatch(code):
+        if code != REQUESTED_LANGUAGE and not _CODE.fullmatch(code):
             raise SpecificationError(f"{field} names {code[:40]!r}, which is not a language code", f"{field}.{index}")
         if index and code == path[index - 1]:
             raise SpecificationError(f"{field} goes from {code} to {code}; leave one of them out", f"{field}.{index}")
@@ -68,24 +67,24 @@ def hops(paths: Sequence[Path], source: str, target: str) -> tuple[Hop, ...]:
     NoWay
         If neither is the first language, or if the other one is the first or last language of the paths.
     """
-    home, turn, path_count = paths[0][0], paths[-1][-1], len(paths)
-    if source == home and target not in {home, turn}:
-        return (*_hops_out(_fill_language(paths, target)), Hop(path_count, turn, target))
-    if target == home and source not in {home, turn}:
-        return (Hop(path_count, source, turn), *_hops_back(_fill_language(paths, source)))
+    first_language, turning_language, path_count = paths[0][0], paths[-1][-1], len(paths)
+    if source == first_language and target not in {first_language, turning_language}:
+        return (*_hops_out(_fill_language(paths, target)), Hop(path_count, turning_language, target))
+    if target == first_language and source not in {first_language, turning_language}:
+        return (Hop(path_count, source, turning_language), *_hops_back(_fill_language(paths, source)))
     raise NoWay(
-        f"the chain translates from {home} by way of {turn} into a third language, and back; "
+        f"the chain translates from {first_language} by way of {turning_language} into a third language, and back; "
         f"it was asked to translate {source} to {target}"
     )
 
 
-def through(paths: Sequence[Path]) -> tuple[Hop, ...]:
+def hops_on_way_out(paths: Sequence[Path]) -> tuple[Hop, ...]:
     """Return the translations on the way out through every link but the last; ``*`` is the requested language."""
     return tuple(_hops_out(paths))
 
 
 def _fill_language(paths: Sequence[Path], language: str) -> list[list[str]]:
-    return [[language if code == ASKED else code for code in path] for path in paths]
+    return [[language if code == REQUESTED_LANGUAGE else code for code in path] for path in paths]
 
 
 def _hops_out(paths: Sequence[Path]) -> Iterator[Hop]:

@@ -26,27 +26,27 @@ class Roles(Adapter):
     kinds: ClassVar[frozenset[Kind]] = frozenset()
     settings_type: ClassVar[type] = dict
 
-    def __init__(self, rated_adapter: Adapter, second_adapter: Adapter, kind: Kind) -> None:
-        self._rated, self._second = rated_adapter, second_adapter
-        self._asks, self._role = asks_of_second(kind), role_of(kind)
-        self.batch_limit = second_adapter.batch_limit if kind in JUDGES else rated_adapter.batch_limit
+    def __init__(self, rated_adapter: Adapter, second_adapter: Adapter, second_kind: Kind) -> None:
+        self._rated_adapter, self._second_adapter = rated_adapter, second_adapter
+        self._second_asks, self._role = asks_of_second(second_kind), role_of(second_kind)
+        self.batch_limit = second_adapter.batch_limit if second_kind in JUDGES else rated_adapter.batch_limit
 
     def group_key(self, ask: Ask) -> Hashable:
         """Return a key that separates the two services, and every text or image to be made."""
         if isinstance(ask, AUTHORED):
             return (AUTHOR, ask)  # the question is part of the key, so that each call makes one text or image
-        adapter = self._second if isinstance(ask, self._asks) else self._rated
-        return (isinstance(ask, self._asks), adapter.group_key(ask))
+        adapter = self._second_adapter if isinstance(ask, self._second_asks) else self._rated_adapter
+        return (isinstance(ask, self._second_asks), adapter.group_key(ask))
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
         """Send questions to the service for their type; see `Adapter.answer`. Failures of the second name its role."""
-        if not (asks and isinstance(asks[0], self._asks)):
-            return await self._rated.answer(asks, idempotency_key=idempotency_key)
+        if not (asks and isinstance(asks[0], self._second_asks)):
+            return await self._rated_adapter.answer(asks, idempotency_key=idempotency_key)
         try:
-            return await self._second.answer(asks, idempotency_key=idempotency_key)
+            return await self._second_adapter.answer(asks, idempotency_key=idempotency_key)
         except CallFailed as failed:
             raise renamed_failure(failed, self._role) from failed
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
         """Return the language pairs of the rated service."""
-        return await self._rated.languages()
+        return await self._rated_adapter.languages()

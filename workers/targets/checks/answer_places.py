@@ -18,22 +18,22 @@ MOST_PATHS = 3
 MOST_NODES = 2000
 """Maximum number of values of a body that are searched."""
 
-_LABELS = ("label", "class", "category", "name", "tag")
-_SCORES = ("score", "probability", "confidence", "prob", "value")
+_LABEL_NAMES = ("label", "class", "category", "name", "tag")
+_SCORE_NAMES = ("score", "probability", "confidence", "prob", "value")
 """Names under which a class's label and its probability may be written, the likeliest first."""
 
-_LIKELY = re.compile(
+_ANSWER_NAME = re.compile(
     r"score|prob|confiden|positiv|negativ|sentiment|predict|result|label|class|translat|text|output|answer|embedding"
     r"|vector|rating|stars|percent",
     re.IGNORECASE,
 )
-_FACT = re.compile(
+_METADATA = re.compile(
     r"(?i)(id|status|state|code|model|version|type|object|created|index|lang(uage)?|ok|success|errors?|usage|meta(data)?"
     r"|role|(finish|stop|done)_?reason"
     r"|(.*_)?(ms|seconds|at|id|count|total|tokens|version)|(took|time|latency|duration|elapsed|detected).*)"
 )
-_STEP = re.compile(r"[^\W\d]\w*")
-_EVENT = re.compile(rb"\A\s*(?:data|event|id|retry)?:(?s:.*?)^data: ?(\{.*)$", re.MULTILINE)
+_PATH_STEP = re.compile(r"[^\W\d]\w*")
+_STREAM_EVENT = re.compile(rb"\A\s*(?:data|event|id|retry)?:(?s:.*?)^data: ?(\{.*)$", re.MULTILINE)
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
@@ -47,22 +47,23 @@ def json_in(body: bytes) -> Any:
 
 def settings_that_read(body: bytes, kind: Kind) -> JsonObject:
     """Return settings of the protocol `custom` that extract the likely answer from a body; empty if none is likely."""
-    if event := _EVENT.search(body):
+    if event := _STREAM_EVENT.search(body):
         return {"response": "events", "output": next(answer_paths(event[1], kind), "@")}
     if body and json_in(body) is None:
         return {"response": "text"}
-    paths, settings = list(answer_paths(body, kind)), dict[str, Any]()
-    if kind is Kind.CLASSIFIER and not (paths and _FACT.fullmatch(last_name(paths[0])) is None):
+    paths = list(answer_paths(body, kind))
+    settings: JsonObject = {}
+    if kind is Kind.CLASSIFIER and not (paths and _METADATA.fullmatch(last_name(paths[0])) is None):
         values = dict(values_in(json_in(body)))
-        numbers = [path for path in answer_paths(body, Kind.REGRESSOR) if not isinstance(values[path], str)]
-        for item in numbers[:1]:  # a single number is taken for the probability of the label "yes"
-            value = values[item]
-            settings = {"labels": ["no", "yes"], "number": "probability"} | ({"scale": [0, 100]} if value > 1 else {})
-        paths = numbers or paths
+        number_paths = [path for path in answer_paths(body, Kind.REGRESSOR) if not isinstance(values[path], str)]
+        if number_paths:  # the likeliest number is taken for the probability of the label "yes"
+            scale = {"scale": [0, 100]} if values[number_paths[0]] > 1 else {}
+            settings = {"labels": ["no", "yes"], "number": "probability", **scale}
+            paths = number_paths
     if kind is Kind.REGRESSOR and paths:
-        value = dict(values_in(json_in(body)))[paths[0]]
-        if isinstance(value, str) and plain_number(value) is None:
-            settings = {"number": next(iter(forms_that_read(value)))}
+        likeliest_value = dict(values_in(json_in(body)))[paths[0]]
+        if isinstance(likeliest_value, str) and plain_number(likeliest_value) is None:
+            settings = {"number": next(iter(forms_that_read(likeliest_value)))}
     return settings | ({"output": paths[0]} if paths else {})
 
 
@@ -71,39 +72,42 @@ def answer_paths(body: bytes, kind: Kind) -> Iterator[str]:
 
     A translation is recognised by the number in the sentence that was sent; otherwise the type and the name decide.
     """
-    steps = {path: _STEP.findall(path) for path, _ in values_in(json_in(body))}
+    steps = {path: _PATH_STEP.findall(path) for path, _ in values_in(json_in(body))}
     candidates = [(path, value) for path, value in values_in(json_in(body)) if _fits_kind(value, kind)]
-    candidates = [candidate for candidate in candidates if not {"error", "errors"}.intersection(steps[candidate[0]])]
+    candidates = [(path, value) for path, value in candidates if not {"error", "errors"}.intersection(steps[path])]
     if kind is Kind.TRANSLATOR:
-        candidates = [candidate for candidate in candidates if numbers_in(candidate[1])] or candidates
+        candidates = [(path, value) for path, value in candidates if numbers_in(value)] or candidates
     if kind in {Kind.CLASSIFIER, Kind.IMAGE_CLASSIFIER}:
         candidates = [(_class_path(path, value), value) for path, value in candidates]
     else:
-        candidates = [candidate for candidate in candidates if not any(map(_FACT.fullmatch, steps[candidate[0]]))]
-    ranking = sorted(candidates, key=lambda candidate: (isinstance(candidate[1], str), *_rank_of_path(candidate[0])))
+        candidates = [(path, value) for path, value in candidates if not any(map(_METADATA.fullmatch, steps[path]))]
+    ranking = sorted(candidates, key=lambda candidate: _rank(*candidate))
     yield from list(dict.fromkeys(path for path, _ in ranking))[:MOST_PATHS]
 
 
-def _rank_of_path(path: str) -> tuple[bool, bool]:
-    return _FACT.fullmatch(last_name(path)) is not None, _LIKELY.search(last_name(path)) is None
+def _rank(path: str, value: object) -> tuple[bool, bool, bool]:
+    """Return a sort key by which texts, names of metadata and other unlikely names come last."""
+    name = last_name(path)
+    return isinstance(value, str), _METADATA.fullmatch(name) is not None, _ANSWER_NAME.search(name) is None
 
 
 def last_name(path: str) -> str:
     """Return the last member name in an expression; empty if the expression has no name."""
-    return str(["", *_STEP.findall(path)][-1])
+    return str(["", *_PATH_STEP.findall(path)][-1])
 
 
-def _key_in(value: object, names: tuple[str, ...], form: type) -> str | None:
-    """Return the first of `names` that is a key of `value` with a value of type `form`; ``None`` if there is none."""
-    return next((name for name in names if isinstance(value, Mapping) and isinstance(value.get(name), form)), None)
+def _key_in(value: object, keys: tuple[str, ...], value_type: type) -> str | None:
+    """Return the first of `keys` under which an object has a value of a type; ``None`` if there is none."""
+    return next((key for key in keys if isinstance(value, Mapping) and isinstance(value.get(key), value_type)), None)
 
 
 def _class_path(path: str, value: object) -> str:
     """Return a JMESPath expression that converts the classes at a path to a form that Assay can parse."""
     if not isinstance(value, list):
         return path
-    base, label, score = path.removeprefix("@"), _key_in(value[0], _LABELS, str), _key_in(value[0], _SCORES, float)
-    if len(value) == 1 and value[0][score] < 1:
+    base, first_class = path.removeprefix("@"), value[0]
+    label, score = _key_in(first_class, _LABEL_NAMES, str), _key_in(first_class, _SCORE_NAMES, float)
+    if len(value) == 1 and first_class[score] < 1:
         return f"{base}[0].{label}"  # only the likeliest class: the probabilities of other classes are unknown
     return path if (label, score) == ("label", "score") else f"{base}[].{{label: {label}, score: {score}}}"
 
@@ -116,30 +120,29 @@ def values_in(document: object) -> Iterator[tuple[str, Any]]:
         visited_count += 1
         yield path or "@", value
         if isinstance(value, Mapping):
-            names = (
-                (name if _PLAIN_NAME.fullmatch(name) else json.dumps(name), member) for name, member in value.items()
-            )
-            waiting += [(f"{path}.{name}" if path else name, member) for name, member in names]
+            for name, member in value.items():
+                step = name if _PLAIN_NAME.fullmatch(name) else json.dumps(name)
+                waiting.append((f"{path}.{step}" if path else step, member))
         elif isinstance(value, list):
-            waiting += [(f"{path}[{index}]", item) for index, item in enumerate(value[:2])]
+            waiting += [(f"{path}[{index}]", element) for index, element in enumerate(value[:2])]
 
 
 def _fits_kind(value: Any, kind: Kind) -> bool:
-    item = isinstance(value, (int, float)) and not isinstance(value, bool)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     match kind:
         case Kind.REGRESSOR:
-            return item or (
+            return is_number or (
                 isinstance(value, str) and (plain_number(value) is not None or bool(forms_that_read(value)))
             )
         case Kind.EMBEDDER:
             return isinstance(value, list) and len(value) > 1 and all(isinstance(item, (int, float)) for item in value)
         case Kind.CLASSIFIER | Kind.IMAGE_CLASSIFIER:
-            scores = isinstance(value, Mapping) and len(value) > 1
-            classes = isinstance(value, list) and bool(value) and _key_in(value[0], _LABELS, str) is not None
+            may_be_scores = isinstance(value, Mapping) and len(value) > 1
+            has_label = isinstance(value, list) and bool(value) and _key_in(value[0], _LABEL_NAMES, str) is not None
             return (
                 isinstance(value, str)
-                or (scores and all(isinstance(score, float) for score in value.values()))
-                or (classes and _key_in(value[0], _SCORES, float) is not None)
+                or (may_be_scores and all(isinstance(score, float) for score in value.values()))
+                or (has_label and _key_in(value[0], _SCORE_NAMES, float) is not None)
             )
         case _:
             return isinstance(value, str) and bool(value.strip())

@@ -24,7 +24,7 @@ CLOSE = 1e-2
 MOST_COMPARED = 5
 """Maximum number of answers in a batch that are compared in every order (120 orders)."""
 
-CLEARLY = 4
+CLEAR_FACTOR = 4
 """Factor by which one order of the answers must fit better than the others to be recognised."""
 
 
@@ -68,7 +68,7 @@ def _class_distance(answer: Json, other_answer: Json) -> float:
     return float(answer.get("label") != other_answer.get("label") or bool(scores) != bool(other_scores))
 
 
-def told_apart(answers: Sequence[Any]) -> bool:
+def any_differ(answers: Sequence[Any]) -> bool:
     """Whether at least two of the answers differ by more than rounding."""
     return any(difference(first, second) > ROUNDING for first, second in combinations(answers, 2))
 
@@ -76,13 +76,14 @@ def told_apart(answers: Sequence[Any]) -> bool:
 def order_of(alone: Sequence[Any], together: Sequence[Any]) -> Order:
     """Compare answers to at most `MOST_COMPARED` questions asked alone with those to the same questions in one call."""
     count = len(alone)
-    apart = [[difference(single, joint) for single in alone] for joint in together]
-    in_order = sum(apart[index][index] for index in range(count))
-    best_sum = min(sum(apart[index][to] for index, to in enumerate(order)) for order in permutations(range(count)))
-    if in_order > CLEARLY * best_sum + count * ROUNDING and best_sum <= count * CLOSE:
+    distances = [[difference(single, joint) for single in alone] for joint in together]
+    own_distances = [distances[index][index] for index in range(count)]
+    orders = permutations(range(count))
+    best_sum = min(sum(distances[index][other] for index, other in enumerate(order)) for order in orders)
+    if sum(own_distances) > CLEAR_FACTOR * best_sum + count * ROUNDING and best_sum <= count * CLOSE:
         return Order.CROSSED
-    largest_repeat_difference = max((apart[index][index] for index in range(count)), default=0.0)
+    largest_repeat_difference = max(own_distances, default=0.0)
     if largest_repeat_difference > CLOSE:
         return Order.CHANGED
-    widest = max((difference(first, second) for first, second in combinations(alone, 2)), default=0.0)
-    return Order.KEPT if widest > CLEARLY * largest_repeat_difference + ROUNDING else Order.UNSEEN
+    largest_difference = max((difference(first, second) for first, second in combinations(alone, 2)), default=0.0)
+    return Order.KEPT if largest_difference > CLEAR_FACTOR * largest_repeat_difference + ROUNDING else Order.UNSEEN

@@ -74,14 +74,14 @@ class TargetUnfit(Exception):
         self.code, self.message, self.hint, self.failure = code, message, hint, failure
 
 
-def one_by_one(adapter: Adapter) -> Adapter:
+def one_question_per_call(adapter: Adapter) -> Adapter:
     """Return a copy of an adapter that sends one question per call."""
-    alone = copy.copy(adapter)
-    alone.batch_limit = 1
-    return alone
+    single_adapter = copy.copy(adapter)
+    single_adapter.batch_limit = 1
+    return single_adapter
 
 
 def unfit(failure: CallFailed, hint: str = "") -> TargetUnfit:
     """Return the error for a failed call that makes the target unfit."""
-    usual = "check the address, or try again later" if failure.retriable else "mend this before asking for a rating"
-    return TargetUnfit(failure.code, failure.message, hint or usual, failure)
+    default = "check the address, or try again later" if failure.retriable else "mend this before asking for a rating"
+    return TargetUnfit(failure.code, failure.message, hint or default, failure)

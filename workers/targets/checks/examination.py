@@ -15,7 +15,7 @@ from assay.model import Ask, Failure, Reply
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
 from workers.targets.checks.answer_similarity import CLOSE, MOST_COMPARED, ROUNDING, Order, difference, order_of
-from workers.targets.checks.capability import MEND_ARRAYS, Capability, TargetUnfit, one_by_one, unfit
+from workers.targets.checks.capability import MEND_ARRAYS, Capability, TargetUnfit, one_question_per_call, unfit
 
 TRIES = 8
 """Maximum attempts at a call: a service that fails half of the time at random is rejected one time in 256."""
@@ -39,45 +39,45 @@ ONE_BY_ONE = {
 """Notes on why questions are sent one by one, by the result of `order_of`."""
 
 
-async def at_once() -> None:
-    """Return at once: the default of `Calls.turn`, without limits."""
+async def return_at_once() -> None:
+    """Return at once: the default of `Calls.wait_for_turn`, without limits."""
 
 
 @dataclass
 class Calls:
-    """Caller that retries and counts an examination's calls; `turn` waits for the target's limits before each call."""
+    """Caller that retries and counts an examination's calls; `wait_for_turn` waits for the target's limits."""
 
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    turn: Callable[[], Awaitable[None]] = at_once
+    wait_for_turn: Callable[[], Awaitable[None]] = return_at_once
     count: int = field(default=0, init=False)
 
     async def persist(self, call: Callable[[], Awaitable[T]], tries: int = TRIES) -> T:
         """Make a call, and retry it after a retriable failure."""
         for attempt in range(1, tries + 1):
             self.count += 1
-            await self.turn()
+            await self.wait_for_turn()
             try:
                 return await call()
             except CallFailed as failed:
-                patience = PATIENCE if failed.code == "timeout" else tries
-                if not failed.retriable or attempt >= patience:
+                most_attempts = PATIENCE if failed.code == "timeout" else tries
+                if not failed.retriable or attempt >= most_attempts:
                     raise
-                asked_s = failed.retry_after_s
+                requested_pause_s = failed.retry_after_s
             backoff_s = min(BACKOFF_CAP_S, BACKOFF_S * 2 ** (attempt - 1))
-            await self.sleep(backoff_s if asked_s is None else min(asked_s, WAIT_CAP_S))
+            await self.sleep(backoff_s if requested_pause_s is None else min(requested_pause_s, WAIT_CAP_S))
         raise AssertionError("the last try returns or raises")  # pragma: no cover
 
     async def timed(self, call: Callable[[], Awaitable[T]], tries: int = TRIES) -> tuple[T, float]:
         """Make a call; return its answer and its time in seconds, without failed attempts before it."""
-        began = 0.0
+        start = 0.0
 
-        async def start() -> T:
-            nonlocal began
-            began = self.clock()
+        async def timed_call() -> T:
+            nonlocal start
+            start = self.clock()
             return await call()
 
-        return await self.persist(start, tries), self.clock() - began
+        return await self.persist(timed_call, tries), self.clock() - start
 
 
 class Examination(ABC):
@@ -95,7 +95,7 @@ class Examination(ABC):
     def _capability(self, question: str, returned: str, *, order_kept: bool | None = None, **facts: Any) -> Capability:
         """Build the result. Questions are sent one by one unless a call with several questions kept their order."""
         return Capability(
-            adapter=self._adapter if order_kept else one_by_one(self._adapter),
+            adapter=self._adapter if order_kept else one_question_per_call(self._adapter),
             latency_s=self._latency_s or 0.0,
             batch=order_kept is True,
             notes=tuple(self._notes),
@@ -128,13 +128,13 @@ class Examination(ABC):
             self._latency_s = latency_s
         return replies[0]
 
-    async def _is_deterministic(self, ask: Ask, before: object) -> bool | None:
+    async def _is_deterministic(self, ask: Ask, first_answer: object) -> bool | None:
         """Repeat a question; return whether the answer is the same, or ``None`` if the repetition failed."""
         reply = await self._ask_alone(ask)
         if reply.failure is not None:
             self._notes.append(f"whether it is deterministic could not be seen ({reply.failure.code})")
             return None
-        distance = self._answer_distance(before, reply.value)
+        distance = self._answer_distance(first_answer, reply.value)
         if distance > ROUNDING:
             self._notes.append("the same question got two different answers: the service is not deterministic")
         elif distance > 0:
@@ -144,26 +144,26 @@ class Examination(ABC):
     def _answer_distance(self, answer: Any, other_answer: Any) -> float:
         return difference(comparable(answer), comparable(other_answer))
 
-    async def _keeps_order(self, alone: Mapping[Any, Any], deterministic: bool | None) -> bool | None:
+    async def _keeps_order(self, answers_alone: Mapping[Any, Any], deterministic: bool | None) -> bool | None:
         """Repeat questions in one call; return whether the answers came in order, or ``None`` if that is unknown."""
         if self._adapter.batch_limit == 1:
             return None
-        questions = list(alone)[-min(MOST_COMPARED, self._adapter.batch_limit) :]
+        questions = list(answers_alone)[-min(MOST_COMPARED, self._adapter.batch_limit) :]
         if len(questions) < 2:
             self._notes.append("one question is too few to see the order of several; they are sent one by one")
             return None
-        single = [comparable(alone[question]) for question in questions]
-        together = await self._ask_in_one_call(questions)
-        if together is None:
+        single_answers = [comparable(answers_alone[question]) for question in questions]
+        joint_answers = await self._ask_in_one_call(questions)
+        if joint_answers is None:
             return None
-        order = order_of(single, together)
+        order = order_of(single_answers, joint_answers)
         if order is Order.CROSSED and deterministic:
             repeated_answers = await self._ask_in_one_call(questions)
             # the repeated call has the same wrong order, so the order is not accidental
-            if repeated_answers is not None and max(map(difference, together, repeated_answers)) <= CLOSE:
+            if repeated_answers is not None and max(map(difference, joint_answers, repeated_answers)) <= CLOSE:
                 raise TargetUnfit(
                     "out-of-order",
-                    f"{len(single)} questions in one call got their answers in another order",
+                    f"{len(single_answers)} questions in one call got their answers in another order",
                     MEND_ARRAYS,
                 )
             self._notes.append("the answers of one call came in another order once; questions are sent one by one")
@@ -195,13 +195,13 @@ def comparable(value: object) -> Any:
     match value:
         case {"log_probability": number} | {"probability": number}:
             return number
-        case {"choice": place}:
-            return {"label": str(place), "scores": None}
+        case {"choice": option_index}:
+            return {"label": str(option_index), "scores": None}
         case _:
             return value
 
 
-def shown(value: object) -> str:
+def answer_text(value: object) -> str:
     """Return a reply value as text to be shown to people: a text, the first numbers of a vector, or JSON."""
     if isinstance(value, str):
         return value

@@ -10,7 +10,7 @@ from assay.model import Ask, Look, Reply
 from workers.targets.adapter import Adapter, Target
 from workers.targets.checks.answer_similarity import ROUNDING, difference
 from workers.targets.checks.capability import Capability, TargetUnfit
-from workers.targets.checks.examination import Calls, Examination, shown
+from workers.targets.checks.examination import Calls, Examination, answer_text
 from workers.targets.checks.samples import QUESTION, SHAPES, sample_images
 
 MOST_OF_THE_EXPERIMENT = 2
@@ -24,7 +24,7 @@ MEND = "check the task, the labels, the question and the protocol's notes"
 MEND_LABELS = "it was tried with labels of ours; if it knows its own alone, write them into settings.labels"
 
 
-def looks_for(target: Target, asks: Sequence[Ask] = (), *, fresh: bool = False) -> tuple[Look, ...]:
+def look_questions(target: Target, asks: Sequence[Ask] = (), *, fresh: bool = False) -> tuple[Look, ...]:
     """Return the questions for the examination of an image classifier.
 
     They are some of the first questions of the experiment (`asks`), and built-in questions in the same form. Without
@@ -34,17 +34,17 @@ def looks_for(target: Target, asks: Sequence[Ask] = (), *, fresh: bool = False) 
     looks = list(dict.fromkeys(ask for ask in asks if isinstance(ask, Look)))
     if looks:
         first_look = looks[0]
-        alike = [ask for ask in looks if (ask.labels, ask.question) == (first_look.labels, first_look.question)]
-        if fresh and len(alike) >= ENOUGH_IMAGES:
-            return (alike[0], alike[len(alike) // 2], alike[-1])
-        chosen_looks = alike if len(alike) <= MOST_OF_THE_EXPERIMENT else [alike[0], alike[-1]]
+        same_form = [ask for ask in looks if (ask.labels, ask.question) == (first_look.labels, first_look.question)]
+        if fresh and len(same_form) >= ENOUGH_IMAGES:
+            return (same_form[0], same_form[len(same_form) // 2], same_form[-1])
+        chosen_looks = same_form if len(same_form) <= MOST_OF_THE_EXPERIMENT else [same_form[0], same_form[-1]]
         return (*chosen_looks, *(Look(image, first_look.labels, first_look.question) for image in sample_images()))
     labels = tuple(target.settings.get("labels") or SHAPES)
     return tuple(Look(image, labels, QUESTION) for image in sample_images())
 
 
 class ImageExamination(Examination):
-    """Examination of an image classifier, in four to six calls, with questions of one form (`looks_for`).
+    """Examination of an image classifier, in four to six calls, with questions of one form (`look_questions`).
 
     A service is unfit if it refuses all images, or all images of the experiment, or if it scores labels other than
     those of the question.
@@ -66,7 +66,7 @@ class ImageExamination(Examination):
         self._note_recognised_shapes(answers)
         return self._capability(
             describe_question(question),
-            shown(answer),
+            answer_text(answer),
             deterministic=await self._is_deterministic(question, answer),
             labels=question.labels if answer["scores"] is not None else None,
         )
@@ -81,14 +81,16 @@ class ImageExamination(Examination):
         """Raise `TargetUnfit` for a service that refuses all images or does not know the labels."""
         failures = [(ask, reply.failure) for ask, reply in replies.items() if reply.failure is not None]
         own_images = [ask for ask in replies if ask.image not in sample_images()]
-        fatal = [failure for _, failure in failures if failure.code == "unknown-label"]
+        fatal_failures = [failure for _, failure in failures if failure.code == "unknown-label"]
         if len(failures) == len(replies) or (own_images and {ask for ask, _ in failures} >= set(own_images)):
-            fatal += [failure for _, failure in failures]
-        if fatal:
-            is_sample = fatal[0].code == "unknown-label" and failures[0][0].labels == SHAPES
-            raise TargetUnfit(fatal[0].code, fatal[0].message, MEND_LABELS if is_sample else MEND)
+            fatal_failures += [failure for _, failure in failures]
+        if fatal_failures:
+            first_failure, (first_question, _) = fatal_failures[0], failures[0]
+            has_sample_labels = first_failure.code == "unknown-label" and first_question.labels == SHAPES
+            raise TargetUnfit(first_failure.code, first_failure.message, MEND_LABELS if has_sample_labels else MEND)
         if failures:
-            self._notes.append(f"{len(failures)} of {len(replies)} images were not taken ({failures[0][1].code})")
+            _, failure = failures[0]
+            self._notes.append(f"{len(failures)} of {len(replies)} images were not taken ({failure.code})")
 
     def _note_answer_forms(self, answers: Sequence[Any]) -> None:
         """Add notes about constant answers, and about answers in different forms."""
@@ -96,24 +98,24 @@ class ImageExamination(Examination):
             self._notes.append("all images got the same answer: does the image reach the model?")
         scored_count = sum(answer["scores"] is not None for answer in answers)
         if 0 < scored_count < len(answers):
-            share = f"{scored_count} of {len(answers)} answers"
-            self._notes.append(f"{share} came with probabilities, the others in words alone")
+            part = f"{scored_count} of {len(answers)} answers"
+            self._notes.append(f"{part} came with probabilities, the others in words alone")
 
     def _note_recognised_shapes(self, answers: dict[Look, Any]) -> None:
         """Add a note with the number of recognised shapes, if the labels are the names of the shapes."""
-        names = dict(zip(sample_images(), SHAPES, strict=True))
-        shape_answers = {ask: value for ask, value in answers.items() if ask.image in names and ask.labels == SHAPES}
+        shapes = dict(zip(sample_images(), SHAPES, strict=True))
+        shape_answers = {ask: answer for ask, answer in answers.items() if ask.image in shapes and ask.labels == SHAPES}
         if shape_answers:
-            recognised_count = sum(names[ask.image] in _likeliest_label(value) for ask, value in shape_answers.items())
-            self._notes.append(f"{recognised_count} of {len(shape_answers)} plain shapes were recognised")
+            correct_count = sum(shapes[ask.image] in _likeliest_label(answer) for ask, answer in shape_answers.items())
+            self._notes.append(f"{correct_count} of {len(shape_answers)} plain shapes were recognised")
 
 
 def describe_question(ask: Look) -> str:
     """Return a question as text, to be shown to people."""
     image = dict(zip(sample_images(), SHAPES, strict=True)).get(ask.image, ask.image)
-    return shown(f"{image}: {ask.question or 'which label fits?'} ({', '.join(ask.labels)})")
+    return answer_text(f"{image}: {ask.question or 'which label fits?'} ({', '.join(ask.labels)})")
 
 
-def _likeliest_label(value: JsonObject) -> str:
-    scores = value["scores"]
-    return str(value["text"]).casefold() if scores is None else str(max(scores, key=scores.__getitem__))
+def _likeliest_label(answer: JsonObject) -> str:
+    scores = answer["scores"]
+    return str(answer["text"]).casefold() if scores is None else str(max(scores, key=scores.__getitem__))

@@ -15,29 +15,29 @@ from assay.catalog.tables import read_table
 from assay.model import AUTHORED, Ask, Choose, Failure, Fill, Reply, Score, Write
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
-from workers.targets.checks.answer_similarity import MOST_COMPARED, told_apart
+from workers.targets.checks.answer_similarity import MOST_COMPARED, any_differ
 from workers.targets.checks.capability import Capability, TargetUnfit, unfit
-from workers.targets.checks.examination import HOPELESS, TRIES, Calls, Examination, comparable, shown
+from workers.targets.checks.examination import HOPELESS, TRIES, Calls, Examination, answer_text, comparable
 from workers.targets.checks.samples import spread, worded_questions
 
 RUNGS: tuple[type[Ask], ...] = (Score, Fill, Choose)
 """Kinds of question to a language model, the best first."""
 
 _QUESTIONS = read_table("examination")
-OURS: Mapping[type[Ask], tuple[Ask, ...]] = {
+SAMPLE_QUESTIONS: Mapping[type[Ask], tuple[Ask, ...]] = {
     Score: tuple(map(Score, _QUESTIONS["scored"])),
     Fill: tuple(Fill(*words) for words in _QUESTIONS["filled"]),
     Choose: tuple(Choose(text, tuple(options)) for text, options in _QUESTIONS["chosen"]),
 }
 """Neutral questions by kind, for kinds of question that the experiment does not begin with."""
 
-TASK = Write("Write one short sentence about the weather.")
+SAMPLE_PROMPT = Write("Write one short sentence about the weather.")
 """Prompt for an author without an experiment."""
 
-SILENT = frozenset({"connect", "timeout", "truncated"})
+UNREACHABLE = frozenset({"connect", "timeout", "truncated"})
 """Codes of failures of an unreachable service, for which no other kind of question is tried."""
 
-PARTICULAR = frozenset({"unknown-word", "no-choice", "declined", "wrong-shape"})
+QUESTION_SPECIFIC = frozenset({"unknown-word", "no-choice", "declined", "wrong-shape"})
 """Codes of failures after which another question of the same kind may be answered."""
 
 
@@ -54,21 +54,21 @@ class ModelExamination(Examination):
         First questions of the experiment. If they are requests for texts or images, the target is an author, and
         only has to answer one of them.
     rng : Generator, optional
-        Draws the other questions; by default they are `OURS`.
+        Draws the other questions; by default they are `SAMPLE_QUESTIONS`.
     """
 
     def __init__(
         self, adapter: Adapter, asks: Sequence[Ask], calls: Calls, rng: np.random.Generator | None = None
     ) -> None:
         super().__init__(adapter, calls)
-        self._fresh = rng is not None
-        self._ours = OURS if rng is None else worded_questions(rng)
-        self._asked = {kind: [ask for ask in asks if isinstance(ask, kind)] for kind in (*RUNGS, *AUTHORED)}
-        self._passing: CallFailed | None = None
+        self._draws_texts = rng is not None
+        self._sample_questions = SAMPLE_QUESTIONS if rng is None else worded_questions(rng)
+        self._asks_of_kind = {kind: [ask for ask in asks if isinstance(ask, kind)] for kind in (*RUNGS, *AUTHORED)}
+        self._retriable_failure: CallFailed | None = None
 
     async def run(self) -> Capability:
         """Examine the target."""
-        if any(self._asked[kind] for kind in AUTHORED) and not any(self._asked[kind] for kind in RUNGS):
+        if any(self._asks_of_kind[kind] for kind in AUTHORED) and not any(self._asks_of_kind[kind] for kind in RUNGS):
             return await self._examine_author()
         return await self._examine_model()
 
@@ -77,90 +77,91 @@ class ModelExamination(Examination):
         failure: Failure | None = None
         for ask in self._author_prompts():
             # retried only until a first transient failure, so that a busy service is waited for once
-            reply = await self._ask_alone(ask, TRIES if self._passing is None else 1)
+            reply = await self._ask_alone(ask, TRIES if self._retriable_failure is None else 1)
             if reply.failure is None:
-                return self._capability(shown(text_of(ask)), shown(reply.value), rungs=(ask.asks,))
+                return self._capability(answer_text(text_of(ask)), answer_text(reply.value), rungs=(ask.asks,))
             failure = failure or reply.failure
             self._notes.append(f"a question to {ask.asks} failed ({reply.failure.code})")
         assert failure is not None  # noqa: S101  set, because there is at least one prompt
         hint = "it is the author of the experiment, and has to answer"
-        if self._passing is not None:
-            raise unfit(self._passing, hint)
+        if self._retriable_failure is not None:
+            raise unfit(self._retriable_failure, hint)
         raise TargetUnfit(failure.code, failure.message, hint)
 
     def _author_prompts(self) -> list[Ask]:
         """Return a few questions to an author, with different prompts first."""
-        prompts = [ask for kind in AUTHORED for ask in self._asked[kind]]
+        questions = [ask for kind in AUTHORED for ask in self._asks_of_kind[kind]]
         # reversed, so that the first question of each prompt remains
-        different = {text_of(ask): ask for ask in reversed(prompts)}
-        return list(dict.fromkeys([*reversed(different.values()), *prompts]))[:MOST_COMPARED]
+        question_of_prompt = {text_of(ask): ask for ask in reversed(questions)}
+        return list(dict.fromkeys([*reversed(question_of_prompt.values()), *questions]))[:MOST_COMPARED]
 
     async def _examine_model(self) -> Capability:
         """Try every kind of question, and examine the model with the kind that will be used."""
-        works: dict[type[Ask], tuple[Ask, Reply]] = {}
+        answer_of_kind: dict[type[Ask], tuple[Ask, Reply]] = {}
         failures: dict[type[Ask], Failure] = {}
         for rung in RUNGS:
             ask, reply = await self._try_kind(rung)
             if reply.failure is None:
-                works[rung] = (ask, reply)
+                answer_of_kind[rung] = (ask, reply)
             else:
                 failures[rung] = reply.failure
-        if not works and self._passing is not None:
-            raise unfit(self._passing)
-        if not works:
+        if not answer_of_kind and self._retriable_failure is not None:
+            raise unfit(self._retriable_failure)
+        if not answer_of_kind:
             raise await self._unanswered_error(failures)
         self._notes += [
             f"it cannot be asked to {kind.asks}: {failure.message} ({failure.code})"
             for kind, failure in failures.items()
         ]
-        rung = next((kind for kind in works if self._asked[kind]), next(iter(works)))
-        ask, reply = works[rung]
-        alone = await self._answers_one_by_one(rung, ask, reply.value)
+        rung = next((kind for kind in answer_of_kind if self._asks_of_kind[kind]), next(iter(answer_of_kind)))
+        ask, reply = answer_of_kind[rung]
+        answers_alone = await self._answers_one_by_one(rung, ask, reply.value)
         deterministic = await self._is_deterministic(ask, reply.value)
-        order_kept = await self._keeps_order(alone, deterministic)
+        order_kept = await self._keeps_order(answers_alone, deterministic)
         await self._note_empty_text(rung)
         return self._capability(
-            shown(text_of(ask)),
-            shown(reply.value),
+            answer_text(text_of(ask)),
+            answer_text(reply.value),
             deterministic=deterministic,
             order_kept=order_kept,
-            rungs=tuple(kind.asks for kind in works),
+            rungs=tuple(kind.asks for kind in answer_of_kind),
         )
 
     def _is_fatal(self, failure: CallFailed) -> bool:
         """Whether a failed call ends the examination; most retriable errors do not, as they may mean "unsupported"."""
-        if failure.code in HOPELESS or (failure.code in SILENT and self._latency_s is None):
+        if failure.code in HOPELESS or (failure.code in UNREACHABLE and self._latency_s is None):
             return True
         if failure.retriable:
-            self._passing = failure
+            self._retriable_failure = failure
         return False
 
     async def _try_kind(self, rung: type[Ask]) -> tuple[Ask, Reply]:
         """Ask questions of one kind until one is answered or fails for a reason that affects all questions."""
         reply = Reply()
-        questions = [*self._asked[rung], *self._ours[rung]]
+        questions = [*self._asks_of_kind[rung], *self._sample_questions[rung]]
         for ask in questions[:MOST_COMPARED]:
             reply = await self._ask_alone(ask)
-            if reply.failure is None or reply.failure.code not in PARTICULAR:
+            if reply.failure is None or reply.failure.code not in QUESTION_SPECIFIC:
                 return ask, reply
         return questions[0], reply
 
     async def _unanswered_error(self, failures: Mapping[type[Ask], Failure]) -> TargetUnfit:
         """Return the error for a model that answers no kind of question, with the reason for each."""
-        telling = next((failure for failure in failures.values() if failure.code != "unsupported"), failures[Choose])
+        reason = next((failure for failure in failures.values() if failure.code != "unsupported"), failures[Choose])
         messages = "; ".join(f"{kind.asks}: {failure.message}" for kind, failure in failures.items())
-        writes = (await self._ask_alone(TASK)).failure is None
-        author = " (it does write: it can be the author of an experiment)" if writes else ""
+        writes = (await self._ask_alone(SAMPLE_PROMPT)).failure is None
+        author_note = " (it does write: it can be the author of an experiment)" if writes else ""
         return TargetUnfit(
-            telling.code,
-            f"the service can neither score, nor fill, nor choose{author}: {messages}",
+            reason.code,
+            f"the service can neither score, nor fill, nor choose{author_note}: {messages}",
             "use a protocol that returns the prompt's tokens, fills masks or chats, with settings that it accepts",
         )
 
     async def _answers_one_by_one(self, rung: type[Ask], first_question: Ask, value: object) -> dict[Ask, Any]:
         """Ask several questions one by one."""
         answers, failed_count = {first_question: value}, 0
-        for ask in dict.fromkeys([*spread(self._asked[rung], self._adapter, MOST_COMPARED), *self._ours[rung]]):
+        questions = [*spread(self._asks_of_kind[rung], self._adapter, MOST_COMPARED), *self._sample_questions[rung]]
+        for ask in dict.fromkeys(questions):
             if len(answers) + failed_count >= MOST_COMPARED:
                 break
             if ask in answers or self._adapter.group_key(ask) != self._adapter.group_key(first_question):
@@ -176,7 +177,7 @@ class ModelExamination(Examination):
 
     def _check_constant(self, rung: type[Ask], answers: Mapping[Ask, Any]) -> None:
         """Raise `TargetUnfit` if all texts got the same probability; a constant choice only adds a note."""
-        if len(answers) < 3 or told_apart([comparable(value) for value in answers.values()]):
+        if len(answers) < 3 or any_differ([comparable(value) for value in answers.values()]):
             return
         if rung is Choose:
             self._notes.append("it chose the same letter whatever it was asked")
@@ -189,7 +190,7 @@ class ModelExamination(Examination):
 
     async def _note_empty_text(self, rung: type[Ask]) -> None:
         """Request the score of an empty text; add a note if the service returns a retriable error or a score."""
-        if rung is not Score or self._fresh:  # real users send no empty text, so none is sent before a rating
+        if rung is not Score or self._draws_texts:  # real users send no empty text, so none is sent before a rating
             return
         try:
             reply = (await self._calls.persist(lambda: self._adapter.answer([Score("")]), tries=1))[0]

@@ -11,11 +11,11 @@ from typing import Any
 from assay.document import Json
 from assay.model import Failure
 from workers.targets.adapter import Adapter, Prediction
-from workers.targets.checks.answer_similarity import MOST_COMPARED, told_apart
+from workers.targets.checks.answer_similarity import MOST_COMPARED, any_differ
 from workers.targets.checks.capability import Capability, TargetUnfit
-from workers.targets.checks.examination import Calls, Examination, shown
+from workers.targets.checks.examination import Calls, Examination, answer_text
 from workers.targets.checks.samples import HINT, Samples, spread
-from workers.targets.protocols.http.predictor import given_in
+from workers.targets.protocols.http.predictor import content_of
 
 SUM_TOLERANCE = 1e-3
 """Tolerance for the sum of probabilities, since services round them."""
@@ -27,10 +27,10 @@ def check_answers(answers: Sequence[Any]) -> list[str]:
     Raise `TargetUnfit` ``vector-length``, ``constant`` or ``label-set``.
     """
     if isinstance(answers[0], list):
-        return _check_vectors(answers)
+        return _notes_on_vectors(answers)
     if isinstance(answers[0], Mapping):
-        return _check_classes(answers)
-    return ["all questions got the same number"] if len(answers) > 1 and not told_apart(answers) else []
+        return _notes_on_classes(answers)
+    return ["all questions got the same number"] if len(answers) > 1 and not any_differ(answers) else []
 
 
 def labels_in(answers: Sequence[Any]) -> tuple[str, ...] | None:
@@ -38,13 +38,11 @@ def labels_in(answers: Sequence[Any]) -> tuple[str, ...] | None:
     classes = [answer for answer in answers if isinstance(answer, Mapping)]
     if not classes:
         return None
-    labels = [
-        label for answer in classes for label in (*(answer["scores"] or ()), answer["label"]) if label is not None
-    ]
-    return tuple(dict.fromkeys(labels))
+    labels = (label for answer in classes for label in (*(answer["scores"] or ()), answer["label"]))
+    return tuple(dict.fromkeys(label for label in labels if label is not None))
 
 
-def _check_vectors(vectors: Sequence[list[float]]) -> list[str]:
+def _notes_on_vectors(vectors: Sequence[list[float]]) -> list[str]:
     lengths = sorted({len(vector) for vector in vectors})
     if len(lengths) > 1:
         sizes = " and ".join(f"{length:,}" for length in lengths[:2])
@@ -53,17 +51,18 @@ def _check_vectors(vectors: Sequence[list[float]]) -> list[str]:
             f"different texts got vectors of {sizes} numbers",
             "name the pooling or the output that gives one vector of one length for every text",
         )
-    if len(vectors) > 1 and not told_apart(vectors):
+    if len(vectors) > 1 and not any_differ(vectors):
         raise TargetUnfit(
             "constant",
             f"{len(vectors)} different texts got one and the same vector",
             "check the model, the path and the output: the text may not reach the model",
         )
-    zeros = sum(not any(vector) for vector in vectors)
-    return [f"{zeros} of {len(vectors)} texts got a vector of zeros, which counts as no answer"] if zeros else []
+    zero_count = sum(not any(vector) for vector in vectors)
+    note = f"{zero_count} of {len(vectors)} texts got a vector of zeros, which counts as no answer"
+    return [note] if zero_count else []
 
 
-def _check_classes(classes: Sequence[Json]) -> list[str]:
+def _notes_on_classes(classes: Sequence[Json]) -> list[str]:
     scores = [answer["scores"] for answer in classes if answer["scores"] is not None]
     if scores and len(scores) < len(classes):
         raise TargetUnfit(
@@ -71,24 +70,24 @@ def _check_classes(classes: Sequence[Json]) -> list[str]:
             f"{len(scores)} of {len(classes)} answers came with probabilities, the others with a label alone",
             "make every answer one or the other",
         )
-    notes = _check_scores(scores) if scores else []
-    if len(classes) > 1 and not told_apart(classes):
+    notes = _notes_on_scores(scores) if scores else []
+    if len(classes) > 1 and not any_differ(classes):
         notes.append("all questions got the same answer")
     return notes
 
 
-def _check_scores(scores_of_answers: Sequence[Mapping[str, float]]) -> list[str]:
-    labels = set(scores_of_answers[0])
-    different = next((set(scores) for scores in scores_of_answers if set(scores) != labels), None)
-    if different is not None:
+def _notes_on_scores(scores_of_answers: Sequence[Mapping[str, float]]) -> list[str]:
+    first_labels = set(scores_of_answers[0])
+    other_labels = next((set(scores) for scores in scores_of_answers if set(scores) != first_labels), None)
+    if other_labels is not None:
         raise TargetUnfit(
             "label-set",
-            f"one answer scored {labels_named(labels)}, another {labels_named(different)}",
+            f"one answer scored {quoted_labels(first_labels)}, another {quoted_labels(other_labels)}",
             "declare its labels in settings.labels (the score of one of two is enough), or make the service score "
             "every label every time (hf-inference: settings.top_k; other protocols: the service's own setting)",
         )
-    if len(labels) == 1:
-        return [f"only the label {labels_named(labels)} is scored"]
+    if len(first_labels) == 1:
+        return [f"only the label {quoted_labels(first_labels)} is scored"]
     sums = [sum(scores.values()) for scores in scores_of_answers]
     worst_sum = max(sums, key=lambda total: abs(total - 1))
     if abs(worst_sum - 1) <= SUM_TOLERANCE:
@@ -96,7 +95,7 @@ def _check_scores(scores_of_answers: Sequence[Mapping[str, float]]) -> list[str]
     return [f"probabilities sum to {worst_sum:.3g}, not to 1: several labels may hold at once, or some are not told"]
 
 
-def labels_named(labels: set[str]) -> str:
+def quoted_labels(labels: set[str]) -> str:
     """Return the names of the first five labels in alphabetical order, for messages."""
     names = sorted(labels)
     return ", ".join(repr(label) for label in names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
@@ -105,7 +104,7 @@ def labels_named(labels: set[str]) -> str:
 MOST_ASKED = 10
 """Maximum number of questions that are asked alone, until enough answers differ."""
 
-NOT_KNOWN = "missing-word"
+UNKNOWN_WORD = "missing-word"
 """Failure code of a word outside an embedding's vocabulary; the experiment decides how many may be missing."""
 
 
@@ -125,20 +124,20 @@ class PredictorExamination(Examination):
 
     async def run(self) -> Capability:
         """Examine the target."""
-        alone = await self._answers_one_by_one()
-        question, answer = next(iter(alone.items()), (self._questions[0], None))
+        answers_alone = await self._answers_one_by_one()
+        question, answer = next(iter(answers_alone.items()), (self._questions[0], None))
         deterministic = order_kept = None
-        if alone:
-            self._notes += check_answers(list(alone.values()))
+        if answers_alone:
+            self._notes += check_answers(list(answers_alone.values()))
             deterministic = await self._is_deterministic(question, answer)
-            order_kept = await self._keeps_order(alone, deterministic)
+            order_kept = await self._keeps_order(answers_alone, deterministic)
         return self._capability(
-            shown(given_in(question)),
-            "" if answer is None else shown(answer),
+            answer_text(content_of(question)),
+            "" if answer is None else answer_text(answer),
             deterministic=deterministic,
             order_kept=order_kept,
             dimensions=len(answer) if isinstance(answer, list) else None,
-            labels=labels_in(list(alone.values())),
+            labels=labels_in(list(answers_alone.values())),
         )
 
     async def _answers_one_by_one(self) -> dict[Prediction, Any]:
@@ -151,9 +150,9 @@ class PredictorExamination(Examination):
                 answers[question] = reply.value
             else:
                 failures.append(reply.failure)
-            if len(answers) >= MOST_COMPARED and (self._adapter.batch_limit == 1 or told_apart([*answers.values()])):
+            if len(answers) >= MOST_COMPARED and (self._adapter.batch_limit == 1 or any_differ([*answers.values()])):
                 break
-        failure = next((failure for failure in failures if failure.code != NOT_KNOWN), None)
+        failure = next((failure for failure in failures if failure.code != UNKNOWN_WORD), None)
         if not answers and failure is not None:
             hint = self._hint or "check the kind, the settings and the protocol's notes"
             raise TargetUnfit(failure.code, failure.message, hint)

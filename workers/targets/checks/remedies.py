@@ -61,7 +61,7 @@ class _Case:
     ask: Ask
 
     @property
-    def custom(self) -> bool:
+    def is_custom(self) -> bool:
         return self.target.protocol == "custom"
 
     @property
@@ -70,7 +70,7 @@ class _Case:
         return response.status if response else 0
 
     @property
-    def place(self) -> str:
+    def host(self) -> str:
         return urlsplit(self.exchange.url if self.exchange else self.target.base_url).netloc or self.target.protocol
 
     @property
@@ -83,22 +83,22 @@ class _Case:
         return response.body if response else b""
 
     @property
-    def said(self) -> str:
+    def service_text(self) -> str:
         """The service's own message, cleaned, to be appended to a sentence; empty if there is none."""
         message = Quoter(self.target.secret).quote(self.body)
         return message if len(message) <= LONGEST_SAID else f'{message[: LONGEST_SAID - 2]}…"'
 
     @property
-    def page(self) -> str:
+    def page_note(self) -> str:
         """Text that quotes the title of a web page; a space for a page without a title, empty for any other body."""
         title = _TITLE.search(self.body)
-        bare = " " if b"<html" in self.body[:500].lower() else ""
-        return f' with the title "{self.clean(title[1].decode("utf-8", "replace"))}"' if title else bare
+        note_without_title = " " if b"<html" in self.body[:500].lower() else ""
+        return f' with the title "{self.clean(title[1].decode("utf-8", "replace"))}"' if title else note_without_title
 
     def header(self, name: str) -> str:
         response = self.exchange.received if self.exchange else None
-        value = dict(response.headers if response else ()).get(name.encode(), b"")
-        return self.clean(value.decode("latin-1"))
+        header_value = dict(response.headers if response else ()).get(name.encode(), b"")
+        return self.clean(header_value.decode("latin-1"))
 
     def clean(self, text: str) -> str:
         """Return a text of the service without the key, cut to `LONGEST_SAID` characters, to be shown to people."""
@@ -108,16 +108,16 @@ class _Case:
         """Return an entry of ``remedies.toml``, with the facts of the case and further `words` filled in."""
         entry = SENTENCES[name]
         facts = {
-            "place": self.place,
+            "place": self.host,
             "path": self.path,
             "status": self.status,
-            "said": self.said,
-            "page": self.page.rstrip(),
+            "said": self.service_text,
+            "page": self.page_note.rstrip(),
             "message": self.failure.message,
             "protocol": self.target.protocol,
             "limit": self.target.limits.timeout_s,
         }
-        remedy = entry.get("remedy_of_custom", entry["remedy"]) if self.custom else entry["remedy"]
+        remedy = entry.get("remedy_of_custom", entry["remedy"]) if self.is_custom else entry["remedy"]
         return Remedy(entry["cause"].format(**facts | words), remedy.format(**facts | words))
 
 
@@ -132,7 +132,7 @@ def remedy_for(failure: Failure, exchange: Exchange | None, target: Target, ask:
         The question.
     """
     case = _Case(failure, exchange, target, ask)
-    remedy = _remedy(case)
+    remedy = _remedy_of_case(case)
     misunderstood = target.kind in RECORDS and case.status in MISUNDERSTOOD and not target.settings.get("samples")
     if misunderstood and "settings.output" not in remedy.remedy:
         return Remedy(remedy.cause, f"{remedy.remedy} If it takes records, give some in settings.samples.")
@@ -153,25 +153,26 @@ def doubt_about(answer: object, exchange: Exchange | None, target: Target, ask: 
     return Remedy("", "") if numbers_in(answer) else case.remedy("no-numbers")
 
 
-def _remedy(case: _Case) -> Remedy:
+def _remedy_of_case(case: _Case) -> Remedy:
     failure, auth = case.failure, case.target.settings.get("auth")
     scheme = auth if isinstance(auth, Mapping) else dict[str, Any]()
     if case.exchange and case.exchange.url == scheme.get("token_url"):
         return case.remedy("no-token", http=f" (HTTP {case.status})" if case.status else "")
     if failure.code == "auth" and scheme.get("type") == "aws-sigv4":
         return case.remedy("signature")
+    # a TLS server answers a plain request with a sentence about HTTPS, or closes the connection (status 0)
     if case.status == (BAD_REQUEST if b"HTTPS" in case.body else 0) and failure.code in {"truncated", "http-400"}:
-        return case.remedy("wants-https", answer=case.said or ": it closes the connection.")
-    if case.status in BLOCKING and case.page:
+        return case.remedy("wants-https", answer=case.service_text or ": it closes the connection.")
+    if case.status in BLOCKING and case.page_note:
         return case.remedy("page-of-proxy")
-    find = BY_CODE.get(failure.code)
-    if find is not None:
-        return find(case)
+    find_remedy = BY_CODE.get(failure.code)
+    if find_remedy is not None:
+        return find_remedy(case)
     if failure.code.startswith("http-5"):
         return case.remedy("server-error")
     if failure.code.startswith("http-"):
         remedy_of_rejection = case.remedy("rejected")
-        is_stream = not case.custom and "stream" in case.said.lower()
+        is_stream = not case.is_custom and "stream" in case.service_text.lower()
         return case.remedy("streamed", cause=remedy_of_rejection.cause) if is_stream else remedy_of_rejection
     if "limit of tokens" in failure.message:
         return case.remedy("no-end")
@@ -180,81 +181,81 @@ def _remedy(case: _Case) -> Remedy:
     return case.remedy(failure.code if failure.code in SENTENCES else "other")
 
 
-def _connect(case: _Case) -> Remedy:
-    unknown = "resolve" in case.failure.message or "no address" in case.failure.message
-    return case.remedy("unknown-host" if unknown else "unreachable")
+def _connection_remedy(case: _Case) -> Remedy:
+    is_unknown_host = "resolve" in case.failure.message or "no address" in case.failure.message
+    return case.remedy("unknown-host" if is_unknown_host else "unreachable")
 
 
-def _auth(case: _Case) -> Remedy:
+def _auth_remedy(case: _Case) -> Remedy:
     if not case.target.secret:
         return case.remedy("no-key")
     return case.remedy("forbidden" if case.status == 403 else "refused-key")
 
 
-def _method(case: _Case) -> Remedy:
+def _method_remedy(case: _Case) -> Remedy:
     allowed_methods = case.header("allow")
-    fits = next((method for method in ("POST", "GET", "PUT") if method in re.split(r"[,\s]+", allowed_methods)), None)
+    method = next((name for name in ("POST", "GET", "PUT") if name in re.split(r"[,\s]+", allowed_methods)), None)
     return case.remedy(
         "method",
         used=case.exchange.method if case.exchange else "this method",
         allowed=f"; it takes {allowed_methods}" if allowed_methods else "",
-        change=f'settings.method = "{fits}"' if fits else "another settings.method (POST, GET or PUT)",
+        change=f'settings.method = "{method}"' if method else "another settings.method (POST, GET or PUT)",
     )
 
 
-def _redirect(case: _Case) -> Remedy:
-    to = case.header("location")
-    return case.remedy("redirect", to=f" to {to}" if to else "")
+def _redirect_remedy(case: _Case) -> Remedy:
+    location = case.header("location")
+    return case.remedy("redirect", to=f" to {location}" if location else "")
 
 
-def _too_often(case: _Case) -> Remedy:
+def _rate_remedy(case: _Case) -> Remedy:
     wait = case.header("retry-after")
     when = f"; it asks to wait {f'{wait} s' if wait.isdecimal() else f'until {wait}'}" if wait else ""
     return case.remedy("too-often", when=when)
 
 
-def _garbage(case: _Case) -> Remedy:
+def _garbage_remedy(case: _Case) -> Remedy:
     if not case.body:
         return case.remedy("not-http")
-    return case.remedy("page" if case.page else "xml")
+    return case.remedy("page" if case.page_note else "xml")
 
 
-def _settings(case: _Case) -> str:
+def _suggested_settings(case: _Case) -> str:
     settings = settings_that_read(case.body, case.target.kind)
     return ", ".join(f"settings.{name} = {json.dumps(value)}" for name, value in settings.items())
 
 
-def _not_json(case: _Case) -> Remedy:
-    began = case.clean(case.body[:40].decode("utf-8", "replace"))
-    if not began:
+def _not_json_remedy(case: _Case) -> Remedy:
+    beginning = case.clean(case.body[:40].decode("utf-8", "replace"))
+    if not beginning:
         return case.remedy("empty-answer")
-    not_json = case.remedy("not-json", began=began, settings=_settings(case))
-    is_stream = not case.custom and began.startswith(("data:", "event:"))
+    not_json = case.remedy("not-json", began=beginning, settings=_suggested_settings(case))
+    is_stream = not case.is_custom and beginning.startswith(("data:", "event:"))
     return case.remedy("streamed", cause=not_json.cause) if is_stream else not_json
 
 
-def _wrong_shape(case: _Case) -> Remedy:
-    message, settings = case.failure.message, _NAMED_SETTING.findall(case.failure.message)
-    if settings:
-        return case.remedy("named-setting", settings=" or ".join(dict.fromkeys(settings)))
+def _wrong_shape_remedy(case: _Case) -> Remedy:
+    message, named_settings = case.failure.message, _NAMED_SETTING.findall(case.failure.message)
+    if named_settings:
+        return case.remedy("named-setting", settings=" or ".join(dict.fromkeys(named_settings)))
     if _TOP_LABEL in message:
         remedy_name = f"top-label-of-{case.target.protocol}"
         return case.remedy(remedy_name if remedy_name in SENTENCES else "top-label")
     if UNDECLARED in message:
         return case.remedy("undeclared")
-    if not case.custom:
+    if not case.is_custom:
         return case.remedy("wrong-protocol")
     if case.status == ACCEPTED and not case.target.settings.get("poll"):
         return _polling_remedy(case)
     if re.match(rb'\s*\{\s*"errors?"\s*:\s*[{"\[][^\]]', case.body):
         return case.remedy("error-as-success")
-    if "labels" in (reading := _settings(case)):
-        return case.remedy("no-class", settings=reading)
+    if "labels" in (suggestion := _suggested_settings(case)):
+        return case.remedy("no-class", settings=suggestion)
     output = json.dumps(str(case.target.settings.get("output", "@")))
     if paths := list(answer_paths(case.body, case.target.kind)):
         number = settings_that_read(case.body, case.target.kind).get("number")
-        form = f", and settings.number = {json.dumps(number)}" if number in FORMS else ""
-        return case.remedy("other-place", output=output, paths=" or ".join(map(json.dumps, paths)), form=form)
+        form_advice = f", and settings.number = {json.dumps(number)}" if number in FORMS else ""
+        return case.remedy("other-place", output=output, paths=" or ".join(map(json.dumps, paths)), form=form_advice)
     if _NO_NUMBER in message:
         return case.remedy("no-number")
     return case.remedy("no-answer", output=output, wanted=_WANTED[case.target.kind])
@@ -274,25 +275,25 @@ _WANTED: Mapping[Kind, str] = {
 }
 
 BY_CODE: Mapping[str, Callable[[_Case], Remedy]] = {
-    "connect": _connect,
+    "connect": _connection_remedy,
     "tls": lambda case: case.remedy("certificate" if "certificate" in case.failure.message else "tls"),
     "timeout": lambda case: case.remedy("not-done" if case.status and case.target.settings.get("poll") else "timeout"),
-    "redirect": _redirect,
-    "auth": _auth,
-    "http-404": lambda case: case.remedy("unknown-name" if _MISSING_THING.search(case.said) else "not-found"),
-    "http-405": _method,
-    "http-429": _too_often,
-    "garbage": _garbage,
-    "bad-json": _not_json,
-    "wrong-shape": _wrong_shape,
+    "redirect": _redirect_remedy,
+    "auth": _auth_remedy,
+    "http-404": lambda case: case.remedy("unknown-name" if _MISSING_THING.search(case.service_text) else "not-found"),
+    "http-405": _method_remedy,
+    "http-429": _rate_remedy,
+    "garbage": _garbage_remedy,
+    "bad-json": _not_json_remedy,
+    "wrong-shape": _wrong_shape_remedy,
 }
 """Remedies by the code of a failure, where more than the code decides."""
 
 
 def _polling_remedy(case: _Case) -> Remedy:
     texts = [path for path, value in values_in(json_in(case.body)) if isinstance(value, str)]
-    number, status = (
+    id_path, status_path = (
         next((path for path in texts if last_name(path).lower() in names), names[0])
         for names in (("id", "job_id", "task_id", "jobid"), ("status", "state"))
     )
-    return case.remedy("accepted", number=number, state=status)
+    return case.remedy("accepted", number=id_path, state=status_path)

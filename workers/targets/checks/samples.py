@@ -50,9 +50,8 @@ def samples_for(target: Target, asks: Sequence[Ask] = ()) -> Samples:
     if asks:
         return Samples(tuple(cast("Sequence[Prediction]", asks)))
     if samples := target.settings.get("samples"):
-        return Samples(
-            tuple(question(sample if isinstance(sample, str) else tuple(sample.items())) for sample in samples)
-        )
+        contents = (sample if isinstance(sample, str) else tuple(sample.items()) for sample in samples)
+        return Samples(tuple(map(question, contents)))
     if compares(target.settings):
         pairs = pairwise(SENTENCES)
         return Samples(tuple(question(((FIRST, first), (SECOND, second))) for first, second in pairs), ours=True)
@@ -65,16 +64,16 @@ def spread(questions: Sequence[Q], adapter: Adapter, count: int) -> list[Q]:
     groups: dict[object, list[Q]] = {}
     for question in dict.fromkeys(questions):
         groups.setdefault(adapter.group_key(question), []).append(question)
-    largest = max(groups.values(), key=len, default=[])
-    if len(largest) <= count:
-        return largest
-    return [largest[index * (len(largest) - 1) // (count - 1)] for index in range(count)]
+    largest_group = max(groups.values(), key=len, default=[])
+    if len(largest_group) <= count:
+        return largest_group
+    return [largest_group[index * (len(largest_group) - 1) // (count - 1)] for index in range(count)]
 
 
 # ------------------------------------------------------------------------------- texts that no service knows
 T = TypeVar("T")
 
-EACH = 5
+QUESTIONS_OF_KIND = 5
 """Number of questions of each kind."""
 
 
@@ -90,13 +89,13 @@ def numbered_sentences(count: int, rng: np.random.Generator, source: str = "en")
 
 def worded_questions(rng: np.random.Generator) -> Mapping[type[Ask], tuple[Ask, ...]]:
     """Return neutral questions to a language model, by kind; the last text to score is not a sentence."""
-    *texts, (_, last_sentence) = numbered_sentences(EACH, rng)
+    *sentences, (_, last_sentence) = numbered_sentences(QUESTIONS_OF_KIND, rng)
     scrambled_sentence = " ".join(rng.permutation(last_sentence.rstrip(".").split()).tolist())
-    gaps = [GAPS[index] for index in rng.permutation(len(GAPS))[:EACH]]
+    gaps = [GAPS[index] for index in rng.permutation(len(GAPS))[:QUESTIONS_OF_KIND]]
     return {
-        Score: (*(Score(text) for _, text in texts), Score(f"{scrambled_sentence}.")),
+        Score: (*(Score(text) for _, text in sentences), Score(f"{scrambled_sentence}.")),
         Fill: tuple(Fill(f"{_random_person(rng)}{before}", word, after) for before, word, after in gaps),
-        Choose: tuple(_random_choice(rng) for _ in range(EACH)),
+        Choose: tuple(_random_choice(rng) for _ in range(QUESTIONS_OF_KIND)),
     }
 
 
@@ -115,7 +114,7 @@ def _random_item(items: Sequence[T], rng: np.random.Generator) -> T:
 
 
 # ------------------------------------------------------------------------------- images
-SIDE = 224
+SIDE_PIXELS = 224
 """Width and height in pixels, the input size of most classifiers."""
 
 SHAPES = ("red circle", "green square", "blue triangle")
@@ -132,15 +131,15 @@ def sample_images() -> Mapping[str, bytes]:
 
 
 def _draw_shape(colour: str, shape: str) -> bytes:
-    image = Image.new("RGB", (SIDE, SIDE), "white")
-    pen, start, end = ImageDraw.Draw(image), SIDE // 5, SIDE - SIDE // 5
+    image = Image.new("RGB", (SIDE_PIXELS, SIDE_PIXELS), "white")
+    pen, near_edge, far_edge = ImageDraw.Draw(image), SIDE_PIXELS // 5, SIDE_PIXELS - SIDE_PIXELS // 5
     match shape:
         case "circle":
-            pen.ellipse((start, start, end, end), fill=colour)
+            pen.ellipse((near_edge, near_edge, far_edge, far_edge), fill=colour)
         case "square":
-            pen.rectangle((start, start, end, end), fill=colour)
+            pen.rectangle((near_edge, near_edge, far_edge, far_edge), fill=colour)
         case _:
-            pen.polygon(((SIDE // 2, start), (end, end), (start, end)), fill=colour)
+            pen.polygon(((SIDE_PIXELS // 2, near_edge), (far_edge, far_edge), (near_edge, far_edge)), fill=colour)
     file = io.BytesIO()
     image.save(file, "PNG")
     return file.getvalue()

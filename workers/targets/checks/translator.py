@@ -53,12 +53,13 @@ class TranslatorExamination(Examination):
             raise ValueError("the check needs at least one language pair; got none")
         super().__init__(adapter, calls)
         self._pairs = tuple(pairs)
-        self._sentences = sentences_in(pairs[0][0], int(rng.integers(*FRESH_SENTENCES)) if rng else SENTENCES, rng)
+        source, _ = pairs[0]
+        self._sentences = sentences_in(source, int(rng.integers(*FRESH_SENTENCES)) if rng else SENTENCES, rng)
 
     async def run(self) -> Capability:
         """Examine the target."""
         await self._check_languages()
-        text = self._sentences[0][1]
+        _, text = self._sentences[0]
         translation = await self._translate_first(text)
         deterministic = await self._is_deterministic(Translate(text, *self._pairs[0]), translation)
         await self._check_back_translation(translation)
@@ -85,12 +86,12 @@ class TranslatorExamination(Examination):
         if supported_pairs is None:  # the adapter made no call, so the call is not counted
             self._calls.count -= 1
             return
-        missing = [pair for pair in dict.fromkeys(self._pairs) if pair not in supported_pairs]
-        if missing:
-            pairs = ", ".join(f"{source} to {target}" for source, target in missing[:10])
+        missing_pairs = [pair for pair in dict.fromkeys(self._pairs) if pair not in supported_pairs]
+        if missing_pairs:
+            pair_list = ", ".join(f"{source} to {target}" for source, target in missing_pairs[:10])
             raise TargetUnfit(
                 "unsupported-language",
-                f"the service does not translate {pairs}",
+                f"the service does not translate {pair_list}",
                 "leave these languages out, or name the service's own codes in settings.language_codes",
             )
 
@@ -101,35 +102,36 @@ class TranslatorExamination(Examination):
             raise TargetUnfit(reply.failure.code, reply.failure.message, "see the protocol's notes")
         translation = str(reply.value)
         if not translation.strip():
-            raise TargetUnfit(
-                "empty", "the service returned an empty text", "check the output setting and the languages"
-            )
+            hint = "check the output setting and the languages"
+            raise TargetUnfit("empty", "the service returned an empty text", hint)
         if untranslated(text, translation):
             self._notes.append("the text came back as it was sent; the service may not translate this pair")
         return translation
 
     async def _check_back_translation(self, translation: str) -> None:
         """Translate the first answer back, if the experiment translates back."""
-        there, back = self._pairs[0]
-        if (back, there) not in self._pairs[1:]:
+        source, target = self._pairs[0]
+        if (target, source) not in self._pairs[1:]:
             return
-        reply = await self._ask_alone(Translate(translation, back, there))
+        reply = await self._ask_alone(Translate(translation, target, source))
         if reply.failure is not None:
             self._notes.append(f"the way back could not be seen ({reply.failure.code})")
         elif not str(reply.value).strip():
-            raise TargetUnfit("empty", "the translation back is empty", f"check that it translates {back} to {there}")
+            hint = f"check that it translates {target} to {source}"
+            raise TargetUnfit("empty", "the translation back is empty", hint)
 
     async def _keeps_order_of_texts(self) -> bool | None:
         """Translate several texts in one call; return whether their answers came in order, or ``None`` if unknown."""
         size = min(5, self._adapter.batch_limit)
         numbers, texts = zip(*self._sentences[1 : size + 1], strict=True)
-        together = await self._ask_in_one_call([Translate(text, *self._pairs[0]) for text in texts])
-        if together is None:
+        translations = await self._ask_in_one_call([Translate(text, *self._pairs[0]) for text in texts])
+        if translations is None:
             return None
-        answers = list(map(numbers_in, together))
-        if all(expected in present for expected, present in zip(numbers, answers, strict=True)):
+        returned_numbers = list(map(numbers_in, translations))
+        pairs = list(zip(numbers, returned_numbers, strict=True))
+        if all(expected in returned for expected, returned in pairs):
             return True
-        if any(set(numbers) - {expected} & present for expected, present in zip(numbers, answers, strict=True)):
+        if any((set(numbers) - {expected}) & returned for expected, returned in pairs):
             raise TargetUnfit("out-of-order", f"{size} texts in one call came back in another order", MEND_ARRAYS)
         self._notes.append("the numbers did not survive, so the order of several texts could not be checked")
         return None
@@ -145,32 +147,30 @@ class TranslatorExamination(Examination):
         numbers = [sentence_number for sentence_number, _ in sentences]
         reply = await self._ask_alone(Translate(text, *self._pairs[0]))
         if reply.failure is not None:
-            return self._length_refused(reply.failure, len(text))
+            return self._length_limit_of_failure(reply.failure, len(text))
         returned_numbers = numbers_in(reply.value)
-        places = [index for index, sentence_number in enumerate(numbers) if sentence_number in returned_numbers]
-        if not places:
+        returned_indices = [index for index, expected in enumerate(numbers) if expected in returned_numbers]
+        text_size = f"{len(numbers)} sentences ({len(text):,} characters)"
+        if not returned_indices:
             characters = len(str(reply.value))
             if characters < SHORTEST_SHARE * len(text) and str(reply.value) != translation:
                 raise TargetUnfit(
                     "truncates",
-                    f"of a text of {len(numbers)} sentences ({len(text):,} characters) only {characters} characters "
-                    "came back, and none of its numbers",
+                    f"of a text of {text_size} only {characters} characters came back, and none of its numbers",
                     MEND_LENGTH,
                 )
             self._notes.append("the numbers did not survive, so it could not be seen whether long texts stay whole")
             return None
-        tail = len(numbers) - 1 - places[-1]
-        if tail > 1:
-            raise TargetUnfit(
-                "truncates",
-                f"of a text of {len(numbers)} sentences ({len(text):,} characters) the last {tail} did not come back",
-                MEND_LENGTH,
-            )
-        if len(places) < len(numbers) - 1:
-            self._notes.append(f"{len(numbers) - len(places)} of {len(numbers)} numbered sentences lost their number")
+        missing_at_end = len(numbers) - 1 - returned_indices[-1]
+        if missing_at_end > 1:
+            message = f"of a text of {text_size} the last {missing_at_end} did not come back"
+            raise TargetUnfit("truncates", message, MEND_LENGTH)
+        missing_count = len(numbers) - len(returned_indices)
+        if missing_count > 1:
+            self._notes.append(f"{missing_count} of {len(numbers)} numbered sentences lost their number")
         return None
 
-    def _length_refused(self, failure: Failure, length: int) -> int | None:
+    def _length_limit_of_failure(self, failure: Failure, length: int) -> int | None:
         if failure.code in {"http-400", "http-413", "http-414", "http-422", "unsupported", "cut-short"}:
             self._notes.append(f"a text of {length:,} characters was refused ({failure.code})")
             return length

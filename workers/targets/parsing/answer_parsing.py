@@ -31,7 +31,7 @@ LONGEST_QUOTED = 60
 ROUNDING = 1e-6
 """Tolerance for probabilities outside [0, 1], which occur with single-precision arithmetic."""
 
-Classified = JsonObject
+Classification = JsonObject
 """Stored form of a classification: ``{"label": str or None, "scores": {label: probability} or None}``."""
 
 
@@ -48,13 +48,13 @@ def reply_of(parse: Callable[[], Any], origin: str, answer: object = None) -> Re
     """
     try:
         return Reply(parse())
-    except Misread as wrong:
+    except Misread as misread:
         if isinstance(answer, str) and refuses_in_words(answer):
             return Reply(failure=Failure("declined", f"{origin} gave no answer: {quoted(answer)}"))
-        return Reply(failure=Failure(wrong.code, f"{origin} {wrong}"))
+        return Reply(failure=Failure(misread.code, f"{origin} {misread}"))
 
 
-def seen(value: object) -> str:
+def summary_of(value: object) -> str:
     """Describe a JSON value without repeating texts, which may be long or secret."""
     match value:
         case None:
@@ -86,7 +86,7 @@ def number_of(answer: object, form: NumberForm | None = None) -> float:
     """
     answer = unwrap(answer)
     answer = answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
-    return _number_in(answer, form) if isinstance(answer, str) else finite(answer, "number")
+    return _number_in(answer, form) if isinstance(answer, str) else finite_number(answer, "number")
 
 
 def _number_in(text: str, form: NumberForm | None) -> float:
@@ -94,9 +94,9 @@ def _number_in(text: str, form: NumberForm | None) -> float:
     number = plain_number(text) if form is None else written_number(text, form)
     if number is not None:
         return number
-    readings = [f'settings.number = "{name}" reads it as {read:g}' for name, read in forms_that_read(text).items()]
-    how = ", ".join(readings) or "it is a number in no form that is read; name another output, or send a JSON number"
-    raise Misread(f"returned the text {quoted(text)}; expected a number: {how}")
+    readings = [f'settings.number = "{name}" reads it as {number:g}' for name, number in forms_that_read(text).items()]
+    advice = ", ".join(readings) or "it is a number in no form that is read; name another output, or send a JSON number"
+    raise Misread(f"returned the text {quoted(text)}; expected a number: {advice}")
 
 
 def quoted(text: str) -> str:
@@ -105,10 +105,10 @@ def quoted(text: str) -> str:
     return '"{}"'.format(words if len(words) <= LONGEST_QUOTED else f"{words[: LONGEST_QUOTED - 1]}…")
 
 
-def finite(answer: object, noun: str) -> float:
+def finite_number(answer: object, noun: str) -> float:
     """Parse a finite number, called `noun` in messages; raise `Misread` for anything else."""
     if isinstance(answer, bool) or not isinstance(answer, int | float):
-        raise Misread(f"returned {seen(answer)}; expected a {noun}")
+        raise Misread(f"returned {summary_of(answer)}; expected a {noun}")
     number = float_or_infinity(answer)
     if not math.isfinite(number):
         raise Misread(f"returned a {noun} that is not finite")
@@ -119,20 +119,20 @@ def vector_of(answer: object) -> list[float]:
     """Parse a vector of finite numbers, or a list with one vector; raise `Misread` for anything else."""
     answer = unwrap(answer)
     if not isinstance(answer, list) or not answer:
-        raise Misread(f"returned {seen(answer)}; expected a vector")
+        raise Misread(f"returned {summary_of(answer)}; expected a vector")
     if len(answer) > MOST_DIMENSIONS:
         raise Misread(f"gave a vector of {len(answer):,} numbers; at most {MOST_DIMENSIONS:,} are allowed")
     vector = []
     for number in answer:
         if type(number) is not float and (isinstance(number, bool) or not isinstance(number, int)):
-            raise Misread(f"returned a vector with {seen(number)}; expected a number")
+            raise Misread(f"returned a vector with {summary_of(number)}; expected a number")
         vector.append(float_or_infinity(number))
     if not all(map(math.isfinite, vector)):
         raise Misread("returned a vector with a number that is not finite")
     return vector
 
 
-def parse_classes(answer: object, labels: Sequence[str] = ()) -> Classified:
+def parse_classes(answer: object, labels: Sequence[str] = ()) -> Classification:
     """Parse a classification: a label, the probabilities of labels, or both.
 
     These forms are accepted: ``"positive"``; ``1``, the index of a label or its name; ``[0.1, 0.9]``,
@@ -160,14 +160,14 @@ def parse_classes(answer: object, labels: Sequence[str] = ()) -> Classified:
         scores = {_declared_spelling(name, labels): score for name, score in scores.items()}
     if scores is not None and (len(scores), len(labels)) == (1, 2):  # only the top label, or only one of both
         ((name, score),) = scores.items()
-        number = probability(score)
-        label, scores = None, {label: number if label == name else 1 - number for label in labels}
+        share = probability(score)
+        label, scores = None, {label: share if label == name else 1 - share for label in labels}
     if label is None and scores is None:
         raise Misread("gave neither a label nor probabilities")
     for name in (label, *(scores or ())):
         _check_label(name, labels)
     if scores is not None:
-        scores = _check_scores(scores, labels)
+        scores = _valid_scores(scores, labels)
     return {"label": label, "scores": scores}
 
 
@@ -179,12 +179,12 @@ def _class_of(answer: Any, labels: Sequence[str]) -> tuple[str | None, JsonObjec
             return None, _scores_by_label(list(zip(names, scores, strict=True)))
         case {"label": label, "score": score} if len(answer) == len(labels) == 2 and label is not None:
             return None, {_label_of(label, labels): score}
-        case {"label": label, **rest} if rest.keys() <= {"score", "scores"}:
-            scores = rest.get("scores")
+        case {"label": label, **other_members} if other_members.keys() <= {"score", "scores"}:
+            scores = other_members.get("scores")
             return (None if label is None else _label_of(label, labels)), (
                 None if scores is None else _scores_of(scores, labels)
             )
-        case {"scores": scores, **rest} if not rest:
+        case {"scores": scores, **other_members} if not other_members:
             return None, _scores_of(scores, labels)
         case list() | dict():
             return None, _scores_of(answer, labels)
@@ -197,13 +197,13 @@ def _scores_of(answer: object, labels: Sequence[str]) -> JsonObject:
     answer = unwrap(answer)
     match answer:
         case [dict(), *_]:
-            return _scores_by_label([_label_and_score(pair) for pair in answer])
+            return _scores_by_label([_label_and_score(entry) for entry in answer])
         case list():
-            return _scores_by_label(list(zip(labels, _complete_row(answer, labels), strict=True)))
+            return _scores_by_label(list(zip(labels, _row_for_labels(answer, labels), strict=True)))
         case dict():
             return dict(answer)
         case _:
-            raise Misread(f"returned {seen(answer)}; expected probabilities")
+            raise Misread(f"returned {summary_of(answer)}; expected probabilities")
 
 
 def _label_of(answer: object, labels: Sequence[str]) -> str:
@@ -211,20 +211,19 @@ def _label_of(answer: object, labels: Sequence[str]) -> str:
     if isinstance(answer, str):
         return _declared_spelling(answer, labels)
     if not isinstance(answer, bool | int | float):
-        raise Misread(f"returned {seen(answer)}; expected a label")
+        raise Misread(f"returned {summary_of(answer)}; expected a label")
     if not labels:
         if isinstance(answer, float) and not answer.is_integer():
-            raise Misread(
-                f"returned {seen(answer)}; expected a label, or a list of probabilities in the order of labels"
-            )
+            alternative = "or a list of probabilities in the order of labels"
+            raise Misread(f"returned {summary_of(answer)}; expected a label, {alternative}")
         return label_text(answer)
     labels_of_value = [label for label in labels if _value_of(label) == answer and _value_of(label) is not None]
-    same_kind = [label for label in labels_of_value if isinstance(_value_of(label), bool) == isinstance(answer, bool)]
-    if len(matching := same_kind or labels_of_value) == 1:
+    same_type = [label for label in labels_of_value if isinstance(_value_of(label), bool) == isinstance(answer, bool)]
+    if len(matching := same_type or labels_of_value) == 1:
         return matching[0]
     names_values = any(_value_of(label) is not None for label in labels)
     if isinstance(answer, bool) or names_values or not float(answer).is_integer() or not 0 <= answer < len(labels):
-        raise Misread(f"gave {seen(answer)}, {UNDECLARED} {_named_labels(labels)}; declare it in settings.labels")
+        raise Misread(f"gave {summary_of(answer)}, {UNDECLARED} {_named_labels(labels)}; declare it in settings.labels")
     return labels[int(answer)]
 
 
@@ -259,22 +258,22 @@ def _named_labels(labels: Sequence[str]) -> str:
     return f"({quoted_labels}{' …' if len(labels) > 5 else ''})"
 
 
-def _complete_row(row: list[Any], labels: Sequence[str]) -> list[Any]:
+def _row_for_labels(probabilities: list[Any], labels: Sequence[str]) -> list[Any]:
     """Return one probability per label; for two labels, a row may hold only the probability of the second."""
     if not labels:
-        raise Misread(f"gave {seen(row)} without names; settings.labels must name them in their order")
-    if (len(row), len(labels)) == (1, 2):
-        second = number_of(row)
-        return [1 - second, second]
-    if len(row) != len(labels):
-        raise Misread(f"gave {len(row)} probabilities, and {len(labels)} labels are declared")
-    return row
+        raise Misread(f"gave {summary_of(probabilities)} without names; settings.labels must name them in their order")
+    if (len(probabilities), len(labels)) == (1, 2):
+        second_probability = number_of(probabilities)
+        return [1 - second_probability, second_probability]
+    if len(probabilities) != len(labels):
+        raise Misread(f"gave {len(probabilities)} probabilities, and {len(labels)} labels are declared")
+    return probabilities
 
 
-def _label_and_score(pair: object) -> tuple[Any, Any]:
-    if not isinstance(pair, Mapping) or not {"label", "score"} <= pair.keys():
-        raise Misread(f"returned {seen(pair)}; expected a label with its score")
-    return pair["label"], pair["score"]
+def _label_and_score(entry: object) -> tuple[Any, Any]:
+    if not isinstance(entry, Mapping) or not {"label", "score"} <= entry.keys():
+        raise Misread(f"returned {summary_of(entry)}; expected a label with its score")
+    return entry["label"], entry["score"]
 
 
 def _scores_by_label(pairs: Sequence[tuple[Any, Any]]) -> JsonObject:
@@ -296,21 +295,21 @@ def _check_label(label: str | None, labels: Sequence[str]) -> None:
         raise Misread(f"gave {quoted(label)}, {UNDECLARED} {_named_labels(labels)}; declare it in settings.labels")
 
 
-def _check_scores(scores: Json, labels: Sequence[str]) -> dict[str, float]:
+def _valid_scores(scores: Json, labels: Sequence[str]) -> dict[str, float]:
     """Return validated probabilities, in the order of the declared labels if there are any."""
     if not 0 < len(scores) <= MOST_LABELS:
         raise Misread(f"gave the scores of {len(scores):,} labels; 1 to {MOST_LABELS:,} are allowed")
     if labels and len(scores) != len(labels):
         subject = "the top label alone" if len(scores) == 1 else f"the scores of {len(scores)} labels"
-        how = "make the service score all of them, or return the label without a score"
-        raise Misread(f"gave {subject}, and {len(labels)} labels are declared in settings.labels; {how}")
+        advice = "make the service score all of them, or return the label without a score"
+        raise Misread(f"gave {subject}, and {len(labels)} labels are declared in settings.labels; {advice}")
     # interned, because thousands of replies hold the same labels
     return {intern(label): _probability(scores[label]) for label in labels or scores}
 
 
 def _probability(answer: object) -> float:
     if isinstance(answer, list):
-        raise Misread(f"returned {seen(answer)}; expected a probability")
+        raise Misread(f"returned {summary_of(answer)}; expected a probability")
     return probability(answer, "; raw scores (logits) are not taken")
 
 

@@ -11,14 +11,14 @@ from typing import Any, Literal
 from assay.catalog.answer_text import label_key
 from assay.model import COMPARED, FIRST, SECOND, TIE, Failure, Field, Record, Reply
 from workers.targets.parsing.answer_parsing import (
-    Classified,
+    Classification,
     Misread,
-    finite,
+    finite_number,
     label_text,
     parse_classes,
     quoted,
     reply_of,
-    seen,
+    summary_of,
     unwrap,
 )
 from workers.targets.parsing.written_numbers import plain_number
@@ -61,18 +61,18 @@ def comparison_of(
     return Reply(failure=Failure("no-choice", failure.message))
 
 
-def _label_without_scores(name: str) -> Classified:
+def _label_without_scores(name: str) -> Classification:
     return {"label": name, "scores": None}
 
 
-def _parse_label(answer: Any, labels: Sequence[str]) -> Classified:
+def _parse_label(answer: Any, labels: Sequence[str]) -> Classification:
     """Parse a label or the labels' probabilities; a number is a label only if declared labels are numbers."""
     if isinstance(answer, bool | int | float) and not any(_names_value(label) for label in labels):
-        kind, example = ("boolean", '["true", "false"]') if isinstance(answer, bool) else ("number", '["1", "2"]')
-        reason = f"returned the {kind} {seen(answer)}, but no declared label is a {kind}"
+        type_name, example = ("boolean", '["true", "false"]') if isinstance(answer, bool) else ("number", '["1", "2"]')
+        reason = f"returned the {type_name} {summary_of(answer)}, but no declared label is a {type_name}"
         raise Misread(f"{reason}; if it means a label, set labels = {example} (labels in their order)")
     if isinstance(unwrap(answer), list) and len(unwrap(answer)) != len(labels):
-        raise Misread(f"returned {seen(unwrap(answer))}; expected a probability for each of {len(labels)} labels")
+        raise Misread(f"returned {summary_of(unwrap(answer))}; expected a probability for each of {len(labels)} labels")
     classification = parse_classes(answer, labels)
     name_of = dict(zip(labels, COMPARED, strict=False))
     if classification["scores"] is None:
@@ -84,22 +84,22 @@ def _names_value(label: str) -> bool:
     return plain_number(label) is not None or label_key(label) in {"true", "false"}
 
 
-def _parse_scores(answer: Any, labels: Sequence[str]) -> Classified:
+def _parse_scores(answer: Any, labels: Sequence[str]) -> Classification:
     """Parse a score for each document: the higher one is better, and equal ones are a tie."""
     answer = unwrap(answer)
     if isinstance(answer, Mapping):
         by_label = {label_key(label_text(name)): score for name, score in answer.items()}
         answer = [by_label.get(label_key(label)) for label in labels[:2]] if len(by_label) == 2 else answer
     if not isinstance(answer, list) or len(answer) != 2:
-        raise Misread(f"returned {seen(answer)}; expected a score for each of the two documents")
-    score, other_score = (finite(number, "score") for number in answer)
+        raise Misread(f"returned {summary_of(answer)}; expected a score for each of the two documents")
+    score, other_score = (finite_number(number, "score") for number in answer)
     return _label_without_scores(TIE if score == other_score else FIRST if score > other_score else SECOND)
 
 
-def _parse_document(answer: Any, documents: Mapping[str, Field]) -> Classified:
+def _parse_document(answer: Any, documents: Mapping[str, Field]) -> Classification:
     """Parse the better document, repeated whole; spaces, case and marks at its ends may differ."""
     if not isinstance(answer, str):
-        raise Misread(f"returned {seen(answer)}; expected the better document")
+        raise Misread(f"returned {summary_of(answer)}; expected the better document")
     repeated_names = [name for name in (FIRST, SECOND) if label_key(str(documents[name])) == label_key(answer)]
     if len(repeated_names) != 1:
         raise Misread(f"returned {quoted(answer)}, which is neither of the documents")

@@ -13,12 +13,12 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from assay.document import JsonObject
-from workers.targets.parsing.answer_parsing import ROUNDING, Misread, finite
+from workers.targets.parsing.answer_parsing import ROUNDING, Misread, finite_number
 
-MARKS = 1
+MAX_EXTRA = 1
 """Maximum number of extra tokens before those of the prompt, such as a start-of-text token."""
 
-IN_BYTES = "bytes:\\x"
+BYTES_PREFIX = "bytes:\\x"
 """Prefix of a token that is a part of a character, written as bytes."""
 
 ENOUGH_ASCII = 0.5
@@ -63,21 +63,22 @@ def score_of(echo: Echo, prompt: str) -> JsonObject:
     Misread
         If the lists have different lengths or hold an invalid log-probability.
     """
-    tokens, values = echo.tokens, echo.log_probabilities
-    if not isinstance(tokens, list) or not isinstance(values, list) or not tokens:
+    tokens, log_probabilities = echo.tokens, echo.log_probabilities
+    if not isinstance(tokens, list) or not isinstance(log_probabilities, list) or not tokens:
         raise NotEchoed("gave no tokens with their log-probabilities")
-    if len(tokens) != len(values):
-        raise Misread(f"gave {len(tokens)} tokens and {len(values)} log-probabilities")
+    if len(tokens) != len(log_probabilities):
+        raise Misread(f"gave {len(tokens)} tokens and {len(log_probabilities)} log-probabilities")
     start, end = _span(echo, [str(token) for token in tokens], prompt)
-    return total_of(values[start:end])
+    return total_of(log_probabilities[start:end])
 
 
-def total_of(values: Sequence[Any]) -> dict[str, Any]:
+def total_of(log_probabilities: Sequence[Any]) -> dict[str, Any]:
     """Sum the log-probabilities of a text's tokens; see `score_of`."""
-    following = values[1:] if values and values[0] in (None, 0) else values
-    if len(values) > 1 and all(value is None for value in following):
+    lacks_first = bool(log_probabilities) and log_probabilities[0] in (None, 0)
+    following_tokens = log_probabilities[1:] if lacks_first else log_probabilities
+    if len(log_probabilities) > 1 and all(value is None for value in following_tokens):
         raise NotEchoed("gave the prompt's tokens without log-probabilities")
-    numbers = [_log_probability(value) for value in following]
+    numbers = [_log_probability(value) for value in following_tokens]
     if not numbers:
         raise Misread("gave one token, which has no log-probability; longer texts are needed")
     if not any(numbers):
@@ -86,7 +87,7 @@ def total_of(values: Sequence[Any]) -> dict[str, Any]:
 
 
 def _log_probability(value: object) -> float:
-    number = finite(value, "log-probability")
+    number = finite_number(value, "log-probability")
     if number > ROUNDING:
         raise Misread(f"returned {number:g}; expected a log-probability, which is at most 0")
     return number
@@ -99,21 +100,22 @@ def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
     ASCII may be split over several tokens.
     """
     for normalise in (str, _without_blanks):
-        if (span := _span_of_joined(tokens, prompt, normalise)) is not None:
-            only_blank = echo.prompt_only and not _without_blanks("".join(tokens[span[1] :]))
-            return (span[0], len(tokens)) if only_blank else span
-    if (end := _count_by_offsets(echo, prompt)) is not None:
-        return 0, end
-    if echo.prompt_only and _tells_by_ascii(prompt):
-        for start in range(MARKS + 1):
+        if (span := _span_of_spelling(tokens, prompt, normalise)) is not None:
+            start, end = span
+            only_blanks_follow = echo.prompt_only and not _without_blanks("".join(tokens[end:]))
+            return start, len(tokens) if only_blanks_follow else end
+    if (token_count := _count_by_offsets(echo, prompt)) is not None:
+        return 0, token_count
+    if echo.prompt_only and _has_enough_ascii(prompt):
+        for start in range(MAX_EXTRA + 1):
             if "".join(map(_ascii_characters, tokens[start:])) == _ascii_characters(prompt):
                 return start, len(tokens)
     raise NotEchoed("returned tokens that do not spell the prompt")
 
 
-def _span_of_joined(tokens: Sequence[str], prompt: str, normalise: Callable[[str], str]) -> tuple[int, int] | None:
+def _span_of_spelling(tokens: Sequence[str], prompt: str, normalise: Callable[[str], str]) -> tuple[int, int] | None:
     expected = normalise(prompt)
-    for start in range(MARKS + 1):
+    for start in range(MAX_EXTRA + 1):
         length = 0
         for end, token in enumerate(map(normalise, tokens[start:]), start + 1):
             length += len(token)
@@ -131,24 +133,26 @@ def _count_by_offsets(echo: Echo, prompt: str) -> int | None:
         return None
     if len(offsets) != len(echo.tokens) or not all(type(offset) is int for offset in offsets):
         return None
-    if offsets[0] != 0 or list(accumulate(offsets, max)) != offsets or not _tells_by_ascii(prompt):
+    if offsets[0] != 0 or list(accumulate(offsets, max)) != offsets or not _has_enough_ascii(prompt):
         return None
-    end = sum(1 for offset in offsets if int(offset) < len(prompt))
-    texts = [_ascii_characters(text[start:stop]) for start, stop in pairwise([*offsets, len(text)][: end + 1])]
-    tokens = [_ascii_characters(str(token)) for token in echo.tokens[:end]]
-    marks = next((count for count in range(MARKS + 1) if count == end or texts[count]), MARKS)
-    equal = [expected for expected, token in zip(texts[marks:], tokens[marks:], strict=True) if expected == token]
-    odd = [token for expected, token in zip(texts[marks:], tokens[marks:], strict=True) if expected not in ("", token)]
-    if not all(token.startswith(IN_BYTES) for token in odd):
+    token_count = sum(1 for offset in offsets if int(offset) < len(prompt))
+    bounds = [*offsets, len(text)][: token_count + 1]
+    texts = [_ascii_characters(text[start:end]) for start, end in pairwise(bounds)]
+    tokens = [_ascii_characters(str(token)) for token in echo.tokens[:token_count]]
+    extra_count = next((count for count in range(MAX_EXTRA + 1) if count == token_count or texts[count]), MAX_EXTRA)
+    pairs = list(zip(texts[extra_count:], tokens[extra_count:], strict=True))
+    equal_texts = [expected for expected, token in pairs if expected == token]
+    differing_tokens = [token for expected, token in pairs if expected not in ("", token)]
+    if not all(token.startswith(BYTES_PREFIX) for token in differing_tokens):
         return None
-    return end if len("".join(equal)) >= ENOUGH_ASCII * len(_ascii_characters(prompt)) else None
+    return token_count if len("".join(equal_texts)) >= ENOUGH_ASCII * len(_ascii_characters(prompt)) else None
 
 
 def _without_blanks(text: str) -> str:
     return "".join(text.replace("▁", " ").replace("Ġ", " ").split())
 
 
-def _tells_by_ascii(prompt: str) -> bool:
+def _has_enough_ascii(prompt: str) -> bool:
     """Whether a prompt has enough ASCII characters (`ENOUGH_ASCII`) to compare only these."""
     return len(_ascii_characters(prompt)) >= ENOUGH_ASCII * len(_without_blanks(prompt))
 

@@ -33,7 +33,7 @@ def _number_pattern(point: str, separators: str) -> re.Pattern[str]:
     )
 
 
-_WRITTEN = {"decimal-point": _number_pattern(".", ",' _"), "decimal-comma": _number_pattern(",", ".' _")}
+_PATTERNS = {"decimal-point": _number_pattern(".", ",' _"), "decimal-comma": _number_pattern(",", ".' _")}
 
 
 def plain_number(text: str) -> float | None:
@@ -53,11 +53,12 @@ def written_number(text: str, form: NumberForm) -> float | None:
     A percentage is not divided by 100: "35.7 %" is 35.7. A number with a multiplier ("3k") is rejected.
     """
     text = normalise_answer(text).strip()
-    match = _WRITTEN[form].fullmatch(text) if len(text) <= MAX_NUMBER_CHARACTERS else None
+    match = _PATTERNS[form].fullmatch(text) if len(text) <= MAX_NUMBER_CHARACTERS else None
     if match is None or (match["unit"] or "").casefold() in _MULTIPLIERS or (match["sign"] and match["sign_after"]):
         return None
-    amount, point = match["amount"], "." if form == "decimal-point" else ","
-    digits = "".join("." if char == point else char for char in amount if char.isalnum() or char in f"{point}+-")
+    point = "." if form == "decimal-point" else ","
+    kept_characters = (char for char in match["amount"] if char.isalnum() or char in f"{point}+-")  # no separators
+    digits = "".join("." if char == point else char for char in kept_characters)
     return _finite_or_none(f"{match['sign']}{match['sign_after']}{digits}")
 
 

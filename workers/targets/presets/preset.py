@@ -68,13 +68,13 @@ class Preset:
         }
         types, properties = get_type_hints(base, include_extras=True), settings_schema(base)["properties"]
         for setting in fields(base):
-            kind: Any = types[setting.name]
-            described = Annotated[kind, Field(description=properties[setting.name]["description"])]
+            type_of_setting: Any = types[setting.name]
+            described_type = Annotated[type_of_setting, Field(description=properties[setting.name]["description"])]
             filled = setting.name in self.settings or all(setting.name in by_kind for by_kind in self.by_kind.values())
             factory = list if filled else setting.default_factory  # the preset's own default is not shown
             default = field(default_factory=factory) if factory is not MISSING else field(default=setting.default)
-            members.setdefault(setting.name, (described, default))
-        member_list = [(name, *facts) for name, facts in members.items()]
+            members.setdefault(setting.name, (described_type, default))
+        member_list = [(name, *type_and_default) for name, type_and_default in members.items()]
         return make_dataclass(base.__name__, member_list, kw_only=True, frozen=True, bases=(Strict,))
 
     def expand(self, kind: Kind, given_settings: Json) -> JsonObject:
@@ -82,17 +82,16 @@ class Preset:
 
         Raises `SpecificationError` for a missing or invalid parameter.
         """
-        names = {parameter.name for parameter in fields(self.parameters)}
-        parameters = read_fields(
-            self.parameters, {name: value for name, value in given_settings.items() if name in names}, "settings"
-        )
-        values = {"instruction": INSTRUCTION, "null": None, **vars(parameters)}
-        requested_settings = {name: value for name, value in given_settings.items() if name not in names}
+        parameter_names = {parameter.name for parameter in fields(self.parameters)}
+        given_parameters = {name: value for name, value in given_settings.items() if name in parameter_names}
+        parameters = read_fields(self.parameters, given_parameters, "settings")
+        substitutes = {"instruction": INSTRUCTION, "null": None, **vars(parameters)}
+        requested_settings = {name: value for name, value in given_settings.items() if name not in parameter_names}
         templates = {**self.settings, **self.by_kind[kind]}
-        preset_settings = {name: _fill(value, values, in_path=name == "path") for name, value in templates.items()}
-        auth, new_auth = preset_settings.get("auth"), requested_settings.get("auth")
-        if isinstance(auth, Mapping) and isinstance(new_auth, Mapping) and auth["type"] == new_auth.get("type"):
-            requested_settings["auth"] = {**auth, **new_auth}
+        preset_settings = {name: _fill(value, substitutes, in_path=name == "path") for name, value in templates.items()}
+        auth, request_auth = preset_settings.get("auth"), requested_settings.get("auth")
+        if isinstance(auth, Mapping) and isinstance(request_auth, Mapping) and auth["type"] == request_auth.get("type"):
+            requested_settings["auth"] = {**auth, **request_auth}
         return {**preset_settings, **requested_settings}
 
 
@@ -102,30 +101,32 @@ def _fill(template: object, values: Mapping[str, Any], *, in_path: bool) -> Any:
         filled_members = {name: _fill(value, values, in_path=in_path) for name, value in template.items()}
         return {name: value for name, value in filled_members.items() if value is not None}
     if isinstance(template, list):
-        return [_fill(item, values, in_path=in_path) for item in template]
+        return [_fill(member, values, in_path=in_path) for member in template]
     if not isinstance(template, str):
         return template
     parameter = _PARAMETER.fullmatch(template)
     if parameter and not isinstance(values[parameter[1]], str):
         return values[parameter[1]]
 
-    def written(match: re.Match[str]) -> str:
-        value = str(values[match[1]])
+    def text_of_parameter(match: re.Match[str]) -> str:
+        name = match[1]
+        text = str(values[name])
         if in_path:
-            if value in {".", ".."}:
-                raise SpecificationError(f"{match[1]} is {value!r}, which would lead to another path", match[1])
-            return quote(value, safe="")
-        return value if match[1] == "instruction" else value.replace("{", "{{").replace("}", "}}")
+            if text in {".", ".."}:
+                raise SpecificationError(f"{name} is {text!r}, which would lead to another path", name)
+            return quote(text, safe="")
+        return text if name == "instruction" else text.replace("{", "{{").replace("}", "}}")
 
-    return _PARAMETER.sub(written, template)
+    return _PARAMETER.sub(text_of_parameter, template)
 
 
 def _parse_parameters(descriptions: Mapping[str, Json]) -> Any:
     members = []
     for name, description in descriptions.items():
-        kind = _TYPES[description["type"]] if "default" not in description else _TYPES[description["type"]] | None
+        base_type = _TYPES[description["type"]]
+        parameter_type = base_type | None if "default" in description else base_type
         default = field(default=description.get("default", MISSING))
-        members.append((name, Annotated[kind, Field(description=description["description"])], default))
+        members.append((name, Annotated[parameter_type, Field(description=description["description"])], default))
     return make_dataclass("Parameters", members, kw_only=True, frozen=True, bases=(Strict,))
 
 
@@ -145,6 +146,6 @@ def _parse_preset(name: str, document: Json) -> Preset:
 @cache
 def presets() -> Mapping[str, Preset]:
     """Return all presets by name, in alphabetical order."""
-    sources = sorted((file.name, file) for file in files(__package__).iterdir() if file.name.endswith(".toml"))
-    names = {name.removesuffix(".toml"): file.read_text(encoding="utf-8") for name, file in sources}
-    return {name: _parse_preset(name, tomllib.loads(text)) for name, text in names.items()}
+    named_files = sorted((file.name, file) for file in files(__package__).iterdir() if file.name.endswith(".toml"))
+    text_by_name = {name.removesuffix(".toml"): file.read_text(encoding="utf-8") for name, file in named_files}
+    return {name: _parse_preset(name, tomllib.loads(text)) for name, text in text_by_name.items()}

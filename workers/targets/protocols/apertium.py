@@ -13,7 +13,7 @@ from assay.model import Failure, Reply, Translate
 from workers.egress import CallFailed, Response
 from workers.targets.chain.chain_route import NoWay, check_path, hops
 from workers.targets.protocols.http.adapter import Request, as_list, dig, post_form
-from workers.targets.protocols.http.translator import HttpTranslator, names_of, texts_of, three_letters
+from workers.targets.protocols.http.translator import HttpTranslator, tags_of, texts_of, three_letters
 from workers.targets.settings import TranslatorSettings
 
 MAX_LENGTH = 41_000
@@ -53,8 +53,8 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         response = await self._send(Request("GET", "/listPairs"))
         pairs: set[tuple[str, str]] = set()
         for pair in as_list(dig(response.json(), "responseData", origin=response.origin), origin=response.origin):
-            sources = self._language_names(dig(pair, "sourceLanguage", origin=response.origin))
-            targets = self._language_names(dig(pair, "targetLanguage", origin=response.origin))
+            sources = self._tags(dig(pair, "sourceLanguage", origin=response.origin))
+            targets = self._tags(dig(pair, "targetLanguage", origin=response.origin))
             pairs |= {(source, target) for source in sources for target in targets}
         return frozenset(pair for pair in self._requestable_pairs(pairs) if self._is_served(pair, pairs))
 
@@ -73,15 +73,13 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         status = body.get("responseStatus", 200) if isinstance(body, dict) else 200
         if status != 200:
             raise CallFailed("wrong-shape", f"{response.origin} answered 200, but with an error{response.quote()}")
-        return texts_of(
-            [dig(body, "responseData", "translatedText", origin=response.origin)], 1, origin=response.origin
-        )
+        text = dig(body, "responseData", "translatedText", origin=response.origin)
+        return texts_of([text], 1, origin=response.origin)
 
     def _refusal(self, ask: Translate) -> Failure | None:
         if len(ask.text) > MAX_LENGTH:
-            return Failure(
-                "unsupported", f"the text has {len(ask.text):,} characters; Apertium ignores all after {MAX_LENGTH:,}"
-            )
+            message = f"the text has {len(ask.text):,} characters; Apertium ignores all after {MAX_LENGTH:,}"
+            return Failure("unsupported", message)
         return None
 
     def _route_codes(self, source: str, target: str) -> list[str]:
@@ -91,17 +89,17 @@ class Apertium(HttpTranslator[ApertiumSettings]):
             return [source_code, target_code]
         try:
             route = hops([[self.code(language) for language in self.settings.chain]], source_code, target_code)
-        except NoWay as none:
-            raise CallFailed("unsupported", str(none)) from None
+        except NoWay as no_way:
+            raise CallFailed("unsupported", str(no_way)) from None
         return [route[0].source, *(hop.target for hop in route)]
 
     def _requestable_pairs(self, pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
         """Return the language pairs that can be requested; with a chain, the pairs with its first language."""
         if not self.settings.chain:
             return pairs
-        home = names_of(self.code(self.settings.chain[0]), self.settings.language_codes)
-        ends = {language for pair in pairs for language in pair}
-        return {pair for start in home for end in ends for pair in ((start, end), (end, start))}
+        home_tags = tags_of(self.code(self.settings.chain[0]), self.settings.language_codes)
+        languages = {language for pair in pairs for language in pair}
+        return {pair for home in home_tags for other in languages for pair in ((home, other), (other, home))}
 
     def _is_served(self, pair: tuple[str, str], pairs: set[tuple[str, str]]) -> bool:
         """Whether Apertium translates every step between two languages."""
@@ -112,5 +110,5 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         served_pairs = {(self.code(source), self.code(target)) for source, target in pairs}
         return all(step in served_pairs for step in pairwise(codes))
 
-    def _language_names(self, code: object) -> set[str]:
-        return names_of(str(code), self.settings.language_codes)
+    def _tags(self, code: object) -> set[str]:
+        return tags_of(str(code), self.settings.language_codes)

@@ -15,7 +15,7 @@ from assay.model import Reply, Translate
 from workers.egress import Response
 from workers.targets.auth.schemes import Placed
 from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json
-from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, names_of, texts_of
+from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, tags_of, texts_of
 from workers.targets.settings import TranslatorSettings
 
 DEFAULT_CODES: Mapping[str, str] = {"zh": "zh-Hans", "sr": "sr-Cyrl"}
@@ -59,8 +59,8 @@ class Azure(HttpTranslator[AzureSettings]):
         response = await self._send(Request("GET", f"/languages?{query}"))
         languages = dig(response.json(), "translation", origin=response.origin)
         codes = list(languages) if isinstance(languages, dict) else as_list(languages, origin=response.origin)
-        names = {name for code in codes for name in names_of(str(code), self.settings.language_codes, DEFAULT_CODES)}
-        return all_pairs(names, names)
+        tags = {tag for code in codes for tag in tags_of(str(code), self.settings.language_codes, DEFAULT_CODES)}
+        return all_pairs(tags, tags)
 
     def usual_auth(self) -> Placed:
         """Return the scheme that sends the key in Azure's header."""
@@ -81,9 +81,7 @@ class Azure(HttpTranslator[AzureSettings]):
 
     def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         origin, body = response.origin, response.json()
-        results = as_list(
-            body if self.settings.api_version == "3.0" else dig(body, "value", origin=origin), origin=origin
-        )
-        return texts_of(
-            [dig(result, "translations", 0, "text", origin=origin) for result in results], len(asks), origin=origin
-        )
+        results = body if self.settings.api_version == "3.0" else dig(body, "value", origin=origin)
+        entries = as_list(results, origin=origin)
+        texts = [dig(entry, "translations", 0, "text", origin=origin) for entry in entries]
+        return texts_of(texts, len(asks), origin=origin)

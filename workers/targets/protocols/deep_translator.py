@@ -29,7 +29,7 @@ THREADS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Translator:
     """Class of the library that translates text."""
 
     name: str
@@ -43,14 +43,14 @@ class Entry:
     """The class's own codes for languages."""
 
 
-_FACTS = tomllib.loads(files(__package__).joinpath("deep_translator.toml").read_text("utf-8"))
+_TABLES = tomllib.loads(files(__package__).joinpath("deep_translator.toml").read_text("utf-8"))
 
-TRANSLATORS: Mapping[str, Entry] = {name: Entry(**facts) for name, facts in _FACTS["translators"].items()}
+TRANSLATORS: Mapping[str, Translator] = {name: Translator(**facts) for name, facts in _TABLES["translators"].items()}
 
-WITHDRAWN: Mapping[str, str] = _FACTS["withdrawn"]
+UNSUPPORTED_TRANSLATORS: Mapping[str, str] = _TABLES["withdrawn"]
 """Classes of the library that do not translate text, with the reason."""
 
-ERRORS: Mapping[str, Sequence[Any]] = _FACTS["errors"]
+ERRORS: Mapping[str, Sequence[Any]] = _TABLES["errors"]
 """Code of the failure and whether a retry may help, by the class name of an exception of the library or of requests."""
 
 
@@ -67,7 +67,7 @@ class DeepTranslatorSettings(TranslatorSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if reason := WITHDRAWN.get(self.translator):
+        if reason := UNSUPPORTED_TRANSLATORS.get(self.translator):
             raise SpecificationError(f"translator {self.translator!r} is not offered: {reason}", "translator")
         if self.translator not in TRANSLATORS:
             raise UnknownName("translator of deep-translator", self.translator, TRANSLATORS, "translator")
@@ -78,11 +78,12 @@ class DeepTranslatorSettings(TranslatorSettings):
 
     def arguments_of(self, secret: str | None) -> dict[str, str]:
         """Return the parts of a secret as keyword arguments of the library's class."""
-        keys = TRANSLATORS[self.translator].keys
-        parts = (secret or "").split(":", len(keys) - 1) if keys else []
-        if len(parts) != len(keys) or not all(parts):
-            raise SpecificationError(f"{self.translator} needs a secret of the form {':'.join(keys)}", "secret")
-        return dict(zip(keys, parts, strict=True))
+        argument_names = TRANSLATORS[self.translator].keys
+        secret_parts = (secret or "").split(":", len(argument_names) - 1) if argument_names else []
+        if len(secret_parts) != len(argument_names) or not all(secret_parts):
+            form = ":".join(argument_names)
+            raise SpecificationError(f"{self.translator} needs a secret of the form {form}", "secret")
+        return dict(zip(argument_names, secret_parts, strict=True))
 
 
 Build = Callable[..., Any]
@@ -111,16 +112,16 @@ class DeepTranslator(Adapter):
             raise CallFailed("unsupported", "the operator of this service does not allow scraped translators")
         self.target, self.settings = target, settings
         self.batch_limit = 1
-        self._entry = TRANSLATORS[settings.translator]
+        self._translator = TRANSLATORS[settings.translator]
         self._secrets = settings.arguments_of(target.secret)
-        self._build = build or _build(self._entry.name)
-        self._places = asyncio.Semaphore(THREADS)
+        self._build = build or _library_class(self._translator.name)
+        self._thread_slots = asyncio.Semaphore(THREADS)
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:  # noqa: ARG002
         """Translate one text; see `Adapter.answer`."""
         (ask,) = questions_for((Translate,), asks)
-        if len(ask.text) > self._entry.longest:
-            longest = self._entry.longest
+        if len(ask.text) > self._translator.longest:
+            longest = self._translator.longest
             return [Reply(failure=Failure("unsupported", f"the text is longer than {longest:,} characters"))]
         arguments = self._client_arguments(ask)
         outcome: str | CallFailed
@@ -134,9 +135,9 @@ class DeepTranslator(Adapter):
         return [Reply(outcome)]
 
     def _client_arguments(self, ask: Translate) -> dict[str, Any]:
-        codes = {**self._entry.codes, **self.settings.language_codes}
+        codes = {**self._translator.codes, **self.settings.language_codes}
         languages = {"source": codes.get(ask.source, ask.source), "target": codes.get(ask.target, ask.target)}
-        return {**self._entry.options, **languages, **self._secrets}
+        return {**self._translator.options, **languages, **self._secrets}
 
     def _translate(self, arguments: Mapping[str, Any], text: str) -> str | CallFailed:
         """Translate a text, in a thread; an exception is reported by its class alone."""
@@ -148,25 +149,25 @@ class DeepTranslator(Adapter):
             return CallFailed("wrong-shape", f"{self.settings.translator} gave no text")
         return answer
 
-    def _failure_of(self, kind: str, facts: tuple[Any, ...]) -> CallFailed:
-        code, retriable = ERRORS.get(kind, ("connect", True))
-        if kind == "ServerException" and facts:
-            code, retriable = _FACTS["server_errors"].get(facts[0], (code, retriable))
-        return CallFailed(code, f"{self.settings.translator} failed with {kind}", retriable=retriable)
+    def _failure_of(self, error_name: str, error_arguments: tuple[Any, ...]) -> CallFailed:
+        code, retriable = ERRORS.get(error_name, ("connect", True))
+        if error_name == "ServerException" and error_arguments:
+            code, retriable = _TABLES["server_errors"].get(error_arguments[0], (code, retriable))
+        return CallFailed(code, f"{self.settings.translator} failed with {error_name}", retriable=retriable)
 
-    async def _in_thread(self, work: Callable[[], str | CallFailed]) -> str | CallFailed:
-        """Run `work` in a daemon thread of its own."""
-        await self._places.acquire()
+    async def _in_thread(self, translate: Callable[[], str | CallFailed]) -> str | CallFailed:
+        """Run `translate` in a daemon thread of its own."""
+        await self._thread_slots.acquire()
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[str | CallFailed] = loop.create_future()
 
         def deliver(result: str | CallFailed) -> None:
-            self._places.release()
+            self._thread_slots.release()
             if not outcome.done():
                 outcome.set_result(result)
 
         def run() -> None:
-            result = work()
+            result = translate()
             # raised if the event loop is closed; then nobody waits for the result
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(deliver, result)
@@ -175,7 +176,7 @@ class DeepTranslator(Adapter):
         return await outcome
 
 
-def _build(name: str) -> Build:
+def _library_class(name: str) -> Build:
     # imported here, because it imports requests and an HTML parser, which only this protocol needs
     import deep_translator
 

@@ -13,10 +13,10 @@ from assay.model import Reply, Translate
 from workers.egress import Response
 from workers.targets.auth.schemes import Placed
 from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json
-from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, names_of, texts_of
+from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, tags_of, texts_of
 from workers.targets.settings import TranslatorSettings
 
-INTO: Mapping[str, str] = {"en": "EN-US", "pt": "PT-BR", "zh": "ZH-HANS"}
+DEFAULT_TARGETS: Mapping[str, str] = {"en": "EN-US", "pt": "PT-BR", "zh": "ZH-HANS"}
 """Variants of target languages that DeepL requires, for requests without a variant."""
 
 
@@ -49,17 +49,16 @@ class DeepL(HttpTranslator[DeepLSettings]):
 
     async def _fetch_languages(self, role: str) -> set[str]:
         response = await self._send(Request("GET", f"/v2/languages?type={role}"))
-        codes = [
-            dig(entry, "language", origin=response.origin) for entry in as_list(response.json(), origin=response.origin)
-        ]
-        return {name for code in codes for name in names_of(str(code), self.settings.language_codes, INTO)}
+        entries = as_list(response.json(), origin=response.origin)
+        codes = [dig(entry, "language", origin=response.origin) for entry in entries]
+        return {tag for code in codes for tag in tags_of(str(code), self.settings.language_codes, DEFAULT_TARGETS)}
 
     def usual_auth(self) -> Placed:
         """Return the scheme that sends the key in DeepL's header."""
         return Placed(type="header", name="Authorization", value="DeepL-Auth-Key {secret}")
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
-        target_code = self.settings.language_codes.get(target) or INTO.get(target, target.upper())
+        target_code = self.settings.language_codes.get(target) or DEFAULT_TARGETS.get(target, target.upper())
         body: JsonObject = {
             "text": list(texts),
             # without the region, because DeepL accepts no variants of source languages

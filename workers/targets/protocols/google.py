@@ -15,7 +15,7 @@ from assay.model import Reply, Translate
 from workers.egress import Response
 from workers.targets.auth.schemes import Placed, Plain, Scheme
 from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json
-from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, names_of, texts_of
+from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, tags_of, texts_of
 from workers.targets.settings import TranslatorSettings
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}", re.ASCII)
@@ -36,10 +36,10 @@ class GoogleSettings(TranslatorSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, value in (("project", self.project), ("location", self.location)):
-            optional = name == "project" and self.version == "v2" and not value
-            if not optional and not _IDENTIFIER.fullmatch(value):
-                raise SpecificationError(f"{name} must be a Google identifier for version v3, not {value!r}", name)
+        for name, identifier in (("project", self.project), ("location", self.location)):
+            is_optional = name == "project" and self.version == "v2" and not identifier
+            if not is_optional and not _IDENTIFIER.fullmatch(identifier):
+                raise SpecificationError(f"{name} must be a Google identifier for version v3, not {identifier!r}", name)
 
 
 class Google(HttpTranslator[GoogleSettings]):
@@ -57,20 +57,18 @@ class Google(HttpTranslator[GoogleSettings]):
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
         """Return all pairs of the supported languages."""
-        field, way, path = "languageCode", ["languages"], f"{self._parent}/supportedLanguages"
+        code_field, list_path, path = "languageCode", ["languages"], f"{self._project_path}/supportedLanguages"
         if self.settings.version == "v2":
-            field, way, path = "language", ["data", "languages"], "/language/translate/v2/languages"
+            code_field, list_path, path = "language", ["data", "languages"], "/language/translate/v2/languages"
         response = await self._send(Request("GET", path))
         origin = response.origin
-        codes = [
-            dig(entry, field, origin=origin)
-            for entry in as_list(dig(response.json(), *way, origin=origin), origin=origin)
-        ]
-        names = {name for code in codes for name in names_of(str(code), self.settings.language_codes)}
-        return all_pairs(names, names)
+        entries = as_list(dig(response.json(), *list_path, origin=origin), origin=origin)
+        codes = [dig(entry, code_field, origin=origin) for entry in entries]
+        tags = {tag for code in codes for tag in tags_of(str(code), self.settings.language_codes)}
+        return all_pairs(tags, tags)
 
     @property
-    def _parent(self) -> str:
+    def _project_path(self) -> str:
         return f"/v3/projects/{self.settings.project}/locations/{self.settings.location}"
 
     def usual_auth(self) -> Plain | Scheme:
@@ -88,7 +86,7 @@ class Google(HttpTranslator[GoogleSettings]):
             "sourceLanguageCode": self.code(source),
             "targetLanguageCode": self.code(target),
         }
-        return post_json(f"{self._parent}:translateText", body)
+        return post_json(f"{self._project_path}:translateText", body)
 
     def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         origin = response.origin

@@ -16,12 +16,12 @@ from assay.model import Ask, Classify, Failure, Field, Kind, Regress
 from workers.egress import CallFailed, Response
 from workers.targets.adapter import Prediction
 from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json
-from workers.targets.protocols.http.predictor import HttpPredictor, given_in, json_of, rows_in, texts_in
+from workers.targets.protocols.http.predictor import HttpPredictor, content_of, json_of, rows_in, texts_in
 from workers.targets.settings import PredictorSettings
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}", re.ASCII)
-_REALS = frozenset({"FP16", "BF16", "FP32", "FP64"})
-_WHOLE = frozenset({"INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64"})
+_REAL_TYPES = frozenset({"FP16", "BF16", "FP32", "FP64"})
+_INTEGER_TYPES = frozenset({"INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64"})
 
 DATATYPES: Mapping[type, str] = {bool: "BOOL", int: "INT64", float: "FP64", str: "BYTES"}
 """Datatype of a cell, by its Python type."""
@@ -60,8 +60,8 @@ class KserveSettings(PredictorSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, value in {"model": self.model, "version": self.version or "default"}.items():
-            if not _NAME.fullmatch(value):
+        for name, path_part in {"model": self.model, "version": self.version or "default"}.items():
+            if not _NAME.fullmatch(path_part):
                 raise SpecificationError(f"{name} may hold letters, digits, dots, hyphens and underscores", name)
 
 
@@ -87,7 +87,7 @@ class Kserve(HttpPredictor[KserveSettings]):
         return (super().group_key(ask), tuple(type(cell) for _, cell in content))
 
     def _refusal(self, ask: Prediction) -> Failure | None:
-        content = given_in(ask)
+        content = content_of(ask)
         for name, cell in () if isinstance(content, str) else content:
             if cell is None:
                 return Failure("unsupported", f"the cell {name!r} is empty, but a tensor cannot have empty cells")
@@ -110,9 +110,9 @@ class Kserve(HttpPredictor[KserveSettings]):
             return [self._tensor_of_column(self.settings.input_name, list(texts))]
         if self.settings.layout == "columns":
             return [self._tensor_of_column(name, [row[name] for row in rows]) for name in rows[0]]
-        data = [float(cell) for row in rows for cell in row.values() if cell is not None]
+        cells = [float(cell) for row in rows for cell in row.values() if cell is not None]
         shape = [len(rows), len(rows[0])]
-        return [{"name": self.settings.input_name, "shape": shape, "datatype": self.settings.datatype, "data": data}]
+        return [{"name": self.settings.input_name, "shape": shape, "datatype": self.settings.datatype, "data": cells}]
 
     def _tensor_of_column(self, name: str, cells: list[Any]) -> JsonObject:
         shape = [len(cells)] if self.settings.flat else [len(cells), 1]
@@ -122,15 +122,15 @@ class Kserve(HttpPredictor[KserveSettings]):
         origin = response.origin
         outputs = as_list(dig(json_of(response), "outputs", origin=origin), origin=origin)
         tensors = [read_tensor(output, len(asks), origin) for output in outputs if self._is_wanted(output, origin)]
-        reals = next((tensor for tensor in tensors if tensor.datatype in _REALS), None)
-        integers = next((tensor for tensor in tensors if tensor.datatype in _WHOLE), None)
-        words = next((tensor for tensor in tensors if tensor.datatype == "BYTES"), None)
+        real_tensor = next((tensor for tensor in tensors if tensor.datatype in _REAL_TYPES), None)
+        integer_tensor = next((tensor for tensor in tensors if tensor.datatype in _INTEGER_TYPES), None)
+        text_tensor = next((tensor for tensor in tensors if tensor.datatype == "BYTES"), None)
         if self.target.kind is Kind.CLASSIFIER:
-            return self._join_classes(words or integers, reals, origin)
-        numbers = reals or integers
-        if numbers is None:
+            return self._join_classes(text_tensor or integer_tensor, real_tensor, origin)
+        number_tensor = real_tensor or integer_tensor
+        if number_tensor is None:
             raise CallFailed("wrong-shape", f"{origin} gave no output of numbers")
-        return numbers.rows
+        return number_tensor.rows
 
     def _is_wanted(self, output: object, origin: str) -> bool:
         return not self.settings.outputs or dig(output, "name", origin=origin) in self.settings.outputs
@@ -150,7 +150,7 @@ class Kserve(HttpPredictor[KserveSettings]):
         return scores
 
 
-def read_tensor(output: object, expected: int, origin: str) -> Tensor:
+def read_tensor(output: object, question_count: int, origin: str) -> Tensor:
     """Split an output into one row for each question.
 
     Raise `CallFailed` ``wrong-count`` if the first axis differs from the number of questions; ``wrong-shape`` if the
@@ -161,23 +161,23 @@ def read_tensor(output: object, expected: int, origin: str) -> Tensor:
     shape = as_list(dig(output, "shape", origin=origin), origin=origin)
     if not shape or not all(type(axis) is int and axis > 0 for axis in shape) or len(shape) > 8:
         raise CallFailed("wrong-shape", f"{origin} returned an output whose shape is not a list of lengths")
-    if shape[0] != expected:
-        raise CallFailed("wrong-count", f"{origin} gave an output of {shape[0]} rows for {expected} questions")
-    data = flatten(as_list(dig(output, "data", origin=origin), origin=origin), len(shape))
-    if len(data) != math.prod(shape):
-        raise CallFailed("wrong-shape", f"{origin} gave an output of {len(data)} values, unlike its shape")
+    if shape[0] != question_count:
+        raise CallFailed("wrong-count", f"{origin} gave an output of {shape[0]} rows for {question_count} questions")
+    values = flatten(as_list(dig(output, "data", origin=origin), origin=origin), len(shape))
+    if len(values) != math.prod(shape):
+        raise CallFailed("wrong-shape", f"{origin} gave an output of {len(values)} values, unlike its shape")
     if len(shape) == 1:
-        return Tensor(str(datatype), data)
+        return Tensor(str(datatype), values)
     width = math.prod(shape[1:])
     if math.prod(shape[1:-1]) != 1:
         raise CallFailed("wrong-shape", f"{origin} gave an output of {len(shape)} axes; at most two are allowed")
-    return Tensor(str(datatype), [data[start : start + width] for start in range(0, len(data), width)])
+    return Tensor(str(datatype), [values[start : start + width] for start in range(0, len(values), width)])
 
 
-def flatten(data: list[Any], axes: int) -> list[Any]:
+def flatten(values: list[Any], axes: int) -> list[Any]:
     """Flatten data nested over `axes` axes; flat data, which services may send too, stay unchanged."""
     for _ in range(axes - 1):
-        if not any(isinstance(item, list) for item in data):
-            return data
-        data = [value for item in data for value in (item if isinstance(item, list) else [item])]
-    return data
+        if not any(isinstance(element, list) for element in values):
+            return values
+        values = [value for element in values for value in (element if isinstance(element, list) else [element])]
+    return values

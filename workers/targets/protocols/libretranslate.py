@@ -15,7 +15,7 @@ from assay.model import Reply, Translate
 from workers.egress import CallFailed, Response
 from workers.targets.auth.schemes import Placed
 from workers.targets.protocols.http.adapter import Request, as_list, dig, post_json
-from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, names_of, texts_of
+from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, tags_of, texts_of
 from workers.targets.settings import TranslatorSettings
 
 ALIASES: Mapping[str, str] = {"zh": "zh-Hans", "zt": "zh-Hant", "pb": "pt-BR"}
@@ -55,7 +55,8 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
         for code, language in zip(codes, languages, strict=True):
             listed_targets = language.get("targets")
             targets = {str(target) for target in listed_targets} if isinstance(listed_targets, list) else set(codes)
-            pairs |= all_pairs(self._names(code), [name for target in targets for name in self._names(target)])
+            target_tags = [tag for target in targets for tag in self._tags(target)]
+            pairs |= all_pairs(self._tags(code), target_tags)
         return frozenset(pairs)
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
@@ -74,14 +75,14 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
             raise CallFailed("auth", f"{response.origin} answered with an emoji, which means that the key is wrong")
         return texts
 
-    def _names(self, code: str) -> set[str]:
-        return names_of(code, self.settings.language_codes, ALIASES)
+    def _tags(self, code: str) -> set[str]:
+        return tags_of(code, self.settings.language_codes, ALIASES)
 
 
-def _is_emoji_for_words(text: str, question: str) -> bool:
+def _is_emoji_for_words(translation: str, question: str) -> bool:
     """Whether a text with words was translated to emoji without any word."""
     return (
         bool(re.search(r"\w", question))
-        and not re.search(r"\w", text)
-        and any(unicodedata.category(character) == "So" for character in text)
+        and not re.search(r"\w", translation)
+        and any(unicodedata.category(character) == "So" for character in translation)
     )

@@ -47,9 +47,10 @@ class Mlflow(HttpPredictor[MlflowSettings]):
 
     def _build_request(self, asks: Sequence[Prediction]) -> Request:
         texts, rows = texts_in(asks), rows_in(asks)
-        how = self.settings.input_format
-        body = {how: list(texts)} if texts and how in {"instances", "inputs"} else {how: self._table(texts, rows)}
-        return post_json("/invocations", body)
+        input_format = self.settings.input_format
+        takes_plain_texts = bool(texts) and input_format in {"instances", "inputs"}
+        questions = list(texts) if takes_plain_texts else self._table(texts, rows)
+        return post_json("/invocations", {input_format: questions})
 
     def _table(self, texts: Sequence[str], rows: Sequence[dict[str, Field]]) -> Any:
         """Return questions as a table; all rows of a call have the same columns."""

@@ -17,7 +17,7 @@ from workers.targets.protocols.http.adapter import Request, as_list, dig, post_j
 from workers.targets.protocols.http.language_model import HttpLanguageModel, LanguageModelSettings, ModelOutput
 from workers.targets.protocols.http.predictor import HttpPredictor, json_of, model_of, texts_in
 from workers.targets.protocols.openai.chat import messages_of
-from workers.targets.protocols.openai.completions import first_said
+from workers.targets.protocols.openai.completions import likely_first_tokens
 from workers.targets.settings import PredictorSettings
 
 
@@ -102,7 +102,9 @@ class OllamaModel(HttpLanguageModel[OllamaSettings]):
     def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:  # noqa: ARG002 - one question a call
         document = json_of(response)
         message = dig(document, "message", origin=response.origin)
-        text, thinking = dig(message, "content", origin=response.origin), bool(message.get("thinking"))
+        text = dig(message, "content", origin=response.origin)
+        has_thoughts = bool(message.get("thinking"))
         logprobs = document.get("logprobs")
-        likely_tokens = first_said(logprobs) if isinstance(logprobs, list) else ()
-        return [ModelOutput(text, likely_tokens, "length" if document.get("done_reason") == "length" else "", thinking)]
+        likely_tokens = likely_first_tokens(logprobs) if isinstance(logprobs, list) else ()
+        is_cut = document.get("done_reason") == "length"
+        return [ModelOutput(text, likely_tokens, "length" if is_cut else "", has_thoughts)]

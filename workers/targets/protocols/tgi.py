@@ -56,8 +56,8 @@ class Tgi(HttpLanguageModel[TgiSettings]):
             case Write():
                 return sampling_parameters(settings, ask.number)
             case _:
-                tokens, likely = settings.choice_tokens, settings.top_logprobs
-                return {"max_new_tokens": tokens, "do_sample": False, "top_n_tokens": likely}
+                tokens, top_tokens = settings.choice_tokens, settings.top_logprobs
+                return {"max_new_tokens": tokens, "do_sample": False, "top_n_tokens": top_tokens}
 
     def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
         origin, document = response.origin, json_of(response)
@@ -95,10 +95,11 @@ def parse_prefill(details: JsonObject) -> Echo:
 
 def likely_first(details: JsonObject) -> Likelihoods:
     """Return the likely tokens at the position of the first token that is not blank."""
-    tokens, tops = details.get("tokens"), details.get("top_tokens")
-    if not isinstance(tokens, list) or not isinstance(tops, list):
+    tokens, likely_by_position = details.get("tokens"), details.get("top_tokens")
+    if not isinstance(tokens, list) or not isinstance(likely_by_position, list):
         return ()
-    for token, likely in zip(tokens, tops, strict=False):
-        if isinstance(token, dict) and str(token.get("text", "")).strip() and isinstance(likely, list):
-            return valid_pairs((token.get("text"), token.get("logprob")) for token in likely if isinstance(token, dict))
+    for token, likely_tokens in zip(tokens, likely_by_position, strict=False):
+        if isinstance(token, dict) and str(token.get("text", "")).strip() and isinstance(likely_tokens, list):
+            pairs = ((item.get("text"), item.get("logprob")) for item in likely_tokens if isinstance(item, dict))
+            return valid_pairs(pairs)
     return ()

@@ -20,7 +20,7 @@ from workers.tenant_uploads import Embedding, UploadGone
 
 Case = Literal["as-is", "lower", "either"]
 
-BATCH = 500
+MOST_WORDS_PER_CALL = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,17 +57,17 @@ class Uploaded(Adapter):
         if egress.library is None:
             raise CallFailed("unsupported", "this process cannot read uploads")
         self.target, self.settings, self._library = target, settings, egress.library
-        self.batch_limit = BATCH
-        self._opening = asyncio.Lock()
+        self.batch_limit = MOST_WORDS_PER_CALL
+        self._open_lock = asyncio.Lock()
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:  # noqa: ARG002
         """Look up the vectors of texts; see `Adapter.answer`."""
-        mine = questions_for((Embed,), asks)
-        if model := next((ask.model for ask in mine if ask.model), None):
+        questions = questions_for((Embed,), asks)
+        if model := next((ask.model for ask in questions if ask.model), None):
             raise CallFailed("unsupported", f"an upload holds the vectors of one model; it has none of {model[:60]!r}")
-        async with self._opening:  # the first call copies the upload from the database; the others wait for it
+        async with self._open_lock:  # the first call copies the upload from the database; the others wait for it
             embedding = await asyncio.to_thread(self._open_embedding)
-        return [look_up(ask.text, embedding, self.settings.case) for ask in mine]
+        return [look_up(ask.text, embedding, self.settings.case) for ask in questions]
 
     def _open_embedding(self) -> Embedding:
         try:
@@ -88,24 +88,24 @@ def look_up(text: str, embedding: Embedding, case: Case) -> Reply:
     vector = _vector_of_word(text, embedding, case)
     if vector is not None:
         return Reply(vector.tolist())
-    parts = [(word, _vector_of_word(word, embedding, case)) for word in text.split()]
-    vectors = [vector for _, vector in parts if vector is not None]
-    if not parts or len(vectors) < len(parts):
-        missing = dict.fromkeys(word for word, vector in parts if vector is None)
-        names = ", ".join(repr(word[:60]) for word in list(missing)[:5]) or repr(text[:60])
+    words_with_vectors = [(word, _vector_of_word(word, embedding, case)) for word in text.split()]
+    vectors = [vector for _, vector in words_with_vectors if vector is not None]
+    if not words_with_vectors or len(vectors) < len(words_with_vectors):
+        missing_words = dict.fromkeys(word for word, vector in words_with_vectors if vector is None)
+        names = ", ".join(repr(word[:60]) for word in list(missing_words)[:5]) or repr(text[:60])
         return Reply(failure=Failure("missing-word", f"the embedding has no vector for {names}"))
     return Reply(np.array(vectors).mean(axis=0).tolist())
 
 
 def _vector_of_word(word: str, embedding: Embedding, case: Case) -> NDArray[np.float64] | None:
-    for spelling in _SPELLINGS[case](word):
-        row = embedding.places.get(spelling)
+    for spelling in _SPELLINGS_OF_CASE[case](word):
+        row = embedding.row_of_word.get(spelling)
         if row is not None:
             return np.asarray(embedding.vectors[row], dtype=np.float64)
     return None
 
 
-_SPELLINGS: Mapping[Case, Any] = {
+_SPELLINGS_OF_CASE: Mapping[Case, Any] = {
     "as-is": lambda word: (word,),
     "lower": lambda word: (word.lower(),),
     "either": lambda word: (word, word.lower(), word.capitalize()),

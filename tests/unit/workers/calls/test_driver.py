@@ -208,8 +208,8 @@ def test_twenty_failed_calls_in_a_row_open_the_circuit_breaker_and_earlier_answe
 def test_circuit_breaker_opens_when_more_than_half_of_the_last_fifty_calls_failed():
     breaker = Breaker(consecutive=1000, window=50)
     for _ in range(24):
-        breaker.answered()
-    assert [breaker.lost() for _ in range(26)] == [False] * 25 + [True]
+        breaker.count_answer()
+    assert [breaker.count_failure() for _ in range(26)] == [False] * 25 + [True]
 
 
 def test_budget_counts_retries_and_is_never_exceeded():

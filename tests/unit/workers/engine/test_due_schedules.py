@@ -17,7 +17,7 @@ from store.webhooks import outbox
 from tests.support.jobs import new_job
 from tests.support.new_ratings import new_rating
 from workers.engine import reconciler as scheduler
-from workers.engine.reconciler import Reconciler, run_due, tell_expiring
+from workers.engine.reconciler import Reconciler, announce_expiring_ratings, run_due
 
 TARGET = {"name": "M", "kind": "translator", "protocol": "x", "base_url": "http://mirror", "settings": {}, "limits": {}}
 
@@ -78,7 +78,7 @@ def test_no_schedule_runs_while_another_process_reconciles(postgres_url):
     with database.write() as other:
         assert reconciler_lock(other)
         assert run_due(database, Settings()) == 0
-        assert tell_expiring(database, Settings()) == 0
+        assert announce_expiring_ratings(database, Settings()) == 0
     assert run_due(database, Settings()) == 1
     database.close()
 
@@ -90,7 +90,7 @@ def test_reconciler_runs_due_schedules_and_announces_their_jobs(database):
         def __call__(self, job_id: str) -> None:
             rung.append(job_id)
 
-        def unheard(self) -> int:
+        def count_waiting(self) -> int:
             return 0
 
     schedule(database)
@@ -108,8 +108,8 @@ def test_all_expiring_ratings_are_announced_in_batches(database, monkeypatch):
     monkeypatch.setattr(expiry, "BATCH", 2)
     for number in range(5):
         rate(database, f"http://{number}")
-    assert tell_expiring(database, Settings()) == 5
-    assert tell_expiring(database, Settings()) == 0
+    assert announce_expiring_ratings(database, Settings()) == 5
+    assert announce_expiring_ratings(database, Settings()) == 0
     with database.read() as c:
         assert sum(notice.kind == "rating.expiring" for notice in outbox.due(c)) == 5
 

@@ -50,7 +50,7 @@ class Rung(list[str]):
             raise ConnectionError("no broker")
         self.append(job_id)
 
-    def unheard(self) -> int:
+    def count_waiting(self) -> int:
         if len(self) >= self.broken_after:
             raise ConnectionError("no broker")
         return len(self)
@@ -96,13 +96,13 @@ def test_number_of_messages_at_the_broker_is_limited(database, monkeypatch):
 def test_dispatcher_counts_the_messages_that_no_worker_has_received():
     app = make_celery(Settings())
     bell = JobNotifier(app)
-    assert bell.unheard() == 0
+    assert bell.count_waiting() == 0
     bell("job_1")
-    assert bell.unheard() == 1
+    assert bell.count_waiting() == 1
     bell("job_2")
-    assert bell.unheard() == 2
+    assert bell.count_waiting() == 2
     app.control.purge()
-    assert bell.unheard() == 0
+    assert bell.count_waiting() == 0
 
 
 @pytest.mark.slow
@@ -110,13 +110,13 @@ def test_jobs_are_announced_again_after_the_broker_was_restarted():
     with RedisServer.running() as redis:
         bell = JobNotifier(make_celery(Settings(broker_url=redis.url)))
         bell("job_1")
-        assert bell.unheard() == 1
+        assert bell.count_waiting() == 1
         redis.stop()
         with pytest.raises(RedisConnectionError):
             bell("job_2")
         redis.start()
         bell("job_3")
-        assert bell.unheard() == 1  # Redis lost the first message; the second was never sent
+        assert bell.count_waiting() == 1  # Redis lost the first message; the second was never sent
 
 
 def test_stored_responses_of_idempotent_requests_expire(database):

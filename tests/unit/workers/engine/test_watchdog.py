@@ -53,9 +53,9 @@ def watch(
 def test_worker_exits_after_two_checks_in_a_row_with_due_jobs_and_no_messages(database):
     post(database)
     dog, ended = watch(database, MessageCounter())
-    dog.look()
+    dog.check()
     assert ended == []
-    dog.look()
+    dog.check()
     assert ended == [1]
 
 
@@ -64,9 +64,9 @@ def test_received_message_resets_the_watchdog(database):
     messages = MessageCounter()
     dog, ended = watch(database, messages)
     for _ in range(4):
-        dog.look()
+        dog.check()
         messages.count += 1
-        dog.look()
+        dog.check()
     assert ended == []
 
 
@@ -84,7 +84,7 @@ def test_worker_keeps_running_if_missing_messages_have_another_cause(database, m
     post(database, told=told)
     dog, ended = watch(database, messages, broker=broker, age_s=age_s)
     for _ in range(4):
-        dog.look()
+        dog.check()
     assert ended == []
 
 
@@ -94,7 +94,7 @@ def test_worker_keeps_running_if_the_due_job_is_claimed(database):
         assert jobs.claim(connection, job_id, "another", 30)
     dog, ended = watch(database, MessageCounter())
     for _ in range(4):
-        dog.look()
+        dog.check()
     assert ended == []
 
 

@@ -163,7 +163,7 @@ def test_an_interrupted_writing_job_repeats_no_request(context, corpus, author, 
     into = corpus()
     new = order(author, into)
     with monkeypatch.context() as broken:
-        broken.setattr(corpus_sentences, "finish", _unavailable)
+        broken.setattr(corpus_sentences.Task, "finish", _unavailable)
         first = run_to_end(context, new)
     assert (first.status, first.asked, items_of(context, into.id)) == ("running", 18, [])
     with context.database.write() as c:

@@ -11,8 +11,8 @@ import pytest
 from assay.errors import SpecificationError
 from assay.model import Classify, Kind, Translate
 from workers.egress import CallFailed, Egress
-from workers.targets.chain.chain_route import Hop, NoWay, hops, through
-from workers.targets.registry import address_of, check_target, connect, keep_to_links, read_target
+from workers.targets.chain.chain_route import Hop, NoWay, hops, hops_on_way_out
+from workers.targets.registry import address_of, check_target, connect, read_target, with_tightened_limits
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 OUT = Translate("She came.", "en", "fr")
@@ -46,7 +46,7 @@ def test_open_path_is_reversed_on_the_way_back():
 
 def test_a_star_in_a_path_stands_for_the_requested_language():
     assert hops([("en", "*", "en")], "en", "fr")[:2] == (Hop(0, "en", "fr"), Hop(0, "fr", "en"))
-    assert through([("en", "es", "en")]) == (Hop(0, "en", "es"), Hop(0, "es", "en"))
+    assert hops_on_way_out([("en", "es", "en")]) == (Hop(0, "en", "es"), Hop(0, "es", "en"))
 
 
 @pytest.mark.parametrize("pair", [("fr", "de"), ("en", "en"), ("en", "es"), ("es", "en")])
@@ -106,7 +106,7 @@ def test_an_invalid_chain_is_refused_with_its_field(field, target):
 def test_limits_of_a_chain_are_at_most_those_of_its_links():
     first = link(limits={"requests_per_second": 4, "concurrency": 3})
     target = read_target(chain(first, last(limits={"requests_per_second": 3}), limits={"concurrency": 5}))
-    limits = keep_to_links(target).limits
+    limits = with_tightened_limits(target).limits
     # half of 4 requests a second, because each question calls the first link twice
     assert (limits.concurrency, limits.requests_per_second) == (3, 2)
 

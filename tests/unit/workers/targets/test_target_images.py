@@ -20,7 +20,7 @@ from workers.egress import CallFailed, Egress
 from workers.targets.adapter import Limits, Target
 from workers.targets.protocols.http.choice_letters import INSTRUCTION
 from workers.targets.protocols.http.images import LONGEST_TEXT
-from workers.targets.protocols.openai.chat import CAPTION, WHICH
+from workers.targets.protocols.openai.chat import CAPTION, DEFAULT_QUESTION
 from workers.targets.registry import check_target, connect
 from workers.tenant_uploads import ImageGone, Library
 
@@ -178,7 +178,7 @@ CASES = {
         "openai-chat",
         {**CHAT, "top_logprobs": None},
         "/v1/chat/completions",
-        chat({}, question=WHICH, max_tokens=8),
+        chat({}, question=DEFAULT_QUESTION, max_tokens=8),
         written("The answer is (B)"),
         {"scores": None, "text": "a woman"},
         Look(DIGEST, LABELS),

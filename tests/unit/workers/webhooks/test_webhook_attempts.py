@@ -21,8 +21,8 @@ from workers.webhooks.delivery_attempt import (
     SCHEDULE_S,
     AttemptResult,
     call,
+    decide_next,
     open_transport,
-    what_follows,
 )
 
 BODY = b'{"type":"ping"}'
@@ -209,7 +209,7 @@ def test_the_retry_schedule_is_that_of_standard_webhooks():
 
 
 def test_delays_grow_with_each_failure_and_no_attempt_follows_the_last():
-    delays = [what_follows(number, failed(), generator(1)).delay_s for number in range(1, 11)]
+    delays = [decide_next(number, failed(), generator(1)).delay_s for number in range(1, 11)]
     assert delays[-1] is None
     for delay, planned in zip(delays[:-1], SCHEDULE_S[1:], strict=True):
         assert planned <= delay <= planned * (1 + JITTER)
@@ -217,34 +217,34 @@ def test_delays_grow_with_each_failure_and_no_attempt_follows_the_last():
 
 def test_retries_of_several_receivers_are_spread_by_random_delays():
     rng = generator(1)
-    delays = {what_follows(2, failed(), rng).delay_s for _ in range(50)}
+    delays = {decide_next(2, failed(), rng).delay_s for _ in range(50)}
     assert len(delays) == 50
-    assert what_follows(2, failed(), Highest()).delay_s == pytest.approx(300 * (1 + JITTER))
+    assert decide_next(2, failed(), Highest()).delay_s == pytest.approx(300 * (1 + JITTER))
 
 
 def test_no_attempt_follows_a_success():
-    assert what_follows(1, AttemptResult(Outcome(1, 204, None, "")), generator(1)) is None
+    assert decide_next(1, AttemptResult(Outcome(1, 204, None, "")), generator(1)) is None
 
 
 def test_no_attempt_follows_http_410():
-    assert what_follows(1, failed(410), generator(1)).gone
+    assert decide_next(1, failed(410), generator(1)).gone
 
 
 @pytest.mark.parametrize("status", [429, 502, 504])
 def test_overloaded_receiver_gets_a_pause(status):
-    then = what_follows(1, failed(status), generator(1))
+    then = decide_next(1, failed(status), generator(1))
     assert (then.delay_s, then.rest_s) == (60, 60)
 
 
 def test_receiver_that_answers_500_gets_no_pause():
-    then = what_follows(1, failed(500), generator(1))
+    then = decide_next(1, failed(500), generator(1))
     assert then.rest_s == 0
     assert then.delay_s <= 5 * (1 + JITTER)
 
 
 @pytest.mark.parametrize(("asked_s", "granted_s"), [(0, 0), (7, 7), (4000, 4000), (10**9, 86_400)])
 def test_retry_after_of_a_receiver_is_obeyed_up_to_a_day(asked_s, granted_s):
-    then = what_follows(1, failed(503, float(asked_s)), generator(1))
+    then = decide_next(1, failed(503, float(asked_s)), generator(1))
     assert then.rest_s == granted_s
     assert then.delay_s >= max(5, granted_s)
 

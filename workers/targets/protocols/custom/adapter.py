@@ -22,22 +22,22 @@ from workers.targets.parsing.echoed_tokens import NotEchoed, total_of
 from workers.targets.parsing.written_numbers import FORMS
 from workers.targets.protocols.custom.expressions import MAX_STEPS, Expression, ExpressionTooLong
 from workers.targets.protocols.custom.settings import CustomSettings
-from workers.targets.protocols.custom.templates import fill, fill_text, placeholders, without
+from workers.targets.protocols.custom.templates import fill, fill_text, placeholders, remove_text
 from workers.targets.protocols.http.adapter import HttpAdapter, Request, as_list, post_form, post_json, refuse_error
 from workers.targets.protocols.http.images import accept_look, in_base64, picture_of, refuse_labels
-from workers.targets.protocols.http.language_model import Decide, ModelOutput, accept_worded, prompt_of, why_unasked
+from workers.targets.protocols.http.language_model import Decide, ModelOutput, accept_worded, prompt_of, refusal_of_kind
 from workers.targets.protocols.http.predictor import (
     PREDICTED,
     accept_prediction,
-    given_in,
+    content_of,
     json_of,
+    refusal_of_question,
     rows_in,
     texts_in,
-    why_not,
 )
-from workers.targets.protocols.http.translator import accept_text, named, texts_of, three_letters
+from workers.targets.protocols.http.translator import accept_text, name_with_code, texts_of, three_letters
 
-MISFITS = (JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+EVALUATION_ERRORS = (JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """Exceptions of jmespath for unexpected values: its own, and those of Python's operators."""
 
 MOST_EVENTS = 20_000
@@ -48,7 +48,7 @@ def evaluate(expression: Expression, body: object, origin: str, name: str = "out
     """Evaluate an expression on a response body; raise `CallFailed` ``wrong-shape`` if it does not fit."""
     try:
         return expression.search(body)
-    except MISFITS:
+    except EVALUATION_ERRORS:
         message = f"the {name} expression does not fit what {origin} answered"
     except ExpressionTooLong:
         message = f"the {name} expression takes more than {MAX_STEPS:,} steps on what {origin} answered"
@@ -61,12 +61,12 @@ def events_of(response: Response) -> list[Any]:
     Raise `CallFailed` ``bad-json`` for other data, ``wrong-shape`` for an event with an error, ``too-large`` for too
     many.
     """
-    origin, events, data = response.origin, [], list[str]()
-    for line in [*response.text.splitlines(), ""]:
+    origin, events, data_lines = response.origin, [], list[str]()
+    for line in [*response.text.splitlines(), ""]:  # an empty line ends an event
         if line.startswith("data:"):
-            data.append(line[5:].removeprefix(" "))
-        elif not line and data:
-            text, data = "\n".join(data), []
+            data_lines.append(line.removeprefix("data:").removeprefix(" "))
+        elif not line and data_lines:
+            text, data_lines = "\n".join(data_lines), []
             if text.strip() == "[DONE]":
                 continue
             try:
@@ -79,20 +79,20 @@ def events_of(response: Response) -> list[Any]:
     return events
 
 
-def join_texts(pieces: Sequence[Any]) -> str | None:
+def join_texts(outputs: Sequence[Any]) -> str | None:
     """Join the texts of a stream; return ``None`` if there are none."""
-    texts = [piece for piece in pieces if isinstance(piece, str)]
+    texts = [output for output in outputs if isinstance(output, str)]
     return "".join(texts) if texts else None
 
 
-def in_place(answers: Sequence[Any], numbers: Any, count: int, origin: str) -> list[Any]:
-    """Sort answers by the question indices in `numbers`; a question without an answer gets a failure."""
-    are_indices = isinstance(numbers, list) and all(type(number) is int and 0 <= number < count for number in numbers)
-    if not are_indices or len(set(numbers)) != len(numbers) or len(numbers) != len(answers):
+def in_question_order(answers: Sequence[Any], indices: Any, count: int, origin: str) -> list[Any]:
+    """Sort answers by the `indices` of their questions; a question without an answer gets a failure."""
+    are_indices = isinstance(indices, list) and all(type(index) is int and 0 <= index < count for index in indices)
+    if not are_indices or len(set(indices)) != len(indices) or len(indices) != len(answers):
         raise CallFailed("wrong-shape", f"{origin} did not number its answers 0, 1, 2 …, as the questions are")
-    missing = Reply(failure=Failure("declined", f"{origin} gave no answer to this one of several questions"))
-    by_number = dict(zip(numbers, answers, strict=True))
-    return [by_number.get(number, missing) for number in range(count)]
+    missing_reply = Reply(failure=Failure("declined", f"{origin} gave no answer to this one of several questions"))
+    answer_of_index = dict(zip(indices, answers, strict=True))
+    return [answer_of_index.get(index, missing_reply) for index in range(count)]
 
 
 def rescale(answer: Any, scale: tuple[float, float]) -> Any:
@@ -106,12 +106,12 @@ def rescale(answer: Any, scale: tuple[float, float]) -> Any:
                 return (answer - low) / (high - low)
             return answer
         case list():
-            return [rescale(item, scale) for item in answer]
+            return [rescale(member, scale) for member in answer]
         case _:
-            return {name: item if name == "label" else rescale(item, scale) for name, item in answer.items()}
+            return {name: member if name == "label" else rescale(member, scale) for name, member in answer.items()}
 
 
-STYLES: Mapping[str, Callable[[str], str]] = {"639-1": str, "639-3": three_letters, "name": named}
+CODE_STYLES: Mapping[str, Callable[[str], str]] = {"639-1": str, "639-3": three_letters, "name": name_with_code}
 """Functions that convert a language code to each style."""
 
 
@@ -133,7 +133,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         self.retriable: Container[int] = frozenset(settings.retriable_statuses)
         self.sends_system = "system" in placeholders(settings.body)
         self._output = Expression(settings.output)
-        self._numeric = (
+        self._reads_numbers = (
             target.kind is Kind.REGRESSOR
             or settings.number == "probability"
             or (target.kind is Kind.LANGUAGE_MODEL and settings.answer == "log-probability")
@@ -144,7 +144,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
 
     def code(self, language: str) -> str:
         """Return the code of a language in the declared style."""
-        return self.settings.language_codes.get(language) or STYLES[self.settings.language_style](language)
+        return self.settings.language_codes.get(language) or CODE_STYLES[self.settings.language_style](language)
 
     def _url(self, path: str) -> str:
         return f"{self.target.base_url.rstrip('/') if path[:1] == '/' else self.target.base_url}{path}"
@@ -152,11 +152,11 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
     def _refusal(self, ask: Ask) -> Failure | None:
         if isinstance(ask, Prediction):
             records = self.settings.about_records
-            if self.settings.compares and documents_of(given_in(ask)) is None:
+            if self.settings.compares and documents_of(content_of(ask)) is None:
                 return Failure("unsupported", NO_PAIR)
-            return why_not(ask, texts=not records, records=records)
+            return refusal_of_question(ask, texts=not records, records=records)
         answers = (Score,) if self.settings.answer == "log-probability" else (Choose, Write)
-        return None if isinstance(ask, Translate) else why_unasked(ask, answers)
+        return None if isinstance(ask, Translate) else refusal_of_kind(ask, answers)
 
     def _build_request(self, asks: Sequence[Ask]) -> Request:
         settings, values = self.settings, self._values(asks)
@@ -164,8 +164,8 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         query = {name: fill_text(value, values) for name, value in settings.query.items()}
         template = settings.body
         if self.sends_system and values.get("system") is None:
-            template = without(template, "{system}")
-        body = fill(template, values, _items_of_call(values) if settings.repeats else ())
+            template = remove_text(template, "{system}")
+        body = fill(template, values, _values_of_questions(values) if settings.repeats else ())
         in_path = {name: quote(str(values[name]), safe="", errors="replace") for name in placeholders(settings.path)}
         path = fill_text(settings.path, in_path)
         if query:
@@ -180,8 +180,8 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         translations = [ask for ask in asks if isinstance(ask, Translate)]
         if translations:
             first_question = translations[0]
-            words = {"source": self.code(first_question.source), "target": self.code(first_question.target)}
-            return {**words, "text": first_question.text, "texts": [ask.text for ask in translations]}
+            language_codes = {"source": self.code(first_question.source), "target": self.code(first_question.target)}
+            return {**language_codes, "text": first_question.text, "texts": [ask.text for ask in translations]}
         instruction = "" if self._has_system_message(asks[0]) else self.settings.choice_instruction
         if prompts := [prompt_of(ask, instruction) for ask in asks if isinstance(ask, Worded)]:
             return {"text": prompts[0], "texts": prompts, **self._model_parameters(asks[0])}
@@ -210,59 +210,60 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         """Return whether the instruction of a question is sent as a separate system message."""
         return isinstance(ask, Decide) and self.sends_system
 
-    async def _send(self, request: Request, extra: Mapping[str, str] | None = None) -> Response:
+    async def _send(self, request: Request, more_headers: Mapping[str, str] | None = None) -> Response:
         """Send a request; if the answer comes later, poll until it is complete or the time of a call is over."""
-        response, poll = await super()._send(request, extra), self.settings.poll
+        response, poll = await super()._send(request, more_headers), self.settings.poll
         if poll is None:
             return response
         origin, limit_s = response.origin, self.target.limits.timeout_s
-        job = evaluate(Expression(poll.id), json_of(response), origin, "poll.id")
-        if not isinstance(job, str | int):
+        answer_id = evaluate(Expression(poll.id), json_of(response), origin, "poll.id")
+        if not isinstance(answer_id, str | int):
             raise CallFailed("wrong-shape", f"{origin} returned no id to poll for the result; check settings.poll.id")
-        fetch = Request("GET", fill_text(poll.path, {"id": quote(str(job), safe="")}), request.headers)
+        poll_request = Request("GET", fill_text(poll.path, {"id": quote(str(answer_id), safe="")}), request.headers)
         try:
             async with asyncio.timeout(limit_s):
-                while (
-                    status := evaluate(Expression(poll.status), json_of(response), origin, "poll.status")
-                ) not in poll.done:
+                status_path = Expression(poll.status)
+                while (status := evaluate(status_path, json_of(response), origin, "poll.status")) not in poll.done:
                     if status in poll.failed:
                         raise CallFailed("declined", f"{origin} gave no answer: {str(status)[:60]}{response.quote()}")
                     await asyncio.sleep(poll.interval_s)
-                    response = await self._poll_once(fetch, response)
+                    response = await self._poll_once(poll_request, response)
         except TimeoutError:
             raise CallFailed("timeout", f"{origin} did not answer within {limit_s:g} s") from None
         return response
 
-    async def _poll_once(self, fetch: Request, before: Response) -> Response:
-        """Fetch the state of an answer; after a retriable failure, return `before`, since the call itself succeeded."""
+    async def _poll_once(self, poll_request: Request, response: Response) -> Response:
+        """Fetch the state of an answer; after a retriable failure, return `response`: the call itself succeeded."""
         try:
-            return await super()._send(fetch)
+            return await super()._send(poll_request)
         except CallFailed as failed:
             if not failed.retriable:
                 raise
-            return before
+            return response
 
     def _parse_response(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:
         origin, settings = response.origin, self.settings
-        translating = self.target.kind is Kind.TRANSLATOR
+        is_translator = self.target.kind is Kind.TRANSLATOR
         if settings.response == "text":
-            answer: Any = [response.text.strip() if translating else parse_text(response.text.strip(), self._numeric)]
-            return texts_of(answer, len(asks), origin=origin) if translating else answer
+            text = response.text.strip()
+            answer: Any = [text if is_translator else parse_text(text, self._reads_numbers)]
+            return texts_of(answer, len(asks), origin=origin) if is_translator else answer
         bodies = events_of(response) if settings.response == "events" else [json_of(response)]
         if settings.ended and (reply := self._unfinished_failure(bodies, asks, origin)):
             return [reply] * len(asks)
-        pieces = [evaluate(self._output, body, origin) for body in bodies]
-        answer = join_texts(pieces) if settings.response == "events" else pieces[0]
+        outputs = [evaluate(self._output, body, origin) for body in bodies]
+        answer = join_texts(outputs) if settings.response == "events" else outputs[0]
         if isinstance(asks[0], Choose) and settings.ended and settings.batch == "none":
-            cut = any(reason in settings.ended_cut for reason in self._end_reasons(bodies, origin))
-            answer = ModelOutput(answer or "", (), "length") if cut else answer
+            is_cut = any(reason in settings.ended_cut for reason in self._end_reasons(bodies, origin))
+            answer = ModelOutput(answer or "", (), "length") if is_cut else answer
         if answer is None:
             raise CallFailed("wrong-shape", f"the output expression finds nothing in the answer of {origin}")
         answers = as_list(answer, origin=origin) if settings.batch == "array" else [answer]
         if not settings.index:
-            return texts_of(answers, len(asks), origin=origin) if translating else answers
-        texts = texts_of(answers, len(answers), origin=origin) if translating else answers
-        return in_place(texts, evaluate(Expression(settings.index), bodies[0], origin, "index"), len(asks), origin)
+            return texts_of(answers, len(asks), origin=origin) if is_translator else answers
+        texts = texts_of(answers, len(answers), origin=origin) if is_translator else answers
+        indices = evaluate(Expression(settings.index), bodies[0], origin, "index")
+        return in_question_order(texts, indices, len(asks), origin)
 
     def _unfinished_failure(self, bodies: Sequence[Any], asks: Sequence[Ask], origin: str) -> Reply | None:
         """Return a failure if a model did not finish its text; a cut choice may still contain the option's letter."""
@@ -283,7 +284,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         if isinstance(ask, Translate):
             return accept_text(answer, ask, origin)
         if isinstance(ask, Worded):
-            return accept_declared(answer, ask, origin)
+            return accept_model_answer(answer, ask, origin)
         if isinstance(ask, Prediction):
             return self._parse_prediction(answer, ask, origin)
         raise AssertionError(ask.asks)  # pragma: no cover - refused before
@@ -291,38 +292,38 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
     def _parse_prediction(self, answer: object, ask: Prediction, origin: str) -> Reply:
         """Parse a prediction: numbers in texts first, then their scale, then the form of the answer."""
         if self.settings.compares:
-            documents = documents_of(given_in(ask)) or {}
+            documents = documents_of(content_of(ask)) or {}
             return comparison_of(answer, documents, self.settings.comparison, self.settings.labels, origin)
-        form = self.settings.number if self.settings.number in FORMS else None
-        counts = self.settings.number == "probability" or isinstance(ask, Regress)
-        if isinstance(answer, str) and counts:
+        number_form = self.settings.number if self.settings.number in FORMS else None
+        is_number = self.settings.number == "probability" or isinstance(ask, Regress)
+        if isinstance(answer, str) and is_number:
             text = answer
-            number_reply = reply_of(lambda: number_of(text, form), origin, text)
+            number_reply = reply_of(lambda: number_of(text, number_form), origin, text)
             if number_reply.failure is not None:
                 return number_reply
             answer = number_reply.value
         answer = answer if self.settings.scale is None else rescale(answer, self.settings.scale)
         if self.settings.number == "probability" and isinstance(answer, int | float):
             answer = [answer]
-        return accept_prediction(answer, ask, self.settings.labels, origin, form)
+        return accept_prediction(answer, ask, self.settings.labels, origin, number_form)
 
 
-def _items_of_call(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _values_of_questions(values: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the values of the placeholders that differ between the questions of a call."""
     if "texts" in values:
         return [{"text": text, "index": index} for index, text in enumerate(values["texts"])]
     return [{"row": row, **row, "index": index} for index, row in enumerate(values["rows"])]
 
 
-def parse_text(text: str, numeric: bool) -> Any:
-    """Return a plain-text answer; as a number if it is `numeric` and can be parsed."""
-    if numeric:
+def parse_text(text: str, as_number: bool) -> Any:
+    """Return a plain-text answer; as a number if it is `as_number` and can be parsed."""
+    if as_number:
         with contextlib.suppress(ValueError):
             return float(text)
     return text
 
 
-def accept_declared(answer: object, ask: Worded, origin: str) -> Reply:
+def accept_model_answer(answer: object, ask: Worded, origin: str) -> Reply:
     """Parse an answer: a text, or a log-probability as one number or as the list of the tokens' numbers."""
     if not isinstance(ask, Score):
         return accept_worded(answer if isinstance(answer, ModelOutput) else ModelOutput(answer), ask, origin)
@@ -330,10 +331,10 @@ def accept_declared(answer: object, ask: Worded, origin: str) -> Reply:
 
 
 def _parse_log_probability(answer: object) -> JsonObject:
-    values = answer if isinstance(answer, list) else [number_of(answer)]
-    if values in ([0], []):
+    log_probabilities = answer if isinstance(answer, list) else [number_of(answer)]
+    if log_probabilities in ([0], []):
         raise NotEchoed("gave no log-probability, or 0, for a whole text")
-    return total_of(values)
+    return total_of(log_probabilities)
 
 
 class CustomLooker(Custom):

@@ -34,8 +34,8 @@ FUNCTIONS = frozenset(
 )
 """Functions whose result is not larger than their arguments."""
 
-_COMPARING = frozenset({"contains", "ends_with", "starts_with"})
-_COLUMNS = {"multi_select_list": "[a, b]", "multi_select_dict": "{a: b}"}
+_COMPARISON_FUNCTIONS = frozenset({"contains", "ends_with", "starts_with"})
+_MULTI_SELECTS = {"multi_select_list": "[a, b]", "multi_select_dict": "{a: b}"}
 
 
 class ExpressionTooLong(Exception):
@@ -60,13 +60,13 @@ class Expression:
         try:
             self._tree: Node = jmespath.compile(text).parsed
             nodes = list(_nodes_with_parents(self._tree))
-        except (JMESPathError, RecursionError) as wrong:
-            line = (str(wrong).splitlines() or ["it cannot be read"])[0][:200]
+        except (JMESPathError, RecursionError) as error:
+            line = (str(error).splitlines() or ["it cannot be read"])[0][:200]
             raise SpecificationError(f"{field} is not a JMESPath expression: {line}", field) from None
         for node, parent in nodes:
-            if reason := _why_not(node, parent):
+            if reason := _refusal_reason(node, parent):
                 raise SpecificationError(f"{field} {reason}", field)
-        if sum(node["type"] in _COLUMNS for node, _ in nodes) > 1:
+        if sum(node["type"] in _MULTI_SELECTS for node, _ in nodes) > 1:
             raise SpecificationError(f"{field} may hold one [a, b] or {{a: b}}, not several", field)
 
     def search(self, value: object) -> Any:
@@ -103,18 +103,18 @@ def _nodes_with_parents(node: Node, parent: Node | None = None) -> Iterator[tupl
             yield from _nodes_with_parents(child, node)
 
 
-def _why_not(node: Node, parent: Node | None) -> str | None:
+def _refusal_reason(node: Node, parent: Node | None) -> str | None:
     """Return why a node is not allowed in an expression, or ``None`` if it is allowed."""
-    kind, value, children = node["type"], node.get("value"), node["children"]
-    if kind == "function_expression" and value not in FUNCTIONS:
+    node_type, value, children = node["type"], node.get("value"), node["children"]
+    if node_type == "function_expression" and value not in FUNCTIONS:
         return f"must not call {value}(); it may call {', '.join(sorted(FUNCTIONS))}"
-    if kind == "function_expression" and value == "join" and children[:1] and children[0]["type"] != "literal":
+    if node_type == "function_expression" and value == "join" and children[:1] and children[0]["type"] != "literal":
         return "may join() with a literal such as ', ' only"
-    if kind in _COLUMNS and len(children) > MAX_COLUMNS:
-        return f"has a {_COLUMNS[kind]} of {len(children)} entries; at most {MAX_COLUMNS} are allowed"
-    if kind == "literal" and isinstance(value, str) and len(value) > MAX_LITERAL and not _is_compared(parent):
+    if node_type in _MULTI_SELECTS and len(children) > MAX_COLUMNS:
+        return f"has a {_MULTI_SELECTS[node_type]} of {len(children)} entries; at most {MAX_COLUMNS} are allowed"
+    if node_type == "literal" and isinstance(value, str) and len(value) > MAX_LITERAL and not _is_compared(parent):
         return f"holds a text of {len(value)} characters; more than {MAX_LITERAL} may only be compared"
-    if kind == "literal" and isinstance(value, (list, dict)):
+    if node_type == "literal" and isinstance(value, (list, dict)):
         return "must not hold a literal list or object"
     return None
 
@@ -122,4 +122,4 @@ def _why_not(node: Node, parent: Node | None) -> str | None:
 def _is_compared(parent: Node | None) -> bool:
     if parent is None:
         return False
-    return parent["type"] == "comparator" or parent.get("value") in _COMPARING
+    return parent["type"] == "comparator" or parent.get("value") in _COMPARISON_FUNCTIONS

@@ -17,25 +17,25 @@ from workers.egress import RETRIABLE_STATUSES
 from workers.targets.auth import schemes
 from workers.targets.parsing.written_numbers import FORMS, NumberForm
 from workers.targets.protocols.custom.expressions import Expression
-from workers.targets.protocols.custom.templates import check_placeholders, loose, placeholders, standing_alone, times
+from workers.targets.protocols.custom.templates import check_placeholders, count_of, is_alone, placeholders, unrepeated
 from workers.targets.protocols.http.language_model import LanguageModelSettings
 from workers.targets.settings import PredictorSettings, TranslatorSettings
 
 _SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"})
 
-WORDS = ("source", "target")
+LANGUAGE_NAMES = ("source", "target")
 """Placeholders for translators only."""
 
-PICTURED = ("image_b64", "media_type", "labels", "question")
+IMAGE_NAMES = ("image_b64", "media_type", "labels", "question")
 """Placeholders for image classifiers only."""
 
-DOCUMENTS = (FIRST, SECOND)
+DOCUMENT_NAMES = (FIRST, SECOND)
 """Placeholders for classifiers that compare two documents."""
 
-WRITING = ("max_tokens", "temperature", "seed", "stop", "system")
+MODEL_NAMES = ("max_tokens", "temperature", "seed", "stop", "system")
 """Placeholders for language models only; if a setting leaves a value out, the member of the object is left out."""
 
-MOST_TIMES = 10
+MOST_COPIES = 10
 """Maximum number of copies of the question in a call."""
 
 MOST_CHARACTERS = 500_000
@@ -150,7 +150,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             if expression := getattr(self, name):
                 Expression(expression, name)
         self._check_placeholders()
-        if "labels" in placeholders(self.body) and (self.encoding == "form" or not standing_alone(self.body, "labels")):
+        if "labels" in placeholders(self.body) and (self.encoding == "form" or not is_alone(self.body, "labels")):
             raise SpecificationError("{labels} is a list: it must be a text of its own, in a JSON body", "body")
         self._check_headers()
         self._check_auth()
@@ -173,17 +173,17 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         super().check_kind(kind)
         kind = kind if self.decision is None else Kind.LANGUAGE_MODEL
         used_names = placeholders([self.path, dict(self.query), dict(self.headers), self.body])
-        strange = used_names & (set(WORDS) if kind is not Kind.TRANSLATOR else set())
-        strange |= used_names & (set(DOCUMENTS) if kind is not Kind.CLASSIFIER else set())
-        strange |= used_names & (set(WRITING) if kind is not Kind.LANGUAGE_MODEL else set())
+        misplaced_names = used_names & (set(LANGUAGE_NAMES) if kind is not Kind.TRANSLATOR else set())
+        misplaced_names |= used_names & (set(DOCUMENT_NAMES) if kind is not Kind.CLASSIFIER else set())
+        misplaced_names |= used_names & (set(MODEL_NAMES) if kind is not Kind.LANGUAGE_MODEL else set())
         if kind in {Kind.TRANSLATOR, Kind.EMBEDDER, Kind.LANGUAGE_MODEL}:
-            strange |= used_names & {"row", "rows"}
+            misplaced_names |= used_names & {"row", "rows"}
         if kind is Kind.IMAGE_CLASSIFIER:
-            strange |= used_names & {"text", "texts", "row", "rows"}
+            misplaced_names |= used_names & {"text", "texts", "row", "rows"}
         else:
-            strange |= used_names & set(PICTURED)
-        if strange:
-            raise SpecificationError(f"{{{min(strange)}}} cannot be filled in for a {kind}", "settings.body")
+            misplaced_names |= used_names & set(IMAGE_NAMES)
+        if misplaced_names:
+            raise SpecificationError(f"{{{min(misplaced_names)}}} cannot be filled in for a {kind}", "settings.body")
         if self.scale is not None and kind not in {Kind.CLASSIFIER, Kind.REGRESSOR}:
             raise SpecificationError(f"a {kind} returns no numbers to scale", "settings.scale")
         if self.number in FORMS and kind is not Kind.REGRESSOR:
@@ -198,12 +198,12 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
     @property
     def repeats(self) -> bool:
         """Whether a part of the body is repeated for each question of a call."""
-        return self.batch == "array" and bool(placeholders(self.body) & {"text", "row", *DOCUMENTS})
+        return self.batch == "array" and bool(placeholders(self.body) & {"text", "row", *DOCUMENT_NAMES})
 
     @property
     def compares(self) -> bool:
         """Whether the service gets two documents."""
-        return bool(placeholders([self.path, dict(self.query), self.body]) & {*DOCUMENTS})
+        return bool(placeholders([self.path, dict(self.query), self.body]) & {*DOCUMENT_NAMES})
 
     @property
     def about_records(self) -> bool:
@@ -212,63 +212,61 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
 
     def _check_placeholders(self) -> None:
         """Validate that the question is sent, and that every placeholder has a value."""
-        text, row = ("texts", "rows") if self.batch == "array" and not self.repeats else ("text", "row")
+        text_name, row_name = ("texts", "rows") if self.batch == "array" and not self.repeats else ("text", "row")
         if self.path and (not self.path.startswith("/") or not schemes.VISIBLE.fullmatch(self.path)):
             raise SpecificationError("path must begin with a slash and hold visible ASCII characters", "path")
         if any(mark in self.path for mark in "?# \\"):
             raise SpecificationError("path must not hold ?, #, spaces or backslashes; parameters go in query", "path")
-        allowed = WORDS if self.batch == "array" else ("text", *DOCUMENTS, *WORDS)
-        used = check_placeholders(self.path, allowed, "path") | check_placeholders(dict(self.query), allowed, "query")
-        check_placeholders(dict(self.headers), WORDS, "headers")
+        allowed_names = LANGUAGE_NAMES if self.batch == "array" else ("text", *DOCUMENT_NAMES, *LANGUAGE_NAMES)
+        used_names = check_placeholders(self.path, allowed_names, "path")
+        used_names |= check_placeholders(dict(self.query), allowed_names, "query")
+        check_placeholders(dict(self.headers), LANGUAGE_NAMES, "headers")
         if self.body is not None:
-            item = ("index",) if self.repeats else ()
-            used |= check_placeholders(self.body, (text, row, *DOCUMENTS, *item, *WORDS, *WRITING, *PICTURED), "body")
-        if used & {*DOCUMENTS}:
-            self._check_comparison(used, {text, row})
-        elif not used & {text, row, "image_b64"}:
-            raise SpecificationError(
-                f"{{{text}}} or {{{row}}} is missing, so that the question would not be sent", "body"
-            )
-        self._check_size({text, row, "image_b64", *DOCUMENTS})
-        self._check_body(text, row)
+            index_names = ("index",) if self.repeats else ()
+            names = (text_name, row_name, *DOCUMENT_NAMES, *index_names, *LANGUAGE_NAMES, *MODEL_NAMES, *IMAGE_NAMES)
+            used_names |= check_placeholders(self.body, names, "body")
+        if used_names & {*DOCUMENT_NAMES}:
+            self._check_comparison(used_names, {text_name, row_name})
+        elif not used_names & {text_name, row_name, "image_b64"}:
+            message = f"{{{text_name}}} or {{{row_name}}} is missing, so that the question would not be sent"
+            raise SpecificationError(message, "body")
+        self._check_size({text_name, row_name, "image_b64", *DOCUMENT_NAMES})
+        self._check_body(text_name, row_name)
 
-    def _check_comparison(self, used_names: set[str], alone: set[str]) -> None:
+    def _check_comparison(self, used_names: set[str], single_names: set[str]) -> None:
         """Validate that both documents are sent, and that there are labels for them and for a tie only."""
-        if not used_names >= {*DOCUMENTS} or used_names & alone:
+        if not used_names >= {*DOCUMENT_NAMES} or used_names & single_names:
             raise SpecificationError("two documents to compare are sent as {first} and {second}, both, alone", "body")
         if len(self.labels) > len(COMPARED):
             raise SpecificationError("labels are for the first document, the second and a tie, in this order", "labels")
         if self.number != "label" or self.scale is not None:
             raise SpecificationError("scores are compared as they are: leave number and scale out", "scale")
 
-    def _check_size(self, repeated: set[str]) -> None:
+    def _check_size(self, question_names: set[str]) -> None:
         """Refuse settings that make calls too large: large calls would burden the worker and the service."""
-        if times([self.path, dict(self.query), self.body], repeated) > MOST_TIMES:
-            raise SpecificationError(f"the question occurs more than {MOST_TIMES} times in a call", "body")
+        if count_of([self.path, dict(self.query), self.body], question_names) > MOST_COPIES:
+            raise SpecificationError(f"the question occurs more than {MOST_COPIES} times in a call", "body")
         size = len(json.dumps(self.body)) * (self.batch_maximum if self.repeats else 1)
         if size > MOST_CHARACTERS:
-            raise SpecificationError(
-                f"a call would have {size:,} characters without its questions; at most {MOST_CHARACTERS:,} are sent: "
-                "shorten body, or lower batch_maximum",
-                "body",
-            )
+            note = f"a call would have {size:,} characters without its questions; at most {MOST_CHARACTERS:,} are sent"
+            raise SpecificationError(f"{note}: shorten body, or lower batch_maximum", "body")
 
-    def _check_body(self, text: str, row: str) -> None:
+    def _check_body(self, text_name: str, row_name: str) -> None:
         used_names = placeholders(self.body)
         if self.body is not None and self.method == "GET":
             raise SpecificationError("body must be left out with method GET; use query", "body")
-        if self.repeats and loose(self.body) & {text, row, *DOCUMENTS}:
+        if self.repeats and unrepeated(self.body) & {text_name, row_name, *DOCUMENT_NAMES}:
             raise SpecificationError("with batch array, the question must be in a list of one element", "body")
-        if {text, row} <= used_names:
-            raise SpecificationError(f"a question is a text or a record: use {{{text}}} or {{{row}}}, not both", "body")
-        if row in used_names and not standing_alone(self.body, row):
-            raise SpecificationError(f"{{{row}}} must be a text of its own, because its value is not text", "body")
+        if {text_name, row_name} <= used_names:
+            message = f"a question is a text or a record: use {{{text_name}}} or {{{row_name}}}, not both"
+            raise SpecificationError(message, "body")
+        if row_name in used_names and not is_alone(self.body, row_name):
+            raise SpecificationError(f"{{{row_name}}} must be a text of its own, because its value is not text", "body")
         if self.encoding == "form" and not _is_flat(self.body):
             raise SpecificationError("a form's body must be an object of strings", "body")
         if self.batch == "array" and (self.encoding == "form" or self.response != "json"):
-            raise SpecificationError(
-                "a form, a text or a stream carries one question a call: set batch to none, or use json", "batch"
-            )
+            message = "a form, a text or a stream carries one question a call: set batch to none, or use json"
+            raise SpecificationError(message, "batch")
         if self.index and self.batch != "array":
             raise SpecificationError("index needs batch array", "index")
         if self.scale is not None and self.scale[0] == self.scale[1]:
@@ -278,9 +276,8 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         for name, value in self.headers.items():
             where = f"headers.{name}"
             if name.lower() in _SECRET_HEADERS:
-                raise SpecificationError(
-                    f"{name} contains a key, but settings are public: put it into the target's secret, with auth", where
-                )
+                advice = "put it into the target's secret, with auth"
+                raise SpecificationError(f"{name} contains a key, but settings are public: {advice}", where)
             schemes.check_header_name(name, where)
             if not schemes.VISIBLE.fullmatch(value):
                 raise SpecificationError(f"{where} may hold visible ASCII characters only", where)

@@ -17,7 +17,7 @@ def placeholders(template: object) -> set[str]:
     return set(_placeholder_names(template))
 
 
-def times(template: object, names: Collection[str]) -> int:
+def count_of(template: object, names: Collection[str]) -> int:
     """Return the number of occurrences of placeholders with these names in a JSON value."""
     return sum(name in names for name in _placeholder_names(template))
 
@@ -29,31 +29,31 @@ def check_placeholders(template: object, allowed_names: Sequence[str], field: st
     used_names = placeholders(template)
     if unknown := sorted(used_names - set(allowed_names)):
         names = ", ".join(f"{{{name}}}" for name in allowed_names) or "none"
-        raise SpecificationError(
-            f"{field} holds {{{unknown[0]}}}, which cannot be filled in; known: {names}. Write {{{{ for a brace", field
-        )
+        message = f"{field} holds {{{unknown[0]}}}, which cannot be filled in; known: {names}. Write {{{{ for a brace"
+        raise SpecificationError(message, field)
     return used_names
 
 
-def standing_alone(template: object, name: str) -> bool:
+def is_alone(template: object, name: str) -> bool:
     """Whether every string with the placeholder `name` consists of that placeholder only."""
     return all(name not in placeholders(text) or text == f"{{{name}}}" for text in _strings(template))
 
 
-def loose(template: object) -> set[str]:
+def unrepeated(template: object) -> set[str]:
     """Return the placeholders outside lists of one element, the lists that a batch repeats for each question."""
     if isinstance(template, list | tuple) and len(template) == 1:
         return set()
-    inner = _items(template)
-    return placeholders(template) if isinstance(template, str) else {name for member in inner for name in loose(member)}
+    if isinstance(template, str):
+        return placeholders(template)
+    return {name for member in _members(template) for name in unrepeated(member)}
 
 
-def fill(template: object, values: Mapping[str, Any], items: Sequence[Mapping[str, Any]] = ()) -> Any:
+def fill(template: object, values: Mapping[str, Any], batch_values: Sequence[Mapping[str, Any]] = ()) -> Any:
     """Replace the placeholders in a JSON value; a string that is one placeholder becomes the value itself.
 
     Parameters
     ----------
-    items : sequence of mapping
+    batch_values : sequence of mapping
         Further values for each question of a batch: a list of one element with these placeholders is repeated.
 
     Returns
@@ -62,31 +62,31 @@ def fill(template: object, values: Mapping[str, Any], items: Sequence[Mapping[st
         Without the members of objects whose value is ``None``.
     """
     if isinstance(template, Mapping):
-        filled_members = {key: fill(value, values, items) for key, value in template.items()}
+        filled_members = {key: fill(value, values, batch_values) for key, value in template.items()}
         return {key: value for key, value in filled_members.items() if value is not None or template[key] is None}
     if isinstance(template, list | tuple):
-        if items and len(template) == 1 and placeholders(template[0]) & items[0].keys():
-            return [fill(template[0], {**values, **item}) for item in items]
-        return [fill(value, values, items) for value in template]
+        if batch_values and len(template) == 1 and placeholders(template[0]) & batch_values[0].keys():
+            return [fill(template[0], {**values, **question_values}) for question_values in batch_values]
+        return [fill(value, values, batch_values) for value in template]
     if not isinstance(template, str):
         return template
     placeholder = _PART.fullmatch(template)
     return values[placeholder[1]] if placeholder and placeholder[1] else fill_text(template, values)
 
 
-def without(template: object, text: str) -> Any:
+def remove_text(template: object, text: str) -> Any:
     """Remove the strings that equal `text` from a JSON value, with their keys; ``None`` if nothing remains.
 
     An object in a list that holds such a string is removed whole, because a message without content is invalid.
     """
     if isinstance(template, Mapping):
-        members = {key: (value, without(value, text)) for key, value in template.items()}
-        remaining_members = {key: rest for key, (value, rest) in members.items() if rest is not None or value is None}
-        return remaining_members if remaining_members or not template else None
+        shorter = {key: remove_text(value, text) for key, value in template.items()}
+        members = {key: value for key, value in shorter.items() if value is not None or template[key] is None}
+        return members if members or not template else None
     if isinstance(template, list | tuple):
-        items = [item for item in template if not (isinstance(item, Mapping) and text in item.values())]
-        rest = [shorter_item for item in items if (shorter_item := without(item, text)) is not None]
-        return rest if rest or not template else None
+        elements = [item for item in template if not (isinstance(item, Mapping) and text in item.values())]
+        remaining = [element for item in elements if (element := remove_text(item, text)) is not None]
+        return remaining if remaining or not template else None
     return None if template == text else template
 
 
@@ -100,10 +100,12 @@ def _placeholder_names(template: object) -> Iterator[str]:
 
 
 def _strings(template: object) -> list[str]:
-    return [template] if isinstance(template, str) else [text for value in _items(template) for text in _strings(value)]
+    if isinstance(template, str):
+        return [template]
+    return [text for member in _members(template) for text in _strings(member)]
 
 
-def _items(value: object) -> Iterable[Any]:
+def _members(value: object) -> Iterable[Any]:
     if isinstance(value, Mapping):
         return value.values()
     return value if isinstance(value, list | tuple) else ()
@@ -113,6 +115,6 @@ def _depth(template: object) -> int:
     """Return the nesting depth, computed without recursion: a hostile value could exceed the stack."""
     depth, level = 0, [template]
     while level and depth <= MAX_DEPTH:
-        level = [child for value in level for child in _items(value)]
+        level = [child for value in level for child in _members(value)]
         depth += 1
     return depth

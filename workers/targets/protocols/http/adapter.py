@@ -22,7 +22,7 @@ from workers.egress import RETRIABLE_STATUSES, CallFailed, Egress, Quoter, Respo
 from workers.targets.adapter import QUESTIONS, Adapter, Target, questions_for
 from workers.targets.auth.credentials import Credentials, OutgoingRequest
 from workers.targets.auth.schemes import Plain, Scheme
-from workers.targets.parsing.answer_parsing import seen
+from workers.targets.parsing.answer_parsing import summary_of
 from workers.targets.settings import CalledSettings
 from workers.tenant_uploads import ImageGone
 
@@ -43,9 +43,9 @@ class Request:
     content: bytes = field(default=b"", repr=False)
 
 
-def post_json(path: str, value: object, headers: Mapping[str, str] | None = None) -> Request:
+def post_json(path: str, body: object, headers: Mapping[str, str] | None = None) -> Request:
     """Build a request with a JSON body in pure ASCII, so that no server can mistake its encoding."""
-    content = json.dumps(value, allow_nan=False).encode("ascii")
+    content = json.dumps(body, allow_nan=False).encode("ascii")
     return Request("POST", path, {"Content-Type": "application/json; charset=utf-8", **(headers or {})}, content)
 
 
@@ -78,7 +78,7 @@ def as_list(value: object, *, origin: str) -> list[Any]:
     return value
 
 
-def sort_by_index(items: list[Any], expected: int, answers: str, questions: str, *, origin: str) -> list[Any]:
+def sort_by_index(entries: list[Any], expected: int, answers: str, questions: str, *, origin: str) -> list[Any]:
     """Sort objects by their member ``index``, which must number them from 0 to `expected` - 1.
 
     Parameters
@@ -91,15 +91,15 @@ def sort_by_index(items: list[Any], expected: int, answers: str, questions: str,
     CallFailed
         ``wrong-count`` or ``wrong-shape``.
     """
-    if len(items) != expected:
-        raise CallFailed("wrong-count", f"{origin} gave {len(items)} {answers} for {expected} {questions}")
+    if len(entries) != expected:
+        raise CallFailed("wrong-count", f"{origin} gave {len(entries)} {answers} for {expected} {questions}")
     by_index = {}
-    for item in items:
-        index = dig(item, "index", origin=origin)
+    for entry in entries:
+        index = dig(entry, "index", origin=origin)
         if type(index) is not int or index in by_index or not 0 <= index < expected:
-            wrong = f"{origin} gave its {answers} a wrong index, {seen(index)}"
-            raise CallFailed("wrong-shape", f"{wrong}; expected each of 0 to {expected - 1} once")
-        by_index[index] = item
+            fault = f"{origin} gave its {answers} a wrong index, {summary_of(index)}"
+            raise CallFailed("wrong-shape", f"{fault}; expected each of 0 to {expected - 1} once")
+        by_index[index] = entry
     return [by_index[index] for index in range(expected)]
 
 
@@ -135,43 +135,37 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         if len({self.group_key(ask) for ask in questions}) > 1:
             raise ValueError("questions of several pairs of languages, or of several forms, cannot share a call")
         failures = {index: failure for index, ask in enumerate(questions) if (failure := self._refusal(ask))}
-        refusals = {index: Reply(failure=failure) for index, failure in failures.items()}
-        valid = [ask for index, ask in enumerate(questions) if index not in refusals]
-        if not valid:
-            return list(refusals.values())
+        refused_replies = {index: Reply(failure=failure) for index, failure in failures.items()}
+        valid_asks = [ask for index, ask in enumerate(questions) if index not in refused_replies]
+        if not valid_asks:
+            return list(refused_replies.values())
         try:
-            request = await self._request_for(valid)
+            request = await self._request_for(valid_asks)
         except ImageGone as gone:
             failed_reply = Reply(failure=Failure(gone.code, str(gone)))
-            return [refusals.get(index, failed_reply) for index in range(len(questions))]
+            return [refused_replies.get(index, failed_reply) for index in range(len(questions))]
         response = await self._send(request, {"Idempotency-Key": idempotency_key} if idempotency_key else {})
-        answers = await self._answers_in(response, valid)
-        if len(answers) != len(valid):
-            raise CallFailed("wrong-count", f"{response.origin} gave {len(answers)} answers for {len(valid)} questions")
+        answers, origin = await self._answers_in(response, valid_asks), response.origin
+        if len(answers) != len(valid_asks):
+            raise CallFailed("wrong-count", f"{origin} gave {len(answers)} answers for {len(valid_asks)} questions")
         remaining_answers = iter(answers)
         replies = [
-            refusals.get(index) or self._reply_without_keys(next(remaining_answers), ask, response.origin)
+            refused_replies.get(index) or self._reply_without_keys(next(remaining_answers), ask, origin)
             for index, ask in enumerate(questions)
         ]
-        _check_lengths(replies, response.origin)
+        _check_lengths(replies, origin)
         return replies
 
     async def _request_for(self, asks: Sequence[A]) -> Request:
         """Build the request; in a thread if an image must be read from the database."""
-        return (
-            await asyncio.to_thread(self._build_request, asks)
-            if isinstance(asks[0], Look)
-            else self._build_request(asks)
-        )
+        is_about_image = isinstance(asks[0], Look)
+        return await asyncio.to_thread(self._build_request, asks) if is_about_image else self._build_request(asks)
 
     async def _answers_in(self, response: Response, asks: Sequence[A]) -> Sequence[Any]:
         """Parse the answers; in a thread if an image must be decoded and stored."""
-        is_image = isinstance(asks[0], Draw)
-        return (
-            await asyncio.to_thread(self._parse_response, response, asks)
-            if is_image
-            else self._parse_response(response, asks)
-        )
+        if isinstance(asks[0], Draw):
+            return await asyncio.to_thread(self._parse_response, response, asks)
+        return self._parse_response(response, asks)
 
     @abstractmethod
     def _build_request(self, asks: Sequence[A]) -> Request:
@@ -191,15 +185,16 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
 
     def _reply_without_keys(self, answer: object, ask: A, origin: str) -> Reply:
         reply = answer if isinstance(answer, Reply) else self._validate_answer(answer, ask, origin)
-        if reply.failure is not None and self._credentials is not None:  # messages quote what came
-            message = Quoter(*self._credentials.spoken).masked(reply.failure.message)
+        if self._credentials is None:
+            return reply
+        if reply.failure is not None:  # messages quote what came
+            message = Quoter(*self._credentials.sent_secrets).masked(reply.failure.message)
             reply = Reply(failure=Failure(reply.failure.code, message))
-        words = _words_in(reply.value)
+        text = _text_in(reply.value)
         # answers are published as evidence, so they must not contain the secret
-        if self._credentials is not None and any(secret in words for secret in _spellings(self._credentials.spoken)):
-            return Reply(
-                failure=Failure("wrong-shape", f"{origin} returned the key it was sent; is it an echo service?")
-            )
+        if any(spelling in text for spelling in _searched_spellings(self._credentials.sent_secrets)):
+            message = f"{origin} returned the key it was sent; is it an echo service?"
+            return Reply(failure=Failure("wrong-shape", message))
         return reply
 
     def usual_auth(self) -> Plain | Scheme:
@@ -213,10 +208,10 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
     def _url(self, path: str) -> str:
         return endpoint(self.target.base_url, path)
 
-    async def _send(self, request: Request, extra: Mapping[str, str] | None = None) -> Response:
+    async def _send(self, request: Request, more_headers: Mapping[str, str] | None = None) -> Response:
         """Send a request with its authentication, and once more with a new access token if its token is refused."""
         unsigned_request = OutgoingRequest(
-            request.method, self._url(request.path), {**request.headers, **(extra or {})}, request.content
+            request.method, self._url(request.path), {**request.headers, **(more_headers or {})}, request.content
         )
         if self._credentials is None:
             return await self._call(unsigned_request)
@@ -229,7 +224,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         return await self._call(await self._credentials.authenticate(unsigned_request))
 
     async def _call(self, request: OutgoingRequest) -> Response:
-        secrets = () if self._credentials is None else self._credentials.spoken
+        secrets = () if self._credentials is None else self._credentials.sent_secrets
         return await self._egress.send(
             request.method,
             request.url,
@@ -243,7 +238,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         )
 
 
-def _words_in(value: object) -> str:
+def _text_in(value: object) -> str:
     """Return the words of an answer as one text: a text, the labels of a class, or the words about an image."""
     if isinstance(value, dict):
         return " ".join([str(value.get("label")), str(value.get("text")), *(value.get("scores") or ())])
@@ -259,18 +254,19 @@ def _check_lengths(replies: Sequence[Reply], origin: str) -> None:
 
 
 @lru_cache(maxsize=64)
-def _spellings(secrets: Sequence[str]) -> frozenset[str]:
+def _searched_spellings(secrets: Sequence[str]) -> frozenset[str]:
     """Return the spellings of keys that are searched for in answers."""
-    return frozenset(form for secret in secrets for form in spellings(secret) if len(form) >= SHORTEST_KEY)
+    return frozenset(spelling for secret in secrets for spelling in spellings(secret) if len(spelling) >= SHORTEST_KEY)
 
 
 def endpoint(base_url: str, path: str) -> str:
     """Join a base URL and a path; a base URL that already ends with (the beginning of) the path is accepted."""
-    base, (path_alone, mark, query) = base_url.rstrip("/"), path.partition("?")
-    steps = path_alone.strip("/").split("/")
-    for shared_count in range(len(steps), 0, -1):
-        overlap = "/" + "/".join(steps[:shared_count])
-        if steps[0] and base.endswith(overlap) and "//" not in base[-len(overlap) - 1 :]:
+    base, (path_alone, question_mark, query) = base_url.rstrip("/"), path.partition("?")
+    path_steps = path_alone.strip("/").split("/")
+    for shared_count in range(len(path_steps), 0, -1):
+        overlap = "/" + "/".join(path_steps[:shared_count])
+        # "//" would mean that the overlap is the host
+        if path_steps[0] and base.endswith(overlap) and "//" not in base[-len(overlap) - 1 :]:
             base = base[: -len(overlap)]
             break
-    return f"{base}{path_alone}{mark}{query}"
+    return f"{base}{path_alone}{question_mark}{query}"

@@ -26,48 +26,48 @@ _CUES, _NOUNS = alternatives("choice", "cues"), alternatives("choice", "nouns")
 _ORDINALS = tuple(alternatives("choice", name) for name in ("first", "second"))
 
 _EDGE, _END = r"(?<![A-Za-zÀ-ɏ0-9'])", r"(?![A-Za-zÀ-ɏ0-9'])"
-_ALONE = re.compile(rf"{_EDGE}[A-Z]{_END}(?!-\w)")
+_SINGLE_CAPITAL = re.compile(rf"{_EDGE}[A-Z]{_END}(?!-\w)")
 _WORD_AFTER = re.compile(
     r"\s+(?!(?:or|and|is|was|would|seems|sounds|because|since|as|for|o|u|y|e|et|ou|und|oder|es|est|ist|è|é)\b)[a-zà-ÿ]"
 )
 _NOUN_AFTER = re.compile(rf"\s+(?i:{_CUES}|{_NOUNS}|primeira|segunda|letra|alternativa)")
-_CUED = re.compile(rf"(?i:{_CUES})\W+(?:[a-zà-ÿ]+\W+){{0,3}}\Z")
-_BARE = re.compile(r"[^\w?]*_*([A-Za-z])(?:[^\w?]|_)*")
-_LED = re.compile(r"[\W_]*([A-Z])(?=[^\w\s'?&/-]|\s+[-–—:]|\s*\n)")
-_LOWER = re.compile(
+_CUE_BEFORE = re.compile(rf"(?i:{_CUES})\W+(?:[a-zà-ÿ]+\W+){{0,3}}\Z")
+_BARE_LETTER = re.compile(r"[^\w?]*_*([A-Za-z])(?:[^\w?]|_)*")
+_LEADING_LETTER = re.compile(r"[\W_]*([A-Z])(?=[^\w\s'?&/-]|\s+[-–—:]|\s*\n)")
+_LOWER_LETTER = re.compile(
     rf"(?i:(?:{_CUES}))[\W_]{{0,9}}(?:is|es|est|ist|è|é)?[\W_]{{0,9}}{_EDGE}([a-z])(?=[\W_]{{0,9}}(?:\Z|[.),:]))"
     r"|\(([a-z])\)|\A[\W_]{0,9}([a-z])[).:]"
 )
-_NUMBERED = re.compile(rf"(?i:{_NOUNS})\s+(?:no\.?\s*|number\s+)?([1-9]){_END}")
-_NEITHER = re.compile(
+_OPTION_NUMBER = re.compile(rf"(?i:{_NOUNS})\s+(?:no\.?\s*|number\s+)?([1-9]){_END}")
+_NEGATION = re.compile(
     rf"(?<!\w){alternatives('choice', 'denied')}(?!\w)|[不非错錯誤✗✘❌]|ない|ません|間違|[:=]\s*[\"']?0(?![.,]?\d)",
     re.IGNORECASE,
 )
 _LESS_THAN_HALF = re.compile(r"(?<![A-Za-z])[A-Z]\W{1,4}(?:[0-4]?\d(?:[.,]\d+)?\s?%|0?[.,][0-4]\d*(?!\d))")
 """A letter with a probability of less than one half, as in "A (30 %)"."""
 
-_VERDICT_WORDS = re.compile(
+_LEAD_WORD = re.compile(
     rf"(?i:so|thus|therefore|and|the|my|final|best|correct|right|is|es|est|ist|è|é|la|der|die|das|le|{_CUES})"
 )
 """Words that may stand before the letter on its own line: "So my final answer is B"."""
 
-MOST_VERDICT_WORDS = 8
+MAX_LEAD_WORDS = 8
 
-_CORRECTED = re.compile(
+_CORRECTION = re.compile(
     rf"(?i:\b{alternatives('choice', 'corrected')})"
     r"|\b[A-Z]\s+(?:\w+\s+){0,3}(?:more|better|most|best|correct|right|likelier|answer|preferred|preferable|fits)\b"
 )
 """Words that withdraw an answer, or call another letter the better one."""
-_DOUBTED = re.compile(rf"(?i:{_EDGE}{alternatives('choice', 'doubts')}{_END})")
-_CANNOT = re.compile(r"(?<!\w)can(?:not|'t|\s+not)(?!\w)", re.IGNORECASE)
-_LEAD = re.compile(
+_DOUBT = re.compile(rf"(?i:{_EDGE}{alternatives('choice', 'doubts')}{_END})")
+_CANNOT_FORMS = re.compile(r"(?<!\w)can(?:not|'t|\s+not)(?!\w)", re.IGNORECASE)
+_LEAD_WORDS = re.compile(
     rf"(?:{alternatives('choice', 'before_leads')}\W+)?{alternatives('choice', 'leads')}\W+", re.IGNORECASE
 )
-_TAIL, _UNKNOWN, _THOUGHTS, _THINKING = (
+_TAIL_WORDS, _UNKNOWN, _THOUGHTS, _UNENDED_THOUGHTS = (
     compiled("choice", name) for name in ("tails", "unknown", "thoughts", "thinking")
 )
 _FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
-_KEYS = frozenset(
+_ANSWER_KEYS = frozenset(
     {"answer", "choice", "option", "letter", "selected", "selection", "response", "result", "preferred", "final"}
 )
 
@@ -77,10 +77,10 @@ ARTICLES = frozenset("AEIOUY")
 LONGEST_CHOICE = 4000
 """Maximum length of an answer in which a choice is searched for, in characters."""
 
-SHORTEST_REASON = 3
+MAX_VERDICT_WORDS = 3
 """Maximum number of words after a letter that count as a verdict on it ("A: false"), not as a reason."""
 
-LONGEST_CUE = 80
+CUE_CHARACTERS = 80
 """Number of characters before a letter in which "answer" or "option" is searched for."""
 
 Likelihoods = Sequence[tuple[str, float]]
@@ -106,17 +106,17 @@ def first_line(text: str) -> str:
 def without_thoughts(text: str) -> str:
     """Remove the thoughts of a reasoning model from its text; empty if the thoughts have no end."""
     text = _THOUGHTS.sub("", text, count=1)
-    return "" if _THINKING.match(text) else text
+    return "" if _UNENDED_THOUGHTS.match(text) else text
 
 
 def negates(text: str) -> bool:
     """Return whether a text holds a word that negates, such as "not", "neither" or "instead"."""
-    return _NEITHER.search(text) is not None
+    return _NEGATION.search(text) is not None
 
 
 def bare_letter(text: str) -> bool:
     """Return whether a text is empty, or a single letter with punctuation around it."""
-    return not text.strip() or _BARE.fullmatch(text) is not None
+    return not text.strip() or _BARE_LETTER.fullmatch(text) is not None
 
 
 def letter_in(answer: str, options: Sequence[str]) -> int | None:
@@ -132,24 +132,26 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     text = fence[1] if (fence := _FENCE.match(text)) else text
     if (choice := _choice_in_json(text)) is not None:
         return letter_in(choice, options) if choice.strip() != text else None
-    exact = [index for index, option in enumerate(options) if _words_without_case(option) == _words_without_case(text)]
-    if exact:
-        return exact[0] if len(exact) == 1 else None
-    if letter := _BARE.fullmatch(text):
+    words = _words_without_case(text)
+    equal_options = [index for index, option in enumerate(options) if _words_without_case(option) == words]
+    if equal_options:
+        return equal_options[0] if len(equal_options) == 1 else None
+    if letter := _BARE_LETTER.fullmatch(text):
         return _index_of_letter(letter[1], len(options))
     text = re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)", "", text)
     if (option_index := _repeated_option(text, options)) is not None:
         return option_index
-    outside, unknowable = _without_unknowable(_without_options(text, options), options)
-    if refuses_in_words(outside):
+    text_outside, negating_options = _without_unknowable(_without_options(text, options), options)
+    if refuses_in_words(text_outside):
         return None
     indices = _letters_on_own_line(text, len(options))
     if indices is None:
-        indices = set() if text.endswith("?") or _is_denial(outside) else _mentioned_options(text, options)
-    left_open = {index for index, option in enumerate(options) if _UNKNOWN.fullmatch(_words_to_match(option))}
-    sentence = _without_options(re.split(r"(?<=[.!?])\s|\n", text)[0], options)
-    is_guess = left_open and indices.isdisjoint(left_open) and ("?" in sentence or _DOUBTED.search(sentence))
-    return indices.pop() if len(indices) == 1 and unknowable <= indices and not is_guess else None
+        indices = set() if text.endswith("?") or _is_denial(text_outside) else _mentioned_options(text, options)
+    unknown_options = {index for index, option in enumerate(options) if _UNKNOWN.fullmatch(_words_to_match(option))}
+    first_sentence = _without_options(re.split(r"(?<=[.!?])\s|\n", text)[0], options)
+    sounds_unsure = "?" in first_sentence or _DOUBT.search(first_sentence)
+    is_guess = unknown_options and indices.isdisjoint(unknown_options) and sounds_unsure  # "unknown" was an option
+    return indices.pop() if len(indices) == 1 and negating_options <= indices and not is_guess else None
 
 
 def _letters_on_own_line(text: str, count: int) -> set[int] | None:
@@ -158,27 +160,27 @@ def _letters_on_own_line(text: str, count: int) -> set[int] | None:
     The set is empty if the answer withdraws something.
     """
     lines = [line for line in text.splitlines() if line.strip()]
-    verdicts = [_letter_of_line(line, count) for line in lines]
-    if len(lines) < 2 or verdicts[0] is verdicts[-1] is None:
+    letter_indices = [_letter_of_line(line, count) for line in lines]
+    if len(lines) < 2 or letter_indices[0] is letter_indices[-1] is None:
         return None
-    return set() if _CORRECTED.search(text) else {index for index in verdicts if index is not None}
+    return set() if _CORRECTION.search(text) else {index for index in letter_indices if index is not None}
 
 
 def _letter_of_line(line: str, count: int) -> int | None:
     """Return the index of a letter that is alone on a line, or follows only words such as "Answer:"."""
-    *before, letter = _words_of(line).split() or [""]
-    if re.search(r"[?\[☐□]", line) or len(before) > MOST_VERDICT_WORDS or letter not in set(LETTERS):
+    *words_before, letter = _words_of(line).split() or [""]
+    if re.search(r"[?\[☐□]", line) or len(words_before) > MAX_LEAD_WORDS or letter not in set(LETTERS):
         return None
-    return _index_of_letter(letter, count) if all(map(_VERDICT_WORDS.fullmatch, before)) else None
+    return _index_of_letter(letter, count) if all(map(_LEAD_WORD.fullmatch, words_before)) else None
 
 
 def _is_denial(text: str) -> bool:
     """Return whether a text denies the option it names; more than three words after "A." are a reason instead."""
     if _LESS_THAN_HALF.search(text):
         return True
-    lead = _LED.match(text)
+    lead = _LEADING_LETTER.match(text)
     verdict = text[lead.end() :] if lead else text
-    return (lead is None or len(verdict.split()) <= SHORTEST_REASON) and _NEITHER.search(verdict) is not None
+    return (lead is None or len(verdict.split()) <= MAX_VERDICT_WORDS) and _NEGATION.search(verdict) is not None
 
 
 def _repeated_option(text: str, options: Sequence[str]) -> int | None:
@@ -186,18 +188,17 @@ def _repeated_option(text: str, options: Sequence[str]) -> int | None:
 
     An option that means "unknown" also matches other words for it, such as "I don't know.".
     """
-    frames = set()
-    for start in (text, _TAIL.sub("", text)):
-        lead = _LEAD.match(start)
-        frames |= {
-            _words_to_match(start),
-            _words_to_match(start[lead.end() :] if lead and not negates(lead[0]) else start),
-        }
-    unknown = any(map(_UNKNOWN.fullmatch, frames))
+    phrases = set()
+    for answer_text in (text, _TAIL_WORDS.sub("", text)):
+        lead = _LEAD_WORDS.match(answer_text)
+        without_lead = answer_text[lead.end() :] if lead and not negates(lead[0]) else answer_text
+        phrases |= {_words_to_match(answer_text), _words_to_match(without_lead)}
+    means_unknown = any(map(_UNKNOWN.fullmatch, phrases))
+    phrases -= {*LETTERS.lower()}  # a single letter names an option by its position
     matching = [
         index
         for index, option in enumerate(options)
-        if (words := _words_to_match(option)) in frames - {*LETTERS.lower()} or (unknown and _UNKNOWN.fullmatch(words))
+        if (words := _words_to_match(option)) in phrases or (means_unknown and _UNKNOWN.fullmatch(words))
     ]
     return matching[0] if len(matching) == 1 else None
 
@@ -210,7 +211,7 @@ def _without_unknowable(text: str, options: Sequence[str]) -> tuple[str, set[int
     """
     indices = set()
     for index, option in enumerate(options):
-        if not (negates(option) or refuses_in_words(option) or _CANNOT.search(option)):
+        if not (negates(option) or refuses_in_words(option) or _CANNOT_FORMS.search(option)):
             continue
         words = [re.escape(word) for word in _words_to_match(option).split()]
         pattern = r"[\W_]+".join(r"can(?:not|\W?t|\s+not)" if word == "cannot" else word for word in words)
@@ -222,22 +223,23 @@ def _without_unknowable(text: str, options: Sequence[str]) -> tuple[str, set[int
 
 def _words_to_match(text: str) -> str:
     """Return a text's words for comparison with options: in lower case, with one form of "cannot"."""
-    return _words_without_case(_CANNOT.sub("cannot", normalise_answer(text)))
+    return _words_without_case(_CANNOT_FORMS.sub("cannot", normalise_answer(text)))
 
 
 def _mentioned_options(text: str, options: Sequence[str]) -> set[int]:
     """Return the indices of all options that a text names by letter, number, position or words."""
     count = len(options)
-    outside = _without_options(text, options)
-    alone = list(_ALONE.finditer(outside))
-    letters = [match[0] for match in alone if not _is_article(outside, match)]
+    text_outside = _without_options(text, options)
+    capitals = list(_SINGLE_CAPITAL.finditer(text_outside))
+    letters = [match[0] for match in capitals if not _is_article(text_outside, match)]
     if letters:  # "A than B": beside another letter, an article may be a letter as well
-        letters += [match[0] for match in alone if _NOUN_AFTER.match(outside, match.end()) is None]
-    letters += [match[match.lastindex or 0] for match in _LOWER.finditer(outside)]
+        letters += [match[0] for match in capitals if _NOUN_AFTER.match(text_outside, match.end()) is None]
+    letters += [match[match.lastindex or 0] for match in _LOWER_LETTER.finditer(text_outside)]
     indices = {index for letter in letters if letter != "I" and (index := _index_of_letter(letter, count)) is not None}
-    indices |= {int(match[1]) - 1 for match in _NUMBERED.finditer(outside) if int(match[1]) <= count}
+    indices |= {int(match[1]) - 1 for match in _OPTION_NUMBER.finditer(text_outside) if int(match[1]) <= count}
     if count >= len(_ORDINALS):
-        indices |= {at for at, words in enumerate(_ORDINALS) if re.search(rf"(?i:{_EDGE}(?:{words}){_END})", outside)}
+        ordinals = enumerate(_ORDINALS)
+        indices |= {index for index, words in ordinals if re.search(rf"(?i:{_EDGE}(?:{words}){_END})", text_outside)}
     return indices | set(_quoted_options(text, options))
 
 
@@ -245,7 +247,7 @@ def _is_article(text: str, letter: re.Match[str]) -> bool:
     """Return whether a capital letter is an article ("A nurse"): a word follows, and no "answer is" precedes."""
     if letter[0] not in ARTICLES or _WORD_AFTER.match(text, letter.end()) is None:
         return False
-    return _CUED.search(text[max(0, letter.start() - LONGEST_CUE) : letter.start()]) is None
+    return _CUE_BEFORE.search(text[max(0, letter.start() - CUE_CHARACTERS) : letter.start()]) is None
 
 
 def _quoted_options(text: str, options: Sequence[str]) -> list[int]:
@@ -256,23 +258,23 @@ def _quoted_options(text: str, options: Sequence[str]) -> list[int]:
     """
     if not any("'s" in normalise_answer(option) for option in options):
         text = re.sub(r"\w+'s\b", "…", text)  # "the man's wife" is another person
-    words = f" {_words_of(text)} "
+    spaced_text = f" {_words_of(text)} "
     indices: list[int] = []
-    differing: list[int] = []
+    differing_in_case: list[int] = []
     for index, option in sorted(enumerate(options), key=lambda entry: len(entry[1]), reverse=True):
         spaced_option = f" {_words_of(option)} "
         if not spaced_option.strip():
             continue
         if " " not in spaced_option.strip() and negates(option):
-            alone = rf"[\W_]*{re.escape(spaced_option.strip())}\s*(?:[.,;:!](?!\s*\d)|\Z)"
-            exact = re.match(alone, text, re.IGNORECASE) is not None
+            option_alone = rf"[\W_]*{re.escape(spaced_option.strip())}\s*(?:[.,;:!](?!\s*\d)|\Z)"
+            is_quoted = re.match(option_alone, text, re.IGNORECASE) is not None
         else:
-            exact = spaced_option in words
-            differing += [index] * (not exact and spaced_option.casefold() in words.casefold())
-        if exact:
+            is_quoted = spaced_option in spaced_text
+            differing_in_case += [index] * (not is_quoted and spaced_option.casefold() in spaced_text.casefold())
+        if is_quoted:
             indices.append(index)
-            words = words.replace(spaced_option, " … ")
-    return indices + differing if indices else []
+            spaced_text = spaced_text.replace(spaced_option, " … ")
+    return indices + differing_in_case if indices else []
 
 
 def _without_options(text: str, options: Sequence[str]) -> str:
@@ -299,7 +301,7 @@ def _choice_in_json(text: str) -> str | None:
     if isinstance(value, list) and len(value) == 1:
         (value,) = value
     if isinstance(value, dict):
-        choices = answers_of_json(value, _KEYS)
+        choices = answers_of_json(value, _ANSWER_KEYS)
         value = choices[0] if len(choices) == 1 else None
     return value if isinstance(value, str) else ""
 

@@ -60,7 +60,7 @@ class Decider(Adapter):
 
     Parameters
     ----------
-    inner : HttpAdapter
+    model_adapter : HttpAdapter
         Adapter for the language model. It gets copies with the system prompts of the decision.
     """
 
@@ -69,15 +69,16 @@ class Decider(Adapter):
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
     settings_type: ClassVar[type] = Decision
 
-    def __init__(self, target: Target, decision: Decision, inner: HttpAdapter[Any, Any]) -> None:
+    def __init__(self, target: Target, decision: Decision, model_adapter: HttpAdapter[Any, Any]) -> None:
         self.target, self.decision, self.batch_limit = target, decision, 1
-        self._apart = inner.sends_system
-        self._models = [_with_system(inner, decision, system if self._apart else "") for system in decision.systems]
-        form = getattr(inner.settings, "number", None)
-        self._form = form if form in FORMS else None
+        self._sends_system = model_adapter.sends_system
+        systems = decision.systems if self._sends_system else ("",) * len(decision.systems)
+        self._models = [_with_system(model_adapter, decision, system) for system in systems]
+        number_form = getattr(model_adapter.settings, "number", None)
+        self._number_form = number_form if number_form in FORMS else None
         self.calls: list[DecisionCall] | None = None
-        self._reading: list[Reading] = list(decision.readings)[:1] if len(decision.readings) == 1 else []
-        # a list, because examinations copy the adapter, and the copies share what is settled
+        # a list of at most one, because examinations copy the adapter, and the copies share what is settled
+        self._settled_reading: list[Reading] = list(decision.readings) if len(decision.readings) == 1 else []
 
     def group_key(self, ask: Ask) -> Hashable:
         """Return the group key of a question; see `group_of`. Each question is sent alone."""
@@ -91,15 +92,15 @@ class Decider(Adapter):
     async def _decide_case(self, ask: Any, key: str | None) -> Reply:
         question = self.decision.question(ask.given)
         if question is None:
-            slots = "its slots are the columns of a record, and the case lacks one"
-            return Reply(failure=Failure("unsupported", f"the prompt cannot be filled in: {slots}"))
-        if self._reading:
-            return await self._ask_every_system(question, self._reading[0], key)
+            missing_slot = "its slots are the columns of a record, and the case lacks one"
+            return Reply(failure=Failure("unsupported", f"the prompt cannot be filled in: {missing_slot}"))
+        if self._settled_reading:
+            return await self._ask_every_system(question, self._settled_reading[0], key)
         reply = Reply()
         for reading in self.decision.readings:
             reply = await self._ask_every_system(question, reading, None if key is None else f"{key}-{reading}")
             if reply.failure is None:
-                self._reading[:] = [reading]
+                self._settled_reading[:] = [reading]
                 return reply
             if reply.failure.code not in UNSETTLED:
                 return reply
@@ -109,34 +110,34 @@ class Decider(Adapter):
         """Ask with every system prompt; with several prompts, the names of the scores contain the prompt's number."""
         scores: dict[str, float] = {}
         for index, model in enumerate(self._models):
-            system = "" if self._apart else self.decision.systems[index]
-            text = "\n\n".join(filter(None, (system, question, self.decision.instruction(reading))))
-            reply = await self._ask_model(model, text, reading, None if key is None else f"{key}-{index}")
+            system = "" if self._sends_system else self.decision.systems[index]
+            prompt = "\n\n".join(filter(None, (system, question, self.decision.instruction(reading))))
+            reply = await self._ask_model(model, prompt, reading, None if key is None else f"{key}-{index}")
             if reply.failure is not None or self.decision.range is not None:
                 return reply
             names = self.decision.output_names(index)
             scores |= {names[label]: score for label, score in reply.value.items()}
         return Reply({"label": None, "scores": scores})
 
-    async def _ask_model(self, model: HttpAdapter[Any, Any], text: str, reading: Reading, key: str | None) -> Reply:
+    async def _ask_model(self, model: HttpAdapter[Any, Any], prompt: str, reading: Reading, key: str | None) -> Reply:
         """Ask the model with one system prompt; return a number, or the score of each label."""
         labels = self.decision.labels
         if self.decision.range is not None:
-            return await self._call_model(model, Decide(text, (), read=self._read_number), reading, key)
+            return await self._call_model(model, Decide(prompt, (), read=self._read_number), reading, key)
         if reading != "letters":
             parse = self._read_probabilities if reading == "probabilities" else self._read_label
-            return await self._call_model(model, Decide(text, (), read=parse), reading, key)
-        totals = dict.fromkeys(labels, 0.0)
-        for turn in range(len(labels)):
-            options = (*labels[turn:], *labels[:turn])
-            turn_key = key and f"{key}-{turn}"
-            ask = Decide(text, options, read=_letter_reader(options))
-            reply = await self._call_model(model, ask, reading, turn_key)
+            return await self._call_model(model, Decide(prompt, (), read=parse), reading, key)
+        mean_scores = dict.fromkeys(labels, 0.0)
+        for rotation in range(len(labels)):
+            options = (*labels[rotation:], *labels[:rotation])
+            rotation_key = key and f"{key}-{rotation}"
+            ask = Decide(prompt, options, read=_letter_reader(options))
+            reply = await self._call_model(model, ask, reading, rotation_key)
             if reply.failure is not None:
                 return reply
             for label, score in reply.value.items():
-                totals[label] += score / len(labels)
-        return Reply(totals)
+                mean_scores[label] += score / len(labels)
+        return Reply(mean_scores)
 
     async def _call_model(self, model: HttpAdapter[Any, Any], ask: Decide, reading: Reading, key: str | None) -> Reply:
         """Make one call, and record it if a probe asks for its calls."""
@@ -145,12 +146,12 @@ class Decider(Adapter):
             return reply
         outputs: list[ModelOutput] = []
 
-        def read(output: ModelOutput, origin: str) -> Reply:
+        def record_and_read(output: ModelOutput, origin: str) -> Reply:
             outputs.append(output)
             return ask.read(output, origin)
 
-        (reply,) = await model.answer([replace(ask, read=read)], idempotency_key=key)
-        system = model.settings.choice_instruction if self._apart else ""
+        (reply,) = await model.answer([replace(ask, read=record_and_read)], idempotency_key=key)
+        system = model.settings.choice_instruction if self._sends_system else ""
         self.calls.append(_describe_call(system, ask, reading, outputs, reply))
         return reply
 
@@ -177,29 +178,29 @@ class Decider(Adapter):
 
     def _read_number(self, output: ModelOutput, origin: str) -> Reply:
         assert self.decision.range is not None  # noqa: S101  a regressor has a range
-        number = number_in(output.text, self.decision.range, self._form, self.decision.prompt)
+        number = number_in(output.text, self.decision.range, self._number_form, self.decision.prompt)
         if number is None or output.ended == "length":
             low, high = self.decision.range
-            how = "say in settings.decision.answer how to answer, such as: digits only"
-            return _unread_failure(output, origin, f"one number from {low:g} to {high:g}; {how}")
+            advice = "say in settings.decision.answer how to answer, such as: digits only"
+            return _unread_failure(output, origin, f"one number from {low:g} to {high:g}; {advice}")
         return Reply(number)
 
 
 def _letter_reader(options: Sequence[str]) -> Callable[[ModelOutput, str], Reply]:
     """Return a function that parses the chosen letter: the options' probabilities if returned, else 0 and 1."""
 
-    def read(output: ModelOutput, origin: str) -> Reply:
+    def read_letter(output: ModelOutput, origin: str) -> Reply:
         text = choice_letters.without_thoughts(output.text)
         if choice_letters.bare_letter(text) and text.strip():
             shares = choice_letters.letter_shares(output.first, len(options))
             if sum(shares) >= choice_letters.LEAST_SHARE:
                 return Reply({option: share / sum(shares) for option, share in zip(options, shares, strict=True)})
-        choice = option_in(output.text, options)
-        if choice is None or (output.ended == "length" and not choice_letters.bare_letter(text)):
+        chosen_option = option_in(output.text, options)
+        if chosen_option is None or (output.ended == "length" and not choice_letters.bare_letter(text)):
             return _unread_failure(output, origin, f"one of A to {choice_letters.LETTERS[len(options) - 1]}", options)
-        return Reply({option: float(option == choice) for option in options})
+        return Reply({option: float(option == chosen_option) for option in options})
 
-    return read
+    return read_letter
 
 
 def _describe_call(
@@ -208,8 +209,8 @@ def _describe_call(
     """Return a call as a probe shows it: its prompt, the model's answer and the parsed answer."""
     answer = str(outputs[0].text) if outputs else ""
     if outputs and outputs[0].first and reading != "text":
-        likely = ", ".join(f"{token!r} {math.exp(weight):.2f}" for token, weight in outputs[0].first)
-        answer += f" (first tokens: {likely})"
+        likely_tokens = ", ".join(f"{token!r} {math.exp(logprob):.2f}" for token, logprob in outputs[0].first)
+        answer += f" (first tokens: {likely_tokens})"
     if reply.failure is not None:
         reading_text = ""
         answer = answer or reply.failure.message
@@ -227,11 +228,11 @@ def _unread_failure(output: ModelOutput, origin: str, expected: str, labels: Seq
     if declines(normalise_answer(text), labels):
         return Reply(failure=Failure("declined", f"the model at {origin} declined: {quoted(text)}"))
     if output.ended == "length":
-        before = "it was still thinking" if output.thinking or not text else f"it had written {quoted(text)}"
-        message = f"the model at {origin} reached its limit of tokens before it decided ({before}); raise {TOKENS}"
+        progress = "it was still thinking" if output.thinking or not text else f"it had written {quoted(text)}"
+        message = f"the model at {origin} reached its limit of tokens before it decided ({progress}); raise {TOKENS}"
         return Reply(failure=Failure("no-choice", message))
-    wrote = quoted(text) if text else "nothing"
-    return Reply(failure=Failure("no-choice", f"the model at {origin} answered {wrote}; expected {expected}"))
+    quotation = quoted(text) if text else "nothing"
+    return Reply(failure=Failure("no-choice", f"the model at {origin} answered {quotation}; expected {expected}"))
 
 
 def _with_system(adapter: HttpAdapter[Any, Any], decision: Decision, system: str) -> HttpAdapter[Any, Any]:

@@ -19,7 +19,7 @@ from workers.targets.auth.schemes import Strict
 Reading = Literal["probabilities", "letters", "text"]
 """How an answer is read: probabilities of the labels' first tokens, lettered options in all rotations, or a text."""
 
-SEVERAL = " (system prompt {number})"
+PROMPT_SUFFIX = " (system prompt {number})"
 """Suffix of a label's name where there are several system prompts."""
 
 _SLOT = re.compile(r"\{([^{}]+)\}")
@@ -62,16 +62,15 @@ class Decision(Strict):
                 "labels": self.labels if own_answers else decision.labels,
                 "range": self.range if own_answers else decision.range,
             }
-            for name, value in defaults.items():
-                object.__setattr__(self, name, value)
+            for name, default in defaults.items():
+                object.__setattr__(self, name, default)
         self._check_language()
         if not _SLOT.search(self.prompt):
             raise SpecificationError("prompt must hold {text} or the {column}s of the record", "decision.prompt")
         if bool(self.labels) == (self.range is not None):
             raise SpecificationError("give two or more labels, or a range of numbers, not both", "decision.labels")
-        if self.labels and (
-            len(self.labels) < 2 or len({label.casefold() for label in self.labels}) < len(self.labels)
-        ):
+        folded_labels = {label.casefold() for label in self.labels}
+        if self.labels and (len(self.labels) < 2 or len(folded_labels) < len(self.labels)):
             raise SpecificationError("labels must be two or more, all different", "decision.labels")
         if self.compares and (not 2 <= len(self.labels) <= len(COMPARED) or len(self.systems) > 1):
             message = "a comparison has labels for the first document, the second and a tie, and one system prompt"
@@ -116,8 +115,8 @@ class Decision(Strict):
         """Raise a `SpecificationError` if the decision does not fit the target's kind."""
         expected = Kind.CLASSIFIER if self.labels else Kind.REGRESSOR
         if kind is not expected:
-            article = "labels" if self.labels else "a number"
-            raise SpecificationError(f"the decision returns {article}: the kind is {expected}, not {kind}", "kind")
+            answer_noun = "labels" if self.labels else "a number"
+            raise SpecificationError(f"the decision returns {answer_noun}: the kind is {expected}, not {kind}", "kind")
 
     def question(self, content: str | Record) -> str | None:
         """Return the prompt about a case; ``None`` if it has a slot that the case cannot fill."""
@@ -135,9 +134,8 @@ class Decision(Strict):
             return f"Answer with one number from {low} to {high} only, without a unit and without separators."
         if self.language != ENGLISH:
             instructions = sentence_table(self.language)["instructions"]
-            return str(instructions["letter" if reading == "letters" else "label"]).format(
-                labels=", ".join(self.labels)
-            )
+            template = str(instructions["letter" if reading == "letters" else "label"])
+            return template.format(labels=", ".join(self.labels))
         if reading == "letters":
             return "Answer with one letter only: the letter of the option that you choose."
         return f"Answer with exactly one of these, and nothing else: {', '.join(self.labels)}."
@@ -146,7 +144,7 @@ class Decision(Strict):
         """Return the name of each label in the scores; with several system prompts, it tells the prompt."""
         if self.compares:
             return dict(zip(self.labels, COMPARED, strict=False))
-        suffix = SEVERAL.format(number=system + 1) if len(self.systems) > 1 else ""
+        suffix = PROMPT_SUFFIX.format(number=system + 1) if len(self.systems) > 1 else ""
         return {label: f"{label}{suffix}" for label in self.labels}
 
 

@@ -23,7 +23,7 @@ from assay.catalog.answer_text import (
 from workers.targets.parsing.written_numbers import NumberForm, plain_number, written_number
 from workers.targets.protocols.http.choice_letters import LEAST_SHARE, Likelihoods, letter_in, negates, without_thoughts
 
-LONGEST = 4000
+LONGEST_ANSWER = 4000
 """Maximum length of an answer in which a label is searched for, in characters."""
 
 MOST_UNCLEAR = 0.05
@@ -39,9 +39,9 @@ LEAST_SCALE = 5
 """Minimum upper end of a range written after a number: "4/5" means 4 of 5 points; "1/2" may mean a half."""
 
 _CUE = alternatives("decision", "cues")
-_LETTER = re.compile(r"\A[\W_]*[A-Z][.):\s*_]+")
+_LETTER_BEFORE = re.compile(r"\A[\W_]*[A-Z][.):\s*_]+")
 _FENCE = re.compile(r"\A(?:```|''')\w*\s*(.*?)\s*(?:```|''')\Z", re.DOTALL)
-_KEYS = frozenset(
+_DECISION_KEYS = frozenset(
     {"answer", "decision", "verdict", "label", "recommendation", "choice", "response", "result", "score", "final"}
 )
 """Members of an answer of JSON that may hold the decision."""
@@ -50,7 +50,7 @@ _MARKUP = re.compile(r"[*`_#>]+")
 
 _SAYS = rf"{alternatives('decision', 'says')}\W+"
 _APOLOGY = rf"\b{alternatives('decision', 'regrets')}\b(?:\W+(?:but|pero|aber|mais|ma)\b)?\W*"
-_REFUSES, _TAKEN_BACK, _DENIAL_TAKEN_BACK, _CORRECTED, _REPORTED, _OTHER_NUMBER, _EXPLAINED, _MONEY, _WRAPPED = (
+_REFUSAL, _WITHDRAWAL, _WITHDRAWN_DENIAL, _CORRECTION, _REPORTED, _OTHER_NUMBER, _EXPLAINED, _MONEY, _WRAPPED = (
     compiled("decision", name)
     for name in (
         *("refusals", "taken_back", "denial_taken_back", "corrected", "reported"),
@@ -58,7 +58,7 @@ _REFUSES, _TAKEN_BACK, _DENIAL_TAKEN_BACK, _CORRECTED, _REPORTED, _OTHER_NUMBER,
     )
 )
 _ANSWERED = r"(?!\s+(?:because|since|as|and|but|or|if|in|for|sorry|way|i|we)\b)"
-_HARMLESS = re.compile(
+_HARMLESS_NEGATION = re.compile(
     rf"(?:\b(?:is|are|was|were|be|has|have|had|plays?|makes?|with|see)\s+no{_ANSWERED}\s+(?=[a-z])"
     r"|(?:\b(?:no|not|não|kein\w*|nicht|pas|aucune?|non|nessun\w?|nenhum\w?|ning[uú]n\w?)|n't)"
     rf"{_ANSWERED}(?:\s+[\w']+){{0,3}}?\s+{alternatives('decision', 'harmless')}\b)",
@@ -66,7 +66,7 @@ _HARMLESS = re.compile(
 )
 """Negations in an explanation that do not deny the answer: "that is no reason", "la religión no es un criterio"."""
 
-_DENIES = frozenset({"nein", "deny", "denied", "decline", "declined", "refuse", "refused", "fail"})
+_NEGATIVE_LABELS = frozenset({"nein", "deny", "denied", "decline", "declined", "refuse", "refused", "fail"})
 """Negative labels that `negates` does not recognise."""
 
 _ENDING = re.compile(r"(?:ied|ed|e|y)\Z", re.IGNORECASE)
@@ -81,7 +81,7 @@ _BEFORE_NUMBER = re.compile(
     rf"{alternatives('decision', 'about')}?",
     re.IGNORECASE,
 )
-_SCALE = re.compile(r"(.*?\d)\s*(?:/|out\s+of|von|sur|de|su)\s*(\d+)(?:\s+points?)?\.?", re.IGNORECASE)
+_NUMBER_ON_SCALE = re.compile(r"(.*?\d)\s*(?:/|out\s+of|von|sur|de|su)\s*(\d+)(?:\s+points?)?\.?", re.IGNORECASE)
 
 
 def label_in(answer: str, labels: Sequence[str]) -> str | None:
@@ -92,33 +92,35 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     middle of a sentence, an answer that names a second label or takes its own back, and a refusal are none.
     """
     text = normalise_answer(without_thoughts(answer)).strip()
-    if not text or len(text) > LONGEST:
+    if not text or len(text) > LONGEST_ANSWER:
         return None
     text = _unwrap_decision(text)
     if (full_label := whole_label(text, labels)) is not None:
         return full_label
     if text.endswith("?"):
         return None
-    if len(leading := _leading_labels(text, labels)) == 1:
-        return leading[0][0] if _is_upheld(*leading[0], labels) else None
+    if len(leading_labels := _leading_labels(text, labels)) == 1:
+        ((label, text_after),) = leading_labels
+        return label if _is_upheld(label, text_after, labels) else None
     if refuses_in_words(text):
         return None
-    text = _HARMLESS.sub(" … ", _MARKUP.sub("", text)).strip()
+    text = _HARMLESS_NEGATION.sub(" … ", _MARKUP.sub("", text)).strip()
     mentioned_labels = [label for label in labels if _mentions(text, label, labels)]
     if len(mentioned_labels) != 1:
         return None
     label_pattern = _label_pattern(mentioned_labels[0], labels)
     cue_pattern = rf"\b{_CUE}\W+(?:(?:is|would\s+be|es|ist|est|è|é)\W+)?{label_pattern}[\W_]*\Z"
-    closing = re.search(cue_pattern, text, re.IGNORECASE)
-    if closing is None or negates(text[: closing.start()][-40:]):
+    final_label = re.search(cue_pattern, text, re.IGNORECASE)
+    if final_label is None or negates(text[: final_label.start()][-40:]):  # "not" shortly before the cue
         return None
-    return None if _REPORTED.search(re.split(r"[.!?:\n]", text[: closing.start()])[-1]) else mentioned_labels[0]
+    words_before = re.split(r"[.!?:\n]", text[: final_label.start()])[-1]
+    return None if _REPORTED.search(words_before) else mentioned_labels[0]
 
 
 def declines(text: str, labels: Sequence[str]) -> bool:
     """Return whether an answer refuses to decide; if it begins with a label, only explicit refusals count."""
-    leading = _leading_labels(text, labels)
-    return any(_REFUSES.search(after) for _, after in leading) if leading else refuses_in_words(text)
+    leading_labels = _leading_labels(text, labels)
+    return any(_REFUSAL.search(after) for _, after in leading_labels) if leading_labels else refuses_in_words(text)
 
 
 def _leading_labels(text: str, labels: Sequence[str]) -> list[tuple[str, str]]:
@@ -126,20 +128,20 @@ def _leading_labels(text: str, labels: Sequence[str]) -> list[tuple[str, str]]:
     text = "".join("." if category(char) == "So" else char for char in _MARKUP.sub("", text)).strip()
     end = r"(?=\s*[,.;!(](?!\d)|\s*\n|\s+[-–—]\s|\s*\Z)"
     opening = rf"[\W_]*(?:{_APOLOGY})?(?:{_SAYS})?"
-    begins = {label: re.match(opening + _label_pattern(label, labels) + end, text, re.IGNORECASE) for label in labels}
-    return [(label, text[match.end() :]) for label, match in begins.items() if match is not None]
+    matches = {label: re.match(opening + _label_pattern(label, labels) + end, text, re.IGNORECASE) for label in labels}
+    return [(label, text[match.end() :]) for label, match in matches.items() if match is not None]
 
 
 def _is_upheld(label: str, text_after: str, labels: Sequence[str]) -> bool:
     """Return whether the text after a label names no other label, does not withdraw it and does not refuse."""
-    explanation = _HARMLESS.sub(" … ", text_after)
-    if _REFUSES.search(explanation) or _CORRECTED.search(explanation):
+    explanation = _HARMLESS_NEGATION.sub(" … ", text_after)
+    if _REFUSAL.search(explanation) or _CORRECTION.search(explanation):
         return False
     if any(_mentions(explanation, rival, labels) for rival in labels if rival != label):
         return False
-    if negates(label) or label.casefold() in _DENIES:
-        return not _DENIAL_TAKEN_BACK.search(text_after)
-    return not negates(explanation.lstrip(" ,.;!(\n-–—")[:20]) and not _TAKEN_BACK.search(explanation)
+    if negates(label) or label.casefold() in _NEGATIVE_LABELS:
+        return not _WITHDRAWN_DENIAL.search(text_after)
+    return not negates(explanation.lstrip(" ,.;!(\n-–—")[:20]) and not _WITHDRAWAL.search(explanation)
 
 
 def whole_label(text: str, labels: Sequence[str]) -> str | None:
@@ -159,7 +161,7 @@ def may_go_on(answer: str, labels: Sequence[str]) -> bool:
 def _unwrap_decision(text: str) -> str:
     """Return the decision in an answer of JSON with a reason beside it, in a box or in a tag; other texts unchanged."""
     if match := _WRAPPED.search(text):
-        return (match[1] or match[3]).strip()
+        return (match[1] or match[3]).strip()  # in a box or in a tag
     document_text = fence[1] if (fence := _FENCE.match(text)) else text
     if not document_text.startswith("{"):
         return text
@@ -167,7 +169,7 @@ def _unwrap_decision(text: str) -> str:
         document = json.loads(document_text)
     except (ValueError, RecursionError):
         return text
-    answers = answers_of_json(document, _KEYS)
+    answers = answers_of_json(document, _DECISION_KEYS)
     return str(answers[0]) if len(answers) == 1 and isinstance(answers[0], str | int | float) else text
 
 
@@ -177,7 +179,7 @@ def option_in(answer: str, options: Sequence[str]) -> str | None:
     Words of options are parsed by `label_in`, because "no" within a sentence is seldom the option "no".
     """
     text = normalise_answer(without_thoughts(answer))
-    after_letter = _LETTER.sub("", text, count=1)
+    after_letter = _LETTER_BEFORE.sub("", text, count=1)
     label = label_in(after_letter, options)
     if after_letter != text and label is not None:
         answer = text.removesuffix(after_letter)  # the words are those of an option: "no" denies nothing
@@ -196,8 +198,8 @@ def _label_pattern(label: str, labels: Sequence[str]) -> str:
     stem = _ENDING.sub("", label) if label.isascii() and label.isalpha() and len(label) > LEAST_STEM else ""
     pattern = rf"(?:{exact}|{stem}{_ENDINGS})" if len(stem) >= LEAST_STEM else exact
     pattern = "".join(f"[{char}{base[0]}]" if len(base := normalize("NFD", char)) > 1 else char for char in pattern)
-    matching_labels = [rival for rival in labels if re.fullmatch(pattern, plain_label(rival), re.IGNORECASE)]
-    return rf"(?<![\w-])(?:{pattern if len(matching_labels) == 1 else exact})(?![\w-])"
+    labels_that_fit = [rival for rival in labels if re.fullmatch(pattern, plain_label(rival), re.IGNORECASE)]
+    return rf"(?<![\w-])(?:{pattern if len(labels_that_fit) == 1 else exact})(?![\w-])"
 
 
 def _mentions(text: str, label: str, labels: Sequence[str]) -> bool:
@@ -213,26 +215,27 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
     the range after it ("75/100") and a reason without numbers are ignored. Without a declared `form`, a number
     is read if both forms of numbers agree on it or only one of them gives a number within the range.
     """
+    low, high = bounds
     text = re.sub(r"[*`_#]+", "", _unwrap_decision(normalise_answer(without_thoughts(answer)).strip())).strip()
     if (match := _EXPLAINED.match(text)) and not _OTHER_NUMBER.search(text, match.end(1)):
         text = match[1]
     text = _BEFORE_NUMBER.sub("", text)
-    if bounds[1] <= 1 and re.search(r"%|percent|prozent", text, re.IGNORECASE):
+    if high <= 1 and re.search(r"%|percent|prozent", text, re.IGNORECASE):
         return None  # 1 % is not 1
-    if (scale := _SCALE.fullmatch(text)) and float(scale[2]) == bounds[1] >= LEAST_SCALE:
+    if (scale := _NUMBER_ON_SCALE.fullmatch(text)) and float(scale[2]) == high >= LEAST_SCALE:  # such as "75/100"
         text = scale[1]
     units = re.findall(r"[^\W\d_]+", re.sub(r"\d[eE](?=[+-]?\d)", "", text).casefold())
-    usual = alternatives("decision", "units")
-    if not all(re.fullmatch(usual, unit) or re.search(rf"\b{unit}\b", prompt, re.IGNORECASE) for unit in units):
+    usual_units = alternatives("decision", "units")
+    if not all(re.fullmatch(usual_units, unit) or re.search(rf"\b{unit}\b", prompt, re.IGNORECASE) for unit in units):
         return None
     forms: tuple[NumberForm, ...] = ("decimal-point", "decimal-comma") if form is None else (form,)
-    numbers = {number for name in forms if (number := written_number(text, name)) is not None}
-    if form is None and (bare := plain_number(text)) is not None:
-        numbers.add(bare)
+    numbers = {number for form_name in forms if (number := written_number(text, form_name)) is not None}
+    if form is None and (plain_value := plain_number(text)) is not None:
+        numbers.add(plain_value)
     if form is None and numbers and _MONEY.search(text):
         numbers = {max(numbers)}
-    within = {number for number in numbers if bounds[0] <= number <= bounds[1]}
-    return within.pop() if len(within) == 1 else None
+    numbers_in_range = {number for number in numbers if low <= number <= high}
+    return numbers_in_range.pop() if len(numbers_in_range) == 1 else None
 
 
 def label_probabilities(tokens: Likelihoods, labels: Sequence[str]) -> dict[str, float] | None:
@@ -244,20 +247,20 @@ def label_probabilities(tokens: Likelihoods, labels: Sequence[str]) -> dict[str,
     """
     keys = {label: _token_key(label) for label in labels}
     shares = dict.fromkeys(labels, 0.0)
-    unclear = 0.0
+    unclear_share = 0.0
     for token, log_probability in tokens:
-        begun = _token_key(token.replace("▁", " ").replace("Ġ", " "))
-        fitting = [
+        token_key = _token_key(token.replace("▁", " ").replace("Ġ", " "))
+        fitting_labels = [
             label
             for label, key in keys.items()
-            if begun == key or (len(begun) >= LEAST_PREFIX and key.startswith(begun))
+            if token_key == key or (len(token_key) >= LEAST_PREFIX and key.startswith(token_key))
         ]
-        if len(fitting) == 1:
-            shares[fitting[0]] += math.exp(log_probability)
-        elif begun and any(key.startswith(begun) for key in keys.values()):
-            unclear += math.exp(log_probability)
+        if len(fitting_labels) == 1:
+            shares[fitting_labels[0]] += math.exp(log_probability)
+        elif token_key and any(key.startswith(token_key) for key in keys.values()):
+            unclear_share += math.exp(log_probability)
     total = sum(shares.values())
-    if total < LEAST_SHARE or unclear > MOST_UNCLEAR:
+    if total < LEAST_SHARE or unclear_share > MOST_UNCLEAR:
         return None
     return {label: share / total for label, share in shares.items()}
 

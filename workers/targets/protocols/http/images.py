@@ -17,7 +17,7 @@ from workers.targets.parsing.answer_parsing import (
     Misread,
     parse_classes,
     reply_of,
-    seen,
+    summary_of,
     unwrap,
 )
 from workers.targets.protocols.http.adapter import HttpAdapter
@@ -29,7 +29,7 @@ S = TypeVar("S", bound=CalledSettings)
 LONGEST_TEXT = 10_000
 """Maximum length of an answer or caption in characters; answers are stored, so their size is limited."""
 
-Looked = JsonObject
+ImageAnswer = JsonObject
 """Stored form of an answer about an image: ``{"scores": {label: probability} or None, "text": str or None}``."""
 
 
@@ -58,9 +58,9 @@ def picture_of(ask: Look, egress: Egress) -> Image:
     CallFailed
         ``unsupported``, if images cannot be read here.
     """
-    ours = sample_images().get(ask.image)
-    if ours is not None:
-        return Image(ours, "image/png")
+    sample_image = sample_images().get(ask.image)
+    if sample_image is not None:
+        return Image(sample_image, "image/png")
     if egress.library is None:
         raise CallFailed("unsupported", "this process cannot read images")
     return egress.library.image(ask.image)
@@ -81,7 +81,7 @@ def accept_look(answer: object, ask: Look, origin: str) -> Reply:
     return reply_of(lambda: parse_look(answer, ask.labels), origin)
 
 
-def parse_look(answer: object, labels: Sequence[str]) -> Looked:
+def parse_look(answer: object, labels: Sequence[str]) -> ImageAnswer:
     """Parse an answer: a text, or the probabilities of the labels of the question.
 
     A text is an answer or a caption. Probabilities may be written as ``[{"label": …, "score": …}, …]``, by
@@ -112,18 +112,19 @@ def scores_of(scores: Mapping[str, float], labels: Sequence[str]) -> dict[str, f
     by_key = {label_key(label): label for label in labels}
     if len(by_key) == len(labels) and len({label_key(name) for name in scores}) == len(scores):
         scores = {by_key.get(label_key(name), name): score for name, score in scores.items()}
-    strange, missing = sorted(scores.keys() - set(labels)), sorted(set(labels) - scores.keys())
-    if strange:
-        raise LabelsMissed(f"scored the label {strange[0][:60]!r}, which it was not asked about")
-    if missing:
-        raise LabelsMissed(f"gave no probability to {len(missing)} of {len(labels)} labels: {missing[0][:60]!r} …")
+    unknown_labels, missing_labels = sorted(scores.keys() - set(labels)), sorted(set(labels) - scores.keys())
+    if unknown_labels:
+        raise LabelsMissed(f"scored the label {unknown_labels[0][:60]!r}, which it was not asked about")
+    if missing_labels:
+        count = f"{len(missing_labels)} of {len(labels)} labels"
+        raise LabelsMissed(f"gave no probability to {count}: {missing_labels[0][:60]!r} …")
     return {label: scores[label] for label in labels}
 
 
 def parse_words(answer: object) -> str:
     """Return a text without outer whitespace; raise `Misread` for anything but 1 to `LONGEST_TEXT` characters."""
     if not isinstance(answer, str):
-        raise Misread(f"returned {seen(answer)}; expected a text")
+        raise Misread(f"returned {summary_of(answer)}; expected a text")
     text = answer.strip()
     if not 0 < len(text) <= LONGEST_TEXT:
         raise Misread(f"gave a text of {len(text):,} characters; 1 to {LONGEST_TEXT:,} are allowed")

@@ -129,7 +129,7 @@ class HttpLanguageModel(HttpAdapter[M, Worded]):
             raise
 
     def _refusal(self, ask: Worded) -> Failure | None:
-        return why_unasked(ask, self._kinds_of_question())
+        return refusal_of_kind(ask, self._kinds_of_question())
 
     def _kinds_of_question(self) -> Sequence[type[Ask]]:
         return self.answers
@@ -148,10 +148,10 @@ def prompt_of(ask: Worded, instruction: str) -> str:
     raise AssertionError(ask.asks)  # pragma: no cover - refused before
 
 
-def why_unasked(ask: Ask, answers: Sequence[type[Ask]]) -> Failure | None:
+def refusal_of_kind(ask: Ask, answers: Sequence[type[Ask]]) -> Failure | None:
     """Return a failure for an unsupported kind of question or too many options, else ``None``."""
     if not isinstance(ask, tuple(answers)):
-        return Failure("unsupported", UNASKED.get(type(ask), f"this service cannot be asked to {ask.asks}"))
+        return Failure("unsupported", UNSUPPORTED.get(type(ask), f"this service cannot be asked to {ask.asks}"))
     if not isinstance(ask, Choose) or isinstance(ask, Decide):
         return None
     if not 2 <= len(ask.options) <= len(choice_letters.LETTERS):
@@ -159,7 +159,7 @@ def why_unasked(ask: Ask, answers: Sequence[type[Ask]]) -> Failure | None:
     return None
 
 
-UNASKED: dict[type[Ask], str] = {
+UNSUPPORTED: dict[type[Ask], str] = {
     Score: "this service does not give back the log-probabilities of a prompt's tokens",
     Fill: "this service is no masked language model",
     Draw: "this service draws no images",
@@ -174,15 +174,15 @@ def accept_worded(answer: Any, ask: Ask, origin: str) -> Reply:
             case Score(text=text):
                 return Reply(score_of(answer, text))
             case Decide(read=read):
-                return unsaid(answer, origin) or read(answer, origin)
+                return failure_without_text(answer, origin) or read(answer, origin)
             case Choose():
                 return _parse_choice(answer, ask, origin)
             case _:
                 return _parse_text(answer, origin)
-    except NotEchoed as wrong:
-        return Reply(failure=Failure(wrong.code, f"{origin} {wrong}; its log-probabilities are not those of the text"))
-    except Misread as wrong:
-        return Reply(failure=Failure(wrong.code, f"{origin} {wrong}"))
+    except NotEchoed as error:
+        return Reply(failure=Failure(error.code, f"{origin} {error}; its log-probabilities are not those of the text"))
+    except Misread as error:
+        return Reply(failure=Failure(error.code, f"{origin} {error}"))
 
 
 def _parse_choice(output: ModelOutput, ask: Choose, origin: str) -> Reply:
@@ -191,16 +191,16 @@ def _parse_choice(output: ModelOutput, ask: Choose, origin: str) -> Reply:
     choice = None
     if choice_letters.bare_letter(text):
         choice = choice_letters.likeliest_letter(output.first, len(ask.options))
-    if choice is None and (failed_reply := unsaid(output, origin)) is not None:
+    if choice is None and (failed_reply := failure_without_text(output, origin)) is not None:
         return failed_reply
     if choice is None:
         choice = choice_letters.letter_in(output.text, ask.options)
     if choice is not None:
         return Reply({"choice": choice})
     if output.ended == "length":
-        thoughts = output.thinking or not text.strip()
-        before = "it was still thinking" if thoughts else f"it had written {quoted(text)}"
-        message = f"the model at {origin} reached its limit of tokens before it chose ({before}); raise {CHOICE_TOKENS}"
+        has_only_thoughts = output.thinking or not text.strip()
+        so_far = "it was still thinking" if has_only_thoughts else f"it had written {quoted(text)}"
+        message = f"the model at {origin} reached its limit of tokens before it chose ({so_far}); raise {CHOICE_TOKENS}"
         return Reply(failure=Failure("no-choice", message))
     last_letter = choice_letters.LETTERS[len(ask.options) - 1]
     if refuses_in_words(normalise_answer(text)):
@@ -216,7 +216,7 @@ def quoted(text: str) -> str:
 
 
 def _parse_text(output: ModelOutput, origin: str) -> Reply:
-    if (failed_reply := unsaid(output, origin)) is not None:
+    if (failed_reply := failure_without_text(output, origin)) is not None:
         return failed_reply
     text = choice_letters.without_thoughts(output.text).strip()
     if output.ended == "length":
@@ -230,7 +230,7 @@ def _parse_text(output: ModelOutput, origin: str) -> Reply:
     return Reply(text)
 
 
-def unsaid(output: ModelOutput, origin: str) -> Reply | None:
+def failure_without_text(output: ModelOutput, origin: str) -> Reply | None:
     """Return a reply with a failure if the model declined or its output is not a text, else ``None``."""
     if output.ended == "declined":
         return Reply(failure=Failure("declined", f"the model at {origin} chose not to answer"))

@@ -33,7 +33,7 @@ class HttpPredictor(HttpAdapter[P, Prediction]):
     takes_models: ClassVar[bool] = False
 
     def _refusal(self, ask: Prediction) -> Failure | None:
-        return why_not(ask, texts=True, records=self.takes_records, models=self.takes_models)
+        return refusal_of_question(ask, texts=True, records=self.takes_records, models=self.takes_models)
 
     def _validate_answer(self, answer: Any, ask: Prediction, origin: str) -> Reply:
         return accept_prediction(answer, ask, self.settings.labels, origin, self.settings.number)
@@ -63,30 +63,30 @@ def json_of(response: Response) -> Any:
         return response.json()
 
 
-def given_in(ask: Prediction) -> str | Record:
+def content_of(ask: Prediction) -> str | Record:
     """Return the text or record that a question is about."""
     return ask.text if isinstance(ask, Embed) else ask.given
 
 
 def texts_in(asks: Sequence[Prediction]) -> list[str]:
     """Return the texts of the questions that are about texts."""
-    return [content for ask in asks if isinstance(content := given_in(ask), str)]
+    return [content for ask in asks if isinstance(content := content_of(ask), str)]
 
 
 def rows_in(asks: Sequence[Prediction]) -> list[dict[str, Field]]:
     """Return the records of the questions that are about records, as mappings from column names to cells."""
-    return [dict(content) for ask in asks if not isinstance(content := given_in(ask), str)]
+    return [dict(content) for ask in asks if not isinstance(content := content_of(ask), str)]
 
 
-def model_of(asks: Sequence[Prediction], usual: str) -> str:
-    """Return the model named by the questions of one call, or `usual`, the model of the settings."""
+def model_of(asks: Sequence[Prediction], default: str) -> str:
+    """Return the model named by the questions of one call, or `default`, the model of the settings."""
     first_question = asks[0]
-    return (first_question.model if isinstance(first_question, Embed) else "") or usual
+    return (first_question.model if isinstance(first_question, Embed) else "") or default
 
 
-def why_not(ask: Prediction, *, texts: bool, records: bool, models: bool = False) -> Failure | None:
+def refusal_of_question(ask: Prediction, *, texts: bool, records: bool, models: bool = False) -> Failure | None:
     """Return a failure for a question that the protocol or JSON cannot represent, else ``None``."""
-    content = given_in(ask)
+    content = content_of(ask)
     if isinstance(ask, Embed) and ask.model and not models:
         return Failure("unsupported", "the question names a model, but this target has one model, that of its settings")
     if isinstance(content, str):

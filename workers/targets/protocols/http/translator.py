@@ -36,7 +36,7 @@ def three_letters(code: str) -> str:
         return code
 
 
-def named(code: str) -> str:
+def name_with_code(code: str) -> str:
     """Return the name of a language with its code: "Spanish (es)"; an unknown code is returned unchanged."""
     name = languages().get(code.split("-", maxsplit=1)[0].lower())
     return f"{name} ({code})" if name else code
@@ -56,13 +56,14 @@ def standard_tag(code: str) -> str:
         return code
 
 
-def names_of(spelling: str, *maps: Mapping[str, str]) -> set[str]:
-    """Return all language codes that a request may use for the service's code `spelling`.
+def tags_of(service_code: str, *code_maps: Mapping[str, str]) -> set[str]:
+    """Return all language tags that a request may use for a code of the service.
 
-    Each of `maps` maps codes of requests to codes of the service.
+    Each of `code_maps` maps tags of requests to codes of the service.
     """
-    codes = {code for mapping in maps for code, theirs in mapping.items() if theirs.casefold() == spelling.casefold()}
-    return codes | {standard_tag(spelling)}
+    key = service_code.casefold()
+    tags = {tag for code_map in code_maps for tag, code in code_map.items() if code.casefold() == key}
+    return tags | {standard_tag(service_code)}
 
 
 def all_pairs(sources: Iterable[str], targets: Iterable[str]) -> frozenset[tuple[str, str]]:
@@ -80,9 +81,9 @@ Answers are held in memory until the experiment ends, so their size is limited.
 """
 
 
-def texts_of(values: object, expected: int, *, origin: str) -> list[str]:
+def texts_of(answers: object, expected: int, *, origin: str) -> list[str]:
     """Return the expected number of texts, or raise `CallFailed` ``wrong-count`` or ``wrong-shape``."""
-    texts = as_list(values, origin=origin)
+    texts = as_list(answers, origin=origin)
     if len(texts) != expected:
         raise CallFailed("wrong-count", f"{origin} gave {len(texts)} translations for {expected} texts")
     for text in texts:

@@ -20,7 +20,7 @@ from workers.targets.parsing.answer_parsing import (
     parse_classes,
     probability,
     reply_of,
-    seen,
+    summary_of,
     unwrap,
     vector_of,
 )
@@ -122,9 +122,8 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
     )
 
     def _refusal(self, ask: Prediction) -> Failure | None:
-        if (
-            isinstance(ask, Embed) and ask.model and not _MODEL.fullmatch(ask.model)
-        ):  # checked, because the model becomes part of the URL's path
+        # checked, because the model becomes part of the URL's path
+        if isinstance(ask, Embed) and ask.model and not _MODEL.fullmatch(ask.model):
             return Failure("unsupported", "the model must look like 'owner/name'")
         return super()._refusal(ask)
 
@@ -138,8 +137,8 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
             settings = self.settings
             labels = {"candidate_labels": list(settings.labels), "multi_label": settings.multi_label}
             template = {"hypothesis_template": settings.hypothesis_template} if settings.hypothesis_template else {}
-            classifying = settings.task == "text-classification"
-            body["parameters"] = {"top_k": settings.top_k} if classifying else {**labels, **template}
+            has_fixed_labels = settings.task == "text-classification"
+            body["parameters"] = {"top_k": settings.top_k} if has_fixed_labels else {**labels, **template}
         return post_json(path, body)
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - one text a call
@@ -152,8 +151,8 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
             return [body]
         try:
             return [self._pool_vectors(unwrap(body))]
-        except Misread as wrong:
-            return [Reply(failure=Failure(wrong.code, f"{origin} {wrong}"))]
+        except Misread as misread:
+            return [Reply(failure=Failure(misread.code, f"{origin} {misread}"))]
 
     def _pool_vectors(self, answer: object) -> Any:
         """Combine the vectors of the tokens into one vector."""
@@ -206,8 +205,8 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
 
     def _masked_word(self, ask: Fill) -> str:
         # a masked word at the beginning of the text has no space before it
-        spaced = self.settings.word_begins_with_space and ask.before[-1:].isspace()
-        return f" {ask.word}" if spaced else ask.word
+        has_space = self.settings.word_begins_with_space and ask.before[-1:].isspace()
+        return f" {ask.word}" if has_space else ask.word
 
     def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
         origin, answer = response.origin, unwrap(json_of(response))
@@ -225,7 +224,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         """Return the probability of the word, or raise `_UnknownWord` if the answer is about another token."""
         candidate = answer[0] if isinstance(answer, list) and answer else answer
         if not isinstance(candidate, dict) or not isinstance(candidate.get("token_str"), str):
-            raise Misread(f"gave {seen(candidate)} where a token with its score is due")
+            raise Misread(f"gave {summary_of(candidate)} where a token with its score is due")
         token = candidate["token_str"].replace("▁", " ").replace("Ġ", " ").strip()
         is_same_word = token.casefold() == word.casefold() if self.settings.uncased else token == word
         if not is_same_word:
@@ -281,7 +280,7 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
         return [answer]
 
 
-def parse_answers(answer: object, labels: Sequence[str]) -> images.Looked:
+def parse_answers(answer: object, labels: Sequence[str]) -> images.ImageAnswer:
     """Parse ``[{"answer": …, "score": …}, …]``, the likeliest answers of a model, or raise `Misread`.
 
     Returns
@@ -290,10 +289,11 @@ def parse_answers(answer: object, labels: Sequence[str]) -> images.Looked:
         The likeliest answer as the text, and the scores if every label is among the answers (in any case of
         letters). Models that return only their best answers seldom list all labels.
     """
-    answers = _objects_in(answer, "answers")
+    answers = _answer_objects(answer, "answers")
     if len(answers) == 1 and answers[0].get("score") is None:
         return {"scores": None, "text": images.parse_words(answers[0].get("answer"))}
-    scores = parse_classes([{"label": item.get("answer"), "score": item.get("score")} for item in answers])["scores"]
+    scores = parse_classes([{"label": entry.get("answer"), "score": entry.get("score")} for entry in answers])["scores"]
+    # also without case; of answers that differ in case only, the first counts
     scores_by_label = {**{answer.casefold().strip(): score for answer, score in reversed(scores.items())}, **scores}
     spellings = {label: label if label in scores else label.casefold().strip() for label in labels}
     complete = bool(labels) and all(spelling in scores_by_label for spelling in spellings.values())
@@ -305,16 +305,16 @@ def parse_answers(answer: object, labels: Sequence[str]) -> images.Looked:
 
 def parse_caption(answer: object) -> str:
     """Return the caption in ``[{"generated_text": …}]``; raise `Misread` for any other answer."""
-    captions = _objects_in(answer, "captions")
+    captions = _answer_objects(answer, "captions")
     if len(captions) != 1:
         raise Misread(f"gave {len(captions)} captions for one image")
     return images.parse_words(captions[0].get("generated_text"))
 
 
-def _objects_in(answer: object, noun: str) -> list[Json]:
+def _answer_objects(answer: object, noun: str) -> list[Json]:
     """Return the list of objects in an answer; remove lists around it."""
     answer = unwrap(answer)
-    items = [answer] if isinstance(answer, dict) else answer
-    if not isinstance(items, list) or not items or not all(isinstance(item, dict) for item in items):
-        raise Misread(f"returned {seen(answer)}; expected {noun}")
-    return items
+    objects = [answer] if isinstance(answer, dict) else answer
+    if not isinstance(objects, list) or not objects or not all(isinstance(element, dict) for element in objects):
+        raise Misread(f"returned {summary_of(answer)}; expected {noun}")
+    return objects

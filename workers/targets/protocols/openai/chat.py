@@ -29,11 +29,11 @@ from workers.targets.protocols.http.language_model import (
     LanguageModelSettings,
     ModelOutput,
     accept_worded,
-    why_unasked,
+    refusal_of_kind,
 )
 from workers.targets.protocols.http.predictor import json_of
-from workers.targets.protocols.http.translator import HttpTranslator, named
-from workers.targets.protocols.openai.completions import first_said
+from workers.targets.protocols.http.translator import HttpTranslator, name_with_code
+from workers.targets.protocols.openai.completions import likely_first_tokens
 from workers.targets.settings import TranslatorSettings
 
 INSTRUCTION = (
@@ -45,7 +45,7 @@ INSTRUCTION = (
 THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 """Members of a message in which services return the thoughts of a reasoning model."""
 
-BESIDE = (*THOUGHTS, "refusal", "tool_calls", "function_call")
+MEMBERS_WITHOUT_TEXT = (*THOUGHTS, "refusal", "tool_calls", "function_call")
 """Members of a message that may come without a text."""
 
 _FENCED = re.compile(r"\A```[\w-]*\n(.*?)\n?```\Z", re.DOTALL)
@@ -93,12 +93,11 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
 
     def code(self, language: str) -> str:
         """Return the name of a language with its code: "Spanish (es)"."""
-        return self.settings.language_codes.get(language) or named(language)
+        return self.settings.language_codes.get(language) or name_with_code(language)
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
-        instruction = self.settings.instruction.replace("{source}", self.code(source)).replace(
-            "{target}", self.code(target)
-        )
+        instruction = self.settings.instruction.replace("{source}", self.code(source))
+        instruction = instruction.replace("{target}", self.code(target))
         body = {
             "model": self.settings.model,
             "messages": [{"role": "system", "content": instruction}, {"role": "user", "content": texts[0]}],
@@ -110,9 +109,8 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
     def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         origin = response.origin
         choice = dig(response.json(), "choices", 0, origin=origin)
-        content = dig(choice, "message", "content", origin=origin)
+        content = joined_parts(dig(choice, "message", "content", origin=origin))
         reason = choice.get("finish_reason")
-        content = joined_parts(content)
         if reason == "length":
             message = (
                 f"the model at {origin} stopped at its limit of tokens; raise settings.max_tokens (null: no limit)"
@@ -156,20 +154,19 @@ class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
         return post_json("/v1/chat/completions", without_nulls(body))
 
     def _parse_response(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:  # noqa: ARG002 - one question a call
-        return [said_in(response)]
+        return [output_in(response)]
 
 
-def said_in(response: Response) -> ModelOutput:
+def output_in(response: Response) -> ModelOutput:
     """Parse the output of a chat model, or raise `CallFailed`."""
     origin = response.origin
     choice = dig(json_of(response), "choices", 0, origin=origin)
     message = dig(choice, "message", origin=origin)
-    beside = isinstance(message, dict) and any(message.get(name) for name in BESIDE)
-    text = message.get("content") if beside else dig(message, "content", origin=origin)
+    may_lack_text = isinstance(message, dict) and any(message.get(name) for name in MEMBERS_WITHOUT_TEXT)
+    text = joined_parts(message.get("content") if may_lack_text else dig(message, "content", origin=origin))
     reason, logprobs = choice.get("finish_reason"), choice.get("logprobs")
-    content = logprobs.get("content") if isinstance(logprobs, dict) else None
-    likely_tokens: Likelihoods = first_said(content) if isinstance(content, list) else ()
-    text = joined_parts(text)
+    token_entries = logprobs.get("content") if isinstance(logprobs, dict) else None
+    likely_tokens: Likelihoods = likely_first_tokens(token_entries) if isinstance(token_entries, list) else ()
     thinking = any(message.get(name) for name in THOUGHTS)
     if reason == "length" and not text:
         return ModelOutput("", (), "length", thinking)
@@ -207,12 +204,12 @@ def unwrap_translation(answer: str, question: str) -> str:
     closing = _QUOTES.get(answer[:1])
     if closing is None or len(answer) < 2 or not answer.endswith(closing) or question.strip()[:1] in _QUOTES:
         return answer
-    within = answer[1:-1]
-    return answer if answer[0] in within or closing in within else within.strip()
+    translation = answer[1:-1]
+    return answer if answer[0] in translation or closing in translation else translation.strip()
 
 
 # ------------------------------------------------------------------------------- image classifiers
-WHICH = "Which of these fits the picture best?"
+DEFAULT_QUESTION = "Which of these fits the picture best?"
 """Question for an experiment with labels but without a question."""
 
 CAPTION = "Describe the picture in one short sentence."
@@ -231,7 +228,7 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
     settings_type: ClassVar[type] = OpenAIChatSettings
 
     def _refusal(self, ask: Look) -> Failure | None:
-        return why_unasked(question_of(ask), (Choose, Write))
+        return refusal_of_kind(question_of(ask), (Choose, Write))
 
     def _build_request(self, asks: Sequence[Look]) -> Request:
         (ask,) = asks
@@ -255,7 +252,7 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
         return post_json("/v1/chat/completions", without_nulls(body))
 
     def _parse_response(self, response: Response, asks: Sequence[Look]) -> Sequence[Any]:  # noqa: ARG002 - one image a call
-        return [said_in(response)]
+        return [output_in(response)]
 
     def _validate_answer(self, output: ModelOutput, ask: Look, origin: str) -> Reply:
         reply = accept_worded(output, question_of(ask), origin)
@@ -272,7 +269,7 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
 def question_of(ask: Look) -> Choose | Write:
     """Convert a question about an image to one for a language model: a choice of labels, or a free answer."""
     if len(ask.labels) > 1:
-        return Choose(ask.question.strip() or WHICH, ask.labels)
+        return Choose(ask.question.strip() or DEFAULT_QUESTION, ask.labels)
     return Write(ask.question.strip() or CAPTION)
 
 

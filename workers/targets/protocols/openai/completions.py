@@ -103,9 +103,9 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
         if isinstance(ask, Choose):
             text = first_line(text)
         likely_tokens = likely_first(details) if isinstance(ask, Choose) else ()
-        return ModelOutput(
-            text, likely_tokens, "length" if reason == "length" else "declined" if reason == "content_filter" else ""
-        )
+        if reason == "content_filter":
+            return ModelOutput(text, likely_tokens, "declined")
+        return ModelOutput(text, likely_tokens, "length" if reason == "length" else "")
 
 
 def likely_first(logprobs: JsonObject) -> Likelihoods:
@@ -114,36 +114,35 @@ def likely_first(logprobs: JsonObject) -> Likelihoods:
     Engines use two forms: ``{"tokens": […], "top_logprobs": [{token: log-probability}]}``, and ``{"content":
     [{"token": …, "top_logprobs": [{"token": …, "logprob": …}]}]}``.
     """
-    tokens, tops, content = logprobs.get("tokens"), logprobs.get("top_logprobs"), logprobs.get("content")
+    tokens, likely_by_position, content = logprobs.get("tokens"), logprobs.get("top_logprobs"), logprobs.get("content")
     if isinstance(content, list):
-        return first_said(content)
-    if not isinstance(tokens, list) or not isinstance(tops, list):
+        return likely_first_tokens(content)
+    if not isinstance(tokens, list) or not isinstance(likely_by_position, list):
         return ()
-    for token, likely in zip(tokens, tops, strict=False):
-        if str(token).strip() and isinstance(likely, dict):
-            return valid_pairs(likely.items())
+    for token, likely_tokens in zip(tokens, likely_by_position, strict=False):
+        if str(token).strip() and isinstance(likely_tokens, dict):
+            return valid_pairs(likely_tokens.items())
     return ()
 
 
-def first_said(content: Sequence[Any]) -> Likelihoods:
+def likely_first_tokens(content: Sequence[Any]) -> Likelihoods:
     """Return the likely tokens at the position of the first token that is not blank."""
     for token in content:
         if isinstance(token, dict) and str(token.get("token", "")).strip():
-            likely = token.get("top_logprobs")
-            pairs = (
-                [candidate for candidate in likely if isinstance(candidate, dict)] if isinstance(likely, list) else []
-            )
-            return valid_pairs([(candidate.get("token"), candidate.get("logprob")) for candidate in pairs])
+            likely_tokens = token.get("top_logprobs")
+            candidates = likely_tokens if isinstance(likely_tokens, list) else []
+            pairs = ((item.get("token"), item.get("logprob")) for item in candidates if isinstance(item, dict))
+            return valid_pairs(pairs)
     return ()
 
 
-def valid_pairs(pairs: Any) -> Likelihoods:
+def valid_pairs(token_pairs: Any) -> Likelihoods:
     """Return the pairs of a token and its log-probability that are valid."""
     return [
         (token, number)
-        for token, value in pairs
+        for token, log_probability in token_pairs
         if isinstance(token, str)
-        and isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and (number := float_or_infinity(value)) <= 1
+        and isinstance(log_probability, int | float)
+        and not isinstance(log_probability, bool)
+        and (number := float_or_infinity(log_probability)) <= 1
     ]

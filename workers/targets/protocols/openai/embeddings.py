@@ -63,9 +63,9 @@ class OpenAIEmbeddings(HttpPredictor[OpenAIEmbeddingsSettings]):
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
         origin = response.origin
-        items = as_list(dig(json_of(response), "data", origin=origin), origin=origin)
-        vectors = sort_by_index(items, len(asks), "vectors", "texts", origin=origin)
-        return [decode_vector(dig(item, "embedding", origin=origin), origin) for item in vectors]
+        entries = as_list(dig(json_of(response), "data", origin=origin), origin=origin)
+        sorted_entries = sort_by_index(entries, len(asks), "vectors", "texts", origin=origin)
+        return [decode_vector(dig(entry, "embedding", origin=origin), origin) for entry in sorted_entries]
 
 
 def decode_vector(embedding: object, origin: str) -> Any:

@@ -61,9 +61,8 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
         (ask,) = cast("Sequence[Draw]", asks)  # `_refusal` has refused other questions
         settings = self.settings
         body: JsonObject = {"model": settings.model, "prompt": ask.prompt, "n": 1}
-        for name in ("size", "response_format", "quality"):
-            if value := getattr(settings, name):
-                body[name] = value
+        options = {"size": settings.size, "response_format": settings.response_format, "quality": settings.quality}
+        body |= {name: option for name, option in options.items() if option}
         if settings.send_seed:
             body["seed"] = ask.number
         return post_json("/v1/images/generations", body)

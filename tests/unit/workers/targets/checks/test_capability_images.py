@@ -27,13 +27,13 @@ from workers.engine.worker_context import WorkerContext
 from workers.targets.adapter import Target, group_of
 from workers.targets.checks.capability import TargetUnfit
 from workers.targets.checks.examination import Calls
-from workers.targets.checks.image_classifier import ImageExamination, looks_for
+from workers.targets.checks.image_classifier import ImageExamination, look_questions
 from workers.targets.checks.samples import QUESTION, SHAPES, sample_images
 
-OURS = looks_for(Target("T", Kind.IMAGE_CLASSIFIER, "custom", "http://t"))
+OURS = look_questions(Target("T", Kind.IMAGE_CLASSIFIER, "custom", "http://t"))
 LABELS = ("a man", "a woman")
 OWN = [Look(f"sha256:{number:064}", LABELS, "Who?") for number in range(10)]
-THEIRS = looks_for(Target("T", Kind.IMAGE_CLASSIFIER, "custom", "http://t"), OWN)
+THEIRS = look_questions(Target("T", Kind.IMAGE_CLASSIFIER, "custom", "http://t"), OWN)
 
 
 def scored(ask: Look, best: int = 0) -> dict[str, Any]:
@@ -111,8 +111,8 @@ def test_the_examination_sends_the_first_and_last_image_of_the_experiment_and_th
 
 def test_without_an_experiment_the_labels_are_those_of_the_settings():
     target = Target("T", Kind.IMAGE_CLASSIFIER, "custom", "http://t", {"labels": list(LABELS)})
-    assert {ask.labels for ask in looks_for(target)} == {LABELS}
-    drawn_first = looks_for(target, [Draw("A nurse")])
+    assert {ask.labels for ask in look_questions(target)} == {LABELS}
+    drawn_first = look_questions(target, [Draw("A nurse")])
     assert {ask.labels for ask in drawn_first} == {LABELS}
 
 

@@ -14,7 +14,7 @@ from workers.egress import CallFailed, Egress
 from workers.targets.adapter import Limits, Target, group_of
 from workers.targets.checks.capability import TargetUnfit
 from workers.targets.checks.examination import TRIES, Calls
-from workers.targets.checks.language_model import OURS, ModelExamination
+from workers.targets.checks.language_model import SAMPLE_QUESTIONS, ModelExamination
 from workers.targets.registry import connect
 
 SENTENCES = [Score(f"The {who} walked {'very ' * times}home.") for times in range(4) for who in ("woman", "man")]
@@ -122,7 +122,7 @@ def test_model_that_only_writes_is_unfit_with_a_hint_to_use_it_as_author():
 
 
 def test_a_model_that_lacks_one_word_can_still_fill_gaps():
-    known = {ask.word for ask in OURS[Fill][1:]}
+    known = {ask.word for ask in SAMPLE_QUESTIONS[Fill][1:]}
     found = look(Model({Fill: lambda ask: fill(ask) if ask.word in known else lost("unknown-word")}))
     assert found.rungs == ("fill",)
 

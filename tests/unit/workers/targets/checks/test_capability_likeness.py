@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from workers.targets.checks.answer_similarity import CLOSE, ROUNDING, Order, difference, order_of, told_apart
+from workers.targets.checks.answer_similarity import CLOSE, ROUNDING, Order, any_differ, difference, order_of
 
 
 def label(name):
@@ -58,7 +58,7 @@ def test_two_swapped_answers_in_a_batch_of_otherwise_similar_answers_are_detecte
 @pytest.mark.parametrize("answers", [[label("a")] * 4, [2.0] * 3, [scores(0.5)] * 5, [[1.0, 0.0]] * 2])
 def test_the_order_of_a_batch_of_equal_answers_cannot_be_determined(answers):
     assert order_of(answers, answers) is Order.UNSEEN
-    assert not told_apart(answers)
+    assert not any_differ(answers)
 
 
 def test_rounding_differences_in_a_batch_do_not_count_as_another_order():

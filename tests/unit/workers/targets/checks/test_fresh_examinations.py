@@ -7,7 +7,7 @@ import pytest
 from assay.experiment import generator
 from assay.model import Choose, Fill, Kind, Look, Score
 from workers.targets.adapter import Target
-from workers.targets.checks.image_classifier import looks_for
+from workers.targets.checks.image_classifier import look_questions
 from workers.targets.checks.language_model import text_of
 from workers.targets.checks.samples import KINDS, numbered_sentences, sample_images, worded_questions
 
@@ -40,5 +40,5 @@ def test_right_option_of_an_examination_choice_comes_first_or_second_and_options
 def test_images_of_the_experiment_replace_the_built_in_images_before_a_rating():
     asks = [Look(f"sha256:{number:02d}", ("a", "b"), "Which?") for number in range(9)]
     target = Target("T", Kind.IMAGE_CLASSIFIER, "hf-inference", "http://127.0.0.1:1")
-    assert looks_for(target, asks, fresh=True) == (asks[0], asks[4], asks[8])
-    assert {ask.image for ask in looks_for(target, asks)} > set(sample_images())
+    assert look_questions(target, asks, fresh=True) == (asks[0], asks[4], asks[8])
+    assert {ask.image for ask in look_questions(target, asks)} > set(sample_images())

@@ -16,7 +16,7 @@ from workers.targets.protocols.deep_translator import (
     ERRORS,
     THREADS,
     TRANSLATORS,
-    WITHDRAWN,
+    UNSUPPORTED_TRANSLATORS,
     DeepTranslator,
     DeepTranslatorSettings,
 )
@@ -175,11 +175,11 @@ def test_every_offered_class_can_be_constructed_with_the_arguments_that_we_pass(
 def test_every_translator_class_of_the_library_is_offered_or_excluded_by_name():
     names = {name.removesuffix("Translator") for name in deep_translator.__all__ if name.endswith("Translator")}
     told = {entry.name.removesuffix("Translator") for entry in TRANSLATORS.values()}
-    told |= {"".join(part.capitalize() for part in name.split("-")) for name in WITHDRAWN} | {"ChatGpt"}
+    told |= {"".join(part.capitalize() for part in name.split("-")) for name in UNSUPPORTED_TRANSLATORS} | {"ChatGpt"}
     assert names <= told
 
 
-@pytest.mark.parametrize("translator", sorted(WITHDRAWN))
+@pytest.mark.parametrize("translator", sorted(UNSUPPORTED_TRANSLATORS))
 def test_a_translator_class_that_is_no_longer_offered_is_refused_with_its_reason(translator):
     with pytest.raises(SpecificationError, match="not offered"):
         DeepTranslatorSettings(translator=translator)
