@@ -13,6 +13,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from assay.evidence.merkle import EMPTY_HEAD, leaf_hash, node_hash
+
 
 def canonical_json(value: object) -> bytes:
     """Write `value` as canonical JSON; raise `ValueError` if it holds NaN or an infinity."""
@@ -68,18 +70,18 @@ class EvidenceTree:
 
     def append(self, observation: Mapping[str, Any]) -> None:
         """Add one observation as the next leaf."""
-        node, leaves = hashlib.sha256(b"\x00" + canonical_json(observation)).digest(), 1
-        while self._stack and self._stack[-1][0] == leaves:
-            _, sibling = self._stack.pop()
-            node, leaves = hashlib.sha256(b"\x01" + sibling + node).digest(), leaves * 2
-        self._stack.append((leaves, node))
+        subtree_hash, leaf_count = leaf_hash(canonical_json(observation)), 1
+        while self._stack and self._stack[-1][0] == leaf_count:
+            _, sibling_hash = self._stack.pop()
+            subtree_hash, leaf_count = node_hash(sibling_hash, subtree_hash), leaf_count * 2
+        self._stack.append((leaf_count, subtree_hash))
         self.size += 1
 
     def head(self) -> str:
         """Return the head of the tree over all observations appended so far, as ``sha256:…``."""
         if not self._stack:
-            return "sha256:" + hashlib.sha256(b"").hexdigest()
-        node = self._stack[-1][1]
-        for _, sibling in reversed(self._stack[:-1]):
-            node = hashlib.sha256(b"\x01" + sibling + node).digest()
-        return "sha256:" + node.hex()
+            return "sha256:" + EMPTY_HEAD.hex()
+        *larger_subtrees, (_, root_hash) = self._stack
+        for _, sibling_hash in reversed(larger_subtrees):
+            root_hash = node_hash(sibling_hash, root_hash)
+        return "sha256:" + root_hash.hex()
