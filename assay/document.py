@@ -60,7 +60,7 @@ _ABSENT: Any = object()
 
 def always(default: D) -> D:
     """Declare a field that is written even if it has its default: as ``null``, or as a truth value."""
-    return cast("D", field(default=default, metadata={"always": True}))
+    return field(default=default, metadata={"always": True})
 
 
 # ---------------------------------------------------------------------------- parts of a rating

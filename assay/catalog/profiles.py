@@ -98,7 +98,7 @@ def exchanged_words(attribute: Attribute) -> Mapping[str, tuple[tuple[str, str],
     Words of the catalog's list of exchanged words have their position in the list as their slot.
     """
     if attribute.parts:
-        by_part = [exchanged_words(part) for part in attribute.parts]
+        by_part = [exchanged_words(part) for part in attribute.parts]  # a value's name lists the values of the parts
         return {
             value.name: tuple(
                 word

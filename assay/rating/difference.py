@@ -262,7 +262,6 @@ WHAT = {
 }
 """Phrase for each kind of `Input`, for the sentences."""
 
-
 PLACES = {"stratum": "within", "individual": "on one", "loss": "in lost answers of", "content": "by content"}
 """Words before the name of a hidden effect in a sentence, by the effect's kind."""
 

@@ -34,7 +34,6 @@ from assay.rating.decision import METHODOLOGY_DIGEST, deciding_components
 
 D = TypeVar("D", bound=Detail)
 
-
 IS_SURE = 0.99
 """Minimum probability of exceeding its limit at which an effect counts as certainly beyond the limit."""
 

@@ -71,7 +71,7 @@ def _parts_by_name(rating: RatingDocument) -> dict[str, ComponentDocument]:
 
 
 def _cell(part: ComponentDocument | None) -> Json | None:
-    return part and {"letter": part.letter, "declared": part.declared}
+    return None if part is None else {"letter": part.letter, "declared": part.declared}
 
 
 def _service_name(rating: RatingDocument) -> str:

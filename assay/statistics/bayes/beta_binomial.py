@@ -72,7 +72,7 @@ class SharesPosterior:
     def shares(self, rng: np.random.Generator, draws: int = DRAWS, level: float = 0.95) -> tuple[Interval, ...]:
         """Return the share of every kind with its interval. Kinds with equal counts are drawn once."""
         counts = self._counts
-        samples = self._draw_shares(*counts.distinct_counts.T, rng, draws)
+        samples = self._draw_shares(counts.distinct_counts[:, 0], counts.distinct_counts[:, 1], rng, draws)
         intervals = [interval_of(column, level) for column in samples.T]
         return tuple(
             Interval(float(mean), intervals[index].low, intervals[index].high, level)

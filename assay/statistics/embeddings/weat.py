@@ -116,8 +116,8 @@ class _Halves:
         for size, left in enumerate(self._left):
             if 0 <= self._size - size < len(self._right):
                 right = self._right[self._size - size]
-                below = np.searchsorted(left, threshold - right, side="right" if strict else "left")
-                count += left.size * right.size - int(below.sum())
+                below_counts = np.searchsorted(left, threshold - right, side="right" if strict else "left")
+                count += left.size * right.size - int(below_counts.sum())
         return count
 
 

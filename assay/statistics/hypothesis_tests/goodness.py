@@ -61,7 +61,7 @@ def every_outcome(n: int, expected: Floats) -> tuple[Floats, Floats]:
     free_count = np.array([n])
     log_p, statistic = np.full(1, special.gammaln(n + 1.0)), np.zeros(1)
     for log_term, square_term in zip(log_terms[:-1], square_terms[:-1], strict=True):
-        choices = free_count + 1
+        choices = free_count + 1  # each outcome so far branches: 0 to all of its free observations are in this cell
         starts = np.cumsum(choices) - choices
         count = np.arange(choices.sum()) - np.repeat(starts, choices)
         free_count = np.repeat(free_count, choices) - count

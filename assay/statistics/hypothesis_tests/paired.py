@@ -77,9 +77,9 @@ def sign_flip_test(
         return np.asarray(np.abs(total - 2 * (sums @ cluster_sums)) / sample.size >= threshold)
 
     if 2**pairs <= EXACT_UP_TO:
-        signs = (np.arange(2**pairs)[:, None] >> np.arange(pairs)) & 1
-        return float(are_as_extreme(signs.astype(float)).mean())
-    return (sum(int(are_as_extreme(swaps).sum()) for swaps in _sample_swaps(pairs, rng, draws)) + 1) / (draws + 1)
+        swaps = (np.arange(2**pairs)[:, None] >> np.arange(pairs)) & 1  # the bits of the numbers below 2**pairs
+        return float(are_as_extreme(swaps.astype(float)).mean())
+    return (sum(int(are_as_extreme(block).sum()) for block in _sample_swaps(pairs, rng, draws)) + 1) / (draws + 1)
 
 
 def d_z(differences: ArrayLike) -> float:

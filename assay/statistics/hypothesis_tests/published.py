@@ -98,7 +98,6 @@ COMPARISONS: Mapping[Statistic, Comparison] = MappingProxyType(
 )
 """Comparison of a block's counts with a specification, by the statistic's published name."""
 
-
 T = TypeVar("T")
 
 

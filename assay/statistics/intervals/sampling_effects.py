@@ -275,15 +275,16 @@ def paired_effects(
     priors = (unbiased_prior(values), *tied_priors(values, tie))
     estimates = [deviations_of(answers.rates, prior) for prior in priors]
     influences = [_influence(answers, prior, estimate) for prior, estimate in zip(priors, estimates, strict=True)]
-    tied = len(priors)
+    tied_end = len(priors)
     if within:
         priors = (*priors, *(one_sided_priors(values)[side] for side in within))
-        estimates += [deviations_of(answers.rates, prior) for prior in priors[tied:]]
+        estimates += [deviations_of(answers.rates, prior) for prior in priors[tied_end:]]
         influences += [
-            _influence(answers, *prior_estimate) for prior_estimate in zip(priors[tied:], estimates[tied:], strict=True)
+            _influence(answers, *prior_estimate)
+            for prior_estimate in zip(priors[tied_end:], estimates[tied_end:], strict=True)
         ]
-    columns = np.hstack([*influences, *_half_differences(influences[1:tied])])[answers.is_informative]
-    centres = np.hstack([*estimates, *_half_differences(estimates[1:tied])])
+    columns = np.hstack([*influences, *_half_differences(influences[1:tied_end])])[answers.is_informative]
+    centres = np.hstack([*estimates, *_half_differences(estimates[1:tied_end])])
     samples = centres + mean_draws(columns * len(columns), answers.informative_clusters, rng, draws)
     samples_of_priors = np.split(samples, range(values, samples.shape[1], values), axis=1)
     deviations = [
@@ -291,7 +292,7 @@ def paired_effects(
         for prior, estimate, prior_samples in zip(priors, estimates, samples_of_priors, strict=False)
     ]
     halves = tuple(np.clip(half, -0.5, 0.5) for half in samples_of_priors[len(priors) :])
-    return SamplingEffects(deviations[0], tuple(deviations[1:tied]), halves, tuple(deviations[tied:]))
+    return SamplingEffects(deviations[0], tuple(deviations[1:tied_end]), halves, tuple(deviations[tied_end:]))
 
 
 def deviations_of(rates: Floats, prior: Prior) -> Floats:
@@ -367,9 +368,9 @@ def cell_effects(
             rates[value, side] = outcomes.mean()
     priors = (unbiased_prior(values), *tied_priors(values, tie), *(one_sided_priors(values)[side] for side in within))
     deviations = [Deviations(prior, deviations_of(rates, prior), deviations_of(samples, prior)) for prior in priors]
-    tied = deviations[1 : len(priors) - len(within)]
-    halves = tuple(_half_differences([deviation.drawn for deviation in tied]))
-    return SamplingEffects(deviations[0], tuple(tied), halves, tuple(deviations[1 + len(tied) :]))
+    tied_deviations = deviations[1 : len(priors) - len(within)]
+    halves = tuple(_half_differences([deviation.drawn for deviation in tied_deviations]))
+    return SamplingEffects(deviations[0], tuple(tied_deviations), halves, tuple(deviations[1 + len(tied_deviations) :]))
 
 
 # ---------------------------------------------------------------------------- total variation
