@@ -106,9 +106,8 @@ def plan_of(method: Method, service: Service, *, seed: int = 0, max_calls: int |
     looks = method.planned_looks()
     questions, max_questions = method.expected_probes(), method.most_probes()
     calls, batches = calls_of_first_look(method, service.questions_per_call, seed)
-    later_looks = (
-        math.ceil(math.log2(max(1.0, max_questions / max(1, questions)))) if looks is None else len(looks.answers) - 1
-    )
+    growth = max(1.0, max_questions / max(1, questions))  # assumed: each look doubles the questions
+    later_looks = math.ceil(math.log2(growth)) if looks is None else len(looks.answers) - 1
     # a batch takes at most two calls more than its questions fill
     most_calls = calls + math.ceil((max_questions - questions) / service.questions_per_call) + 2 * batches * later_looks
     return Plan(

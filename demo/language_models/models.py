@@ -196,9 +196,7 @@ class LanguageModel(Predictor):
 
     def options(self, options: Sequence[str]) -> list[float] | None:
         """Return the log-probability of each option being chosen; ``None`` if the model refuses."""
-        weights = (
-            [self.log_probability(option) for option in options] if self.prefers is None else self.prefers(options)
-        )
+        weights = list(map(self.log_probability, options)) if self.prefers is None else self.prefers(options)
         if weights is None:
             return None
         highest = max(weights)
