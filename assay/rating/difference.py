@@ -230,8 +230,10 @@ def _stated_effects(part: ComponentDocument) -> dict[str, Estimate]:
 
 
 def _compare_inputs(before: RatingDocument, after: RatingDocument) -> Iterator[InputDifference]:
-    first, second = ({name: document.target.json.get(name) for name in TARGET} for document in (before, after))
-    yield from _differing_paths("target", first, second)
+    target_before, target_after = (
+        {name: document.target.json.get(name) for name in TARGET} for document in (before, after)
+    )
+    yield from _differing_paths("target", target_before, target_after)
     yield from _differing_paths("experiment", before.experiment, after.experiment)
     yield from _differing_paths("methodology", asdict(before.methodology), asdict(after.methodology))
     yield from _differing_paths("engine", before.engine_version, after.engine_version)

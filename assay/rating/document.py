@@ -165,7 +165,7 @@ def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingE
 def _precedence(candidate: DecidingEffect) -> tuple[float, bool, float]:
     """Return the sort key of an effect: its probability, whether it is a step's own, and its size per limit."""
     is_sure = candidate.chance >= IS_SURE
-    chance = IS_SURE if is_sure else round(candidate.chance, 6)
+    chance = IS_SURE if is_sure else round(candidate.chance, 6)  # rounded, because processors differ in last digits
     return chance, is_sure and candidate.name == f"step_{candidate.step}", _limit_share(candidate)
 
 

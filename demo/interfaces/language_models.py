@@ -29,8 +29,8 @@ _OPTION = re.compile(r"^([A-Z])[.)] (.+)$", re.MULTILINE)
 LEAST_SHARE = 1e-6
 """Least probability of an answer that is written as a log-probability."""
 
-UNSURE = -4.0
-"""Log-probability of any other possible first token."""
+SURE, UNSURE = -0.1, -4.0
+"""Log-probability of the first token of an answer, and of any other possible first token."""
 
 WITHOUT_TARGETS = ("the", "it", "one", "they", "people")
 """Words that a masked model fills in if the request names no words."""
@@ -54,10 +54,10 @@ def say(model: LanguageModel, prompt: str, number: int) -> Answer:
     options = options_in(prompt)
     if len(options) < LEAST_OPTIONS:
         text = model.writes(prompt, number)
-        return Answer(text, {text.split(maxsplit=1)[0]: -0.1})
+        return Answer(text, {text.split(maxsplit=1)[0]: SURE})
     weights = model.choose(prompt, options)
     if weights is None:
-        return Answer(REFUSAL, {"Sorry": -0.1, "Well": UNSURE})
+        return Answer(REFUSAL, {"Sorry": SURE, "Well": UNSURE})
     letters = {chr(ord("A") + index): weight for index, weight in enumerate(weights)}
     ranked_letters = dict(sorted(letters.items(), key=lambda entry: -entry[1]))
     return Answer(next(iter(ranked_letters)), ranked_letters)
@@ -68,7 +68,7 @@ def decide(screener: Screener, prompt: str) -> Answer:
     options, case = options_in(prompt), _OPTION.split(prompt, maxsplit=1)[0]
     probability = screener.invites(case)
     if probability is None:
-        return Answer(REFUSAL, {"I": -0.1})
+        return Answer(REFUSAL, {"I": SURE})
     words = {option: chr(ord("A") + index) for index, option in enumerate(options)} or {"yes": "yes", "no": "no"}
     if screener.first:
         return Answer(next(iter(words.values())), {})

@@ -179,9 +179,9 @@ def read_contents(observations: Iterable[Observation], component: str, attribute
 def _count_sentences(by_content: Counts, outward: Observation, returned: Observation, attribute: Attribute) -> None:
     question = outward.probe.ask
     if not isinstance(question, Translate) or read_hop(question.text, outward.reply):
-        return
+        return  # lost on the way out
     if read_hop(str(outward.reply.value), returned.reply):
-        return
+        return  # lost on the way back
     sentences = split_sentences(question.text)
     outputs = read_text(str(returned.reply.value), len(sentences), attribute).values or ()
     for sentence, output in zip(sentences, outputs, strict=bool(outputs)):
