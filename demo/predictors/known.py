@@ -50,12 +50,10 @@ SENTIMENT = "-sentiment"
 
 def _family_named(name: str) -> Family | None:
     """Return a family of `FAMILIES`, or the sentiment family of an attribute with words for people; or ``None``."""
-    if name in FAMILIES:
-        return FAMILIES[name]
     attribute_name = name.removesuffix(SENTIMENT)
-    if not name.endswith(SENTIMENT) or attribute_name not in attributes() or not people(attribute(attribute_name)):
-        return None
-    return Family(partial(sentiment.attribute_scorer, attribute_name=attribute_name), 100, 10)
+    if name.endswith(SENTIMENT) and attribute_name in attributes() and people(attribute(attribute_name)):
+        return Family(partial(sentiment.attribute_scorer, attribute_name=attribute_name), 100, 10)
+    return FAMILIES.get(name)
 
 
 def _example(family: str) -> Predictor:

@@ -272,17 +272,10 @@ def paired_effects(
     are removed first, as for alternation.
     """
     values = len(answers.profiles.values)
-    priors = (unbiased_prior(values), *tied_priors(values, tie))
+    priors = (unbiased_prior(values), *tied_priors(values, tie), *(one_sided_priors(values)[side] for side in within))
+    tied_end = len(priors) - len(within)
     estimates = [deviations_of(answers.rates, prior) for prior in priors]
     influences = [_influence(answers, prior, estimate) for prior, estimate in zip(priors, estimates, strict=True)]
-    tied_end = len(priors)
-    if within:
-        priors = (*priors, *(one_sided_priors(values)[side] for side in within))
-        estimates += [deviations_of(answers.rates, prior) for prior in priors[tied_end:]]
-        influences += [
-            _influence(answers, *prior_estimate)
-            for prior_estimate in zip(priors[tied_end:], estimates[tied_end:], strict=True)
-        ]
     columns = np.hstack([*influences, *_half_differences(influences[1:tied_end])])[answers.is_informative]
     centres = np.hstack([*estimates, *_half_differences(estimates[1:tied_end])])
     samples = centres + mean_draws(columns * len(columns), answers.informative_clusters, rng, draws)
